@@ -1,0 +1,309 @@
+//! All that a front end may be told while it watches a session.
+//!
+//! The JSON names are those of pi's event stream, so its clients read `--mode json` unchanged; fields of tiller's
+//! own are extra. An event is told only after what it tells of is in the log. Every event carries a sequence number, so that a
+//! front end which joined late or lagged can take a snapshot and go on from there.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::id::{CallId, EntryId, QueueId, SessionId};
+use crate::message::{
+    BashExecutionMessage, Message, ModelRef, ThinkingLevel, ToolCall, ToolResultMessage, Usage, UserBlock,
+};
+use crate::unit::UnixMs;
+
+/// One event, stamped.
+#[derive(Clone, Debug, Serialize)]
+pub struct Event {
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: EventKind,
+    /// Counts up from 1 without gaps within one process.
+    pub seq: u64,
+    /// When it was told.
+    pub time: UnixMs,
+}
+
+/// What happened.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum EventKind {
+    /// A run begins: the model will be asked.
+    AgentStart,
+    /// A run's last turn is over.
+    AgentEnd {
+        /// The messages it added, in order.
+        messages: Vec<Arc<Message>>,
+        /// Whether the same will be tried again.
+        will_retry: bool,
+    },
+    /// Nothing runs and nothing waits to run; the last event of a run.
+    AgentSettled,
+    /// A request is about to be sent.
+    TurnStart,
+    /// An answer and the results of its calls are complete.
+    TurnEnd {
+        /// The answer.
+        message: Arc<Message>,
+        /// The results of its calls, in the order they ended.
+        tool_results: Vec<Arc<Message>>,
+    },
+    /// A message begins; an answer is still empty.
+    MessageStart {
+        /// The message.
+        message: Arc<Message>,
+    },
+    /// A piece of the answer arrived.
+    MessageUpdate {
+        /// Tokens so far, as far as the provider has told.
+        usage: Usage,
+        /// The piece.
+        assistant_message_event: AssistantDelta,
+    },
+    /// A message is complete and in the log.
+    MessageEnd {
+        /// The message.
+        message: Arc<Message>,
+    },
+    /// A tool begins to work.
+    ToolExecutionStart {
+        /// The call.
+        tool_call_id: CallId,
+        /// The tool.
+        tool_name: String,
+        /// The call's arguments.
+        args: Value,
+    },
+    /// A tool at work shows what it has so far.
+    ToolExecutionUpdate {
+        /// The call.
+        tool_call_id: CallId,
+        /// The tool.
+        tool_name: String,
+        /// The newest part of its output; replaces the one told before.
+        partial_result: ToolOutcome,
+    },
+    /// A call has its result, and that is in the log.
+    ToolExecutionEnd {
+        /// The call.
+        tool_call_id: CallId,
+        /// The tool.
+        tool_name: String,
+        /// What it came to.
+        result: ToolOutcome,
+        /// Whether it failed, was refused or was skipped.
+        is_error: bool,
+    },
+    /// A call waits for somebody's word.
+    ApprovalRequested(ApprovalRequest),
+    /// A call no longer waits.
+    ApprovalResolved {
+        /// The call.
+        tool_call_id: CallId,
+        /// The word.
+        decision: Decision,
+    },
+    /// The queues changed.
+    QueueUpdate {
+        /// Texts of the steering messages that wait.
+        steering: Vec<String>,
+        /// Texts of the follow-ups that wait.
+        follow_up: Vec<String>,
+        /// The same with ids and states, in the order of delivery.
+        items: Vec<QueueItem>,
+    },
+    /// An entry is in the log.
+    EntryAppended {
+        /// Its id.
+        entry_id: EntryId,
+        /// The line, as written.
+        entry: Arc<RawValue>,
+    },
+    /// Another model will answer the next turn.
+    ModelChanged {
+        /// The model.
+        model: ModelRef,
+    },
+    /// The next turn will think this much.
+    ThinkingLevelChanged {
+        /// How much.
+        level: ThinkingLevel,
+    },
+    /// Another session, or another branch of the same one, is on the screen now.
+    SessionChanged {
+        /// Why.
+        reason: SessionChange,
+        /// The session.
+        session_id: SessionId,
+    },
+    /// The session got a name, or lost it.
+    SessionInfoChanged {
+        /// The name.
+        name: Option<String>,
+    },
+    /// A `!` or `!!` command began.
+    BashExecutionStart {
+        /// Names it until its end.
+        id: EntryId,
+        /// The command.
+        command: String,
+        /// True for `!!`.
+        exclude_from_context: bool,
+    },
+    /// A `!` or `!!` command printed something.
+    BashExecutionUpdate {
+        /// Names the command.
+        id: EntryId,
+        /// What it printed since the last update.
+        delta: String,
+    },
+    /// A `!` or `!!` command is over; its record is in the log at the latest when the turn ends.
+    BashExecutionEnd {
+        /// Names the command.
+        id: EntryId,
+        /// Its record.
+        message: Arc<BashExecutionMessage>,
+    },
+    /// Something is not as it should be, and the work goes on.
+    Warning {
+        /// What, in one sentence.
+        message: String,
+        /// What to do about it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hint: Option<String>,
+    },
+    /// For those who look closely: unknown provider events, unparsable chunks.
+    Trace {
+        /// What kind of thing.
+        name: String,
+        /// The thing, capped.
+        data: Value,
+    },
+}
+
+/// A piece of a growing answer. `content_index` is the block's place in the message.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[expect(missing_docs, reason = "the three kinds of block have the same three events with the same fields")]
+pub enum AssistantDelta {
+    TextStart { content_index: usize },
+    TextDelta { content_index: usize, delta: String },
+    TextEnd { content_index: usize, content: String },
+    ThinkingStart { content_index: usize },
+    ThinkingDelta { content_index: usize, delta: String },
+    ThinkingEnd { content_index: usize, content: String },
+    ToolcallStart { content_index: usize, id: CallId, name: String },
+    ToolcallDelta { content_index: usize, delta: String },
+    ToolcallEnd { content_index: usize, tool_call: ToolCall },
+}
+
+/// What a tool has to show: so far, or in the end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ToolOutcome {
+    /// What the model reads.
+    pub content: Vec<UserBlock>,
+    /// What only people and programs read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
+}
+
+impl From<&ToolResultMessage> for ToolOutcome {
+    fn from(message: &ToolResultMessage) -> Self {
+        Self { content: message.content.clone(), details: message.details.clone() }
+    }
+}
+
+/// A call that waits for somebody's word.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalRequest {
+    /// The call.
+    pub tool_call_id: CallId,
+    /// The tool.
+    pub tool_name: String,
+    /// The call's arguments.
+    pub args: Value,
+    /// Why it asks.
+    pub reason: String,
+    /// What "always" would allow for the rest of this session.
+    pub rule: String,
+}
+
+/// Somebody's word on a call that waits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "decision", rename_all = "camelCase")]
+pub enum Decision {
+    /// This call may run.
+    Once,
+    /// This call and others that the rule covers may run until tiller ends.
+    Session,
+    /// It may not run; the model is told the reason.
+    Deny {
+        /// Why, for the model.
+        reason: String,
+    },
+}
+
+/// When a queued message is delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum QueueKind {
+    /// At the next gap between tool calls.
+    Steer,
+    /// When the agent would otherwise be done.
+    FollowUp,
+}
+
+/// A message that waits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueItem {
+    /// Its name in the queue.
+    pub id: QueueId,
+    /// When it is delivered.
+    pub kind: QueueKind,
+    /// What it says.
+    pub text: String,
+    /// Left over from an earlier process: shown, and sent only when the user says so.
+    pub held: bool,
+}
+
+/// Why the session on the screen is another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionChange {
+    /// A fresh one.
+    New,
+    /// One from disk.
+    Open,
+    /// A new one that begins with another one's path.
+    Fork,
+    /// The same one from another leaf.
+    Leaf,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_flat_object_with_the_names_of_the_protocol() {
+        let event = Event {
+            seq: 3,
+            time: UnixMs(9),
+            kind: EventKind::MessageUpdate {
+                usage: Usage::default(),
+                assistant_message_event: AssistantDelta::TextDelta { content_index: 0, delta: "hi".into() },
+            },
+        };
+        let value = serde_json::to_value(&event).unwrap();
+        assert_eq!(value["type"], "message_update");
+        assert_eq!(value["assistantMessageEvent"]["type"], "text_delta");
+        assert_eq!(value["assistantMessageEvent"]["contentIndex"], 0);
+        assert_eq!((&value["seq"], &value["time"]), (&Value::from(3), &Value::from(9)));
+    }
+}

@@ -1,0 +1,8 @@
+//! Tiller: a coding agent's session as a thing that lasts.
+pub mod event;
+pub mod id;
+pub mod message;
+pub mod provider;
+pub mod setting;
+pub mod tool;
+pub mod unit;

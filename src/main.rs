@@ -1,0 +1,3 @@
+//! The `tiller` command.
+
+fn main() {}

@@ -1,0 +1,509 @@
+//! What user, model and tools say to each other, in no provider's dialect.
+//!
+//! The JSON forms are those of the session log (docs/session-format.md); providers encode their own from them.
+//! Unknown keys are ignored and unknown blocks read as `Unknown`; whoever copies a log copies its bytes.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::id::CallId;
+use crate::unit::{Tokens, UnixMs, Usd};
+
+/// One message of a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "camelCase")]
+pub enum Message {
+    /// What the user typed, steered with or queued.
+    User(UserMessage),
+    /// One answer of the model.
+    Assistant(AssistantMessage),
+    /// What one tool call came to.
+    ToolResult(ToolResultMessage),
+    /// A command that the user ran with `!` or `!!`.
+    BashExecution(BashExecutionMessage),
+    /// A system prompt that another program wrote into the log; tiller builds its own.
+    System(SystemMessage),
+}
+
+/// What the user says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UserMessage {
+    /// Text, or text and images.
+    pub content: Content,
+    /// When it was said.
+    #[serde(default)]
+    pub timestamp: UnixMs,
+}
+
+impl UserMessage {
+    /// A message of text alone.
+    pub fn text(text: impl Into<String>, timestamp: UnixMs) -> Self {
+        Self { content: Content::Blocks(vec![UserBlock::Text { text: text.into() }]), timestamp }
+    }
+}
+
+/// Content of a user's message: a bare string, or blocks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Content {
+    /// Plain text.
+    Text(String),
+    /// Text and images in order.
+    Blocks(Vec<UserBlock>),
+}
+
+impl Content {
+    /// All text of it, blocks joined by newlines.
+    #[must_use]
+    pub fn joined_text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Blocks(blocks) => joined_text(blocks),
+        }
+    }
+
+    /// The content as blocks.
+    #[must_use]
+    pub fn to_blocks(&self) -> Vec<UserBlock> {
+        match self {
+            Self::Text(text) => vec![UserBlock::Text { text: text.clone() }],
+            Self::Blocks(blocks) => blocks.clone(),
+        }
+    }
+}
+
+/// All text in `blocks`, joined by newlines.
+#[must_use]
+pub fn joined_text(blocks: &[UserBlock]) -> String {
+    let texts: Vec<&str> = blocks.iter().filter_map(UserBlock::as_text).collect();
+    texts.join("\n")
+}
+
+/// A block that a user or a tool may say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum UserBlock {
+    /// Text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// An image.
+    #[serde(rename_all = "camelCase")]
+    Image {
+        /// Base64, standard alphabet with padding.
+        data: String,
+        /// `image/png` and the like.
+        mime_type: String,
+    },
+    /// A block of a kind that tiller doesn't know; no model sees it.
+    #[serde(other)]
+    Unknown,
+}
+
+impl UserBlock {
+    /// The block's text, if it is text.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text { text } => Some(text),
+            Self::Image { .. } | Self::Unknown => None,
+        }
+    }
+}
+
+/// One answer of the model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AssistantMessage {
+    /// Text, thinking and tool calls in the order they came.
+    pub content: Vec<AssistantBlock>,
+    /// The protocol spoken: `anthropic-messages`, `openai-completions`, `scripted`.
+    #[serde(default)]
+    pub api: String,
+    /// The provider's name: `anthropic`, `openai`.
+    #[serde(default)]
+    pub provider: String,
+    /// The model's id as it was asked for.
+    #[serde(default)]
+    pub model: String,
+    /// What the answer cost.
+    #[serde(default)]
+    pub usage: Usage,
+    /// Why it ended.
+    pub stop_reason: StopReason,
+    /// What went wrong, with `error` and `aborted`; secrets removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+    /// When the request was sent.
+    #[serde(default)]
+    pub timestamp: UnixMs,
+}
+
+impl AssistantMessage {
+    /// The calls it makes, in order.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.content.iter().filter_map(|block| match block {
+            AssistantBlock::ToolCall(call) => Some(call),
+            AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } | AssistantBlock::Unknown => None,
+        })
+    }
+
+    /// Its text without thinking and calls, blocks joined by newlines.
+    #[must_use]
+    pub fn joined_text(&self) -> String {
+        let texts: Vec<&str> = self
+            .content
+            .iter()
+            .filter_map(|block| match block {
+                AssistantBlock::Text { text } => Some(text.as_str()),
+                AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall(_) | AssistantBlock::Unknown => {
+                    None
+                }
+            })
+            .collect();
+        texts.join("\n")
+    }
+}
+
+/// A block of an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum AssistantBlock {
+    /// Text, in Markdown.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// What the model thought before it spoke.
+    #[serde(rename_all = "camelCase")]
+    Thinking {
+        /// The thought, or a summary of it; empty when the provider hides it.
+        thinking: String,
+        /// The provider's seal, sent back unchanged so that it can go on from the thought.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        thinking_signature: Option<String>,
+    },
+    /// A call of a tool.
+    ToolCall(ToolCall),
+    /// A block of a kind that tiller doesn't know; it is not sent back.
+    #[serde(other)]
+    Unknown,
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCall {
+    /// The provider's id for the call.
+    pub id: CallId,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments, an object unless the model erred.
+    #[serde(default)]
+    pub arguments: Value,
+    /// The arguments as they came, when they weren't a JSON object; `arguments` is then empty and the call is
+    /// answered with an error.
+    #[serde(default, rename = "tillerRawArguments", skip_serializing_if = "Option::is_none")]
+    pub raw_arguments: Option<String>,
+}
+
+impl ToolCall {
+    /// Makes a call from arguments as they streamed in. No text at all means no arguments.
+    #[must_use]
+    pub fn from_streamed(id: CallId, name: String, arguments: &str) -> Self {
+        if arguments.trim().is_empty() {
+            return Self { id, name, arguments: Value::Object(Map::new()), raw_arguments: None };
+        }
+        match serde_json::from_str::<Value>(arguments) {
+            Ok(value @ Value::Object(_)) => Self { id, name, arguments: value, raw_arguments: None },
+            Ok(_) | Err(_) => Self {
+                id,
+                name,
+                arguments: Value::Object(Map::new()),
+                raw_arguments: Some(arguments.to_owned()),
+            },
+        }
+    }
+}
+
+/// Why an answer ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StopReason {
+    /// The model had said what it wanted.
+    #[default]
+    Stop,
+    /// The limit of output tokens was reached; its calls, if any, may be cut off.
+    Length,
+    /// It waits for the results of its calls.
+    ToolUse,
+    /// The provider failed; `errorMessage` says how.
+    Error,
+    /// The user stopped it.
+    Aborted,
+}
+
+/// Tokens and money of one answer, or of many added up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Usage {
+    /// Input tokens neither read from nor written to the provider's cache.
+    pub input: Tokens,
+    /// Output tokens, thinking included.
+    pub output: Tokens,
+    /// Input tokens read from the cache.
+    pub cache_read: Tokens,
+    /// Input tokens written to the cache.
+    pub cache_write: Tokens,
+    /// The provider's own total, or the sum of the four.
+    pub total_tokens: Tokens,
+    /// What they cost.
+    pub cost: Cost,
+}
+
+impl Usage {
+    /// The total, or where that is 0 the sum of the four counts.
+    #[must_use]
+    pub fn total(&self) -> Tokens {
+        match self.total_tokens {
+            Tokens(0) => self.input + self.output + self.cache_read + self.cache_write,
+            total => total,
+        }
+    }
+
+    /// Adds another answer's counts and costs.
+    pub fn add(&mut self, other: &Self) {
+        self.total_tokens = self.total() + other.total();
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+        self.cost.add(&other.cost);
+    }
+}
+
+/// Money by kind of token.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Cost {
+    /// For `input`.
+    pub input: Usd,
+    /// For `output`.
+    pub output: Usd,
+    /// For `cacheRead`.
+    pub cache_read: Usd,
+    /// For `cacheWrite`.
+    pub cache_write: Usd,
+    /// All four.
+    pub total: Usd,
+}
+
+impl Cost {
+    fn add(&mut self, other: &Self) {
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+        self.total += other.total;
+    }
+}
+
+/// What one tool call came to. Every call gets exactly one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolResultMessage {
+    /// The call it answers.
+    pub tool_call_id: CallId,
+    /// The called tool's name.
+    #[serde(default)]
+    pub tool_name: String,
+    /// What the model reads.
+    pub content: Vec<UserBlock>,
+    /// What only people and programs read: a diff, an exit code, the reason of a refusal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
+    /// Whether the call failed, was refused or was skipped.
+    #[serde(default)]
+    pub is_error: bool,
+    /// When it ended.
+    #[serde(default)]
+    pub timestamp: UnixMs,
+}
+
+/// A command that the user ran with `!` or `!!`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BashExecutionMessage {
+    /// The command as typed.
+    pub command: String,
+    /// Both of its streams as they came, cut to the output limits.
+    pub output: String,
+    /// Its exit code; absent when it was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// Whether the user, or tiller's own end, stopped it.
+    #[serde(default)]
+    pub cancelled: bool,
+    /// Whether `output` is less than the whole.
+    #[serde(default)]
+    pub truncated: bool,
+    /// The file with the whole output, when `truncated`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_output_path: Option<String>,
+    /// True for `!!`: logged and shown, never sent to a model.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exclude_from_context: bool,
+    /// When it ended.
+    #[serde(default)]
+    pub timestamp: UnixMs,
+}
+
+/// A system prompt in a log. Other programs write these; tiller keeps them and sends its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SystemMessage {
+    /// Its text; may be empty.
+    #[serde(default)]
+    pub content: String,
+    /// When it was written.
+    #[serde(default)]
+    pub timestamp: UnixMs,
+}
+
+/// How much a model thinks before it answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ThinkingLevel {
+    /// Not at all.
+    #[default]
+    Off,
+    /// As little as the provider allows.
+    Minimal,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+    /// As much as the provider allows.
+    Xhigh,
+}
+
+impl ThinkingLevel {
+    /// All levels, least first.
+    pub const ALL: [Self; 6] = [Self::Off, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::Xhigh];
+
+    /// The level's name, as typed and logged.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Xhigh => "xhigh",
+        }
+    }
+
+    /// The level of that name, if there is one.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.name() == name)
+    }
+}
+
+/// A model, named the way a request and the log name it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelRef {
+    /// The provider's name.
+    pub provider: String,
+    /// The provider's id for the model.
+    pub id: String,
+}
+
+impl std::fmt::Display for ModelRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.provider, self.id)
+    }
+}
+
+/// What a model is told of a tool, and what the policy may ask about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolSpec {
+    /// The name the model calls it by.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// JSON Schema of its arguments: an object.
+    pub parameters: Arc<Value>,
+    /// What it may do to the world.
+    pub access: Access,
+}
+
+/// What a tool may do to the world, by its own declaration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Looks only; may run beside others of its kind.
+    Reads,
+    /// Changes files beneath the working directory.
+    Writes,
+    /// Runs anything at all.
+    Executes,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_that_are_no_object_are_kept_as_they_came() {
+        let call = ToolCall::from_streamed("c1".into(), "bash".into(), r#"{"command": "l"#);
+        assert_eq!(call.arguments, serde_json::json!({}));
+        assert_eq!(call.raw_arguments.as_deref(), Some(r#"{"command": "l"#));
+    }
+
+    #[test]
+    fn a_call_without_argument_text_has_no_arguments() {
+        let call = ToolCall::from_streamed("c1".into(), "list_files".into(), "");
+        assert_eq!(call.arguments, serde_json::json!({}));
+        assert_eq!(call.raw_arguments, None);
+    }
+
+    #[test]
+    fn a_message_is_written_in_the_logs_form() {
+        let message = Message::ToolResult(ToolResultMessage {
+            tool_call_id: "c1".into(),
+            tool_name: "bash".into(),
+            content: vec![UserBlock::Text { text: "t0\n".into() }],
+            details: None,
+            is_error: false,
+            timestamp: UnixMs(7),
+        });
+        assert_eq!(
+            serde_json::to_string(&message).unwrap(),
+            r#"{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"t0\n"}],"isError":false,"timestamp":7}"#
+        );
+    }
+
+    #[test]
+    fn an_unknown_block_does_not_cost_its_message() {
+        let text = r#"{"role":"assistant","content":[{"type":"hologram","x":1},{"type":"text","text":"hi"}],"stopReason":"stop"}"#;
+        let Message::Assistant(message) = serde_json::from_str(text).unwrap() else {
+            panic!("an assistant message")
+        };
+        assert_eq!(message.content[0], AssistantBlock::Unknown);
+        assert_eq!(message.joined_text(), "hi");
+    }
+
+    #[test]
+    fn usage_without_a_total_adds_up_its_parts() {
+        let mut sum = Usage { input: Tokens(5), output: Tokens(2), ..Usage::default() };
+        assert_eq!(sum.total(), Tokens(7));
+        sum.add(&Usage { input: Tokens(1), total_tokens: Tokens(9), ..Usage::default() });
+        assert_eq!((sum.input, sum.total()), (Tokens(6), Tokens(16)));
+    }
+}

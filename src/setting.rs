@@ -1,0 +1,337 @@
+//! The one table of settings: name, type, default, environment names and description.
+//!
+//! The loader (`config`), `tiller settings` and the docs read it; nobody else knows a setting's default. In a settings
+//! file `bash.timeout_s` is `{"bash": {"timeout_s": 120}}`, in the environment `TILLER_BASH_TIMEOUT_S`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::Value;
+
+/// One row of the table.
+#[derive(Debug)]
+pub struct Setting {
+    /// Dotted name.
+    pub name: &'static str,
+    /// What values it takes.
+    pub kind: Kind,
+    /// The default, in the form it is typed in; empty means unset.
+    pub default: &'static str,
+    /// Names of the environment under which other programs know it.
+    pub aliases: &'static [&'static str],
+    /// What it does, in one sentence.
+    pub about: &'static str,
+}
+
+/// What values a setting takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// Any text, or unset.
+    Text,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A whole number in this range, or unset where the default is.
+    Count {
+        /// The smallest.
+        min: u64,
+        /// The largest.
+        max: u64,
+    },
+    /// A number in this range, or unset.
+    Number {
+        /// The smallest.
+        min: f64,
+        /// The largest.
+        max: f64,
+    },
+    /// Names separated by commas, or unset.
+    List,
+}
+
+macro_rules! table {
+    ($($(#[doc = $about:literal])+ $konst:ident = $name:literal, $kind:expr, $default:literal $(, aliases $aliases:expr)?;)*) => {
+        $($(#[doc = $about])+ pub static $konst: Setting = Setting {
+            name: $name, kind: $kind, default: $default, aliases: table!(@ $($aliases)?), about: concat!($($about),+),
+        };)*
+        /// Every setting there is, in the order they are shown.
+        pub static TABLE: &[&Setting] = &[$(&$konst),*];
+    };
+    (@ $aliases:expr) => { $aliases };
+    (@) => { &[] };
+}
+
+table! {
+    /// Provider to use when no model is named.
+    PROVIDER = "provider", Kind::Text, "";
+    /// Model to start with: [provider/]id[:thinking].
+    MODEL = "model", Kind::Text, "";
+    /// How much the model thinks before it answers.
+    THINKING = "thinking", Kind::Choice(&["off", "minimal", "low", "medium", "high", "xhigh"]), "off";
+    /// Sampling temperature; unset is not sent.
+    TEMPERATURE = "temperature", Kind::Number { min: 0.0, max: 2.0 }, "";
+    /// Most tokens of one answer; never above the model's own limit.
+    MAX_TOKENS = "max_tokens", Kind::Count { min: 1, max: 1_000_000 }, "8192", aliases &["AGENT_MAX_TOKENS"];
+    /// Most model requests of one run; unset is no limit in the TUI and 100 where nobody watches.
+    MAX_TURNS = "max_turns", Kind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_ITERATIONS"];
+    /// Tools to offer; unset is all of them.
+    TOOLS = "tools", Kind::List, "", aliases &["TOOLS_ENABLED"];
+    /// When a steering message is delivered.
+    STEERING_POINT = "steering_point", Kind::Choice(&["between-tools", "after-answer"]), "between-tools";
+    /// How many waiting steering messages are delivered at once.
+    STEERING_MODE = "steering_mode", Kind::Choice(&["one-at-a-time", "all"]), "one-at-a-time";
+    /// How many waiting follow-ups are delivered at once.
+    FOLLOW_UP_MODE = "follow_up_mode", Kind::Choice(&["one-at-a-time", "all"]), "one-at-a-time";
+    /// Whether consecutive calls of tools that only read run side by side.
+    PARALLEL_TOOLS = "parallel_tools", Kind::Choice(&["on", "off"]), "on";
+    /// Seconds after which a command of the bash tool is stopped, unless the call asks for more.
+    BASH_TIMEOUT_S = "bash.timeout_s", Kind::Count { min: 1, max: 86_400 }, "120";
+    /// Most seconds that a call of the bash tool may ask for.
+    BASH_MAX_TIMEOUT_S = "bash.max_timeout_s", Kind::Count { min: 1, max: 86_400 }, "600";
+    /// Most lines of one tool result.
+    TOOL_OUTPUT_MAX_LINES = "tool_output.max_lines", Kind::Count { min: 1, max: 1_000_000 }, "2000";
+    /// Most characters of one tool result.
+    TOOL_OUTPUT_MAX_CHARS = "tool_output.max_chars", Kind::Count { min: 1, max: 10_000_000 }, "40000";
+    /// When the session log is synced to disk: every entry, user messages and turn ends, or never.
+    SYNC = "sync", Kind::Choice(&["always", "turn", "never"]), "turn";
+    /// Folder that holds the logs themselves instead of one folder a working directory.
+    SESSION_DIR = "session_dir", Kind::Text, "";
+    /// What goes to the log file of tiller itself.
+    LOG_LEVEL = "log.level", Kind::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "warn";
+}
+
+impl Setting {
+    /// The environment variable that sets it: `TILLER_BASH_TIMEOUT_S`.
+    #[must_use]
+    pub fn env_name(&self) -> String {
+        format!("TILLER_{}", self.name.replace('.', "_").to_uppercase())
+    }
+
+    /// Reads a value as a person types it. Empty text means unset.
+    ///
+    /// # Errors
+    /// When the setting doesn't take that value; the text says what it takes.
+    pub fn parse(&self, text: &str) -> Result<Option<SettingValue>, InvalidSetting> {
+        let text = text.trim();
+        if text.is_empty() || text == "none" {
+            return if self.default.is_empty() { Ok(None) } else { Err(self.invalid(text)) };
+        }
+        let value = match self.kind {
+            Kind::Text => SettingValue::Text(text.to_owned()),
+            Kind::Choice(words) if words.contains(&text) => SettingValue::Text(text.to_owned()),
+            Kind::Count { min, max } => match text.parse() {
+                Ok(count) if (min..=max).contains(&count) => SettingValue::Count(count),
+                Ok(_) | Err(_) => return Err(self.invalid(text)),
+            },
+            Kind::Number { min, max } => match text.parse() {
+                Ok(number) if (min..=max).contains(&number) => SettingValue::Number(number),
+                Ok(_) | Err(_) => return Err(self.invalid(text)),
+            },
+            Kind::List => SettingValue::List(
+                text.split(',').map(|name| name.trim().to_owned()).filter(|n| !n.is_empty()).collect(),
+            ),
+            Kind::Choice(_) => return Err(self.invalid(text)),
+        };
+        Ok(Some(value))
+    }
+
+    /// Reads a value of a settings file: a string, number, boolean (`on`/`off`), list of strings or null.
+    ///
+    /// # Errors
+    /// As [`Setting::parse`].
+    pub fn parse_json(&self, value: &Value) -> Result<Option<SettingValue>, InvalidSetting> {
+        match value {
+            Value::Null => self.parse(""),
+            Value::String(text) => self.parse(text),
+            Value::Number(number) => self.parse(&number.to_string()),
+            Value::Bool(flag) => self.parse(if *flag { "on" } else { "off" }),
+            Value::Array(items) if items.iter().all(Value::is_string) => {
+                let names: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+                self.parse(&names.join(","))
+            }
+            Value::Array(_) | Value::Object(_) => Err(self.invalid(&value.to_string())),
+        }
+    }
+
+    fn invalid(&self, given: &str) -> InvalidSetting {
+        InvalidSetting { name: self.name, given: given.to_owned(), expected: self.kind.to_string() }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text => f.write_str("a text"),
+            Self::Choice(words) => write!(f, "one of {}", words.join(", ")),
+            Self::Count { min, max } => write!(f, "a whole number from {min} to {max}"),
+            Self::Number { min, max } => write!(f, "a number from {min} to {max}"),
+            Self::List => f.write_str("names separated by commas"),
+        }
+    }
+}
+
+/// A value that a setting doesn't take.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("setting {name}: `{given}` is not {expected}")]
+pub struct InvalidSetting {
+    /// The setting.
+    pub name: &'static str,
+    /// What was given.
+    pub given: String,
+    /// What it takes.
+    pub expected: String,
+}
+
+/// A setting's value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SettingValue {
+    /// For text and choices.
+    Text(String),
+    /// For counts.
+    Count(u64),
+    /// For numbers.
+    Number(f64),
+    /// For lists.
+    List(Vec<String>),
+}
+
+impl fmt::Display for SettingValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::List(items) => f.write_str(&items.join(",")),
+        }
+    }
+}
+
+/// Where a value came from; later ones win.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// The table.
+    Default,
+    /// A settings file, by path.
+    File(String),
+    /// An environment variable, by name.
+    Environment(String),
+    /// A flag of the command line, by name.
+    Flag(String),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(name) | Self::Environment(name) | Self::Flag(name) => f.write_str(name),
+        }
+    }
+}
+
+/// All settings with their values and where these came from.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    values: BTreeMap<&'static str, (Option<SettingValue>, Source)>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let values = TABLE.iter().map(|setting| {
+            let value = setting.parse(setting.default).expect("every default is a value of its setting");
+            (setting.name, (value, Source::Default))
+        });
+        Self { values: values.collect() }
+    }
+}
+
+impl Settings {
+    /// Sets a value, unless one of a later source stands already.
+    pub fn set(&mut self, setting: &Setting, value: Option<SettingValue>, source: Source) {
+        let slot = self.values.get_mut(setting.name).expect("the table holds every setting");
+        if source >= slot.1 {
+            *slot = (value, source);
+        }
+    }
+
+    /// A setting's value and where it came from.
+    #[must_use]
+    pub fn value(&self, setting: &Setting) -> (Option<&SettingValue>, &Source) {
+        let (value, source) = &self.values[setting.name];
+        (value.as_ref(), source)
+    }
+
+    /// The text of a setting of kind text or choice, if set.
+    #[must_use]
+    pub fn text(&self, setting: &Setting) -> Option<&str> {
+        match self.value(setting).0 {
+            Some(SettingValue::Text(text)) => Some(text),
+            Some(SettingValue::Count(_) | SettingValue::Number(_) | SettingValue::List(_)) | None => None,
+        }
+    }
+
+    /// Whether a choice stands at this word.
+    #[must_use]
+    pub fn is(&self, setting: &Setting, word: &str) -> bool {
+        self.text(setting) == Some(word)
+    }
+
+    /// The number of a setting of kind count, if set.
+    #[must_use]
+    pub fn count(&self, setting: &Setting) -> Option<u64> {
+        match self.value(setting).0 {
+            Some(SettingValue::Count(count)) => Some(*count),
+            Some(SettingValue::Text(_) | SettingValue::Number(_) | SettingValue::List(_)) | None => None,
+        }
+    }
+
+    /// The number of a setting of kind number, if set.
+    #[must_use]
+    pub fn number(&self, setting: &Setting) -> Option<f64> {
+        match self.value(setting).0 {
+            Some(SettingValue::Number(number)) => Some(*number),
+            Some(SettingValue::Text(_) | SettingValue::Count(_) | SettingValue::List(_)) | None => None,
+        }
+    }
+
+    /// The names of a setting of kind list, if set.
+    #[must_use]
+    pub fn list(&self, setting: &Setting) -> Option<&[String]> {
+        match self.value(setting).0 {
+            Some(SettingValue::List(items)) => Some(items),
+            Some(SettingValue::Text(_) | SettingValue::Count(_) | SettingValue::Number(_)) | None => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_a_value_of_its_setting() {
+        let settings = Settings::default();
+        assert_eq!(settings.count(&BASH_TIMEOUT_S), Some(120));
+        assert_eq!(settings.count(&MAX_TURNS), None);
+        assert!(settings.is(&STEERING_POINT, "between-tools"));
+    }
+
+    #[test]
+    fn a_wrong_value_says_what_is_taken() {
+        let error = STEERING_MODE.parse("some").unwrap_err();
+        assert_eq!(error.to_string(), "setting steering_mode: `some` is not one of one-at-a-time, all");
+        assert!(BASH_TIMEOUT_S.parse("0").is_err());
+        assert!(BASH_TIMEOUT_S.parse("").is_err(), "a count with a default can't be unset");
+    }
+
+    #[test]
+    fn a_later_source_wins_whatever_the_order_of_setting() {
+        let mut settings = Settings::default();
+        settings.set(&SYNC, SYNC.parse("never").unwrap(), Source::Flag("--sync".into()));
+        settings.set(&SYNC, SYNC.parse("always").unwrap(), Source::File("settings.json".into()));
+        assert!(settings.is(&SYNC, "never"));
+    }
+
+    #[test]
+    fn the_environment_name_follows_from_the_name() {
+        assert_eq!(BASH_TIMEOUT_S.env_name(), "TILLER_BASH_TIMEOUT_S");
+    }
+}

@@ -1,0 +1,67 @@
+//! What a model may do: the [`Tool`] trait and the built-in tools.
+//!
+//! A tool gets checked arguments and answers with a [`ToolOutput`]; what the model can act on (a missing file, an exit
+//! code) is an output with `is_error`, never a Rust error. Whether a call may run at all is the policy's business.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::message::{ToolSpec, UserBlock};
+
+/// Something a model may call. Built-in tools, MCP tools and an embedder's own implement it.
+pub trait Tool: Send + Sync {
+    /// What the model and the policy are told of it.
+    fn spec(&self) -> &ToolSpec;
+
+    /// Checks arguments without acting on them.
+    ///
+    /// # Errors
+    /// A sentence for the model that names the argument and what is expected of it.
+    fn check(&self, arguments: &Value) -> Result<(), String>;
+
+    /// Does the work. Dropping the future stops it, with every process it started.
+    fn run(&self, invocation: Invocation) -> RunFuture<'_>;
+}
+
+/// The work of one call.
+pub type RunFuture<'a> = Pin<Box<dyn Future<Output = ToolOutput> + Send + 'a>>;
+
+/// One call of a tool.
+#[derive(Clone)]
+pub struct Invocation {
+    /// Arguments that passed [`Tool::check`].
+    pub arguments: Value,
+    /// Where to show what there is so far.
+    pub progress: Progress,
+}
+
+/// Shows the newest part of a running tool's output. Each text replaces the one before, so none has to arrive; call it a
+/// few times a second at most.
+pub type Progress = Arc<dyn Fn(String) + Send + Sync>;
+
+/// What a call came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolOutput {
+    /// What the model reads, within the output limits.
+    pub content: Vec<UserBlock>,
+    /// What only people and programs read: `{"diff": …}`, `{"exitCode": …}`.
+    pub details: Option<Value>,
+    /// Whether the call failed.
+    pub is_error: bool,
+    /// What the user should know although the model can't act on it: that output was cut.
+    pub warning: Option<String>,
+}
+
+impl ToolOutput {
+    /// A success that is only text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: vec![UserBlock::Text { text: text.into() }], ..Self::default() }
+    }
+
+    /// A failure that the model should read.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { is_error: true, ..Self::text(text) }
+    }
+}

@@ -1,0 +1,121 @@
+//! Quantities that carry their unit in their type: moments, tokens, money.
+
+use std::fmt;
+use std::ops::{Add, AddAssign};
+
+use serde::{Deserialize, Serialize};
+
+/// A moment, in milliseconds since 1970-01-01T00:00:00Z.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct UnixMs(pub i64);
+
+impl UnixMs {
+    /// Writes the moment as ISO-8601 UTC with milliseconds, `2026-11-21T03:16:58.198Z`.
+    ///
+    /// A moment outside the years -9999 to 9999 is written as the nearest one inside.
+    #[must_use]
+    pub fn to_iso(self) -> String {
+        let moment = jiff::Timestamp::from_millisecond(self.0).unwrap_or(if self.0 < 0 {
+            jiff::Timestamp::MIN
+        } else {
+            jiff::Timestamp::MAX
+        });
+        format!("{moment:.3}")
+    }
+
+    /// Reads an ISO-8601 moment with an offset; `None` when it isn't one.
+    #[must_use]
+    pub fn from_iso(text: &str) -> Option<Self> {
+        text.parse::<jiff::Timestamp>().ok().map(|moment| Self(moment.as_millisecond()))
+    }
+
+    /// Milliseconds from `earlier` to here, never negative.
+    #[must_use]
+    pub fn since_ms(self, earlier: Self) -> u64 {
+        u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
+    }
+}
+
+/// A number of tokens, as a provider counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Tokens(pub u64);
+
+impl Add for Tokens {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Tokens {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+/// Shows `950`, `3.1k`, `48k`, `1.2M`.
+impl fmt::Display for Tokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            n @ 0..=999 => write!(f, "{n}"),
+            n @ 1_000..=9_999 => write!(f, "{}.{}k", n / 1_000, n % 1_000 / 100),
+            n @ 10_000..=999_999 => write!(f, "{}k", n / 1_000),
+            n => write!(f, "{}.{}M", n / 1_000_000, n % 1_000_000 / 100_000),
+        }
+    }
+}
+
+/// US dollars.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Usd(pub f64);
+
+impl Add for Usd {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Usd {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+/// Shows `$0.21`; below a cent `$0.0042`.
+impl fmt::Display for Usd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 > 0.0 && self.0 < 0.01 { write!(f, "${:.4}", self.0) } else { write!(f, "${:.2}", self.0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_goes_to_iso_and_back() {
+        let moment = UnixMs(1_795_231_018_198);
+        assert_eq!(moment.to_iso(), "2026-11-21T03:16:58.198Z");
+        assert_eq!(UnixMs::from_iso("2026-11-21T03:16:58.198Z"), Some(moment));
+        assert_eq!(UnixMs::from_iso("yesterday"), None);
+        assert_eq!(UnixMs(0).to_iso(), "1970-01-01T00:00:00.000Z");
+    }
+
+    #[test]
+    fn tokens_are_shown_short() {
+        let shown: Vec<_> =
+            [0, 950, 3_149, 48_200, 1_250_000].into_iter().map(|n| Tokens(n).to_string()).collect();
+        assert_eq!(shown, ["0", "950", "3.1k", "48k", "1.2M"]);
+    }
+
+    #[test]
+    fn money_below_a_cent_keeps_its_digits() {
+        assert_eq!(Usd(0.0042).to_string(), "$0.0042");
+        assert_eq!(Usd(0.211).to_string(), "$0.21");
+        assert_eq!(Usd(0.0).to_string(), "$0.00");
+    }
+}
