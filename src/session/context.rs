@@ -1,0 +1,512 @@
+//! From a path through the tree to what a model reads. Pure.
+//!
+//! Two stages. *Projection* turns entries into messages: the newest compaction's summary, what it kept, what followed, with
+//! edits applied; failed and aborted answers and `!!` records are part of it. *Sending* leaves those out and makes the
+//! calls and results pair up, for a provider refuses a conversation in which they don't.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::entry::{Compaction, Entry, EntryBody, Replacement};
+use crate::id::{CallId, EntryId};
+use crate::message::{
+    AssistantBlock, AssistantMessage, Content, Message, ModelRef, StopReason, ThinkingLevel, ToolCall,
+    ToolResultMessage, UserBlock, UserMessage,
+};
+use crate::unit::{Tokens, UnixMs};
+
+/// What a call without a result gets: tiller, or the program that wrote the log, died or was stopped meanwhile.
+pub const INTERRUPTED: &str =
+    "interrupted: the tool call was cut off before it had a result; it may have had effects";
+
+/// UTF-16 units that make about one token.
+const UNITS_PER_TOKEN: u64 = 4;
+
+/// UTF-16 units that one image counts as.
+const IMAGE_UNITS: u64 = 4_800;
+
+/// What the path to a leaf says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Projection {
+    /// The messages, oldest first.
+    pub messages: Vec<Projected>,
+    /// The model chosen last, or the one that answered last.
+    pub model: Option<ModelRef>,
+    /// The thinking level chosen last.
+    pub thinking: ThinkingLevel,
+    /// Whether the newest usage on the path still tells the size of the context: no compaction or edit came after it.
+    measured_from: usize,
+}
+
+/// A message with the entry it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Projected {
+    /// The entry.
+    pub entry: EntryId,
+    /// The message.
+    pub message: Arc<Message>,
+}
+
+/// First stage: what the entries on a path, root first, say to each other.
+#[must_use]
+pub fn project(path: &[Entry]) -> Projection {
+    let mut projection = Projection::default();
+    let edits = last_edits(path);
+    let compaction = path.iter().enumerate().rev().find_map(|(at, entry)| match &entry.body {
+        EntryBody::Compaction(compaction) => Some((at, compaction)),
+        _ => None,
+    });
+    let mut from = 0;
+    if let Some((at, compaction)) = compaction {
+        projection.messages.push(summary_of(&path[at], compaction));
+        from =
+            path[..at].iter().position(|entry| entry.id == compaction.first_kept_entry_id).unwrap_or(at + 1);
+    }
+    let reset = path
+        .iter()
+        .rposition(|entry| matches!(entry.body, EntryBody::Compaction(_) | EntryBody::ContextEdit { .. }));
+    for (at, entry) in path.iter().enumerate() {
+        projection.note_state(&entry.body);
+        if at >= from && !matches!(entry.body, EntryBody::Compaction(_)) {
+            projection.messages.extend(message_of(entry, &edits));
+        }
+        if reset == Some(at) {
+            projection.measured_from = projection.messages.len();
+        }
+    }
+    projection
+}
+
+impl Projection {
+    fn note_state(&mut self, body: &EntryBody) {
+        match body {
+            EntryBody::ModelChange { provider, model_id } => {
+                self.model = Some(ModelRef { provider: provider.clone(), id: model_id.clone() });
+            }
+            EntryBody::ThinkingLevelChange { thinking_level } => self.thinking = *thinking_level,
+            EntryBody::Message(entry) => {
+                if let Message::Assistant(answer) = &*entry.message
+                    && !answer.provider.is_empty()
+                {
+                    self.model =
+                        Some(ModelRef { provider: answer.provider.clone(), id: answer.model.clone() });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds a message that was just appended after the path's end.
+    pub fn push(&mut self, entry: EntryId, message: Arc<Message>) {
+        self.messages.push(Projected { entry, message });
+    }
+
+    /// How many messages there are, system prompts of other programs aside.
+    #[must_use]
+    pub fn message_count(&self) -> usize {
+        self.messages.iter().filter(|projected| !matches!(*projected.message, Message::System(_))).count()
+    }
+
+    /// Size of the context: the provider's count at the newest usable answer, and an estimate of what follows it.
+    #[must_use]
+    pub fn tokens(&self) -> Tokens {
+        let measured =
+            self.messages.iter().enumerate().skip(self.measured_from).rev().find_map(|(at, projected)| {
+                match &*projected.message {
+                    Message::Assistant(answer)
+                        if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted)
+                            && answer.usage.total() > Tokens(0) =>
+                    {
+                        Some((at + 1, answer.usage.total()))
+                    }
+                    _ => None,
+                }
+            });
+        let (from, known) = measured.unwrap_or((0, Tokens(0)));
+        self.messages[from..].iter().fold(known, |sum, projected| sum + estimate(&projected.message))
+    }
+}
+
+fn last_edits(path: &[Entry]) -> HashMap<&EntryId, Option<&Replacement>> {
+    path.iter()
+        .filter_map(|entry| match &entry.body {
+            EntryBody::ContextEdit { target_id, replacement } => Some((target_id, replacement.as_ref())),
+            _ => None,
+        })
+        .collect()
+}
+
+fn summary_of(entry: &Entry, compaction: &Compaction) -> Projected {
+    let text = format!(
+        "The conversation before this point was compacted into this summary:\n\n<summary>\n{}\n</summary>",
+        compaction.summary
+    );
+    user_message(entry, Content::Text(text))
+}
+
+fn user_message(entry: &Entry, content: Content) -> Projected {
+    let message = Message::User(UserMessage { content, timestamp: entry.timestamp });
+    Projected { entry: entry.id.clone(), message: Arc::new(message) }
+}
+
+fn message_of(entry: &Entry, edits: &HashMap<&EntryId, Option<&Replacement>>) -> Option<Projected> {
+    let mut projected = match &entry.body {
+        EntryBody::Message(said) => Projected { entry: entry.id.clone(), message: Arc::clone(&said.message) },
+        EntryBody::BranchSummary { summary, .. } => {
+            let text = format!(
+                "Another branch of this conversation was left; this is what happened there:\n\n<summary>\n{summary}\n</summary>"
+            );
+            user_message(entry, Content::Text(text))
+        }
+        EntryBody::CustomMessage { content, .. } => user_message(entry, content.clone()),
+        _ => return None,
+    };
+    match edits.get(&entry.id) {
+        None => {}
+        Some(None) => return None,
+        Some(Some(replacement)) => {
+            projected.message = Arc::new(replaced(&projected.message, &replacement.content))
+        }
+    }
+    Some(projected)
+}
+
+fn replaced(message: &Message, content: &Content) -> Message {
+    let mut message = message.clone();
+    match &mut message {
+        Message::User(user) => user.content = content.clone(),
+        Message::ToolResult(result) => result.content = content.to_blocks(),
+        Message::Assistant(answer) => {
+            // The calls stay: their results follow.
+            answer.content.retain(|block| matches!(block, AssistantBlock::ToolCall(_)));
+            answer.content.insert(0, AssistantBlock::Text { text: content.joined_text() });
+        }
+        Message::BashExecution(bash) => bash.output = content.joined_text(),
+        Message::System(system) => system.content = content.joined_text(),
+    }
+    message
+}
+
+/// Second stage: what goes to a provider. Every call has exactly one result, directly after its answer and in the
+/// model's order; no result stands without its call.
+#[must_use]
+pub fn sendable<'a>(messages: impl IntoIterator<Item = &'a Arc<Message>>) -> Vec<Arc<Message>> {
+    let mut sent = Vec::new();
+    let mut open = OpenCalls::default();
+    for message in messages {
+        match &**message {
+            Message::System(_) => {}
+            Message::BashExecution(bash) if bash.exclude_from_context => {}
+            Message::ToolResult(result) => open.answer(result, message),
+            Message::User(_) | Message::BashExecution(_) => open.after.push(Arc::clone(message)),
+            Message::Assistant(answer) => {
+                open.close(&mut sent);
+                open.begin(answer, message, &mut sent);
+            }
+        }
+    }
+    open.close(&mut sent);
+    sent
+}
+
+/// The calls of the newest answer, until the next one: results may come late, or not at all.
+#[derive(Default)]
+struct OpenCalls {
+    calls: Vec<ToolCall>,
+    results: HashMap<CallId, Arc<Message>>,
+    after: Vec<Arc<Message>>,
+    since: UnixMs,
+}
+
+impl OpenCalls {
+    fn begin(&mut self, answer: &AssistantMessage, message: &Arc<Message>, sent: &mut Vec<Arc<Message>>) {
+        match answer.stop_reason {
+            StopReason::Error => {}
+            StopReason::Aborted => {
+                let mut text_only = answer.clone();
+                text_only
+                    .content
+                    .retain(|block| matches!(block, AssistantBlock::Text { text } if !text.is_empty()));
+                if !text_only.content.is_empty() {
+                    sent.push(Arc::new(Message::Assistant(text_only)));
+                }
+            }
+            StopReason::Stop | StopReason::Length | StopReason::ToolUse if answer.content.is_empty() => {}
+            StopReason::Stop | StopReason::Length | StopReason::ToolUse => {
+                sent.push(Arc::clone(message));
+                let mut seen = HashSet::new();
+                self.calls = answer.tool_calls().filter(|call| seen.insert(&call.id)).cloned().collect();
+                self.since = answer.timestamp;
+            }
+        }
+    }
+
+    fn answer(&mut self, result: &ToolResultMessage, message: &Arc<Message>) {
+        if self.calls.iter().any(|call| call.id == result.tool_call_id) {
+            self.results.entry(result.tool_call_id.clone()).or_insert_with(|| Arc::clone(message));
+        }
+    }
+
+    fn close(&mut self, sent: &mut Vec<Arc<Message>>) {
+        for call in self.calls.drain(..) {
+            let result = self.results.remove(&call.id);
+            sent.push(
+                result.unwrap_or_else(|| Arc::new(Message::ToolResult(interrupted(&call, self.since)))),
+            );
+        }
+        self.results.clear();
+        sent.append(&mut self.after);
+    }
+}
+
+/// The result of a call that was cut off.
+#[must_use]
+pub fn interrupted(call: &ToolCall, timestamp: UnixMs) -> ToolResultMessage {
+    ToolResultMessage {
+        tool_call_id: call.id.clone(),
+        tool_name: call.name.clone(),
+        content: vec![UserBlock::Text { text: INTERRUPTED.to_owned() }],
+        details: None,
+        is_error: true,
+        timestamp,
+    }
+}
+
+/// Calls of the newest message's answer that have no result: to be answered before the session goes on.
+#[must_use]
+pub fn unanswered(messages: &[Projected]) -> Vec<ToolCall> {
+    let results: HashSet<&CallId> = messages
+        .iter()
+        .rev()
+        .map_while(|projected| match &*projected.message {
+            Message::ToolResult(result) => Some(&result.tool_call_id),
+            _ => None,
+        })
+        .collect();
+    let newest =
+        messages.iter().rev().find(|projected| !matches!(*projected.message, Message::ToolResult(_)));
+    match newest.map(|projected| &*projected.message) {
+        Some(Message::Assistant(answer))
+            if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) =>
+        {
+            answer.tool_calls().filter(|call| !results.contains(&call.id)).cloned().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// About how many tokens a message takes.
+#[must_use]
+pub fn estimate(message: &Message) -> Tokens {
+    let units = match message {
+        Message::User(user) => match &user.content {
+            Content::Text(text) => utf16_units(text),
+            Content::Blocks(blocks) => block_units(blocks),
+        },
+        Message::Assistant(answer) => answer.content.iter().map(answer_units).sum(),
+        Message::ToolResult(result) => block_units(&result.content),
+        Message::BashExecution(bash) => utf16_units(&bash.command) + utf16_units(&bash.output),
+        Message::System(_) => 0,
+    };
+    Tokens(units.div_ceil(UNITS_PER_TOKEN))
+}
+
+fn block_units(blocks: &[UserBlock]) -> u64 {
+    let units = |block: &UserBlock| match block {
+        UserBlock::Text { text } => utf16_units(text),
+        UserBlock::Image { .. } => IMAGE_UNITS,
+        UserBlock::Unknown => 0,
+    };
+    blocks.iter().map(units).sum()
+}
+
+fn answer_units(block: &AssistantBlock) -> u64 {
+    match block {
+        AssistantBlock::Text { text } => utf16_units(text),
+        AssistantBlock::Thinking { thinking, .. } => utf16_units(thinking),
+        AssistantBlock::ToolCall(call) => utf16_units(&call.name) + utf16_units(&call.arguments.to_string()),
+        AssistantBlock::Unknown => 0,
+    }
+}
+
+fn utf16_units(text: &str) -> u64 {
+    text.chars().map(|c| c.len_utf16() as u64).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{BashExecutionMessage, Usage};
+    use proptest::prelude::*;
+
+    fn user(text: &str) -> Message {
+        Message::User(UserMessage::text(text, UnixMs(1)))
+    }
+
+    fn call(id: &str) -> AssistantBlock {
+        AssistantBlock::ToolCall(ToolCall::from_streamed(id.into(), "bash".into(), ""))
+    }
+
+    fn answer(stop_reason: StopReason, content: Vec<AssistantBlock>) -> Message {
+        Message::Assistant(AssistantMessage { content, stop_reason, ..AssistantMessage::default() })
+    }
+
+    fn text(text: &str) -> AssistantBlock {
+        AssistantBlock::Text { text: text.into() }
+    }
+
+    fn result(id: &str, said: &str) -> Message {
+        Message::ToolResult(ToolResultMessage {
+            tool_call_id: id.into(),
+            tool_name: "bash".into(),
+            content: vec![UserBlock::Text { text: said.into() }],
+            details: None,
+            is_error: false,
+            timestamp: UnixMs(1),
+        })
+    }
+
+    fn arcs(messages: Vec<Message>) -> Vec<Arc<Message>> {
+        messages.into_iter().map(Arc::new).collect()
+    }
+
+    fn entry(id: &str, body: EntryBody) -> Entry {
+        Entry { id: id.into(), parent: None, timestamp: UnixMs(1), body }
+    }
+
+    fn said(id: &str, message: Message) -> Entry {
+        entry(id, EntryBody::message(Arc::new(message)))
+    }
+
+    fn interrupted_result(id: &str) -> Message {
+        let call = ToolCall::from_streamed(id.into(), "bash".into(), "");
+        Message::ToolResult(interrupted(&call, UnixMs(0)))
+    }
+
+    #[test]
+    fn a_call_cut_off_by_a_crash_is_answered_before_what_the_user_said_next() {
+        let log = arcs(vec![
+            user("go"),
+            answer(StopReason::ToolUse, vec![call("a"), call("b")]),
+            result("b", "B"),
+            user("on"),
+        ]);
+        let expected = arcs(vec![
+            user("go"),
+            answer(StopReason::ToolUse, vec![call("a"), call("b")]),
+            interrupted_result("a"),
+            result("b", "B"),
+            user("on"),
+        ]);
+        assert_eq!(sendable(&log), expected);
+    }
+
+    #[test]
+    fn a_failed_answer_is_not_sent_and_an_aborted_one_only_as_text() {
+        let log = arcs(vec![
+            user("go"),
+            answer(StopReason::Error, vec![text("half")]),
+            answer(StopReason::Aborted, vec![text("said"), call("a")]),
+            result("a", "late"),
+            answer(StopReason::Aborted, vec![call("b")]),
+            user("on"),
+        ]);
+        assert_eq!(
+            sendable(&log),
+            arcs(vec![user("go"), answer(StopReason::Aborted, vec![text("said")]), user("on")])
+        );
+    }
+
+    #[test]
+    fn what_a_double_bang_printed_is_never_sent() {
+        let secret = Message::BashExecution(BashExecutionMessage {
+            command: "env".into(),
+            output: "SECRET".into(),
+            exclude_from_context: true,
+            ..BashExecutionMessage::default()
+        });
+        assert_eq!(sendable(&arcs(vec![secret, user("go")])), arcs(vec![user("go")]));
+    }
+
+    #[test]
+    fn a_compaction_stands_for_what_it_did_not_keep() {
+        let compaction = Compaction {
+            summary: "S".into(),
+            first_kept_entry_id: "b".into(),
+            tokens_before: Tokens(9),
+            details: None,
+            usage: None,
+        };
+        let path = [
+            said("a", user("1")),
+            said("b", user("2")),
+            entry("c", EntryBody::Compaction(compaction)),
+            said("d", user("3")),
+        ];
+        let projection = project(&path);
+        let ids: Vec<&str> = projection.messages.iter().map(|projected| projected.entry.as_str()).collect();
+        assert_eq!(ids, ["c", "b", "d"]);
+    }
+
+    #[test]
+    fn the_last_edit_of_an_entry_counts() {
+        let edit = |replacement: Option<&str>| EntryBody::ContextEdit {
+            target_id: "a".into(),
+            replacement: replacement.map(|text| Replacement { content: Content::Text(text.into()) }),
+        };
+        let path = [said("a", user("old")), entry("e", edit(None)), entry("f", edit(Some("new")))];
+        let Message::User(shown) = &*project(&path).messages[0].message else { panic!("a user message") };
+        assert_eq!(shown.content.joined_text(), "new");
+        assert!(project(&path[..2]).messages.is_empty());
+    }
+
+    #[test]
+    fn the_context_is_measured_by_the_last_good_answer_and_estimated_after_it() {
+        let mut good = AssistantMessage { stop_reason: StopReason::Stop, ..AssistantMessage::default() };
+        good.usage = Usage { total_tokens: Tokens(110), ..Usage::default() };
+        let path = [said("a", user("x")), said("b", Message::Assistant(good)), said("c", user("12345"))];
+        assert_eq!(project(&path).tokens(), Tokens(112));
+        assert_eq!(project(&path[..1]).tokens(), Tokens(1));
+    }
+
+    fn any_message() -> impl Strategy<Value = Message> {
+        let id = prop::sample::select(vec!["a", "b", "c"]);
+        let stop = prop::sample::select(vec![
+            StopReason::ToolUse,
+            StopReason::Stop,
+            StopReason::Error,
+            StopReason::Aborted,
+        ]);
+        prop_oneof![
+            Just(user("u")),
+            id.clone().prop_map(|id| result(id, "r")),
+            (stop, prop::collection::vec(id, 0..4))
+                .prop_map(|(stop, ids)| answer(stop, ids.into_iter().map(call).collect())),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_log_every_call_has_one_result_and_every_result_its_call(
+            log in prop::collection::vec(any_message(), 0..24)
+        ) {
+            let sent = sendable(&arcs(log));
+            let mut waiting: Vec<CallId> = Vec::new();
+            for message in &sent {
+                match &**message {
+                    Message::ToolResult(result) => {
+                        prop_assert_eq!(waiting.first(), Some(&result.tool_call_id));
+                        waiting.remove(0);
+                    }
+                    Message::Assistant(answer) => {
+                        prop_assert!(waiting.is_empty());
+                        let mut seen = HashSet::new();
+                        waiting = answer.tool_calls().map(|call| call.id.clone()).filter(|id| seen.insert(id.clone())).collect();
+                    }
+                    _ => prop_assert!(waiting.is_empty()),
+                }
+            }
+            prop_assert!(waiting.is_empty());
+        }
+    }
+}

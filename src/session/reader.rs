@@ -1,0 +1,269 @@
+//! Looking things up in a log while somebody else may be appending to it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use super::entry::{Entry, EntryBody, Head, Header};
+use super::error::SessionError;
+use super::index::{Finding, Index, Indexed};
+use super::log::{Line, Log};
+use super::tree::{Node, Tree};
+use crate::id::{EntryId, SessionId};
+use crate::message::Message;
+
+/// A view of one log that grows with it. Cheap to clone; positioned reads, so no reader waits for another.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    pub(super) shared: Arc<Shared>,
+}
+
+/// What a log's writer and its readers have in common.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) header: Header,
+    pub(super) log: Log,
+    pub(super) index: RwLock<Index>,
+}
+
+impl Shared {
+    pub(super) fn new(header: Header, log: Log) -> Self {
+        Self { header, log, index: RwLock::default() }
+    }
+
+    /// Reads header and index from a log's bytes.
+    pub(super) fn load(log: Log) -> Result<Self, SessionError> {
+        let (mut index, mut header) = (Index::default(), None);
+        log.scan(|line| match header {
+            None => {
+                header = Some(parse_header(&log, line));
+                index.pass_header();
+            }
+            Some(_) => index.take(line),
+        })?;
+        let empty = || SessionError::Header { path: log.path_shown(), what: "the file is empty".into() };
+        let header = header.ok_or_else(empty)??;
+        Ok(Self { header, log, index: RwLock::new(index) })
+    }
+
+    pub(super) fn index(&self) -> RwLockReadGuard<'_, Index> {
+        self.index.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn parse_header(log: &Log, line: &Line<'_>) -> Result<Header, SessionError> {
+    let bytes = line.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line.bytes);
+    let header: Header = serde_json::from_slice(bytes).map_err(|error| SessionError::Header {
+        path: log.path_shown(),
+        what: format!("not the header of a session ({error})"),
+    })?;
+    if header.version < super::entry::VERSION {
+        let path = log.path_shown();
+        return Err(SessionError::Version { path, version: header.version, action: "read" });
+    }
+    Ok(header)
+}
+
+impl Reader {
+    /// Opens a log to look at it; the file isn't changed.
+    ///
+    /// # Errors
+    /// When the file can't be read, or its first line is no session header of version 3 or later.
+    pub fn open(path: &Path) -> Result<Self, SessionError> {
+        Ok(Self { shared: Arc::new(Shared::load(Log::open_to_read(path)?)?) })
+    }
+
+    /// The header.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.shared.header
+    }
+
+    /// The session's id.
+    #[must_use]
+    pub fn id(&self) -> &SessionId {
+        &self.shared.header.id
+    }
+
+    /// Where the file is or will be; `None` for a session in memory.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.shared.log.path()
+    }
+
+    /// Whether anything has been written yet.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        self.shared.log.exists()
+    }
+
+    /// The entry where the next one attaches: the last of the file.
+    #[must_use]
+    pub fn leaf(&self) -> Option<EntryId> {
+        self.shared.index().entries().last().map(|entry| entry.id.clone())
+    }
+
+    /// How many entries there are, on all branches.
+    #[must_use]
+    pub fn entry_count(&self) -> usize {
+        self.shared.index().entries().len()
+    }
+
+    /// What is wrong with the lines, as far as their heads tell.
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding> {
+        self.shared.index().findings().to_vec()
+    }
+
+    /// One entry.
+    ///
+    /// # Errors
+    /// When there is none of that id, or what it says can't be read.
+    pub fn entry(&self, id: &EntryId) -> Result<Entry, SessionError> {
+        let position = self.position(id)?;
+        self.entry_at(position)
+    }
+
+    /// Ids from the root to `leaf`, both among them.
+    ///
+    /// # Errors
+    /// When there is no entry `leaf`.
+    pub fn path_to(&self, leaf: &EntryId) -> Result<Vec<EntryId>, SessionError> {
+        let position = self.position(leaf)?;
+        let index = self.shared.index();
+        Ok(index.path(position).into_iter().map(|at| index.entries()[at].id.clone()).collect())
+    }
+
+    /// Entries from the root to `leaf`; damaged ones are left out and named in the findings.
+    ///
+    /// # Errors
+    /// When there is no entry `leaf`, or the file can't be read.
+    pub fn branch(&self, leaf: &EntryId) -> Result<(Vec<Entry>, Vec<Finding>), SessionError> {
+        let position = self.position(leaf)?;
+        let path = self.shared.index().path(position);
+        self.entries_at(path)
+    }
+
+    /// Every entry in the order of the file; damaged ones are left out and named in the findings.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn entries(&self) -> Result<(Vec<Entry>, Vec<Finding>), SessionError> {
+        let all = 0..self.entry_count();
+        self.entries_at(all)
+    }
+
+    /// The entry that a person's words name: an id, or a prefix or suffix of one.
+    ///
+    /// # Errors
+    /// When none or several go by it.
+    pub fn find(&self, fragment: &str) -> Result<EntryId, SessionError> {
+        let index = self.shared.index();
+        let ids: Vec<&EntryId> =
+            index.entries().iter().map(|e| &e.id).filter(|id| id.matches(fragment)).collect();
+        match ids.as_slice() {
+            [id] => Ok((*id).clone()),
+            [] => Err(SessionError::NoEntry(fragment.into())),
+            several => {
+                several.iter().find(|id| id.as_str() == fragment).map(|id| (*id).clone()).ok_or_else(|| {
+                    SessionError::NotFound(format!("`{fragment}` names {} entries", several.len()))
+                })
+            }
+        }
+    }
+
+    /// The tree of entries, without what they say.
+    #[must_use]
+    pub fn tree(&self) -> Tree {
+        let index = self.shared.index();
+        let node = |entry: &Indexed| Node {
+            id: entry.id.clone(),
+            parent: entry.parent,
+            kind: entry.kind,
+            timestamp: entry.timestamp,
+        };
+        Tree::new(index.entries().iter().map(node).collect())
+    }
+
+    /// The session's name: what the last `session_info` says.
+    #[must_use]
+    pub fn name(&self) -> Option<String> {
+        self.last_of(super::EntryKind::SessionInfo).and_then(|body| match body {
+            EntryBody::SessionInfo { name } => name.filter(|name| !name.is_empty()),
+            _ => None,
+        })
+    }
+
+    /// The first thing the user said, on any branch.
+    #[must_use]
+    pub fn first_prompt(&self) -> Option<String> {
+        let messages: Vec<usize> = {
+            let index = self.shared.index();
+            let is_message = |at: &usize| index.entries()[*at].kind == super::EntryKind::Message;
+            (0..index.entries().len()).filter(is_message).collect()
+        };
+        messages.into_iter().find_map(|at| match self.entry_at(at).ok()?.body.as_message()?.as_ref() {
+            Message::User(user) => Some(user.content.joined_text()),
+            _ => None,
+        })
+    }
+
+    /// A line exactly as it stands in the file, without its newline.
+    pub(super) fn raw_line(&self, id: &EntryId) -> Result<Vec<u8>, SessionError> {
+        let position = self.position(id)?;
+        let (offset, length) =
+            self.shared.index().entries().get(position).map_or((0, 0), |e| (e.offset, e.length));
+        self.shared.log.read_at(offset, length)
+    }
+
+    fn last_of(&self, kind: super::EntryKind) -> Option<EntryBody> {
+        let position = self.shared.index().entries().iter().rposition(|entry| entry.kind == kind)?;
+        self.entry_at(position).ok().map(|entry| entry.body)
+    }
+
+    fn position(&self, id: &EntryId) -> Result<usize, SessionError> {
+        self.shared.index().position(id).ok_or_else(|| SessionError::NoEntry(id.clone()))
+    }
+
+    fn entries_at(
+        &self,
+        positions: impl IntoIterator<Item = usize>,
+    ) -> Result<(Vec<Entry>, Vec<Finding>), SessionError> {
+        let (mut entries, mut findings) = (Vec::new(), Vec::new());
+        for position in positions {
+            match self.entry_at(position) {
+                Ok(entry) => entries.push(entry),
+                Err(error @ SessionError::Damaged { line, .. }) => {
+                    let byte = self.shared.index().entries()[position].offset;
+                    findings.push(Finding { line, byte, what: error_chain(&error) });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((entries, findings))
+    }
+
+    fn entry_at(&self, position: usize) -> Result<Entry, SessionError> {
+        let at = self.shared.index().entries()[position].clone();
+        let bytes = self.shared.log.read_at(at.offset, at.length)?;
+        let damaged = |source| SessionError::Damaged {
+            path: self.path().map_or_else(PathBuf::new, Path::to_path_buf),
+            line: at.line,
+            id: at.id.clone(),
+            source,
+        };
+        let head: Head = serde_json::from_slice(&bytes).map_err(damaged)?;
+        let body: EntryBody = serde_json::from_slice(&bytes).map_err(damaged)?;
+        let parent = at.parent.map(|parent| self.shared.index().entries()[parent].id.clone());
+        Ok(Entry { timestamp: head.moment(), id: at.id, parent, body })
+    }
+}
+
+fn error_chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,205 @@
+//! The shape of a session: which entry follows which. Pure; what entries say is elsewhere.
+
+use crate::id::EntryId;
+use crate::unit::UnixMs;
+
+use super::index::EntryKind;
+
+/// One entry in the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// The entry.
+    pub id: EntryId,
+    /// Position of the entry it follows.
+    pub parent: Option<usize>,
+    /// What kind of entry.
+    pub kind: EntryKind,
+    /// When it was written.
+    pub timestamp: UnixMs,
+}
+
+/// All entries in the order of the file; a parent stands before its children.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    nodes: Vec<Node>,
+    children: Vec<Vec<usize>>,
+}
+
+/// One row of a drawn tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Position of the entry.
+    pub node: usize,
+    /// How many forks lie above it: the depth to draw it at.
+    pub depth: usize,
+    /// Whether it begins one of several branches.
+    pub branch: BranchMark,
+    /// Whether it lies on the path to the leaf.
+    pub on_path: bool,
+}
+
+/// How a row hangs on the one above its branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BranchMark {
+    /// It goes on from the row above.
+    Continues,
+    /// It begins a branch, and another one follows below.
+    Begins,
+    /// It begins the last branch of its fork.
+    BeginsLast,
+}
+
+impl Tree {
+    /// Links nodes into a tree.
+    #[must_use]
+    pub fn new(nodes: Vec<Node>) -> Self {
+        let mut children = vec![Vec::new(); nodes.len()];
+        for (at, node) in nodes.iter().enumerate() {
+            if let Some(parent) = node.parent {
+                children[parent].push(at);
+            }
+        }
+        Self { nodes, children }
+    }
+
+    /// The entries, in the order of the file.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Positions of the entries that follow the one at `position`.
+    #[must_use]
+    pub fn children(&self, position: usize) -> &[usize] {
+        &self.children[position]
+    }
+
+    /// How many branches there are: entries that nothing follows.
+    #[must_use]
+    pub fn branch_count(&self) -> usize {
+        self.children.iter().filter(|children| children.is_empty()).count()
+    }
+
+    /// The rows of a drawing that shows only the entries that `shown` accepts; those left out hand their children on.
+    #[must_use]
+    pub fn rows(&self, leaf: Option<&EntryId>, shown: impl Fn(&Node) -> bool) -> Vec<Row> {
+        let visible = self.visible(&shown);
+        let on_path = self.path_marks(leaf);
+        let mut rows = Vec::new();
+        // A stack instead of recursion: a session of 100,000 entries is one long branch.
+        let mut stack: Vec<(usize, usize, BranchMark)> = Vec::new();
+        push_branches(&mut stack, &visible.roots, 0);
+        while let Some((node, depth, branch)) = stack.pop() {
+            rows.push(Row { node, depth, branch, on_path: on_path[node] });
+            push_branches(&mut stack, &visible.children[node], depth);
+        }
+        rows
+    }
+
+    fn path_marks(&self, leaf: Option<&EntryId>) -> Vec<bool> {
+        let mut marks = vec![false; self.nodes.len()];
+        let start = leaf.and_then(|leaf| self.nodes.iter().rposition(|node| node.id == *leaf));
+        for at in std::iter::successors(start, |&at| self.nodes[at].parent) {
+            marks[at] = true;
+        }
+        marks
+    }
+
+    fn visible(&self, shown: &impl Fn(&Node) -> bool) -> Links {
+        let mut links = Links { children: vec![Vec::new(); self.nodes.len()], roots: Vec::new() };
+        // For each entry the nearest shown one at or above it; parents come first, so one pass is enough.
+        let mut nearest: Vec<Option<usize>> = Vec::with_capacity(self.nodes.len());
+        for (at, node) in self.nodes.iter().enumerate() {
+            let above = node.parent.and_then(|parent| nearest[parent]);
+            if !shown(node) {
+                nearest.push(above);
+                continue;
+            }
+            match above {
+                Some(parent) => links.children[parent].push(at),
+                None => links.roots.push(at),
+            }
+            nearest.push(Some(at));
+        }
+        links
+    }
+}
+
+struct Links {
+    children: Vec<Vec<usize>>,
+    roots: Vec<usize>,
+}
+
+fn push_branches(stack: &mut Vec<(usize, usize, BranchMark)>, nodes: &[usize], depth: usize) {
+    match nodes {
+        [] => {}
+        [only] => stack.push((*only, depth, BranchMark::Continues)),
+        several => {
+            for (place, node) in several.iter().enumerate().rev() {
+                let last = place + 1 == several.len();
+                stack.push((
+                    *node,
+                    depth + 1,
+                    if last { BranchMark::BeginsLast } else { BranchMark::Begins },
+                ));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(parents: &[Option<usize>]) -> Tree {
+        let node = |(at, parent): (usize, &Option<usize>)| Node {
+            id: EntryId::new(format!("n{at}")),
+            parent: *parent,
+            kind: if at % 2 == 0 { EntryKind::Message } else { EntryKind::Custom },
+            timestamp: UnixMs(0),
+        };
+        Tree::new(parents.iter().enumerate().map(node).collect())
+    }
+
+    fn drawn(
+        tree: &Tree,
+        leaf: &str,
+        shown: impl Fn(&Node) -> bool,
+    ) -> Vec<(usize, usize, BranchMark, bool)> {
+        let rows = tree.rows(Some(&leaf.into()), shown);
+        rows.into_iter().map(|row| (row.node, row.depth, row.branch, row.on_path)).collect()
+    }
+
+    #[test]
+    fn branches_are_drawn_one_deeper_than_the_path_they_leave() {
+        use BranchMark::{Begins, BeginsLast, Continues};
+        let tree = tree(&[None, Some(0), Some(1), Some(0), Some(3)]);
+        assert_eq!(
+            drawn(&tree, "n4", |_| true),
+            [
+                (0, 0, Continues, true),
+                (1, 1, Begins, false),
+                (2, 1, Continues, false),
+                (3, 1, BeginsLast, true),
+                (4, 1, Continues, true)
+            ]
+        );
+        assert_eq!(tree.branch_count(), 2);
+    }
+
+    #[test]
+    fn an_entry_that_is_not_shown_hands_its_children_on() {
+        use BranchMark::{Begins, BeginsLast, Continues};
+        let tree = tree(&[None, Some(0), Some(1), Some(1), Some(1)]);
+        assert_eq!(
+            drawn(&tree, "n2", |node| node.kind == EntryKind::Message),
+            [(0, 0, Continues, true), (2, 1, Begins, true), (4, 1, BeginsLast, false)]
+        );
+    }
+
+    #[test]
+    fn a_long_branch_does_not_exhaust_the_stack() {
+        let parents: Vec<Option<usize>> = (0..200_000_usize).map(|at| at.checked_sub(1)).collect();
+        assert_eq!(tree(&parents).rows(None, |_| true).len(), 200_000);
+    }
+}
