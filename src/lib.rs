@@ -7,3 +7,4 @@ pub mod provider;
 pub mod setting;
 pub mod tool;
 pub mod unit;
+pub mod workspace;
