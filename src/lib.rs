@@ -2,9 +2,13 @@
 pub mod agent;
 pub mod event;
 pub mod id;
+pub mod instructions;
 pub mod message;
+pub mod policy;
+pub mod process;
 pub mod provider;
 pub mod session;
 pub mod setting;
 pub mod tool;
 pub mod unit;
+pub mod workspace;
