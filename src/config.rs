@@ -133,7 +133,9 @@ impl Config {
         if let Some(path) = env_file.or_else(|| dotenv.exists().then_some(&*dotenv)) {
             let text = read(path)?;
             let parsed = dotenv::parse(&text);
-            warnings.extend(parsed.unread.iter().map(|line| format!("{}, line {line}: not NAME=VALUE", path.display())));
+            warnings.extend(
+                parsed.unread.iter().map(|line| format!("{}, line {line}: not NAME=VALUE", path.display())),
+            );
             environment.fill(parsed.variables);
         }
         let mut settings = Settings::default();
@@ -233,9 +235,15 @@ mod tests {
         home
     }
 
-    fn load(home: &tempfile::TempDir, more: &[(&str, &str)], flags: &[FlagValue]) -> Result<Config, ConfigError> {
+    fn load(
+        home: &tempfile::TempDir,
+        more: &[(&str, &str)],
+        flags: &[FlagValue],
+    ) -> Result<Config, ConfigError> {
         let mut environment = Environment::from([("TILLER_HOME", home.path().to_str().unwrap())]);
-        environment.variables.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        environment
+            .variables
+            .extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         Config::load(environment, flags, None)
     }
 

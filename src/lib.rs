@@ -1,10 +1,13 @@
 //! Tiller: a coding agent's session as a thing that lasts.
 pub mod agent;
+pub mod cli;
+pub mod config;
 pub mod event;
 pub mod id;
 pub mod instructions;
 pub mod message;
 pub mod policy;
+pub mod print;
 pub mod process;
 pub mod provider;
 pub mod session;

@@ -7,5 +7,5 @@ fn main() -> ExitCode {
     if arguments.next().is_some_and(|first| first == tiller::process::helper::NAME) {
         return tiller::process::helper::main(arguments);
     }
-    ExitCode::SUCCESS
+    tiller::cli::main(std::env::args_os())
 }

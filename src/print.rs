@@ -46,7 +46,8 @@ pub async fn run(
     err: &mut impl Write,
 ) -> Result<RunOutcome, PrintError> {
     let mut events = agent.subscribe();
-    let mut printer = Printer { output, out, err, last_entry: None, answer: None, outcome: RunOutcome::Failed };
+    let mut printer =
+        Printer { output, out, err, last_entry: None, answer: None, outcome: RunOutcome::Failed };
     printer.begin(&agent.reader())?;
     agent.prompt(prompt, PromptOptions::default()).await?;
     while let Some(event) = events.next().await {
@@ -106,7 +107,10 @@ impl<Out: Write, Err: Write> Printer<'_, Out, Err> {
 
     /// Events are gone; what they told of is in the log.
     fn catch_up(&mut self, count: u64, reader: &Reader) -> io::Result<()> {
-        writeln!(self.err, "warning: {count} events were passed over because stdout is slow; the log has everything")?;
+        writeln!(
+            self.err,
+            "warning: {count} events were passed over because stdout is slow; the log has everything"
+        )?;
         let missed = missed(reader, self.last_entry.as_ref());
         for entry in missed {
             if let Some(message) = entry.body.as_message() {
@@ -122,7 +126,8 @@ impl<Out: Write, Err: Write> Printer<'_, Out, Err> {
 
     fn end(self) -> Result<RunOutcome, PrintError> {
         let answer = self.answer.unwrap_or_default();
-        if self.output == Output::Text && matches!(self.outcome, RunOutcome::Completed | RunOutcome::MaxTurns) {
+        if self.output == Output::Text && matches!(self.outcome, RunOutcome::Completed | RunOutcome::MaxTurns)
+        {
             writeln!(self.out, "{}", answer.joined_text())?;
         }
         if let Some(message) = &answer.error_message {

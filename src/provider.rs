@@ -4,8 +4,10 @@
 //! nor keeps state. Who may be asked, and what a model costs, is in [`catalog`] and [`roster`].
 
 pub mod catalog;
+pub mod demo;
 pub mod error;
 pub mod roster;
+pub mod scripted;
 
 use std::pin::Pin;
 use std::sync::Arc;

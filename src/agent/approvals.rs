@@ -3,7 +3,7 @@
 use crate::event::ApprovalRequest;
 use crate::id::CallId;
 use crate::message::{ToolCall, ToolSpec};
-use crate::policy::{self, Mode, SessionRules, Verdict};
+use crate::policy::{Asking, Policy, SessionRules, Verdict};
 
 use super::turn::Fate;
 
@@ -19,19 +19,23 @@ pub enum Audience {
 /// Decides on calls.
 #[derive(Debug)]
 pub(super) struct Approvals {
-    mode: Mode,
+    policy: Policy,
     audience: Audience,
     rules: SessionRules,
     waiting: Vec<ApprovalRequest>,
 }
 
 impl Approvals {
-    pub(super) fn new(mode: Mode, audience: Audience) -> Self {
-        Self { mode, audience, rules: SessionRules::default(), waiting: Vec::new() }
+    pub(super) fn new(policy: Policy, audience: Audience) -> Self {
+        Self { policy, audience, rules: SessionRules::default(), waiting: Vec::new() }
     }
 
-    pub(super) fn mode(&self) -> Mode {
-        self.mode
+    /// What asks, as the footer names it.
+    pub(super) fn mode_name(&self) -> &'static str {
+        match self.policy.asking {
+            Asking::User => self.policy.mode.name(),
+            Asking::Yes => "yes",
+        }
     }
 
     pub(super) fn waiting(&self) -> &[ApprovalRequest] {
@@ -40,10 +44,10 @@ impl Approvals {
 
     /// What is to become of a call whose arguments are sound.
     pub(super) fn fate(&self, call: &ToolCall, spec: &ToolSpec) -> Fate {
-        match policy::decide(self.mode, spec, &call.arguments, &self.rules) {
+        match self.policy.judge(spec, &call.arguments, &self.rules) {
             Verdict::Allow => Fate::Run(spec.access),
             Verdict::Deny { reason } => Fate::Refuse(format!("denied: {reason}")),
-            Verdict::Ask { reason, rule } if self.audience == Audience::Somebody => Fate::Ask { reason, rule },
+            Verdict::Ask { reason, rule } if self.audience == Audience::Somebody => Fate::Ask { reason, rule: rule.to_string() },
             Verdict::Ask { reason, .. } => Fate::Refuse(format!(
                 "denied: {reason}, and nobody is there to allow it; run tiller with --yes to allow every call"
             )),
@@ -60,8 +64,10 @@ impl Approvals {
         Some(self.waiting.remove(at))
     }
 
-    /// Allows what the call's rule covers until tiller ends.
-    pub(super) fn allow_for_session(&mut self, request: &ApprovalRequest) {
-        self.rules.add(&request.tool_name, &request.args);
+    /// Allows what the rule of a call that asked covers, until tiller ends.
+    pub(super) fn allow_for_session(&mut self, request: &ApprovalRequest, spec: &ToolSpec) {
+        if let Verdict::Ask { rule, .. } = self.policy.judge(spec, &request.args, &self.rules) {
+            self.rules.add(rule);
+        }
     }
 }

@@ -23,7 +23,7 @@ use super::system_prompt::SystemPrompt;
 use super::turn::{Effect, Input, Turn, TurnOptions};
 use crate::event::{Event, EventKind};
 use crate::message::ThinkingLevel;
-use crate::policy::Mode;
+use crate::policy::Policy;
 use crate::process::Runner;
 use crate::provider::{Model, Providers};
 use crate::session::{Reader, SessionError, SessionManager, Writer};
@@ -82,7 +82,7 @@ pub struct AgentOptions {
     /// Sampling temperature.
     pub temperature: Option<f64>,
     /// Which calls are asked about.
-    pub approval: Mode,
+    pub policy: Policy,
     /// Whether anybody can answer.
     pub audience: Audience,
     /// How much of a `!` command's output is kept.
@@ -192,7 +192,7 @@ impl Driver {
         let (reader, watched) = watch::channel(current.reader());
         let mut driver = Self {
             turn: Turn::new(fixed.options.turn, queue),
-            approvals: Approvals::new(fixed.options.approval, fixed.options.audience),
+            approvals: Approvals::new(fixed.options.policy.clone(), fixed.options.audience),
             fixed,
             current,
             work: VecDeque::new(),

@@ -93,6 +93,11 @@ pub enum Input {
         /// The word.
         decision: Decision,
     },
+    /// The call that was to ask needs no asking any more.
+    Cleared {
+        /// The call.
+        call: CallId,
+    },
     /// The user stops everything.
     Abort {
         /// What the answer in flight has so far.
@@ -265,6 +270,7 @@ impl Turn {
                 }
             }
             Input::Decided { call, decision } => self.decided(&call, decision, &mut out),
+            Input::Cleared { call } => self.cleared(&call, &mut out),
             Input::Abort { partial } => self.abort(partial, &mut out),
             Input::Unqueue(ids) => self.unqueue(&ids, &mut out),
             Input::BashEnded(record) if self.is_running() => self.deferred.push(record),

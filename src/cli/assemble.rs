@@ -13,7 +13,7 @@ use crate::agent::{AgentOptions, Audience, Choice, Parts, SyncPolicy, SystemProm
 use crate::config::{Access, Config, Environment};
 use crate::instructions;
 use crate::message::ThinkingLevel;
-use crate::policy::Mode;
+use crate::policy::{Asking, Mode, Policy};
 use crate::process::Runner;
 use crate::provider::anthropic::Anthropic;
 use crate::provider::demo::{self, Demo};
@@ -48,7 +48,11 @@ pub(super) fn cwd(arguments: &Arguments) -> Result<PathBuf, Failure> {
     let named = arguments.place.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
     let real = named.canonicalize().with_context(|| format!("can't work in {}", named.display()));
     let real = real.map_err(Failure::usage)?;
-    if real.is_dir() { Ok(real) } else { Err(Failure::usage(anyhow!("{} is not a directory", real.display()))) }
+    if real.is_dir() {
+        Ok(real)
+    } else {
+        Err(Failure::usage(anyhow!("{} is not a directory", real.display())))
+    }
 }
 
 /// The sessions of a directory.
@@ -94,7 +98,7 @@ pub(super) fn assemble(arguments: &Arguments, config: &Config, front: Front) -> 
         tools,
         runner,
         system_prompt,
-        options: options(arguments, config, front, limits),
+        options: options(arguments, config, (front, cwd), limits),
     };
     Ok(Assembled { parts, notices })
 }
@@ -117,7 +121,8 @@ fn session(arguments: &Arguments, manager: &SessionManager, front: Front) -> Res
         (Some(recent), _) => Ok(manager.open(&recent.path)?),
         (None, _) => {
             let nothing = anyhow!("there is no session of {} to continue", manager.cwd().display());
-            Err(Failure::usage(nothing).hint("without -c a new one begins; `tiller sessions list --all` shows all"))
+            Err(Failure::usage(nothing)
+                .hint("without -c a new one begins; `tiller sessions list --all` shows all"))
         }
     }
 }
@@ -171,7 +176,12 @@ struct Chosen {
     notice: Option<String>,
 }
 
-fn model(arguments: &Arguments, config: &Config, providers: &Providers, front: Front) -> Result<Chosen, Failure> {
+fn model(
+    arguments: &Arguments,
+    config: &Config,
+    providers: &Providers,
+    front: Front,
+) -> Result<Chosen, Failure> {
     let provider = config.settings.text(&setting::PROVIDER);
     let words = config.settings.text(&setting::MODEL);
     let on_flags = arguments.model.model.is_some() || arguments.model.provider.is_some();
@@ -244,7 +254,8 @@ fn connect(failure: Failure) -> Failure {
 }
 
 fn output_limits(config: &Config) -> OutputLimits {
-    let count = |setting| usize::try_from(config.settings.count(setting).unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
+    let count =
+        |setting| usize::try_from(config.settings.count(setting).unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     OutputLimits {
         max_lines: count(&setting::TOOL_OUTPUT_MAX_LINES),
         max_chars: count(&setting::TOOL_OUTPUT_MAX_CHARS),
@@ -257,7 +268,8 @@ fn tools(
     cwd: &std::path::Path,
     (runner, limits): (&Runner, OutputLimits),
 ) -> Result<Tools, Failure> {
-    let seconds = |setting| std::time::Duration::from_secs(config.settings.count(setting).unwrap_or_default());
+    let seconds =
+        |setting| std::time::Duration::from_secs(config.settings.count(setting).unwrap_or_default());
     let environment = ToolEnvironment {
         workspace: Workspace::new(cwd).map_err(Failure::usage)?,
         runner: runner.clone(),
@@ -280,7 +292,8 @@ fn system_prompt(
     cwd: &std::path::Path,
     notices: &mut Vec<String>,
 ) -> Result<SystemPrompt, Failure> {
-    let text = |given: &Option<String>| given.as_deref().map(|text| input::text_or_file(text, cwd)).transpose();
+    let text =
+        |given: &Option<String>| given.as_deref().map(|text| input::text_or_file(text, cwd)).transpose();
     let mut prompt = SystemPrompt {
         replaced_by: text(&arguments.agent.system_prompt)?,
         appended: text(&arguments.agent.append_system_prompt)?,
@@ -295,7 +308,12 @@ fn system_prompt(
     Ok(prompt)
 }
 
-fn options(arguments: &Arguments, config: &Config, front: Front, output: OutputLimits) -> AgentOptions {
+fn options(
+    arguments: &Arguments,
+    config: &Config,
+    (front, cwd): (Front, PathBuf),
+    output: OutputLimits,
+) -> AgentOptions {
     let settings = &config.settings;
     let delivery = |setting| {
         if settings.is(setting, "all") { DeliveryMode::All } else { DeliveryMode::OneAtATime }
@@ -307,7 +325,11 @@ fn options(arguments: &Arguments, config: &Config, front: Front, output: OutputL
         },
         steering_mode: delivery(&setting::STEERING_MODE),
         follow_up_mode: delivery(&setting::FOLLOW_UP_MODE),
-        groups: if settings.is(&setting::PARALLEL_TOOLS, "off") { turn::Groups::Off } else { turn::Groups::On },
+        groups: if settings.is(&setting::PARALLEL_TOOLS, "off") {
+            turn::Groups::Off
+        } else {
+            turn::Groups::On
+        },
         max_turns: settings.count(&setting::MAX_TURNS).or((front == Front::Print).then_some(UNWATCHED_TURNS)),
     };
     AgentOptions {
@@ -319,11 +341,10 @@ fn options(arguments: &Arguments, config: &Config, front: Front, output: OutputL
         },
         max_tokens: Tokens(settings.count(&setting::MAX_TOKENS).unwrap_or_default()),
         temperature: settings.number(&setting::TEMPERATURE),
-        approval: match settings.text(&setting::APPROVAL) {
-            _ if arguments.agent.yes => Mode::Yes,
-            Some("auto") => Mode::Auto,
-            Some("read-only") => Mode::ReadOnly,
-            Some(_) | None => Mode::Ask,
+        policy: Policy {
+            mode: settings.text(&setting::APPROVAL).and_then(Mode::parse).unwrap_or_default(),
+            asking: if arguments.agent.yes { Asking::Yes } else { Asking::User },
+            root: cwd,
         },
         audience: if front == Front::Tui { Audience::Somebody } else { Audience::Nobody },
         output,

@@ -21,7 +21,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     runtime.block_on(async {
         match front {
             Front::Print => print(arguments, &config).await,
-            Front::Tui => super::screen::run(arguments, &config).await,
+            Front::Tui => Err(Failure::usage(anyhow!("no screen yet"))),
         }
     })
 }
@@ -70,7 +70,9 @@ async fn print(arguments: &Arguments, config: &Config) -> Result<u8, Failure> {
 async fn tell_of_held(agent: &AgentSession) {
     let held = agent.snapshot().await.map(|snapshot| snapshot.live.queue.len()).unwrap_or_default();
     if held > 0 {
-        eprintln!("warning: {held} queued message(s) of this session still wait; open it in the TUI to send or drop them");
+        eprintln!(
+            "warning: {held} queued message(s) of this session still wait; open it in the TUI to send or drop them"
+        );
     }
 }
 

@@ -44,7 +44,13 @@ fn list(manager: &SessionManager, all: bool, as_json: bool) -> Result<(), Failur
         let title = session.name.as_deref().or(session.first_prompt.as_deref()).unwrap_or("(empty)");
         let modified = session.modified.to_iso();
         let place = if all { format!("  {}", session.cwd) } else { String::new() };
-        println!("{}  {} {}  {}{place}", session.id.short(), &modified[..10], &modified[11..16], one_line(title));
+        println!(
+            "{}  {} {}  {}{place}",
+            session.id.short(),
+            &modified[..10],
+            &modified[11..16],
+            one_line(title)
+        );
     }
     Ok(())
 }
@@ -166,7 +172,9 @@ fn headline(entry: &Entry) -> String {
                 let calls = if calls.is_empty() { String::new() } else { format!(" [{}]", calls.join(", ")) };
                 format!("{}{calls}", answer.joined_text())
             }
-            Message::ToolResult(result) => format!("  {}: {}", result.tool_name, joined_text(&result.content)),
+            Message::ToolResult(result) => {
+                format!("  {}: {}", result.tool_name, joined_text(&result.content))
+            }
             Message::BashExecution(bash) => format!("!{}", bash.command),
             Message::System(_) => "(system prompt)".to_owned(),
         },
@@ -179,7 +187,9 @@ fn headline(entry: &Entry) -> String {
 
 fn entry_json(entry: &Entry) -> Value {
     let mut value = json!({"id": entry.id, "parentId": entry.parent, "timestamp": entry.timestamp.to_iso()});
-    if let (Some(object), Ok(Value::Object(body))) = (value.as_object_mut(), serde_json::to_value(&entry.body)) {
+    if let (Some(object), Ok(Value::Object(body))) =
+        (value.as_object_mut(), serde_json::to_value(&entry.body))
+    {
         object.extend(body);
     }
     value

@@ -16,8 +16,12 @@ pub(super) fn transcript(entries: &[Entry]) -> String {
             EntryBody::Message(said) => message(&said.message, said.tiller_receipt.is_some()),
             EntryBody::Compaction(compaction) => format!("--- compacted ---\n{}\n", compaction.summary),
             EntryBody::BranchSummary { summary, .. } => format!("--- another branch ---\n{summary}\n"),
-            EntryBody::ModelChange { provider, model_id } => format!("--- model: {provider}/{model_id} ---\n"),
-            EntryBody::CustomMessage { content, display: true, .. } => format!("* {}\n", content.joined_text()),
+            EntryBody::ModelChange { provider, model_id } => {
+                format!("--- model: {provider}/{model_id} ---\n")
+            }
+            EntryBody::CustomMessage { content, display: true, .. } => {
+                format!("* {}\n", content.joined_text())
+            }
             _ => continue,
         };
         if !text.is_empty() {

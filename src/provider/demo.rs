@@ -142,7 +142,8 @@ fn opening(text: &str) -> &str {
 
 /// The results since the newest answer, and what the user said last.
 fn since_last_answer(request: &Request) -> (Vec<&ToolResultMessage>, String) {
-    let newest = || request.messages.iter().rev().take_while(|message| !matches!(***message, Message::Assistant(_)));
+    let newest =
+        || request.messages.iter().rev().take_while(|message| !matches!(***message, Message::Assistant(_)));
     let mut results: Vec<&ToolResultMessage> = newest()
         .filter_map(|message| match &**message {
             Message::ToolResult(result) => Some(result),

@@ -137,7 +137,8 @@ impl Scripted {
     pub fn load(path: &Path) -> Result<Self, ScriptError> {
         let io = |source| ScriptError::Io { path: path.to_owned(), source };
         let text = std::fs::read_to_string(path).map_err(io)?;
-        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+        let lines =
+            text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
         let answer = |(at, line): (usize, &str)| {
             let wrong = |source| ScriptError::Line { path: path.to_owned(), line: at + 1, source };
             serde_json::from_str(line).map_err(wrong)

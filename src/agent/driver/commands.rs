@@ -86,7 +86,9 @@ impl Driver {
             return answer(reply, Err(AgentError::Gone("approval")));
         };
         if decision == Decision::Session {
-            self.approvals.allow_for_session(&request);
+            if let Some(tool) = self.fixed.tools.find(&request.tool_name) {
+                self.approvals.allow_for_session(&request, tool.spec());
+            }
         }
         self.apply_and_reply(Input::Decided { call, decision }, |result| answer(reply, result));
     }
@@ -204,7 +206,7 @@ impl Driver {
             thinking: self.current.thinking,
             context: ContextUse { used: self.current.projection.tokens(), window },
             usage: self.current.usage.clone(),
-            approval: self.approvals.mode().name().to_owned(),
+            approval: self.approvals.mode_name().to_owned(),
         };
         let live = Live {
             running_since: self.running_since,

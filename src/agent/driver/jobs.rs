@@ -15,7 +15,8 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::now;
-use crate::agent::handle::{BashContext, RunningBash, RunningCall};
+use crate::agent::bash::{Bash, Capture};
+use crate::agent::handle::{BashContext, RunningCall};
 use crate::agent::turn::TurnNumber;
 use crate::event::ToolOutcome;
 use crate::id::{CallId, EntryId};
@@ -48,7 +49,7 @@ pub(super) struct Jobs {
     report: mpsc::Sender<Report>,
     stream: Option<AbortHandle>,
     calls: HashMap<CallId, (AbortHandle, RunningCall)>,
-    bash: Option<(AbortHandle, RunningBash)>,
+    bash: Option<(AbortHandle, Bash)>,
 }
 
 impl Jobs {
@@ -147,7 +148,7 @@ impl Jobs {
         runner: &Runner,
         command: &Command,
         id: EntryId,
-        context: BashContext,
+        (context, output): (BashContext, Capture),
     ) -> Result<(), ProcessError> {
         let mut process = runner.start(command)?;
         let (report, job) = (self.report.clone(), id.clone());
@@ -160,22 +161,21 @@ impl Jobs {
             let status = process.wait().await.map(|exit| exit.status);
             let _ = report.send(Report::BashEnded { id: job, status }).await;
         };
-        let running =
-            RunningBash { id, line: command.line.clone(), context, since: now(), output: String::new() };
+        let running = Bash { id, line: command.line.clone(), context, since: now(), output };
         self.bash = Some((self.tasks.spawn(task), running));
         Ok(())
     }
 
-    pub(super) fn bash_running(&self) -> Option<&RunningBash> {
+    pub(super) fn bash_running(&self) -> Option<&Bash> {
         self.bash.as_ref().map(|(_, running)| running)
     }
 
-    pub(super) fn bash_running_mut(&mut self) -> Option<&mut RunningBash> {
+    pub(super) fn bash_running_mut(&mut self) -> Option<&mut Bash> {
         self.bash.as_mut().map(|(_, running)| running)
     }
 
     /// Takes the user's command away, stopping it if it still runs.
-    pub(super) fn end_bash(&mut self) -> Option<RunningBash> {
+    pub(super) fn end_bash(&mut self) -> Option<Bash> {
         self.bash.take().map(|(task, running)| {
             task.abort();
             running

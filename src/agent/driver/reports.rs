@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use super::jobs::Report;
 use super::{Driver, now};
-use crate::agent::bash::record;
-use crate::agent::handle::BashContext;
 use crate::agent::partial::Growth;
 use crate::agent::turn::{Fate, Input, Planned, TurnNumber};
 use crate::event::{EventKind, ToolOutcome};
@@ -127,9 +125,8 @@ impl Driver {
     /// Ends the user's command, by its own exit or because it is stopped, and keeps its record.
     pub(super) fn end_bash(&mut self, status: Option<ExitStatus>) {
         let Some(running) = self.jobs.end_bash() else { return };
-        let exclude = running.context == BashContext::Exclude;
         let id = running.id.clone();
-        let message = record(running, status, exclude, now());
+        let message = running.into_record(status, now());
         self.apply(Input::BashEnded(message.clone()));
         self.teller.tell(EventKind::BashExecutionEnd { id, message: Arc::new(message) });
     }

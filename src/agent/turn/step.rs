@@ -132,6 +132,16 @@ impl Turn {
         }
     }
 
+    /// A rule given meanwhile allows the call that was about to ask: it runs, and nobody is told of a question.
+    pub(super) fn cleared(&mut self, call: &CallId, out: &mut Out) {
+        if let Phase::Working(mut working) = std::mem::take(&mut self.phase) {
+            if let Some(asking) = working.asking.take_if(|asking| asking.id == *call) {
+                self.run(&mut working, vec![asking], out);
+            }
+            self.phase = Phase::Working(working);
+        }
+    }
+
     fn resolve(&mut self, working: &mut Working, call: ToolCall, decision: Decision, out: &mut Out) {
         out.append(EntryBody::own(&OwnFact::Approval {
             tool_call_id: call.id.clone(),
