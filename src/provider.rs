@@ -6,6 +6,7 @@
 pub mod catalog;
 pub mod error;
 pub mod roster;
+pub mod sse;
 
 use std::pin::Pin;
 use std::sync::Arc;
