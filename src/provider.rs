@@ -20,7 +20,7 @@ use crate::unit::Tokens;
 
 pub use catalog::ModelFacts;
 pub use error::{Failure, ProviderError};
-pub use roster::{Model, ModelError, Providers};
+pub use roster::{Found, Known, Model, ModelError, Providers};
 
 /// A service that answers requests. Implemented once a protocol; tests and embedders add their own.
 pub trait Provider: Send + Sync {
