@@ -3,10 +3,13 @@
 //! A provider encodes a [`Request`] in its own dialect and turns what streams back into [`Part`]s; it neither retries
 //! nor keeps state. Who may be asked, and what a model costs, is in [`catalog`] and [`roster`].
 
+pub mod anthropic;
 pub mod catalog;
 pub mod error;
+mod http;
 pub mod roster;
 pub mod sse;
+mod wording;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,8 +21,10 @@ use crate::id::CallId;
 use crate::message::{Message, StopReason, ThinkingLevel, ToolSpec, Usage};
 use crate::unit::Tokens;
 
+pub use anthropic::Anthropic;
 pub use catalog::ModelFacts;
 pub use error::{Failure, ProviderError};
+pub use http::{Endpoint, Timeouts, ensure_crypto};
 pub use roster::{Found, Known, Model, ModelError, Providers};
 
 /// A service that answers requests. Implemented once a protocol; tests and embedders add their own.
