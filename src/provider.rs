@@ -1,12 +1,14 @@
 //! Models and how to ask them: the [`Provider`] trait, what goes in and what streams out.
 //!
 //! A provider encodes a [`Request`] in its own dialect and turns what streams back into [`Part`]s; it neither retries
-//! nor keeps state. Who may be asked, and what a model costs, is in [`catalog`] and [`roster`].
+//! nor keeps state, and gets keys and URLs from whoever makes it. Who may be asked, and what a model costs, is in
+//! [`catalog`] and [`roster`]; the protocols are [`anthropic`] and [`openai_chat`], over `http` and [`sse`].
 
 pub mod anthropic;
 pub mod catalog;
 pub mod error;
 mod http;
+pub mod openai_chat;
 pub mod roster;
 pub mod sse;
 mod wording;
@@ -25,6 +27,7 @@ pub use anthropic::Anthropic;
 pub use catalog::ModelFacts;
 pub use error::{Failure, ProviderError};
 pub use http::{Endpoint, Timeouts, ensure_crypto};
+pub use openai_chat::OpenAiChat;
 pub use roster::{Found, Known, Model, ModelError, Providers};
 
 /// A service that answers requests. Implemented once a protocol; tests and embedders add their own.
