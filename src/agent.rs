@@ -16,7 +16,7 @@ pub mod turn;
 pub use approvals::Audience;
 pub use driver::{AgentOptions, Choice, Parts, SyncPolicy};
 pub use handle::{
-    AgentError, AgentSession, BashContext, ContextUse, EventStream, Lagged, Live, Moved, PromptOptions, RunningBash,
-    RunningCall, Snapshot, State, StreamingBehavior,
+    AgentError, AgentSession, BashContext, ContextUse, EventStream, Lagged, Live, Moved, PromptOptions,
+    RunningBash, RunningCall, Snapshot, State, StreamingBehavior,
 };
 pub use system_prompt::SystemPrompt;

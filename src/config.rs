@@ -67,8 +67,8 @@ pub struct FlagValue {
 /// Where a provider is and what lets tiller in.
 #[derive(Clone, Debug)]
 pub struct Access {
-    /// The key.
-    pub key: SecretString,
+    /// The key; a server of one's own may need none.
+    pub key: Option<SecretString>,
     /// The server, if it isn't the provider's own.
     pub base_url: Option<String>,
 }
@@ -149,17 +149,18 @@ impl Config {
         Ok(Self { folders, settings, warnings, environment })
     }
 
-    /// The key and server of a provider, by the names it uses itself: `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`.
+    /// The key and server of a provider, by the names it uses itself: `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`. One of
+    /// them is enough.
     #[must_use]
     pub fn access(&self, provider: &str) -> Option<Access> {
-        let name = provider.to_uppercase();
-        let key = self.environment.value(&format!("{name}_API_KEY"))?;
-        Some(Access { key: SecretString::from(key.to_owned()), base_url: self.base_url(provider) })
+        let name = key_name(provider);
+        let key = self.environment.value(&name).map(|key| SecretString::from(key.to_owned()));
+        let base_url = self.base_url(provider);
+        (key.is_some() || base_url.is_some()).then_some(Access { key, base_url })
     }
 
     /// The server of a provider, if it isn't the provider's own.
-    #[must_use]
-    pub fn base_url(&self, provider: &str) -> Option<String> {
+    fn base_url(&self, provider: &str) -> Option<String> {
         let name = format!("{}_BASE_URL", provider.to_uppercase());
         self.environment.value(&name).map(str::to_owned)
     }
@@ -169,6 +170,12 @@ impl Config {
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.environment.value(name)
     }
+}
+
+/// The variable that holds a provider's key.
+#[must_use]
+pub fn key_name(provider: &str) -> String {
+    format!("{}_API_KEY", provider.to_uppercase())
 }
 
 fn read(path: &Path) -> Result<String, ConfigError> {
@@ -283,13 +290,17 @@ mod tests {
         assert!(warnings[0].ends_with("there is no setting `colour`"), "{warnings:?}");
     }
 
+    fn key(config: &Config, provider: &str) -> String {
+        config.access(provider).unwrap().key.unwrap().expose_secret().to_owned()
+    }
+
     #[test]
     fn a_key_of_the_env_file_does_not_override_the_environment() {
         let home = home_with("{}");
         std::fs::write(home.path().join(".env"), "OPENAI_API_KEY=file\nANTHROPIC_API_KEY=file\n").unwrap();
         let config = load(&home, &[("OPENAI_API_KEY", "environment")], &[]).unwrap();
-        assert_eq!(config.access("openai").unwrap().key.expose_secret(), "environment");
-        assert_eq!(config.access("anthropic").unwrap().key.expose_secret(), "file");
+        assert_eq!(key(&config, "openai"), "environment");
+        assert_eq!(key(&config, "anthropic"), "file");
         assert!(config.access("gemini").is_none());
     }
 }

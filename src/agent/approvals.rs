@@ -47,7 +47,9 @@ impl Approvals {
         match self.policy.judge(spec, &call.arguments, &self.rules) {
             Verdict::Allow => Fate::Run(spec.access),
             Verdict::Deny { reason } => Fate::Refuse(format!("denied: {reason}")),
-            Verdict::Ask { reason, rule } if self.audience == Audience::Somebody => Fate::Ask { reason, rule: rule.to_string() },
+            Verdict::Ask { reason, rule } if self.audience == Audience::Somebody => {
+                Fate::Ask { reason, rule: rule.to_string() }
+            }
             Verdict::Ask { reason, .. } => Fate::Refuse(format!(
                 "denied: {reason}, and nobody is there to allow it; run tiller with --yes to allow every call"
             )),

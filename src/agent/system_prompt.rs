@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn a_replaced_prompt_keeps_the_environment() {
         let prompt = SystemPrompt {
-            replaced_by: Some("Be brief.".into(),),
+            replaced_by: Some("Be brief.".into()),
             appended: Some("End.".into()),
             ..SystemPrompt::default()
         };

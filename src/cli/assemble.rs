@@ -10,16 +10,16 @@ use super::args::Arguments;
 use super::{Failure, USAGE, input};
 use crate::agent::queue::DeliveryMode;
 use crate::agent::{AgentOptions, Audience, Choice, Parts, SyncPolicy, SystemPrompt, turn};
-use crate::config::{Access, Config, Environment};
+use crate::config::{self, Config, Environment};
 use crate::instructions;
 use crate::message::ThinkingLevel;
 use crate::policy::{Asking, Mode, Policy};
 use crate::process::Runner;
-use crate::provider::anthropic::Anthropic;
+use crate::provider::anthropic::{self, Anthropic};
 use crate::provider::demo::{self, Demo};
-use crate::provider::openai_chat::OpenAiChat;
+use crate::provider::openai_chat::{self, OpenAiChat};
 use crate::provider::scripted::{self, Scripted};
-use crate::provider::{Known, Model, Providers, catalog};
+use crate::provider::{Endpoint, Known, Model, Providers, catalog};
 use crate::session::{Placement, Reader, SessionManager, Writer};
 use crate::setting;
 use crate::tool::truncation::OutputLimits;
@@ -137,12 +137,12 @@ fn now() -> UnixMs {
 fn providers(arguments: &Arguments, config: &Config) -> Result<Providers, Failure> {
     let mut providers = Providers::default();
     let named = config.settings.text(&setting::PROVIDER);
-    if let Some(access) = access(arguments, config, "anthropic") {
-        let provider = Anthropic::new(access.key, access.base_url.as_deref()).map_err(Failure::usage)?;
+    if let Some(endpoint) = endpoint(arguments, config, "anthropic", anthropic::BASE_URL) {
+        let provider = Anthropic::new(endpoint).map_err(Failure::usage)?;
         providers.add(Arc::new(provider), catalog::known("anthropic"));
     }
-    if let Some(access) = access(arguments, config, "openai") {
-        let provider = OpenAiChat::new(access.key, access.base_url.as_deref()).map_err(Failure::usage)?;
+    if let Some(endpoint) = endpoint(arguments, config, "openai", openai_chat::BASE_URL) {
+        let provider = OpenAiChat::new(endpoint).map_err(Failure::usage)?;
         providers.add(Arc::new(provider), catalog::known("openai"));
     }
     if named == Some(scripted::NAME) {
@@ -159,13 +159,17 @@ fn providers(arguments: &Arguments, config: &Config) -> Result<Providers, Failur
     Ok(providers)
 }
 
-fn access(arguments: &Arguments, config: &Config, provider: &str) -> Option<Access> {
+/// Where a provider is, if there is a key for it or a server of the user's own.
+fn endpoint(arguments: &Arguments, config: &Config, provider: &str, base_url: &str) -> Option<Endpoint> {
     let named = config.settings.text(&setting::PROVIDER) == Some(provider);
-    match &arguments.model.api_key {
-        Some(key) if named => {
-            Some(Access { key: SecretString::from(key.clone()), base_url: config.base_url(provider) })
-        }
-        Some(_) | None => config.access(provider),
+    let typed = arguments.model.api_key.as_ref().filter(|_| named);
+    let access = config.access(provider);
+    let server = access.as_ref().and_then(|access| access.base_url.as_deref());
+    let endpoint = Endpoint::new(provider, server.unwrap_or(base_url), config::key_name(provider));
+    let key = typed.map(|key| SecretString::from(key.clone()));
+    match key.or_else(|| access.as_ref().and_then(|access| access.key.clone())) {
+        Some(key) => Some(endpoint.with_key(key)),
+        None => access.map(|_| endpoint),
     }
 }
 

@@ -153,9 +153,10 @@ fn cut_off_command(entries: &[Entry]) -> Option<BashExecutionMessage> {
     };
     let (at, (command, exclude_from_context)) =
         entries.iter().enumerate().rev().find_map(|(at, entry)| begun(entry).map(|found| (at, found)))?;
-    let recorded = entries[at..].iter().filter_map(|entry| entry.body.as_message()).any(
-        |message| matches!(&**message, Message::BashExecution(record) if record.command == command),
-    );
+    let recorded = entries[at..]
+        .iter()
+        .filter_map(|entry| entry.body.as_message())
+        .any(|message| matches!(&**message, Message::BashExecution(record) if record.command == command));
     (!recorded).then(|| BashExecutionMessage {
         command,
         cancelled: true,

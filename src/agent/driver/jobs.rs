@@ -101,7 +101,8 @@ impl Jobs {
         let task = async move {
             let invocation = Invocation { arguments: call.arguments, progress };
             let output = AssertUnwindSafe(tool.run(invocation)).catch_unwind().await;
-            let output = output.unwrap_or_else(|_| ToolOutput::error("crashed: the tool failed inside tiller"));
+            let output =
+                output.unwrap_or_else(|_| ToolOutput::error("crashed: the tool failed inside tiller"));
             let result = ToolResultMessage {
                 tool_call_id: call.id,
                 tool_name: call.name,

@@ -22,7 +22,10 @@ impl Driver {
             Report::StreamEnded { turn } if self.turn.streaming() == Some(turn) => {
                 let provider = self.current.model.facts.provider.clone();
                 let message = "the stream ended before the answer was complete".to_owned();
-                self.failed(turn, &ProviderError { provider, failure: Failure::Interrupted, message, hint: None });
+                self.failed(
+                    turn,
+                    &ProviderError { provider, failure: Failure::Interrupted, message, hint: None },
+                );
             }
             Report::Part { .. } | Report::StreamEnded { .. } => {}
             Report::ToolProgress { call, text } => self.tool_progress(&call, text),
@@ -38,10 +41,13 @@ impl Driver {
         for growth in partial.take(part) {
             match growth {
                 Growth::Delta(delta) => {
-                    let usage = self.partial.as_ref().map(|partial| partial.usage().clone()).unwrap_or_default();
+                    let usage =
+                        self.partial.as_ref().map(|partial| partial.usage().clone()).unwrap_or_default();
                     self.teller.tell(EventKind::MessageUpdate { usage, assistant_message_event: delta });
                 }
-                Growth::Trace(name, data) => self.teller.tell(EventKind::Trace { name: name.to_owned(), data }),
+                Growth::Trace(name, data) => {
+                    self.teller.tell(EventKind::Trace { name: name.to_owned(), data })
+                }
                 Growth::Finished(stop_reason) => {
                     let mut answer = self.answer_so_far();
                     answer.stop_reason = stop_reason;
@@ -94,7 +100,11 @@ impl Driver {
         let Some(running) = self.jobs.call_mut(call) else { return };
         running.partial = ToolOutcome { content: vec![UserBlock::Text { text }], details: None };
         let (tool_name, partial_result) = (running.name.clone(), running.partial.clone());
-        self.teller.tell(EventKind::ToolExecutionUpdate { tool_call_id: call.clone(), tool_name, partial_result });
+        self.teller.tell(EventKind::ToolExecutionUpdate {
+            tool_call_id: call.clone(),
+            tool_name,
+            partial_result,
+        });
     }
 
     fn tool_ended(&mut self, turn: TurnNumber, result: ToolResultMessage, warning: Option<String>) {
