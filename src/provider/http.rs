@@ -286,7 +286,10 @@ mod tests {
         let endpoint = Endpoint::new("x", "http://localhost", "X_KEY");
         let error = explain(&endpoint, Fault::new(Failure::Auth, "no"));
         assert_eq!(error.hint.as_deref(), Some("no key: set X_KEY"));
-        let error = explain(&endpoint.with_key("secret".into()), Fault::new(Failure::Auth, "secret refused"));
+        let error = explain(
+            &endpoint.with_key("hush-hush-key".into()),
+            Fault::new(Failure::Auth, "hush-hush-key refused"),
+        );
         assert_eq!((error.hint.as_deref(), error.message.as_str()), (Some("check X_KEY"), "[key] refused"));
     }
 }

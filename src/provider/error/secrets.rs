@@ -3,12 +3,12 @@
 /// What keys of the providers tiller knows begin with.
 const KEY_PREFIX: &str = "sk-";
 
-/// Fewest characters after the prefix that make a key of it; `sk-learn` is none.
+/// Fewest characters of a key, its prefix aside: `sk-learn` is none, nor is the `x` that local servers are given.
 const SHORTEST_KEY: usize = 8;
 
 /// Replaces `key` itself, and whatever else looks like a key, by `[key]`.
 pub(in crate::provider) fn without_secrets(text: &str, key: Option<&str>) -> String {
-    let text = match key.map(str::trim).filter(|key| !key.is_empty()) {
+    let text = match key.map(str::trim).filter(|key| key.len() >= SHORTEST_KEY) {
         Some(key) => text.replace(key, "[key]"),
         None => text.to_owned(),
     };
@@ -59,6 +59,7 @@ mod tests {
             assert_eq!(without_secrets(text, Some(" my+own/key=\n")), clean);
         }
         assert_eq!(without_secrets("nothing here", Some("")), "nothing here");
+        assert_eq!(without_secrets("a short key in context", Some("x")), "a short key in context");
         assert_eq!(without_secrets("nothing here", None), "nothing here");
     }
 }
