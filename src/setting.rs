@@ -63,7 +63,7 @@ macro_rules! table {
 table! {
     /// Provider to use when no model is named.
     PROVIDER = "provider", Kind::Text, "";
-    /// Model to start with: [provider/]id[:thinking].
+    /// Model to start with: `[provider/]id[:thinking]`.
     MODEL = "model", Kind::Text, "";
     /// How much the model thinks before it answers.
     THINKING = "thinking", Kind::Choice(&["off", "minimal", "low", "medium", "high", "xhigh"]), "off";

@@ -130,7 +130,7 @@ struct Fixed {
 
 /// Something still to be done, in order.
 enum Work {
-    Effect(Effect),
+    Effect(Box<Effect>),
     /// Answers whoever gave the command that led to the effects before it.
     Reply(Box<dyn FnOnce(Result<(), AgentError>) + Send>),
 }
@@ -166,14 +166,14 @@ impl AgentSession {
     pub fn start(parts: Parts) -> Result<Self, SessionError> {
         let (commands, received) = mpsc::channel(COMMANDS);
         let (events, _) = broadcast::channel(EVENTS);
-        let (driver, reader) = Driver::new(parts, events.clone())?;
+        let (driver, reader) = Driver::with_reports(parts, events.clone())?;
         tokio::spawn(driver.run(received));
         Ok(Self { commands, events, reader })
     }
 }
 
 impl Driver {
-    fn new(
+    fn with_reports(
         parts: Parts,
         events: broadcast::Sender<Arc<Event>>,
     ) -> Result<(DriverWithReports, watch::Receiver<Reader>), SessionError> {
@@ -226,16 +226,20 @@ impl Driver {
         self.reader.send_replace(self.current.reader());
     }
 
+    fn queue(&mut self, effects: Vec<Effect>) {
+        self.work.extend(effects.into_iter().map(|effect| Work::Effect(Box::new(effect))));
+    }
+
     fn apply(&mut self, input: Input) {
         let effects = self.turn.step(input, now());
-        self.work.extend(effects.into_iter().map(Work::Effect));
+        self.queue(effects);
         self.perform();
     }
 
     /// Applies an input and answers once its effects are performed.
     fn apply_and_reply(&mut self, input: Input, reply: impl FnOnce(Result<(), AgentError>) + Send + 'static) {
         let effects = self.turn.step(input, now());
-        self.work.extend(effects.into_iter().map(Work::Effect));
+        self.queue(effects);
         self.work.push_back(Work::Reply(Box::new(reply)));
         self.perform();
     }

@@ -138,7 +138,7 @@ fn tree(reader: &Reader, as_json: bool) -> Result<(), Failure> {
         let rows: Vec<Value> = entries.iter().map(entry_json).collect();
         return print_json(&json!({"leafId": leaf, "entries": rows}));
     }
-    for row in tree.rows(leaf.as_ref(), |node| is_said(node)) {
+    for row in tree.rows(leaf.as_ref(), is_said) {
         let node = &tree.nodes()[row.node];
         let text = reader.entry(&node.id).map_or_else(|error| error.to_string(), |entry| headline(&entry));
         println!("{}{}  {}", drawn(&row), node.id.short(), one_line(&text));

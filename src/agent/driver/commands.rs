@@ -85,10 +85,9 @@ impl Driver {
         let Some(request) = self.approvals.resolved(&call) else {
             return answer(reply, Err(AgentError::Gone("approval")));
         };
-        if decision == Decision::Session {
-            if let Some(tool) = self.fixed.tools.find(&request.tool_name) {
-                self.approvals.allow_for_session(&request, tool.spec());
-            }
+        let tool = self.fixed.tools.find(&request.tool_name);
+        if let Some(tool) = tool.filter(|_| decision == Decision::Session) {
+            self.approvals.allow_for_session(&request, tool.spec());
         }
         self.apply_and_reply(Input::Decided { call, decision }, |result| answer(reply, result));
     }

@@ -21,7 +21,7 @@ impl Driver {
                 None => return,
                 Some(Work::Reply(reply)) => reply(Ok(())),
                 Some(Work::Effect(effect)) => {
-                    if let Err(error) = self.perform_one(effect) {
+                    if let Err(error) = self.perform_one(*effect) {
                         self.store_failed(&error);
                     }
                 }
@@ -77,7 +77,7 @@ impl Driver {
             }
         }
         let effects = self.turn.step(Input::StoreFailed(reason), now());
-        self.work.extend(effects.into_iter().map(Work::Effect));
+        self.queue(effects);
     }
 
     fn emit(&mut self, event: EventKind) {
@@ -134,7 +134,7 @@ impl Driver {
         if spec.is_some_and(|spec| matches!(self.approvals.fate(&call, spec), Fate::Run(_))) {
             let effects = self.turn.step(Input::Cleared { call: call.id }, now());
             for effect in effects.into_iter().rev() {
-                self.work.push_front(Work::Effect(effect));
+                self.work.push_front(Work::Effect(Box::new(effect)));
             }
             return;
         }

@@ -70,7 +70,7 @@ impl Working {
 
 impl Turn {
     /// Begins the next step, or ends the turn when none is left. Every entry here is a steering gap.
-    pub(super) fn work(&mut self, mut working: Working, out: &mut Out) {
+    pub(super) fn work(&mut self, mut working: Box<Working>, out: &mut Out) {
         loop {
             let steered = self.options.steering_point == SteeringPoint::BetweenTools
                 && self.queue.waits(QueueKind::Steer);
