@@ -3,6 +3,7 @@ pub mod event;
 pub mod id;
 pub mod message;
 pub mod provider;
+pub mod render;
 pub mod session;
 pub mod setting;
 pub mod tool;
