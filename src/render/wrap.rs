@@ -81,7 +81,7 @@ fn cut(cells: &[Cell<'_>], room: usize, breaks: Breaks) -> (usize, usize) {
 }
 
 fn may_break(before: &Cell<'_>, after: &Cell<'_>) -> bool {
-    (before.text == " " && after.text != " ") || (before.width == 2 && after.text != " ") || after.width == 2
+    after.width == 2 || (after.text != " " && (before.text == " " || before.width == 2))
 }
 
 /// Spaces at the end of a line are not drawn.
