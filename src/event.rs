@@ -40,6 +40,8 @@ pub enum EventKind {
         messages: Vec<Arc<Message>>,
         /// Whether the same will be tried again.
         will_retry: bool,
+        /// How it ended.
+        outcome: RunOutcome,
     },
     /// Nothing runs and nothing waits to run; the last event of a run.
     AgentSettled,
@@ -246,6 +248,32 @@ pub enum Decision {
         /// Why, for the model.
         reason: String,
     },
+}
+
+impl Decision {
+    /// The word, as the log keeps it.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Once => "once",
+            Self::Session => "session",
+            Self::Deny { .. } => "deny",
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunOutcome {
+    /// The model had nothing more to do.
+    Completed,
+    /// The provider or the log failed.
+    Failed,
+    /// The user stopped it.
+    Aborted,
+    /// The limit of turns forced a final answer.
+    MaxTurns,
 }
 
 /// When a queued message is delivered.

@@ -1,4 +1,5 @@
 //! Tiller: a coding agent's session as a thing that lasts.
+pub mod agent;
 pub mod event;
 pub mod id;
 pub mod message;

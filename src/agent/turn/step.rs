@@ -1,0 +1,235 @@
+//! Working off the calls of one answer: steps, the gaps between them, approvals.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::{Effect, Fate, Groups, LARGEST_GROUP, Out, Phase, Planned, SteeringPoint, Turn};
+use crate::event::{Decision, EventKind, QueueKind, ToolOutcome};
+use crate::id::CallId;
+use crate::message::{Access, Message, ToolCall, ToolResultMessage, UserBlock};
+use crate::session::EntryBody;
+use crate::session::entry::{OwnFact, Receipt};
+
+/// What the model reads of a call that a steering message overtook.
+const SKIPPED: &str = "skipped: the user steered";
+
+/// What the model reads of a call that asked when the user steered.
+const DENIED_BY_STEERING: &str = "denied: the user steered";
+
+/// What the model reads of a call that was at work when the user stopped it.
+const ABORTED: &str = "aborted: the user stopped it; it may have had effects";
+
+/// What the model reads of a call that had not begun when the user stopped the run.
+const NOT_RUN: &str = "not run: the user stopped the agent";
+
+/// An answer whose calls are being worked off.
+#[derive(Debug)]
+pub(super) struct Working {
+    answer: Arc<Message>,
+    waiting: VecDeque<Planned>,
+    asking: Option<ToolCall>,
+    running: Vec<ToolCall>,
+    results: Vec<Arc<Message>>,
+    skipped: usize,
+}
+
+impl Working {
+    pub(super) fn new(answer: Arc<Message>, plan: Vec<Planned>) -> Self {
+        let waiting = plan.into();
+        Self { answer, waiting, asking: None, running: Vec::new(), results: Vec::new(), skipped: 0 }
+    }
+
+    /// Whether the answer made calls at all; asked when all of them have results.
+    pub(super) fn had_calls(&self) -> bool {
+        !self.results.is_empty()
+    }
+
+    pub(super) fn receipt(&self) -> Receipt {
+        Receipt { after_calls: self.results.len() - self.skipped, skipped_calls: self.skipped }
+    }
+
+    pub(super) fn into_parts(self) -> (Arc<Message>, Vec<Arc<Message>>) {
+        (self.answer, self.results)
+    }
+
+    /// The next calls to begin together: reading calls side by side, any other alone.
+    fn next_group(&mut self, groups: Groups) -> Vec<ToolCall> {
+        let reads = |planned: &Planned| planned.fate == Fate::Run(Access::Reads);
+        let first = self.waiting.pop_front().into_iter();
+        let mut group: Vec<Planned> = first.collect();
+        while groups == Groups::On
+            && group.len() < LARGEST_GROUP
+            && group.iter().all(reads)
+            && self.waiting.front().is_some_and(reads)
+        {
+            group.extend(self.waiting.pop_front());
+        }
+        group.into_iter().map(|planned| planned.call).collect()
+    }
+}
+
+impl Turn {
+    /// Begins the next step, or ends the turn when none is left. Every entry here is a steering gap.
+    pub(super) fn work(&mut self, mut working: Working, out: &mut Out) {
+        loop {
+            let steered = self.options.steering_point == SteeringPoint::BetweenTools
+                && self.queue.waits(QueueKind::Steer);
+            if steered {
+                self.skip_rest(&mut working, out);
+            }
+            match working.waiting.front().map(|planned| planned.fate.clone()) {
+                None => return self.end_turn(working, out),
+                Some(Fate::Refuse(reason)) => {
+                    let refused = working.waiting.pop_front().expect("a front was just seen");
+                    self.answer_unrun(&mut working, &refused.call, &reason, out);
+                }
+                Some(Fate::Ask { reason, rule }) => {
+                    let call = working.waiting.pop_front().expect("a front was just seen").call;
+                    working.asking = Some(call.clone());
+                    out.effects.push(Effect::Ask { call, reason, rule });
+                    break;
+                }
+                Some(Fate::Run(_)) => {
+                    let calls = working.next_group(self.options.groups);
+                    self.run(&mut working, calls, out);
+                    break;
+                }
+            }
+        }
+        self.phase = Phase::Working(working);
+    }
+
+    pub(super) fn tool_ended(&mut self, result: ToolResultMessage, out: &mut Out) {
+        let Phase::Working(mut working) = std::mem::take(&mut self.phase) else {
+            return;
+        };
+        let begun = working.running.len();
+        working.running.retain(|call| call.id != result.tool_call_id);
+        if working.running.len() < begun {
+            self.answer(&mut working, result, out);
+        }
+        if working.running.is_empty() && working.asking.is_none() {
+            self.work(working, out);
+        } else {
+            self.phase = Phase::Working(working);
+        }
+    }
+
+    pub(super) fn decided(&mut self, call: &CallId, decision: Decision, out: &mut Out) {
+        match std::mem::take(&mut self.phase) {
+            Phase::Working(mut working)
+                if working.asking.as_ref().is_some_and(|asking| asking.id == *call) =>
+            {
+                let asking = working.asking.take().expect("the guard saw it");
+                self.resolve(&mut working, asking, decision, out);
+                if working.running.is_empty() {
+                    self.work(working, out);
+                } else {
+                    self.phase = Phase::Working(working);
+                }
+            }
+            other => self.phase = other,
+        }
+    }
+
+    fn resolve(&mut self, working: &mut Working, call: ToolCall, decision: Decision, out: &mut Out) {
+        out.append(EntryBody::own(&OwnFact::Approval {
+            tool_call_id: call.id.clone(),
+            decision: decision.name().to_owned(),
+            rule: None,
+            by: "user".to_owned(),
+        }));
+        out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision: decision.clone() });
+        match decision {
+            Decision::Once | Decision::Session => self.run(working, vec![call], out),
+            Decision::Deny { reason } => self.answer_unrun(working, &call, &format!("denied: {reason}"), out),
+        }
+    }
+
+    /// A steering message answers the call that asks: no.
+    pub(super) fn steered_while_asking(&mut self, out: &mut Out) {
+        match std::mem::take(&mut self.phase) {
+            Phase::Working(mut working) if working.asking.is_some() => {
+                let call = working.asking.take().expect("the guard saw it");
+                let decision = Decision::Deny { reason: "the user steered".to_owned() };
+                out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision });
+                working.skipped += 1;
+                self.answer_unrun(&mut working, &call, DENIED_BY_STEERING, out);
+                self.work(working, out);
+            }
+            other => self.phase = other,
+        }
+    }
+
+    fn run(&mut self, working: &mut Working, calls: Vec<ToolCall>, out: &mut Out) {
+        for call in &calls {
+            out.emit(started(call));
+        }
+        working.running.clone_from(&calls);
+        out.effects.push(Effect::Run { turn: self.turn, calls });
+    }
+
+    fn skip_rest(&mut self, working: &mut Working, out: &mut Out) {
+        working.skipped += working.waiting.len();
+        self.refuse_rest(working, SKIPPED, out);
+    }
+
+    pub(super) fn refuse_rest(&mut self, working: &mut Working, reason: &str, out: &mut Out) {
+        while let Some(planned) = working.waiting.pop_front() {
+            self.answer_unrun(working, &planned.call, reason, out);
+        }
+    }
+
+    pub(super) fn abort_calls(&mut self, working: &mut Working, out: &mut Out) {
+        for call in std::mem::take(&mut working.running) {
+            self.answer(working, refusal(&call, ABORTED, out), out);
+        }
+        if let Some(call) = working.asking.take() {
+            let decision = Decision::Deny { reason: "the user stopped the agent".to_owned() };
+            out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision });
+            self.answer_unrun(working, &call, NOT_RUN, out);
+        }
+        self.refuse_rest(working, NOT_RUN, out);
+    }
+
+    /// Answers a call that never ran; front ends see it begin and end all the same.
+    fn answer_unrun(&mut self, working: &mut Working, call: &ToolCall, reason: &str, out: &mut Out) {
+        out.emit(started(call));
+        self.answer(working, refusal(call, reason, out), out);
+    }
+
+    fn answer(&mut self, working: &mut Working, result: ToolResultMessage, out: &mut Out) {
+        let ended = EventKind::ToolExecutionEnd {
+            tool_call_id: result.tool_call_id.clone(),
+            tool_name: result.tool_name.clone(),
+            result: ToolOutcome::from(&result),
+            is_error: result.is_error,
+        };
+        let message = Arc::new(Message::ToolResult(result));
+        out.append(EntryBody::message(Arc::clone(&message)));
+        out.emit(ended);
+        out.emit(EventKind::MessageStart { message: Arc::clone(&message) });
+        out.emit(EventKind::MessageEnd { message: Arc::clone(&message) });
+        self.said.push(Arc::clone(&message));
+        working.results.push(message);
+    }
+}
+
+fn started(call: &ToolCall) -> EventKind {
+    EventKind::ToolExecutionStart {
+        tool_call_id: call.id.clone(),
+        tool_name: call.name.clone(),
+        args: call.arguments.clone(),
+    }
+}
+
+fn refusal(call: &ToolCall, reason: &str, out: &Out) -> ToolResultMessage {
+    ToolResultMessage {
+        tool_call_id: call.id.clone(),
+        tool_name: call.name.clone(),
+        content: vec![UserBlock::Text { text: reason.to_owned() }],
+        details: None,
+        is_error: true,
+        timestamp: out.now,
+    }
+}

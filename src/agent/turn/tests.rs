@@ -1,0 +1,563 @@
+//! The machine over whole effect vectors, written as lines: `append user "…"`, `run a b`, `tell turn_end`.
+
+use serde_json::json;
+
+use super::*;
+use crate::message::{AssistantBlock, Content, UserBlock};
+use crate::session::entry::{OwnFact, QueueChange};
+
+const NOW: UnixMs = UnixMs(5);
+
+fn machine(options: TurnOptions) -> Turn {
+    Turn::new(options, Queue::default())
+}
+
+fn prompt(text: &str) -> Input {
+    said(text, QueueKind::Steer)
+}
+
+fn said(text: &str, kind: QueueKind) -> Input {
+    Input::Prompt(Prompt {
+        text: text.into(),
+        kind,
+        id: QueueId::new(format!("q-{text}")),
+        unanswered: Vec::new(),
+    })
+}
+
+fn follow_up(text: &str) -> Input {
+    said(text, QueueKind::FollowUp)
+}
+
+fn call(id: &str) -> ToolCall {
+    ToolCall { id: id.into(), name: "bash".into(), arguments: json!({}), raw_arguments: None }
+}
+
+/// An answer of request `turn` that calls tools; the fate of each is by its letter: `r…` reads, `w…` writes,
+/// `?…` asks, `!…` is refused.
+fn calls(turn: TurnNumber, ids: &[&str]) -> Input {
+    let fate = |id: &str| match &id[..1] {
+        "r" => Fate::Run(Access::Reads),
+        "w" => Fate::Run(Access::Writes),
+        "?" => Fate::Ask { reason: "it runs".into(), rule: "all".into() },
+        _ => Fate::Refuse("unknown tool".into()),
+    };
+    let plan = ids.iter().map(|id| Planned { call: call(id), fate: fate(id) }).collect();
+    let content = ids.iter().map(|id| AssistantBlock::ToolCall(call(id))).collect();
+    answered(turn, StopReason::ToolUse, content, plan)
+}
+
+fn text(turn: TurnNumber, stop_reason: StopReason) -> Input {
+    answered(turn, stop_reason, vec![AssistantBlock::Text { text: "done".into() }], Vec::new())
+}
+
+fn answered(
+    turn: TurnNumber,
+    stop_reason: StopReason,
+    content: Vec<AssistantBlock>,
+    plan: Vec<Planned>,
+) -> Input {
+    Input::Answered {
+        turn,
+        answer: AssistantMessage { content, stop_reason, ..AssistantMessage::default() },
+        plan,
+    }
+}
+
+fn ended(turn: TurnNumber, id: &str) -> Input {
+    let content = vec![UserBlock::Text { text: "ok".into() }];
+    let result = ToolResultMessage {
+        tool_call_id: id.into(),
+        tool_name: "bash".into(),
+        content,
+        details: None,
+        is_error: false,
+        timestamp: NOW,
+    };
+    Input::ToolEnded { turn, result }
+}
+
+fn step(turn: &mut Turn, input: Input) -> Vec<String> {
+    turn.step(input, NOW).iter().map(line).collect()
+}
+
+fn line(effect: &Effect) -> String {
+    match effect {
+        Effect::Append(body) => format!("append {}", body_line(body)),
+        Effect::Sync => "sync".into(),
+        Effect::Request { turn, tool_choice: ToolChoice::Auto } => format!("request {turn}"),
+        Effect::Request { turn, tool_choice: ToolChoice::None } => format!("request {turn} without tools"),
+        Effect::Run { turn, calls } => format!("run {turn}: {}", ids(calls)),
+        Effect::Ask { call, .. } => format!("ask {}", call.id),
+        Effect::StopStream => "stop stream".into(),
+        Effect::StopTools => "stop tools".into(),
+        Effect::Emit(event) => format!("tell {}", event_line(event)),
+    }
+}
+
+fn ids(calls: &[ToolCall]) -> String {
+    calls.iter().map(|call| call.id.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+fn body_line(body: &EntryBody) -> String {
+    match (body, body.as_own()) {
+        (_, Some(OwnFact::Queue(QueueChange::Add { text, .. }))) => format!("queue add {text}"),
+        (_, Some(OwnFact::Queue(QueueChange::Remove { queue_id }))) => format!("queue remove {queue_id}"),
+        (_, Some(OwnFact::Approval { tool_call_id, decision, .. })) => {
+            format!("approval {tool_call_id} {decision}")
+        }
+        (EntryBody::Message(entry), _) => {
+            let receipt = entry.tiller_receipt.as_ref();
+            let receipt = receipt.map(|r| format!(" after {} skipped {}", r.after_calls, r.skipped_calls));
+            format!("{}{}", message_line(&entry.message), receipt.unwrap_or_default())
+        }
+        _ => format!("{body:?}"),
+    }
+}
+
+fn message_line(message: &Message) -> String {
+    match message {
+        Message::User(UserMessage { content: Content::Blocks(blocks), .. }) => {
+            format!("user {}", crate::message::joined_text(blocks))
+        }
+        Message::Assistant(answer) => format!("answer {:?}", answer.stop_reason),
+        Message::ToolResult(result) => {
+            format!("result {} {}", result.tool_call_id, crate::message::joined_text(&result.content))
+        }
+        Message::BashExecution(bash) => format!("bash {}", bash.command),
+        Message::User(_) | Message::System(_) => format!("{message:?}"),
+    }
+}
+
+fn event_line(event: &EventKind) -> String {
+    let value = serde_json::to_value(event).unwrap();
+    let name = value["type"].as_str().unwrap().to_owned();
+    match event {
+        EventKind::QueueUpdate { items, .. } => {
+            let items: Vec<_> = items
+                .iter()
+                .map(|item| format!("{}{}", item.text, if item.held { " (held)" } else { "" }))
+                .collect();
+            format!("{name} [{}]", items.join(", "))
+        }
+        EventKind::AgentEnd { messages, outcome, .. } => format!("{name} {outcome:?} {}", messages.len()),
+        EventKind::TurnEnd { tool_results, .. } => format!("{name} {}", tool_results.len()),
+        EventKind::ToolExecutionStart { tool_call_id, .. }
+        | EventKind::ToolExecutionEnd { tool_call_id, .. } => {
+            format!("{name} {tool_call_id}")
+        }
+        EventKind::ApprovalResolved { tool_call_id, decision } => {
+            format!("{name} {tool_call_id} {}", decision.name())
+        }
+        EventKind::MessageStart { message } | EventKind::MessageEnd { message } => {
+            format!("{name} {}", message_line(message))
+        }
+        _ => name,
+    }
+}
+
+/// A line of the effects that follow an unrun call.
+fn unrun(id: &str, why: &str) -> Vec<String> {
+    let mut lines = vec![format!("tell tool_execution_start {id}")];
+    lines.extend(resulted(id, why));
+    lines
+}
+
+fn resulted(id: &str, said: &str) -> Vec<String> {
+    vec![
+        format!("append result {id} {said}"),
+        format!("tell tool_execution_end {id}"),
+        format!("tell message_start result {id} {said}"),
+        format!("tell message_end result {id} {said}"),
+    ]
+}
+
+fn user(text: &str, receipt: &str) -> Vec<String> {
+    vec![
+        format!("append user {text}{receipt}"),
+        format!("tell message_start user {text}"),
+        format!("tell message_end user {text}"),
+    ]
+}
+
+fn asked(turn: TurnNumber) -> Vec<String> {
+    vec!["sync".into(), "tell turn_start".into(), format!("request {turn}")]
+}
+
+fn settled(outcome: &str, messages: usize) -> Vec<String> {
+    vec!["sync".into(), format!("tell agent_end {outcome} {messages}"), "tell agent_settled".into()]
+}
+
+fn lines(parts: &[&[String]]) -> Vec<String> {
+    parts.concat()
+}
+
+fn one(line: &str) -> Vec<String> {
+    vec![line.into()]
+}
+
+fn answer(stop: &str) -> Vec<String> {
+    vec![format!("append answer {stop}"), format!("tell message_end answer {stop}")]
+}
+
+#[test]
+fn a_prompt_is_in_the_log_and_synced_before_it_is_asked() {
+    let mut turn = machine(TurnOptions::default());
+    assert_eq!(step(&mut turn, prompt("go")), lines(&[&one("tell agent_start"), &user("go", ""), &asked(1)]));
+    assert_eq!(
+        step(&mut turn, text(1, StopReason::Stop)),
+        lines(&[&answer("Stop"), &one("tell turn_end 0"), &settled("Completed", 2)])
+    );
+    assert!(!turn.is_running());
+}
+
+#[test]
+fn calls_run_one_after_the_other_and_the_model_is_asked_again() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    assert_eq!(
+        step(&mut turn, calls(1, &["w1", "w2"])),
+        lines(&[&answer("ToolUse"), &["tell tool_execution_start w1".into(), "run 1: w1".into()]])
+    );
+    assert_eq!(
+        step(&mut turn, ended(1, "w1")),
+        lines(&[&resulted("w1", "ok"), &["tell tool_execution_start w2".into(), "run 1: w2".into()]])
+    );
+    assert_eq!(
+        step(&mut turn, ended(1, "w2")),
+        lines(&[&resulted("w2", "ok"), &one("tell turn_end 2"), &asked(2)])
+    );
+}
+
+#[test]
+fn steering_between_the_first_and_second_of_three_calls_skips_two() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, calls(1, &["w1", "w2", "w3"]));
+    assert_eq!(step(&mut turn, prompt("wait")), ["append queue add wait", "tell queue_update [wait]"]);
+    assert_eq!(
+        step(&mut turn, ended(1, "w1")),
+        lines(&[
+            &resulted("w1", "ok"),
+            &unrun("w2", "skipped: the user steered"),
+            &unrun("w3", "skipped: the user steered"),
+            &one("tell turn_end 3"),
+            &user("wait", " after 1 skipped 2"),
+            &one("tell queue_update []"),
+            &asked(2),
+        ])
+    );
+}
+
+#[test]
+fn steering_goes_in_before_a_follow_up_that_waited_longer() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, follow_up("later"));
+    step(&mut turn, prompt("now"));
+    assert_eq!(
+        step(&mut turn, text(1, StopReason::Stop)),
+        lines(&[
+            &answer("Stop"),
+            &one("tell turn_end 0"),
+            &user("now", " after 0 skipped 0"),
+            &one("tell queue_update [later]"),
+            &asked(2),
+        ])
+    );
+    assert_eq!(
+        step(&mut turn, text(2, StopReason::Stop)),
+        lines(&[
+            &answer("Stop"),
+            &one("tell turn_end 0"),
+            &user("later", ""),
+            &one("tell queue_update []"),
+            &asked(3),
+        ])
+    );
+    assert_eq!(
+        step(&mut turn, text(3, StopReason::Stop)),
+        lines(&[&answer("Stop"), &one("tell turn_end 0"), &settled("Completed", 6)])
+    );
+}
+
+#[test]
+fn a_second_steering_message_while_the_first_is_answered_waits_for_the_next_gap() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, calls(1, &["w1", "w2"]));
+    step(&mut turn, prompt("one"));
+    step(&mut turn, ended(1, "w1"));
+    assert_eq!(step(&mut turn, prompt("two")), ["append queue add two", "tell queue_update [two]"]);
+    assert_eq!(
+        step(&mut turn, calls(2, &["w3"])),
+        lines(&[
+            &answer("ToolUse"),
+            &unrun("w3", "skipped: the user steered"),
+            &one("tell turn_end 1"),
+            &user("two", " after 0 skipped 1"),
+            &one("tell queue_update []"),
+            &asked(3),
+        ])
+    );
+}
+
+#[test]
+fn two_steering_messages_go_in_one_at_a_time_or_together() {
+    let waiting = |steering_mode| {
+        let mut turn = machine(TurnOptions { steering_mode, ..TurnOptions::default() });
+        step(&mut turn, prompt("go"));
+        step(&mut turn, prompt("a"));
+        step(&mut turn, prompt("b"));
+        let effects = step(&mut turn, text(1, StopReason::Stop));
+        effects.into_iter().filter(|line| line.starts_with("append user")).collect::<Vec<_>>()
+    };
+    assert_eq!(waiting(DeliveryMode::OneAtATime), ["append user a after 0 skipped 0"]);
+    assert_eq!(
+        waiting(DeliveryMode::All),
+        ["append user a after 0 skipped 0", "append user b after 0 skipped 0"]
+    );
+}
+
+#[test]
+fn with_steering_after_the_answer_no_call_is_skipped() {
+    let options = TurnOptions { steering_point: SteeringPoint::AfterAnswer, ..TurnOptions::default() };
+    let mut turn = machine(options);
+    step(&mut turn, prompt("go"));
+    step(&mut turn, calls(1, &["w1", "w2"]));
+    step(&mut turn, prompt("wait"));
+    step(&mut turn, ended(1, "w1"));
+    assert_eq!(
+        step(&mut turn, ended(1, "w2")),
+        lines(&[
+            &resulted("w2", "ok"),
+            &one("tell turn_end 2"),
+            &user("wait", " after 2 skipped 0"),
+            &one("tell queue_update []"),
+            &asked(2),
+        ])
+    );
+}
+
+#[test]
+fn reading_calls_run_side_by_side_up_to_eight_and_a_steering_message_lets_them_finish() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    let ids = ["r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "w1"];
+    let effects = step(&mut turn, calls(1, &ids));
+    assert_eq!(effects.last().unwrap(), "run 1: r1 r2 r3 r4 r5 r6 r7 r8");
+    step(&mut turn, prompt("wait"));
+    for id in &ids[1..8] {
+        assert_eq!(step(&mut turn, ended(1, id)), resulted(id, "ok"));
+    }
+    let effects = step(&mut turn, ended(1, "r1"));
+    assert!(effects.contains(&"append result r9 skipped: the user steered".to_owned()), "{effects:?}");
+    assert!(effects.contains(&"append user wait after 8 skipped 2".to_owned()), "{effects:?}");
+}
+
+#[test]
+fn without_groups_reading_calls_run_one_by_one() {
+    let mut turn = machine(TurnOptions { groups: Groups::Off, ..TurnOptions::default() });
+    step(&mut turn, prompt("go"));
+    assert_eq!(step(&mut turn, calls(1, &["r1", "r2"])).last().unwrap(), "run 1: r1");
+}
+
+#[test]
+fn abort_in_the_stream_keeps_what_was_said_and_hands_the_queue_back() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, follow_up("later"));
+    assert_eq!(
+        step(&mut turn, Input::Abort { partial: None }),
+        lines(&[
+            &one("stop stream"),
+            &answer("Aborted"),
+            &["append queue remove q-later".into(), "tell queue_update []".into(), "tell turn_end 0".into()],
+            &settled("Aborted", 2),
+        ])
+    );
+    assert!(step(&mut turn, text(1, StopReason::Stop)).is_empty(), "a late answer is dropped");
+}
+
+#[test]
+fn abort_in_a_tool_gives_every_call_a_result() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, calls(1, &["w1", "w2"]));
+    let mut running = resulted("w1", "aborted: the user stopped it; it may have had effects");
+    running.extend(unrun("w2", "not run: the user stopped the agent"));
+    assert_eq!(
+        step(&mut turn, Input::Abort { partial: None }),
+        lines(&[&one("stop tools"), &running, &one("tell turn_end 2"), &settled("Aborted", 4)])
+    );
+    assert!(step(&mut turn, ended(1, "w1")).is_empty(), "a late result is dropped");
+}
+
+#[test]
+fn abort_between_calls_answers_the_one_that_asks() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    assert_eq!(step(&mut turn, calls(1, &["?1", "w2"])).last().unwrap(), "ask ?1");
+    assert_eq!(
+        step(&mut turn, Input::Abort { partial: None }),
+        lines(&[
+            &["stop tools".into(), "tell approval_resolved ?1 deny".into()],
+            &unrun("?1", "not run: the user stopped the agent"),
+            &unrun("w2", "not run: the user stopped the agent"),
+            &one("tell turn_end 2"),
+            &settled("Aborted", 4),
+        ])
+    );
+}
+
+#[test]
+fn abort_when_idle_does_nothing() {
+    assert!(step(&mut machine(TurnOptions::default()), Input::Abort { partial: None }).is_empty());
+}
+
+#[test]
+fn a_word_on_a_call_that_asks_is_logged_before_it_counts() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, calls(1, &["?1", "?2"]));
+    let decided = |id: &str, decision| Input::Decided { call: id.into(), decision };
+    assert_eq!(
+        step(&mut turn, decided("?1", Decision::Once)),
+        [
+            "append approval ?1 once",
+            "tell approval_resolved ?1 once",
+            "tell tool_execution_start ?1",
+            "run 1: ?1"
+        ]
+    );
+    step(&mut turn, ended(1, "?1"));
+    let effects = step(&mut turn, decided("?2", Decision::Deny { reason: "not here".into() }));
+    assert_eq!(
+        effects,
+        lines(&[
+            &["append approval ?2 deny".into(), "tell approval_resolved ?2 deny".into()],
+            &unrun("?2", "denied: not here"),
+            &one("tell turn_end 2"),
+            &asked(2),
+        ])
+    );
+    assert!(step(&mut turn, decided("?2", Decision::Once)).is_empty(), "a late word is dropped");
+}
+
+#[test]
+fn steering_denies_the_call_that_asks() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, calls(1, &["?1", "w2"]));
+    assert_eq!(
+        step(&mut turn, prompt("no")),
+        lines(&[
+            &[
+                "append queue add no".into(),
+                "tell queue_update [no]".into(),
+                "tell approval_resolved ?1 deny".into()
+            ],
+            &unrun("?1", "denied: the user steered"),
+            &unrun("w2", "skipped: the user steered"),
+            &one("tell turn_end 2"),
+            &user("no", " after 0 skipped 2"),
+            &one("tell queue_update []"),
+            &asked(2),
+        ])
+    );
+}
+
+#[test]
+fn a_refused_call_has_its_result_and_the_next_one_runs() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    assert_eq!(
+        step(&mut turn, calls(1, &["!1", "w2"])),
+        lines(&[
+            &answer("ToolUse"),
+            &unrun("!1", "unknown tool"),
+            &["tell tool_execution_start w2".into(), "run 1: w2".into()]
+        ])
+    );
+}
+
+#[test]
+fn calls_of_an_answer_cut_off_at_the_limit_are_not_run() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    let Input::Answered { mut answer, plan, .. } = calls(1, &["w1"]) else { unreachable!() };
+    answer.stop_reason = StopReason::Length;
+    let effects = step(&mut turn, Input::Answered { turn: 1, answer, plan });
+    assert!(effects[3].starts_with("append result w1 not run: the answer was cut off"), "{effects:?}");
+    assert_eq!(effects.last().unwrap(), "request 2");
+}
+
+#[test]
+fn the_limit_of_turns_asks_once_more_without_tools() {
+    let mut turn = machine(TurnOptions { max_turns: Some(1), ..TurnOptions::default() });
+    step(&mut turn, prompt("go"));
+    step(&mut turn, calls(1, &["w1"]));
+    let effects = step(&mut turn, ended(1, "w1"));
+    assert_eq!(effects.last().unwrap(), "request 2 without tools");
+    assert_eq!(
+        step(&mut turn, text(2, StopReason::Stop)),
+        lines(&[&answer("Stop"), &one("tell turn_end 0"), &settled("MaxTurns", 4)])
+    );
+}
+
+#[test]
+fn a_failed_answer_ends_the_run_and_holds_what_waits() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, follow_up("later"));
+    assert_eq!(
+        step(&mut turn, text(1, StopReason::Error)),
+        lines(&[
+            &answer("Error"),
+            &["tell turn_end 0".into(), "tell queue_update [later (held)]".into()],
+            &settled("Failed", 2),
+        ])
+    );
+}
+
+#[test]
+fn a_bash_record_waits_for_the_turns_end() {
+    let record =
+        || Input::BashEnded(BashExecutionMessage { command: "ls".into(), ..BashExecutionMessage::default() });
+    let mut turn = machine(TurnOptions::default());
+    assert_eq!(step(&mut turn, record()), ["append bash ls"]);
+    step(&mut turn, prompt("go"));
+    step(&mut turn, calls(1, &["w1"]));
+    assert!(step(&mut turn, record()).is_empty());
+    assert_eq!(
+        step(&mut turn, ended(1, "w1")),
+        lines(&[&resulted("w1", "ok"), &["append bash ls".into(), "tell turn_end 1".into()], &asked(2)])
+    );
+}
+
+#[test]
+fn calls_an_earlier_process_left_open_are_answered_before_the_prompt() {
+    let mut turn = machine(TurnOptions::default());
+    let input = Input::Prompt(Prompt {
+        text: "go".into(),
+        kind: QueueKind::Steer,
+        id: "q".into(),
+        unanswered: vec![call("old")],
+    });
+    let effects = step(&mut turn, input);
+    assert!(effects[1].starts_with("append result old interrupted"), "{effects:?}");
+    assert_eq!(effects[2], "append user go");
+}
+
+#[test]
+fn a_full_disk_ends_the_run_with_a_reason_and_holds_what_waits() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, follow_up("later"));
+    assert_eq!(
+        step(&mut turn, Input::StoreFailed("no space".into())),
+        ["stop stream", "stop tools", "tell warning", "tell agent_end Failed 1", "tell agent_settled"]
+    );
+    assert!(!turn.is_running());
+    assert!(turn.queue().items()[0].held);
+}
