@@ -8,4 +8,5 @@ pub mod render;
 pub mod session;
 pub mod setting;
 pub mod tool;
+pub mod tui;
 pub mod unit;

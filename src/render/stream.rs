@@ -94,6 +94,24 @@ impl MarkdownStream {
         self.finished.iter().chain(&self.tail)
     }
 
+    /// How many lines there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.finished.len() + self.tail.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One line, from 0.
+    #[must_use]
+    pub fn line(&self, at: usize) -> Option<&Line> {
+        self.finished.get(at).or_else(|| self.tail.get(at.checked_sub(self.finished.len())?))
+    }
+
     /// Moves every block but the last into the finished lines, and enters a code block that is open.
     fn finish_blocks(&mut self) {
         // Only whole lines decide: `|` alone ends a table that `| 1 |` goes on with.
