@@ -4,15 +4,19 @@
 //! writer, the queues and every job; what happens next is decided by the pure machine in [`turn`]. Front ends hold a
 //! handle and a [`Reader`](crate::session::Reader), and nothing else.
 
-//mod driver;
+mod approvals;
+mod bash;
+mod driver;
 mod handle;
 pub mod partial;
 pub mod queue;
-//mod system_prompt;
+mod system_prompt;
 pub mod turn;
 
-//pub use driver::Parts;
+pub use approvals::Audience;
+pub use driver::{AgentOptions, Choice, Parts, SyncPolicy};
 pub use handle::{
     AgentError, AgentSession, BashContext, ContextUse, EventStream, Lagged, Live, Moved, PromptOptions,
     RunningBash, RunningCall, Snapshot, State, StreamingBehavior,
 };
+pub use system_prompt::SystemPrompt;

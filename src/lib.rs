@@ -1,8 +1,14 @@
 //! Tiller: a coding agent's session as a thing that lasts.
 pub mod agent;
+pub mod cli;
+pub mod config;
 pub mod event;
 pub mod id;
+pub mod instructions;
 pub mod message;
+pub mod policy;
+pub mod print;
+pub mod process;
 pub mod provider;
 pub mod render;
 pub mod session;
@@ -10,3 +16,4 @@ pub mod setting;
 pub mod tool;
 pub mod tui;
 pub mod unit;
+pub mod workspace;

@@ -1,11 +1,19 @@
 //! Models and how to ask them: the [`Provider`] trait, what goes in and what streams out.
 //!
 //! A provider encodes a [`Request`] in its own dialect and turns what streams back into [`Part`]s; it neither retries
-//! nor keeps state. Who may be asked, and what a model costs, is in [`catalog`] and [`roster`].
+//! nor keeps state, and gets keys and URLs from whoever makes it. Who may be asked, and what a model costs, is in
+//! [`catalog`] and [`roster`]; the protocols are [`anthropic`] and [`openai_chat`], over `http` and [`sse`].
 
+pub mod anthropic;
 pub mod catalog;
+pub mod demo;
 pub mod error;
+mod http;
+pub mod openai_chat;
 pub mod roster;
+pub mod scripted;
+pub mod sse;
+mod wording;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,9 +25,12 @@ use crate::id::CallId;
 use crate::message::{Message, StopReason, ThinkingLevel, ToolSpec, Usage};
 use crate::unit::Tokens;
 
+pub use anthropic::Anthropic;
 pub use catalog::ModelFacts;
 pub use error::{Failure, ProviderError};
-pub use roster::{Model, ModelError, Providers};
+pub use http::{Endpoint, Timeouts, ensure_crypto};
+pub use openai_chat::OpenAiChat;
+pub use roster::{Found, Known, Model, ModelError, Providers};
 
 /// A service that answers requests. Implemented once a protocol; tests and embedders add their own.
 pub trait Provider: Send + Sync {

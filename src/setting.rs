@@ -63,7 +63,7 @@ macro_rules! table {
 table! {
     /// Provider to use when no model is named.
     PROVIDER = "provider", Kind::Text, "";
-    /// Model to start with: [provider/]id[:thinking].
+    /// Model to start with: `[provider/]id[:thinking]`.
     MODEL = "model", Kind::Text, "";
     /// How much the model thinks before it answers.
     THINKING = "thinking", Kind::Choice(&["off", "minimal", "low", "medium", "high", "xhigh"]), "off";
@@ -71,6 +71,8 @@ table! {
     TEMPERATURE = "temperature", Kind::Number { min: 0.0, max: 2.0 }, "";
     /// Most tokens of one answer; never above the model's own limit.
     MAX_TOKENS = "max_tokens", Kind::Count { min: 1, max: 1_000_000 }, "8192", aliases &["AGENT_MAX_TOKENS"];
+    /// Which calls are asked about: those that run something, only risky ones, or none because nothing may change.
+    APPROVAL = "approval", Kind::Choice(&["ask", "auto", "read-only"]), "ask";
     /// Most model requests of one run; unset is no limit in the TUI and 100 where nobody watches.
     MAX_TURNS = "max_turns", Kind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_ITERATIONS"];
     /// Tools to offer; unset is all of them.

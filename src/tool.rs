@@ -3,12 +3,17 @@
 //! A tool gets checked arguments and answers with a [`ToolOutput`]; what the model can act on (a missing file, an exit
 //! code) is an output with `is_error`, never a Rust error. Whether a call may run at all is the policy's business.
 
+pub mod registry;
+pub mod truncation;
+
 use std::pin::Pin;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::message::{ToolSpec, UserBlock};
+
+pub use registry::{ToolEnvironment, Tools};
 
 /// Something a model may call. Built-in tools, MCP tools and an embedder's own implement it.
 pub trait Tool: Send + Sync {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use crate::event::{ApprovalRequest, Decision, Event, QueueItem, SessionChange, ToolOutcome};
@@ -63,6 +64,9 @@ pub enum AgentError {
     /// There is no model to ask.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// The log could not be written; the run stopped.
+    #[error("{0}")]
+    Store(String),
     /// The log said no.
     #[error(transparent)]
     Session(#[from] SessionError),
@@ -401,6 +405,8 @@ pub struct RunningCall {
     pub id: CallId,
     /// The tool.
     pub name: String,
+    /// Its arguments.
+    pub arguments: Value,
     /// Since when.
     pub since: UnixMs,
     /// The newest part of its output.

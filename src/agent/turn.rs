@@ -93,6 +93,11 @@ pub enum Input {
         /// The word.
         decision: Decision,
     },
+    /// The call that was to ask needs no asking any more.
+    Cleared {
+        /// The call.
+        call: CallId,
+    },
     /// The user stops everything.
     Abort {
         /// What the answer in flight has so far.
@@ -204,7 +209,7 @@ enum Phase {
     /// A request is out.
     Streaming(ToolChoice),
     /// The answer's calls are being worked off.
-    Working(Working),
+    Working(Box<Working>),
 }
 
 /// Effects in the making, with the moment they are made at.
@@ -265,6 +270,7 @@ impl Turn {
                 }
             }
             Input::Decided { call, decision } => self.decided(&call, decision, &mut out),
+            Input::Cleared { call } => self.cleared(&call, &mut out),
             Input::Abort { partial } => self.abort(partial, &mut out),
             Input::Unqueue(ids) => self.unqueue(&ids, &mut out),
             Input::BashEnded(record) if self.is_running() => self.deferred.push(record),
@@ -359,7 +365,7 @@ impl Turn {
             MessageEntry { message: Arc::clone(&message), tiller_queue_id: None, tiller_receipt: None },
             out,
         );
-        let mut working = Working::new(message, plan);
+        let mut working = Box::new(Working::new(message, plan));
         match stop {
             StopReason::Error | StopReason::Aborted => return self.end_run(working, RunOutcome::Failed, out),
             StopReason::Length => {
@@ -379,7 +385,7 @@ impl Turn {
     }
 
     /// All calls are done: the turn is over, and something follows or nothing does.
-    fn end_turn(&mut self, working: Working, out: &mut Out) {
+    fn end_turn(&mut self, working: Box<Working>, out: &mut Out) {
         let had_calls = working.had_calls();
         let receipt = working.receipt();
         self.close_turn(working, out);
@@ -397,7 +403,7 @@ impl Turn {
         }
     }
 
-    fn close_turn(&mut self, working: Working, out: &mut Out) {
+    fn close_turn(&mut self, working: Box<Working>, out: &mut Out) {
         for record in self.deferred.drain(..) {
             out.append(EntryBody::message(Arc::new(Message::BashExecution(record))));
         }
@@ -406,7 +412,7 @@ impl Turn {
     }
 
     /// The run ends here, whatever waits; what waits is held.
-    fn end_run(&mut self, working: Working, outcome: RunOutcome, out: &mut Out) {
+    fn end_run(&mut self, working: Box<Working>, outcome: RunOutcome, out: &mut Out) {
         self.close_turn(working, out);
         self.settle(outcome, out);
     }
@@ -437,7 +443,7 @@ impl Turn {
                 };
                 self.say(entry, out);
                 self.unqueue_all(&waiting, out);
-                self.end_run(Working::new(message, Vec::new()), RunOutcome::Aborted, out);
+                self.end_run(Box::new(Working::new(message, Vec::new())), RunOutcome::Aborted, out);
             }
             Phase::Working(mut working) => {
                 out.effects.push(Effect::StopTools);

@@ -1,6 +1,20 @@
 //! What can go wrong between tiller and a model, and which of it is worth another try.
+//!
+//! Providers report a `Fault`; `http` makes it a [`ProviderError`], which names the provider and has the secrets
+//! taken out. Which answer is which kind of failure is decided in `classify`, from status and text alone.
+
+mod classify;
+mod retry_after;
+mod secrets;
 
 use std::time::Duration;
+
+pub(super) use classify::{Refusal, classify, refusal_in};
+pub(super) use retry_after::retry_after;
+pub(super) use secrets::without_secrets;
+
+/// Most characters of a provider's message that are shown; what is longer is a web page, not a message.
+const MAX_MESSAGE_CHARS: usize = 500;
 
 /// A failed request. The text is the provider's own where there is one, with secrets removed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -34,4 +48,45 @@ pub enum Failure {
     Quota,
     /// The request itself is wrong, or the answer makes no sense.
     Fatal,
+}
+
+impl Failure {
+    /// Whether the same request may succeed when sent again.
+    #[must_use]
+    pub const fn is_worth_a_retry(self) -> bool {
+        match self {
+            Self::Transient { .. } | Self::Interrupted => true,
+            Self::Overflow | Self::Auth | Self::Quota | Self::Fatal => false,
+        }
+    }
+}
+
+/// A failure as a protocol sees it, before it is known whose it was.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Fault {
+    /// What kind of failure.
+    pub failure: Failure,
+    /// What happened, in the provider's words.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Fault {
+    pub(super) fn new(failure: Failure, message: impl Into<String>) -> Self {
+        Self { failure, message: message.into(), hint: None }
+    }
+
+    pub(super) fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}
+
+/// Makes one line of `text`, of bounded length.
+fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MAX_MESSAGE_CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
 }

@@ -1,11 +1,16 @@
 //! The providers that can be asked now, and how a person's words for a model find one.
+//!
+//! Nothing is asked of a server here: a model that is named with its provider can be used, known or not.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Provider;
-use super::catalog::ModelFacts;
+use super::catalog::{self, ModelFacts};
 use crate::message::{ModelRef, ThinkingLevel};
+
+/// Most models that an error lists before it only counts them.
+const LISTED: usize = 12;
 
 /// A model together with the provider that serves it.
 #[derive(Clone)]
@@ -24,6 +29,12 @@ impl Model {
     }
 }
 
+impl std::fmt::Debug for Model {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Model({})", self.reference())
+    }
+}
+
 /// The providers that can be asked: those with a key, a local server, the demo.
 #[derive(Clone, Default)]
 pub struct Providers {
@@ -31,12 +42,45 @@ pub struct Providers {
     models: Vec<Arc<ModelFacts>>,
 }
 
+/// What a person's words came to.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The model.
+    pub model: Model,
+    /// The thinking level at the end of the words, when there was one; not clamped.
+    pub thinking: Option<ThinkingLevel>,
+    /// Whether the facts are the catalogue's or guesses.
+    pub known: Known,
+}
+
+/// Where facts come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// From the catalogue, or from whoever added the provider.
+    Yes,
+    /// They are [`catalog::assumed`]: worth a notice.
+    Assumed,
+}
+
 /// A model that can't be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// Nothing goes by that name.
-    #[error("no usable model matches `{0}`")]
-    Unknown(String),
+    #[error("no usable model matches `{asked}`; usable: {usable}")]
+    Unknown {
+        /// What was asked for.
+        asked: String,
+        /// The models there are, as a list for people.
+        usable: String,
+    },
+    /// There is no such provider, or it has no key.
+    #[error("provider `{provider}` is not usable; usable: {usable}")]
+    NoProvider {
+        /// What was asked for.
+        provider: String,
+        /// The providers there are, as a list for people.
+        usable: String,
+    },
 }
 
 impl Providers {
@@ -48,43 +92,236 @@ impl Providers {
         self.providers.insert(name, provider);
     }
 
+    /// Whether nobody can be asked.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.providers.is_empty()
+    }
+
+    /// The names of the providers, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.providers.keys().map(String::as_str)
+    }
+
     /// Every model that can be asked, by provider in the order they were added.
     #[must_use]
     pub fn models(&self) -> Vec<Model> {
-        let model = |facts: &Arc<ModelFacts>| {
-            let provider = self.providers.get(&facts.provider)?;
-            Some(Model { facts: Arc::clone(facts), provider: Arc::clone(provider) })
-        };
-        self.models.iter().filter_map(model).collect()
+        self.models.iter().filter_map(|facts| self.model(Arc::clone(facts))).collect()
     }
 
-    /// Finds the model that a log or a request names.
+    fn model(&self, facts: Arc<ModelFacts>) -> Option<Model> {
+        let provider = Arc::clone(self.providers.get(&facts.provider)?);
+        Some(Model { facts, provider })
+    }
+
+    /// Finds the model that a log or a request names. One that its provider isn't known to serve is given with
+    /// assumed facts: what a log once used may still be there.
     ///
     /// # Errors
     /// When its provider isn't there.
     pub fn exact(&self, reference: &ModelRef) -> Result<Model, ModelError> {
-        self.models()
-            .into_iter()
-            .find(|model| model.reference() == *reference)
-            .ok_or_else(|| ModelError::Unknown(reference.to_string()))
+        self.find_in(&reference.provider, &reference.id).map(|(model, _)| model)
     }
 
-    /// Finds the model that a person's words mean: `[provider/]id[:thinking]`, a whole id first, else a part of one.
+    /// Finds the model `id` of a provider; facts of one that isn't listed are the catalogue's or [`catalog::assumed`].
     ///
     /// # Errors
-    /// When nothing matches.
-    pub fn find(&self, words: &str) -> Result<(Model, Option<ThinkingLevel>), ModelError> {
-        let (words, thinking) = match words.rsplit_once(':') {
-            Some((name, level)) if ThinkingLevel::parse(level).is_some() => {
-                (name, ThinkingLevel::parse(level))
-            }
-            Some(_) | None => (words, None),
+    /// When the provider isn't there.
+    pub fn find_in(&self, provider: &str, id: &str) -> Result<(Model, Known), ModelError> {
+        let listed = self.models.iter().find(|facts| facts.provider == provider && facts.id == id);
+        let (facts, known) = match (listed, catalog::facts(provider, id)) {
+            (Some(facts), _) => (Arc::clone(facts), Known::Yes),
+            (None, Some(facts)) => (Arc::new(facts), Known::Yes),
+            (None, None) => (Arc::new(catalog::assumed(provider, id)), Known::Assumed),
         };
-        let models = self.models();
+        let missing = || ModelError::NoProvider {
+            provider: provider.to_owned(),
+            usable: listing(self.names().map(str::to_owned)),
+        };
+        self.model(facts).map(|model| (model, known)).ok_or_else(missing)
+    }
+
+    /// Finds the model that a person's words mean: `[provider/]id[:thinking]`.
+    ///
+    /// In this order: a whole id (also one with a colon, `qwen3:8b`), with or without its provider; then, letter case
+    /// aside, a pattern with `*` or a part of `provider/id`; then, after the name of a usable provider and a slash,
+    /// any id at all, with assumed facts. Where several match, the first of the list wins: providers stand in the
+    /// order they were added, a provider's models with the recommended and newest first.
+    ///
+    /// # Errors
+    /// When nothing matches, or the provider that was named isn't usable.
+    pub fn find(&self, words: &str) -> Result<Found, ModelError> {
+        let words = words.trim();
+        if let Some((model, known)) = self.find_whole(words) {
+            return Ok(Found { model, thinking: None, known });
+        }
+        let (name, thinking) = split_level(words);
         let found =
-            models.iter().find(|model| model.reference().to_string() == words || model.facts.id == words);
-        let found =
-            found.or_else(|| models.iter().find(|model| model.reference().to_string().contains(words)));
-        found.cloned().map(|model| (model, thinking)).ok_or_else(|| ModelError::Unknown(words.to_owned()))
+            self.find_whole(name).or_else(|| self.find_similar(name)).or_else(|| self.find_unlisted(name));
+        let usable = || listing(self.models.iter().map(|facts| format!("{}/{}", facts.provider, facts.id)));
+        found
+            .map(|(model, known)| Found { model, thinking, known })
+            .ok_or_else(|| ModelError::Unknown { asked: words.to_owned(), usable: usable() })
+    }
+
+    fn find_whole(&self, name: &str) -> Option<(Model, Known)> {
+        let is_it = |model: &Model| model.reference().to_string() == name || model.facts.id == name;
+        self.models().into_iter().find(is_it).map(|model| (model, Known::Yes))
+    }
+
+    fn find_similar(&self, name: &str) -> Option<(Model, Known)> {
+        let pattern = name.to_lowercase();
+        if pattern.is_empty() {
+            return None;
+        }
+        let is_it = |model: &Model| {
+            let reference = model.reference().to_string().to_lowercase();
+            if pattern.contains('*') {
+                matches(&pattern, &reference) || matches(&pattern, &model.facts.id.to_lowercase())
+            } else {
+                reference.contains(&pattern)
+            }
+        };
+        self.models().into_iter().find(is_it).map(|model| (model, Known::Yes))
+    }
+
+    fn find_unlisted(&self, name: &str) -> Option<(Model, Known)> {
+        let (provider, id) = name.split_once('/')?;
+        if id.is_empty() || id.contains('*') {
+            return None;
+        }
+        self.find_in(provider, id).ok()
+    }
+}
+
+fn split_level(words: &str) -> (&str, Option<ThinkingLevel>) {
+    let level = |text: &str| ThinkingLevel::parse(&text.to_ascii_lowercase());
+    match words.rsplit_once(':') {
+        Some((name, tail)) if level(tail).is_some() => (name, level(tail)),
+        Some(_) | None => (words, None),
+    }
+}
+
+/// Whether `text` fits a pattern in which `*` stands for anything.
+fn matches(pattern: &str, text: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let Some(mut rest) = pieces.next().and_then(|first| text.strip_prefix(first)) else { return false };
+    let pieces: Vec<&str> = pieces.collect();
+    let Some((last, between)) = pieces.split_last() else { return rest.is_empty() };
+    for piece in between {
+        match rest.find(piece) {
+            Some(at) => rest = &rest[at + piece.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+fn listing(names: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = names.collect();
+    match names.len() {
+        0 => "none".to_owned(),
+        count if count > LISTED => {
+            format!("{} and {} more", names[..LISTED].join(", "), count - LISTED)
+        }
+        _ => names.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::{PartStream, Request};
+    use crate::unit::Tokens;
+
+    struct Mute(&'static str);
+
+    impl Provider for Mute {
+        fn name(&self) -> &str {
+            self.0
+        }
+        fn api(&self) -> &'static str {
+            "mute"
+        }
+        fn stream(&self, _request: Request) -> PartStream {
+            Box::pin(futures_util::stream::empty())
+        }
+    }
+
+    fn providers() -> Providers {
+        let mut providers = Providers::default();
+        providers.add(Arc::new(Mute("anthropic")), catalog::known("anthropic"));
+        providers.add(Arc::new(Mute("openai")), catalog::known("openai"));
+        let local = ["qwen3:8b", "deep:high"].map(|id| catalog::assumed("ollama", id)).to_vec();
+        providers.add(Arc::new(Mute("ollama")), local);
+        providers
+    }
+
+    fn find(words: &str) -> (String, Option<ThinkingLevel>, Known) {
+        let found = providers().find(words).unwrap();
+        (found.model.reference().to_string(), found.thinking, found.known)
+    }
+
+    #[test]
+    fn words_find_a_model() {
+        let cases = [
+            ("gpt-5", "openai/gpt-5", None, Known::Yes),
+            ("openai/gpt-5:high", "openai/gpt-5", Some(ThinkingLevel::High), Known::Yes),
+            ("sonnet", "anthropic/claude-sonnet-5-5", None, Known::Yes),
+            ("Opus:low", "anthropic/claude-opus-5-5", Some(ThinkingLevel::Low), Known::Yes),
+            ("*haiku-4*", "anthropic/claude-haiku-4-5", None, Known::Yes),
+            ("openai/*mini", "openai/gpt-5-mini", None, Known::Yes),
+            ("qwen3:8b", "ollama/qwen3:8b", None, Known::Yes),
+            ("qwen3:8b:off", "ollama/qwen3:8b", Some(ThinkingLevel::Off), Known::Yes),
+            ("deep:high", "ollama/deep:high", None, Known::Yes),
+            ("ollama/llama9:70b", "ollama/llama9:70b", None, Known::Assumed),
+            ("ollama/llama9:high", "ollama/llama9", Some(ThinkingLevel::High), Known::Assumed),
+            ("anthropic/claude-opus-4-5-20251101", "anthropic/claude-opus-4-5-20251101", None, Known::Yes),
+        ];
+        for (words, name, thinking, known) in cases {
+            assert_eq!(find(words), (name.to_owned(), thinking, known), "{words}");
+        }
+    }
+
+    #[test]
+    fn an_error_names_what_was_asked_and_what_there_is() {
+        let mut providers = Providers::default();
+        let nothing = providers.find("gpt-5").unwrap_err();
+        assert_eq!(nothing.to_string(), "no usable model matches `gpt-5`; usable: none");
+        providers.add(Arc::new(Mute("ollama")), vec![catalog::assumed("ollama", "qwen3")]);
+        let unknown = providers.find("gpt-5").unwrap_err();
+        assert_eq!(unknown.to_string(), "no usable model matches `gpt-5`; usable: ollama/qwen3");
+        assert!(providers.find("").is_err() && providers.find("*x").is_err());
+        let missing = providers.find_in("openai", "gpt-5").unwrap_err();
+        assert_eq!(missing.to_string(), "provider `openai` is not usable; usable: ollama");
+    }
+
+    #[test]
+    fn a_model_of_the_log_that_nobody_lists_can_still_be_asked() {
+        let reference = ModelRef { provider: "ollama".into(), id: "gone".into() };
+        let model = providers().exact(&reference).unwrap();
+        assert_eq!((model.reference(), model.facts.window), (reference, Tokens(128_000)));
+    }
+
+    #[test]
+    fn a_provider_of_the_same_name_is_replaced() {
+        let mut providers = providers();
+        providers.add(Arc::new(Mute("openai")), vec![]);
+        assert!(providers.models().iter().all(|model| model.facts.provider != "openai"));
+        assert_eq!(providers.names().collect::<Vec<_>>(), ["anthropic", "ollama", "openai"]);
+    }
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        for (pattern, text, fits) in [
+            ("*", "", true),
+            ("a*c", "abc", true),
+            ("a*c", "abcd", false),
+            ("*b*b*", "abab", true),
+            ("ab*b", "ab", false),
+            ("abc", "abc", true),
+        ] {
+            assert_eq!(matches(pattern, text), fits, "{pattern} {text}");
+        }
     }
 }

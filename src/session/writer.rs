@@ -104,15 +104,15 @@ impl Writer {
         Ok(appended)
     }
 
-    /// Moves the leaf to an earlier entry, durably.
+    /// Moves the leaf to an earlier entry, or before the first one, durably.
     ///
     /// # Errors
     /// When there is no such entry, or the move could not be written.
-    pub fn branch(&mut self, to: &EntryId, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
-        if self.shared.index().position(to).is_none() {
-            return Err(SessionError::NoEntry(to.clone()));
+    pub fn branch(&mut self, to: Option<&EntryId>, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
+        if let Some(missing) = to.filter(|to| self.shared.index().position(to).is_none()) {
+            return Err(SessionError::NoEntry(missing.clone()));
         }
-        self.write(String::new(), vec![EntryBody::own(&OwnFact::Leaf {})], Some(to.clone()), now)
+        self.write(String::new(), vec![EntryBody::own(&OwnFact::Leaf {})], to.cloned(), now)
     }
 
     /// The file, for syncing it on another thread; `None` while there is none.

@@ -70,7 +70,7 @@ impl Working {
 
 impl Turn {
     /// Begins the next step, or ends the turn when none is left. Every entry here is a steering gap.
-    pub(super) fn work(&mut self, mut working: Working, out: &mut Out) {
+    pub(super) fn work(&mut self, mut working: Box<Working>, out: &mut Out) {
         loop {
             let steered = self.options.steering_point == SteeringPoint::BetweenTools
                 && self.queue.waits(QueueKind::Steer);
@@ -129,6 +129,16 @@ impl Turn {
                 }
             }
             other => self.phase = other,
+        }
+    }
+
+    /// A rule given meanwhile allows the call that was about to ask: it runs, and nobody is told of a question.
+    pub(super) fn cleared(&mut self, call: &CallId, out: &mut Out) {
+        if let Phase::Working(mut working) = std::mem::take(&mut self.phase) {
+            if let Some(asking) = working.asking.take_if(|asking| asking.id == *call) {
+                self.run(&mut working, vec![asking], out);
+            }
+            self.phase = Phase::Working(working);
         }
     }
 

@@ -1,0 +1,75 @@
+//! Whether a call may run: the policy's word, what the user allowed for this session, and whether anybody is there to ask.
+
+use crate::event::ApprovalRequest;
+use crate::id::CallId;
+use crate::message::{ToolCall, ToolSpec};
+use crate::policy::{Asking, Policy, SessionRules, Verdict};
+
+use super::turn::Fate;
+
+/// Whether somebody can answer a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// A person watches.
+    Somebody,
+    /// Nobody does: a call that would ask is denied, with a reason.
+    Nobody,
+}
+
+/// Decides on calls.
+#[derive(Debug)]
+pub(super) struct Approvals {
+    policy: Policy,
+    audience: Audience,
+    rules: SessionRules,
+    waiting: Vec<ApprovalRequest>,
+}
+
+impl Approvals {
+    pub(super) fn new(policy: Policy, audience: Audience) -> Self {
+        Self { policy, audience, rules: SessionRules::default(), waiting: Vec::new() }
+    }
+
+    /// What asks, as the footer names it.
+    pub(super) fn mode_name(&self) -> &'static str {
+        match self.policy.asking {
+            Asking::User => self.policy.mode.name(),
+            Asking::Yes => "yes",
+        }
+    }
+
+    pub(super) fn waiting(&self) -> &[ApprovalRequest] {
+        &self.waiting
+    }
+
+    /// What is to become of a call whose arguments are sound.
+    pub(super) fn fate(&self, call: &ToolCall, spec: &ToolSpec) -> Fate {
+        match self.policy.judge(spec, &call.arguments, &self.rules) {
+            Verdict::Allow => Fate::Run(spec.access),
+            Verdict::Deny { reason } => Fate::Refuse(format!("denied: {reason}")),
+            Verdict::Ask { reason, rule } if self.audience == Audience::Somebody => {
+                Fate::Ask { reason, rule: rule.to_string() }
+            }
+            Verdict::Ask { reason, .. } => Fate::Refuse(format!(
+                "denied: {reason}, and nobody is there to allow it; run tiller with --yes to allow every call"
+            )),
+        }
+    }
+
+    pub(super) fn ask(&mut self, request: ApprovalRequest) {
+        self.waiting.push(request);
+    }
+
+    /// The call no longer waits.
+    pub(super) fn resolved(&mut self, call: &CallId) -> Option<ApprovalRequest> {
+        let at = self.waiting.iter().position(|request| request.tool_call_id == *call)?;
+        Some(self.waiting.remove(at))
+    }
+
+    /// Allows what the rule of a call that asked covers, until tiller ends.
+    pub(super) fn allow_for_session(&mut self, request: &ApprovalRequest, spec: &ToolSpec) {
+        if let Verdict::Ask { rule, .. } = self.policy.judge(spec, &request.args, &self.rules) {
+            self.rules.add(rule);
+        }
+    }
+}

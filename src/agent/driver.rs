@@ -1,0 +1,277 @@
+//! The one task that owns a session: its log's writer, the turn machine, and every job.
+//!
+//! Thin on purpose. Commands and reports of jobs come in; the machine in [`turn`](super::turn) decides; the effects are performed in
+//! order, and one that waits for the disk holds back those after it, never the loop. Persist, then act, then tell.
+
+mod commands;
+mod current;
+mod jobs;
+mod perform;
+mod reports;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use tokio::sync::{broadcast, mpsc, watch};
+
+use super::approvals::{Approvals, Audience};
+use super::handle::{AgentError, AgentSession, COMMANDS, Command, EVENTS};
+use super::partial::Partial;
+use super::queue::Queue;
+use super::system_prompt::SystemPrompt;
+use super::turn::{Effect, Input, Turn, TurnOptions};
+use crate::event::{Event, EventKind};
+use crate::message::ThinkingLevel;
+use crate::policy::Policy;
+use crate::process::Runner;
+use crate::provider::{Model, Providers};
+use crate::session::{Reader, SessionError, SessionManager, Writer};
+use crate::tool::Tools;
+use crate::tool::truncation::OutputLimits;
+use crate::unit::{Tokens, UnixMs};
+
+use current::Current;
+use jobs::{Jobs, Report};
+
+/// Reports that jobs may have waiting; a full channel slows the stream down, not the loop.
+const REPORTS: usize = 1_024;
+
+/// Everything a session is made of; the caller chooses each.
+pub struct Parts {
+    /// Where sessions are.
+    pub manager: SessionManager,
+    /// The session to begin with.
+    pub writer: Writer,
+    /// Who can be asked.
+    pub providers: Providers,
+    /// Who is asked first, unless the session's log says otherwise and `choice` leaves it the word.
+    pub model: Model,
+    /// How much that model thinks.
+    pub thinking: ThinkingLevel,
+    /// Whose word counts when the log names another model.
+    pub choice: Choice,
+    /// What the model may call.
+    pub tools: Tools,
+    /// How commands of the user's own are run.
+    pub runner: Runner,
+    /// What the model is told before everything else.
+    pub system_prompt: SystemPrompt,
+    /// How it all behaves.
+    pub options: AgentOptions,
+}
+
+/// Who chooses the model and thinking level of a session that was there before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Whoever started tiller: a model was named.
+    Caller,
+    /// The log.
+    Log,
+}
+
+/// How an agent's session behaves.
+#[derive(Clone, Debug)]
+pub struct AgentOptions {
+    /// How the turn machine is set.
+    pub turn: TurnOptions,
+    /// When the log is synced.
+    pub sync: SyncPolicy,
+    /// Most tokens of one answer.
+    pub max_tokens: Tokens,
+    /// Sampling temperature.
+    pub temperature: Option<f64>,
+    /// Which calls are asked about.
+    pub policy: Policy,
+    /// Whether anybody can answer.
+    pub audience: Audience,
+    /// How much of a `!` command's output is kept.
+    pub output: OutputLimits,
+    /// What the log says of this process: `tui`, `print`.
+    pub mode: &'static str,
+}
+
+/// When the log is synced to the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncPolicy {
+    /// After every entry.
+    Always,
+    /// After user messages and at each turn's end.
+    Turn,
+    /// When the system likes.
+    Never,
+}
+
+/// The driver's own possessions.
+struct Driver {
+    fixed: Fixed,
+    current: Current,
+    turn: Turn,
+    work: VecDeque<Work>,
+    /// Whether a sync is under way; what is left in `work` waits for it.
+    syncing: bool,
+    jobs: Jobs,
+    partial: Option<Partial>,
+    approvals: Approvals,
+    teller: Teller,
+    running_since: Option<UnixMs>,
+    reader: watch::Sender<Reader>,
+}
+
+/// What stays as it is for a driver's life.
+struct Fixed {
+    manager: SessionManager,
+    providers: Providers,
+    tools: Tools,
+    runner: Runner,
+    system: String,
+    options: AgentOptions,
+}
+
+/// Something still to be done, in order.
+enum Work {
+    Effect(Box<Effect>),
+    /// Answers whoever gave the command that led to the effects before it.
+    Reply(Box<dyn FnOnce(Result<(), AgentError>) + Send>),
+}
+
+/// Stamps events and sends them to whoever listens.
+struct Teller {
+    events: broadcast::Sender<Arc<Event>>,
+    seq: u64,
+}
+
+impl Teller {
+    fn tell(&mut self, kind: EventKind) {
+        self.seq += 1;
+        // Nobody listening is fine.
+        let _ = self.events.send(Arc::new(Event { kind, seq: self.seq, time: now() }));
+    }
+
+    fn warn(&mut self, message: impl Into<String>) {
+        self.tell(EventKind::Warning { message: message.into(), hint: None });
+    }
+}
+
+fn now() -> UnixMs {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    UnixMs(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+impl AgentSession {
+    /// Starts the agent of a session, on the tokio runtime this is called in.
+    ///
+    /// # Errors
+    /// When the session's log can't be read.
+    pub fn start(parts: Parts) -> Result<Self, SessionError> {
+        let (commands, received) = mpsc::channel(COMMANDS);
+        let (events, _) = broadcast::channel(EVENTS);
+        let (driver, reader) = Driver::with_reports(parts, events.clone())?;
+        tokio::spawn(driver.run(received));
+        Ok(Self { commands, events, reader })
+    }
+}
+
+impl Driver {
+    fn with_reports(
+        parts: Parts,
+        events: broadcast::Sender<Arc<Event>>,
+    ) -> Result<(DriverWithReports, watch::Receiver<Reader>), SessionError> {
+        let (report, reports) = mpsc::channel(REPORTS);
+        let mut teller = Teller { events, seq: 0 };
+        let system = parts.system_prompt.text(parts.manager.cwd());
+        let (current, queue) = Current::load(parts.writer, parts.model, parts.thinking)?;
+        let fixed = Fixed {
+            manager: parts.manager,
+            providers: parts.providers,
+            tools: parts.tools,
+            runner: parts.runner,
+            system,
+            options: parts.options,
+        };
+        let (reader, watched) = watch::channel(current.reader());
+        let mut driver = Self {
+            turn: Turn::new(fixed.options.turn, queue),
+            approvals: Approvals::new(fixed.options.policy.clone(), fixed.options.audience),
+            fixed,
+            current,
+            work: VecDeque::new(),
+            syncing: false,
+            jobs: Jobs::new(report),
+            partial: None,
+            teller: Teller { events: teller.events.clone(), seq: 0 },
+            running_since: None,
+            reader,
+        };
+        if parts.choice == Choice::Log {
+            driver.current.follow_the_log(&driver.fixed.providers, &mut teller);
+        }
+        driver.teller.seq = teller.seq;
+        Ok((DriverWithReports { driver, reports }, watched))
+    }
+
+    /// Begins with another session's log.
+    fn adopt(&mut self, writer: Writer) -> Result<(), SessionError> {
+        let (model, thinking) = (self.current.model.clone(), self.current.thinking);
+        let (current, queue) = Current::load(writer, model, thinking)?;
+        self.current = current;
+        self.current.follow_the_log(&self.fixed.providers, &mut self.teller);
+        self.begin(queue);
+        Ok(())
+    }
+
+    /// A machine at rest over the session as it is now.
+    fn begin(&mut self, queue: Queue) {
+        self.turn = Turn::new(self.fixed.options.turn, queue);
+        self.reader.send_replace(self.current.reader());
+    }
+
+    fn queue(&mut self, effects: Vec<Effect>) {
+        self.work.extend(effects.into_iter().map(|effect| Work::Effect(Box::new(effect))));
+    }
+
+    fn apply(&mut self, input: Input) {
+        let effects = self.turn.step(input, now());
+        self.queue(effects);
+        self.perform();
+    }
+
+    /// Applies an input and answers once its effects are performed.
+    fn apply_and_reply(&mut self, input: Input, reply: impl FnOnce(Result<(), AgentError>) + Send + 'static) {
+        let effects = self.turn.step(input, now());
+        self.queue(effects);
+        self.work.push_back(Work::Reply(Box::new(reply)));
+        self.perform();
+    }
+}
+
+/// A driver and the channel that its jobs report on; apart, so that the loop can hold both.
+struct DriverWithReports {
+    driver: Driver,
+    reports: mpsc::Receiver<Report>,
+}
+
+impl DriverWithReports {
+    async fn run(mut self, mut commands: mpsc::Receiver<Command>) {
+        let mut batch = Vec::with_capacity(REPORTS);
+        loop {
+            tokio::select! {
+                biased;
+                command = commands.recv() => match command {
+                    Some(Command::Close { reply }) => {
+                        self.driver.close(Some(reply));
+                        return;
+                    }
+                    Some(command) => self.driver.command(command),
+                    None => return self.driver.close(None),
+                },
+                _ = self.reports.recv_many(&mut batch, REPORTS) => {
+                    for report in batch.drain(..) {
+                        self.driver.report(report);
+                    }
+                }
+                () = self.driver.jobs.reap() => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Commands from the handle.
+
+use std::path::Path;
+
+use tokio::sync::oneshot;
+
+use super::current::model_change;
+use super::{Driver, now};
+use crate::agent::bash::Capture;
+use crate::agent::handle::{
+    AgentError, BashContext, Command, ContextUse, Live, Moved, PromptOptions, Reply, Snapshot, State,
+    StreamingBehavior, Target,
+};
+use crate::agent::queue::Queue;
+use crate::agent::turn::{Input, Prompt};
+use crate::event::{Decision, EventKind, QueueItem, QueueKind, SessionChange};
+use crate::id::{CallId, EntryId, QueueId};
+use crate::message::{Message, ModelRef, ThinkingLevel};
+use crate::process;
+use crate::session::context::unanswered;
+use crate::session::entry::OwnFact;
+use crate::session::{EntryBody, Reader, Scope, SessionError};
+
+impl Driver {
+    pub(super) fn command(&mut self, command: Command) {
+        match command {
+            Command::Prompt { text, options, reply } => self.prompt(text, &options, reply),
+            Command::Abort { reply } => self.abort(reply),
+            Command::TakeQueue { reply } => {
+                let items = self.turn.queue().items().to_vec();
+                self.unqueue(items, reply, |items| items);
+            }
+            Command::RemoveQueued { id, reply } => self.remove_queued(&id, reply),
+            Command::Decide { call, decision, reply } => self.decide(call, decision, reply),
+            Command::Bash { line, context, reply } => answer(reply, self.bash(line, context)),
+            Command::SetModel { words, reply } => answer(reply, self.set_model(&words)),
+            Command::SetThinking { level, reply } => answer(reply, self.set_thinking(level)),
+            Command::Rename { name, reply } => answer(reply, self.rename(name)),
+            Command::Switch { to, reply } => answer(reply, self.switch(to)),
+            Command::Models { reply } => answer(reply, Ok(self.fixed.providers.models())),
+            Command::Sessions { scope, reply } => self.sessions(scope, reply),
+            Command::Snapshot { reply } => answer(reply, Ok(Box::new(self.snapshot()))),
+            Command::Close { reply } => self.close(Some(reply)),
+        }
+    }
+
+    fn prompt(&mut self, text: String, options: &PromptOptions, reply: Reply<()>) {
+        let kind = match options.streaming_behavior {
+            None if self.turn.is_running() => return answer(reply, Err(AgentError::Busy)),
+            None | Some(StreamingBehavior::Steer) => QueueKind::Steer,
+            Some(StreamingBehavior::FollowUp) => QueueKind::FollowUp,
+        };
+        let unanswered =
+            if self.turn.is_running() { Vec::new() } else { unanswered(&self.current.projection.messages) };
+        let id = self.current.writer.queue_id(now());
+        let input = Input::Prompt(Prompt { text, kind, id, unanswered });
+        self.apply_and_reply(input, |result| answer(reply, result));
+    }
+
+    fn abort(&mut self, reply: Reply<Vec<QueueItem>>) {
+        self.end_bash(None);
+        let items = if self.turn.is_running() { self.turn.queue().items().to_vec() } else { Vec::new() };
+        let partial = self.turn.streaming().map(|_| self.answer_so_far());
+        self.apply_and_reply(Input::Abort { partial }, |result| answer(reply, result.map(|()| items)));
+    }
+
+    fn unqueue<T: Send + 'static>(
+        &mut self,
+        items: Vec<QueueItem>,
+        reply: Reply<T>,
+        shape: impl FnOnce(Vec<QueueItem>) -> T + Send + 'static,
+    ) {
+        let ids = items.iter().map(|item| item.id.clone()).collect();
+        self.apply_and_reply(Input::Unqueue(ids), |result| answer(reply, result.map(|()| shape(items))));
+    }
+
+    fn remove_queued(&mut self, id: &QueueId, reply: Reply<QueueItem>) {
+        match self.turn.queue().items().iter().find(|item| item.id == *id).cloned() {
+            Some(item) => self.unqueue(vec![item.clone()], reply, |_| item),
+            None => answer(reply, Err(AgentError::Gone("message"))),
+        }
+    }
+
+    fn decide(&mut self, call: CallId, decision: Decision, reply: Reply<()>) {
+        let Some(request) = self.approvals.resolved(&call) else {
+            return answer(reply, Err(AgentError::Gone("approval")));
+        };
+        let tool = self.fixed.tools.find(&request.tool_name);
+        if let Some(tool) = tool.filter(|_| decision == Decision::Session) {
+            self.approvals.allow_for_session(&request, tool.spec());
+        }
+        self.apply_and_reply(Input::Decided { call, decision }, |result| answer(reply, result));
+    }
+
+    fn bash(&mut self, line: String, context: BashContext) -> Result<(), AgentError> {
+        if self.jobs.bash_running().is_some() {
+            return Err(AgentError::Running);
+        }
+        let exclude = context == BashContext::Exclude;
+        self.append(EntryBody::own(&OwnFact::Bash { command: line.clone(), exclude }))?;
+        let id = self.current.reader().leaf().ok_or(AgentError::Closed)?;
+        let command = process::Command { line: line.clone(), cwd: self.fixed.manager.cwd().to_owned() };
+        let capture = Capture::new(self.fixed.options.output);
+        let begun = self.jobs.bash(&self.fixed.runner, &command, id.clone(), (context, capture));
+        self.teller.tell(EventKind::BashExecutionStart { id, command: line, exclude_from_context: exclude });
+        if let Err(error) = begun {
+            self.teller.warn(error.to_string());
+        }
+        Ok(())
+    }
+
+    fn set_model(&mut self, words: &str) -> Result<ModelRef, AgentError> {
+        let found = self.fixed.providers.find(words)?;
+        let reference = found.model.reference();
+        self.current.model = found.model;
+        self.note(model_change(&reference))?;
+        self.teller.tell(EventKind::ModelChanged { model: reference.clone() });
+        self.set_thinking(found.thinking.unwrap_or(self.current.thinking))?;
+        Ok(reference)
+    }
+
+    fn set_thinking(&mut self, level: ThinkingLevel) -> Result<ThinkingLevel, AgentError> {
+        let level = self.current.model.facts.clamp(level);
+        if level != self.current.thinking {
+            self.current.thinking = level;
+            self.note(EntryBody::ThinkingLevelChange { thinking_level: level })?;
+            self.teller.tell(EventKind::ThinkingLevelChanged { level });
+        }
+        Ok(level)
+    }
+
+    /// Keeps a change of state. Before this process's first entry nothing is written: the introduction will say it.
+    fn note(&mut self, body: EntryBody) -> Result<(), SessionError> {
+        if self.current.is_introduced() { self.append(body) } else { Ok(()) }
+    }
+
+    fn rename(&mut self, name: String) -> Result<(), AgentError> {
+        let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+        self.append(EntryBody::SessionInfo { name: name.clone() })?;
+        self.current.name.clone_from(&name);
+        self.teller.tell(EventKind::SessionInfoChanged { name });
+        Ok(())
+    }
+
+    fn switch(&mut self, to: Target) -> Result<Moved, AgentError> {
+        if self.turn.is_running() || self.jobs.bash_running().is_some() {
+            return Err(AgentError::Running);
+        }
+        let (change, editor) = match to {
+            Target::New => {
+                let writer = self.fixed.manager.create(now());
+                self.adopt(writer)?;
+                (SessionChange::New, None)
+            }
+            Target::Open(path) => {
+                self.open(&path)?;
+                (SessionChange::Open, None)
+            }
+            Target::Fork(entry) => {
+                let reader = self.current.reader();
+                let (upto, editor) = landing(&reader, entry)?;
+                let writer = self.fixed.manager.fork(&reader, upto.as_ref(), now())?;
+                self.adopt(writer)?;
+                (SessionChange::Fork, editor)
+            }
+            Target::Leaf(entry) => (SessionChange::Leaf, self.navigate(entry)?),
+        };
+        let session = self.current.reader().id().clone();
+        self.teller.tell(EventKind::SessionChanged { reason: change, session_id: session.clone() });
+        self.teller.tell(self.turn.queue().update());
+        Ok(Moved { change, session, editor })
+    }
+
+    /// Opens a log; the one at hand stays if that fails, and is left alone if it is the same.
+    fn open(&mut self, path: &Path) -> Result<(), AgentError> {
+        if self.current.reader().path() == Some(path) {
+            return Ok(());
+        }
+        let writer = self.fixed.manager.open(path)?;
+        Ok(self.adopt(writer)?)
+    }
+
+    fn navigate(&mut self, entry: EntryId) -> Result<Option<String>, AgentError> {
+        let (to, editor) = landing(&self.current.reader(), entry)?;
+        let appended = self.current.writer.branch(to.as_ref(), now())?;
+        for entry in appended {
+            self.teller.tell(EventKind::EntryAppended { entry_id: entry.id, entry: entry.line });
+        }
+        self.current.project()?;
+        self.current.follow_the_log(&self.fixed.providers, &mut self.teller);
+        let queue: Queue = self.turn.queue().clone();
+        self.begin(queue);
+        Ok(editor)
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let reader = self.current.reader();
+        let window = self.current.model.facts.window;
+        let state = State {
+            session: reader.id().clone(),
+            path: reader.path().map(Path::to_owned),
+            name: self.current.name.clone(),
+            cwd: self.fixed.manager.cwd().to_owned(),
+            model: self.current.model.reference(),
+            thinking: self.current.thinking,
+            context: ContextUse { used: self.current.projection.tokens(), window },
+            usage: self.current.usage.clone(),
+            approval: self.approvals.mode_name().to_owned(),
+        };
+        let live = Live {
+            running_since: self.running_since,
+            partial: self.turn.streaming().map(|_| self.answer_so_far()),
+            calls: self.jobs.calls().cloned().collect(),
+            queue: self.turn.queue().items().to_vec(),
+            approvals: self.approvals.waiting().to_vec(),
+            bash: self.jobs.bash_running().map(Into::into),
+        };
+        Snapshot { seq: self.teller.seq, state, live }
+    }
+
+    /// Looking through the folder takes a while; it goes on beside the loop.
+    fn sessions(&self, scope: Scope, reply: Reply<crate::session::Listing>) {
+        let manager = self.fixed.manager.clone();
+        tokio::task::spawn_blocking(move || answer(reply, manager.list(scope).map_err(AgentError::from)));
+    }
+
+    /// Stops what runs and brings the log to the disk. Blocks for the last sync: nothing else happens any more.
+    pub(super) fn close(&mut self, reply: Option<Reply<()>>) {
+        self.end_bash(None);
+        self.syncing = false;
+        let partial = self.turn.streaming().map(|_| self.answer_so_far());
+        if self.turn.is_running() {
+            self.apply(Input::Abort { partial });
+        }
+        while std::mem::take(&mut self.syncing) {
+            self.perform();
+        }
+        let synced = self.current.writer.file().map_or(Ok(()), |file| crate::session::sync(&file));
+        if let Err(error) = &synced {
+            tracing::error!(%error, "the log could not be synced at the end");
+        }
+        if let Some(reply) = reply {
+            let path = self.current.reader().path().map_or_else(Default::default, Path::to_owned);
+            let action = "be synced to the disk";
+            answer(reply, synced.map_err(|source| SessionError::Io { path, action, source }.into()));
+        }
+    }
+}
+
+/// Where choosing an entry leads: to the entry itself, or for a user message to just before it, with its text.
+fn landing(reader: &Reader, entry: EntryId) -> Result<(Option<EntryId>, Option<String>), SessionError> {
+    let chosen = reader.entry(&entry)?;
+    match chosen.body.as_message().map(|message| &**message) {
+        Some(Message::User(user)) => Ok((chosen.parent, Some(user.content.joined_text()))),
+        _ => Ok((Some(entry), None)),
+    }
+}
+
+/// Whoever asked may be gone; that is fine.
+fn answer<T>(reply: oneshot::Sender<Result<T, AgentError>>, result: Result<T, AgentError>) {
+    let _ = reply.send(result);
+}

@@ -1,0 +1,167 @@
+//! The session at hand: its writer, and what is derived from its log.
+
+use std::collections::VecDeque;
+
+use super::{Teller, now};
+use crate::agent::queue::Queue;
+use crate::message::{AssistantMessage, BashExecutionMessage, Message, ModelRef, ThinkingLevel, Usage};
+use crate::provider::{Model, Providers};
+use crate::session::context::{self, Projection};
+use crate::session::entry::OwnFact;
+use crate::session::{Appended, Entry, EntryBody, Reader, SessionError, Writer};
+
+/// A session at hand.
+pub(super) struct Current {
+    pub(super) writer: Writer,
+    pub(super) projection: Projection,
+    pub(super) usage: Usage,
+    pub(super) model: Model,
+    pub(super) thinking: ThinkingLevel,
+    pub(super) name: Option<String>,
+    /// What this process says before its first entry of this session, and what it finds to mend.
+    before_first: Option<BeforeFirst>,
+}
+
+struct BeforeFirst {
+    resumed: bool,
+    cut_off_command: Option<BashExecutionMessage>,
+}
+
+impl Current {
+    /// Takes a session over, with the messages that an earlier process left waiting.
+    pub(super) fn load(
+        writer: Writer,
+        model: Model,
+        thinking: ThinkingLevel,
+    ) -> Result<(Self, Queue), SessionError> {
+        let reader = writer.reader();
+        let (all, _) = reader.entries()?;
+        let mut current = Self {
+            writer,
+            projection: Projection::default(),
+            usage: Usage::default(),
+            model,
+            thinking,
+            name: reader.name(),
+            before_first: None,
+        };
+        current.project()?;
+        current.before_first =
+            Some(BeforeFirst { resumed: !all.is_empty(), cut_off_command: cut_off_command(&all) });
+        Ok((current, Queue::left_over(&all)))
+    }
+
+    pub(super) fn reader(&self) -> Reader {
+        self.writer.reader()
+    }
+
+    /// Derives context and totals from the path to the leaf.
+    pub(super) fn project(&mut self) -> Result<(), SessionError> {
+        let reader = self.writer.reader();
+        let path = match reader.leaf() {
+            Some(leaf) => reader.branch(&leaf)?.0,
+            None => Vec::new(),
+        };
+        self.projection = context::project(&path);
+        self.usage = Usage::default();
+        for answer in path.iter().filter_map(|entry| entry.body.as_message()).filter_map(as_answer) {
+            self.usage.add(&answer.usage);
+        }
+        Ok(())
+    }
+
+    /// Goes on with the model and level that the log names, as far as they are to be had.
+    pub(super) fn follow_the_log(&mut self, providers: &Providers, teller: &mut Teller) {
+        let Some(named) = self.projection.model.clone() else { return };
+        match providers.exact(&named) {
+            Ok(model) => {
+                self.thinking = model.facts.clamp(self.projection.thinking);
+                self.model = model;
+            }
+            Err(error) => teller.warn(format!("{error}; going on with {}", self.model.reference())),
+        }
+    }
+
+    /// Appends an entry, with what belongs before the first one of this process.
+    pub(super) fn append(&mut self, body: EntryBody, mode: &str) -> Result<Vec<Appended>, SessionError> {
+        let mut appended = Vec::new();
+        if body.creates_the_file() || self.writer.reader().leaf().is_some() {
+            for body in self.introduction(mode) {
+                appended.extend(self.append_one(body)?);
+            }
+            self.before_first = None;
+        }
+        appended.extend(self.append_one(body)?);
+        Ok(appended)
+    }
+
+    fn append_one(&mut self, body: EntryBody) -> Result<Vec<Appended>, SessionError> {
+        let appended = self.writer.append(body.clone(), now())?;
+        if let (Some(message), Some(last)) = (body.as_message(), appended.last()) {
+            if let Some(answer) = as_answer(message) {
+                self.usage.add(&answer.usage);
+            }
+            self.projection.push(last.id.clone(), std::sync::Arc::clone(message));
+        }
+        Ok(appended)
+    }
+
+    /// The process, the model and the level, where the log doesn't say so already, and the end of a command that an
+    /// earlier process was killed over.
+    fn introduction(&self, mode: &str) -> VecDeque<EntryBody> {
+        let mut bodies = VecDeque::new();
+        let Some(before) = &self.before_first else { return bodies };
+        bodies.push_back(EntryBody::own(&OwnFact::Run {
+            mode: mode.to_owned(),
+            resumed: before.resumed,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }));
+        if let Some(record) = &before.cut_off_command {
+            bodies.push_back(EntryBody::message(std::sync::Arc::new(Message::BashExecution(record.clone()))));
+        }
+        if self.projection.model.as_ref() != Some(&self.model.reference()) {
+            bodies.push_back(model_change(&self.model.reference()));
+        }
+        if self.projection.thinking != self.thinking || !before.resumed {
+            bodies.push_back(EntryBody::ThinkingLevelChange { thinking_level: self.thinking });
+        }
+        bodies
+    }
+
+    /// Whether the log already knows of this process, so that changes have to be told to it one by one.
+    pub(super) fn is_introduced(&self) -> bool {
+        self.before_first.is_none()
+    }
+}
+
+pub(super) fn model_change(model: &ModelRef) -> EntryBody {
+    EntryBody::ModelChange { provider: model.provider.clone(), model_id: model.id.clone() }
+}
+
+fn as_answer(message: &std::sync::Arc<Message>) -> Option<&AssistantMessage> {
+    match &**message {
+        Message::Assistant(answer) => Some(answer),
+        _ => None,
+    }
+}
+
+/// The `!` command that has a beginning in the log and no record: its process died with tiller.
+fn cut_off_command(entries: &[Entry]) -> Option<BashExecutionMessage> {
+    let begun = |entry: &Entry| match entry.body.as_own() {
+        Some(OwnFact::Bash { command, exclude }) => Some((command, exclude)),
+        _ => None,
+    };
+    let (at, (command, exclude_from_context)) =
+        entries.iter().enumerate().rev().find_map(|(at, entry)| begun(entry).map(|found| (at, found)))?;
+    let recorded = entries[at..]
+        .iter()
+        .filter_map(|entry| entry.body.as_message())
+        .any(|message| matches!(&**message, Message::BashExecution(record) if record.command == command));
+    (!recorded).then(|| BashExecutionMessage {
+        command,
+        cancelled: true,
+        exclude_from_context,
+        timestamp: now(),
+        ..BashExecutionMessage::default()
+    })
+}

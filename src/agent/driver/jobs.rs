@@ -1,0 +1,194 @@
+//! The work that goes on beside the loop: a stream, tools, a command of the user's, a sync.
+//!
+//! Every job reports over one bounded channel and carries the number of the turn that began it. The set owns the
+//! jobs: dropping it stops them all.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::{FutureExt, StreamExt};
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::now;
+use crate::agent::bash::{Bash, Capture};
+use crate::agent::handle::{BashContext, RunningCall};
+use crate::agent::turn::TurnNumber;
+use crate::event::ToolOutcome;
+use crate::id::{CallId, EntryId};
+use crate::message::{ToolCall, ToolResultMessage};
+use crate::process::{Command, ExitStatus, ProcessError, Runner};
+use crate::provider::{Part, Provider, ProviderError, Request};
+use crate::tool::{Invocation, Progress, Tool, ToolOutput};
+
+/// What a job reports.
+pub(super) enum Report {
+    /// A piece of the stream.
+    Part { turn: TurnNumber, part: Result<Part, ProviderError> },
+    /// The stream is over without having said so.
+    StreamEnded { turn: TurnNumber },
+    /// The newest part of a running call's output.
+    ToolProgress { call: CallId, text: String },
+    /// A call has its result.
+    ToolEnded { turn: TurnNumber, result: ToolResultMessage, warning: Option<String> },
+    /// The user's command printed something.
+    BashOutput { id: EntryId, bytes: Bytes },
+    /// The user's command is over.
+    BashEnded { id: EntryId, status: Result<ExitStatus, ProcessError> },
+    /// The log is on the disk, or isn't.
+    Synced(io::Result<()>),
+}
+
+/// The jobs at work.
+pub(super) struct Jobs {
+    tasks: JoinSet<()>,
+    report: mpsc::Sender<Report>,
+    stream: Option<AbortHandle>,
+    calls: HashMap<CallId, (AbortHandle, RunningCall)>,
+    bash: Option<(AbortHandle, Bash)>,
+}
+
+impl Jobs {
+    pub(super) fn new(report: mpsc::Sender<Report>) -> Self {
+        Self { tasks: JoinSet::new(), report, stream: None, calls: HashMap::new(), bash: None }
+    }
+
+    /// Waits until a job is over and lets go of it; forever if there is none.
+    pub(super) async fn reap(&mut self) {
+        match self.tasks.join_next().await {
+            Some(_) => {}
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Streams the answer to a request.
+    pub(super) fn stream(&mut self, turn: TurnNumber, provider: &dyn Provider, request: Request) {
+        self.stop_stream();
+        let mut parts = provider.stream(request);
+        let report = self.report.clone();
+        let task = async move {
+            while let Some(part) = parts.next().await {
+                if report.send(Report::Part { turn, part }).await.is_err() {
+                    return;
+                }
+            }
+            let _ = report.send(Report::StreamEnded { turn }).await;
+        };
+        self.stream = Some(self.tasks.spawn(task));
+    }
+
+    pub(super) fn stop_stream(&mut self) {
+        if let Some(task) = self.stream.take() {
+            task.abort();
+        }
+    }
+
+    /// Runs a call. A tool that panics has a result all the same.
+    pub(super) fn run(&mut self, turn: TurnNumber, call: ToolCall, tool: Arc<dyn Tool>) {
+        let running = RunningCall {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            arguments: call.arguments.clone(),
+            since: now(),
+            partial: ToolOutcome::default(),
+        };
+        let (report, id) = (self.report.clone(), call.id.clone());
+        let progress = self.progress(call.id.clone());
+        let task = async move {
+            let invocation = Invocation { arguments: call.arguments, progress };
+            let output = AssertUnwindSafe(tool.run(invocation)).catch_unwind().await;
+            let output =
+                output.unwrap_or_else(|_| ToolOutput::error("crashed: the tool failed inside tiller"));
+            let result = ToolResultMessage {
+                tool_call_id: call.id,
+                tool_name: call.name,
+                content: output.content,
+                details: output.details,
+                is_error: output.is_error,
+                timestamp: now(),
+            };
+            let _ = report.send(Report::ToolEnded { turn, result, warning: output.warning }).await;
+        };
+        self.calls.insert(id, (self.tasks.spawn(task), running));
+    }
+
+    /// Progress replaces itself, so a full channel drops it.
+    fn progress(&self, call: CallId) -> Progress {
+        let report = self.report.clone();
+        Arc::new(move |text| {
+            let _ = report.try_send(Report::ToolProgress { call: call.clone(), text });
+        })
+    }
+
+    pub(super) fn stop_tools(&mut self) {
+        for (_, (task, _)) in self.calls.drain() {
+            task.abort();
+        }
+    }
+
+    /// The call is over.
+    pub(super) fn forget(&mut self, call: &CallId) {
+        self.calls.remove(call);
+    }
+
+    pub(super) fn call_mut(&mut self, call: &CallId) -> Option<&mut RunningCall> {
+        self.calls.get_mut(call).map(|(_, running)| running)
+    }
+
+    pub(super) fn calls(&self) -> impl Iterator<Item = &RunningCall> {
+        self.calls.values().map(|(_, running)| running)
+    }
+
+    /// Runs a command of the user's own.
+    pub(super) fn bash(
+        &mut self,
+        runner: &Runner,
+        command: &Command,
+        id: EntryId,
+        (context, output): (BashContext, Capture),
+    ) -> Result<(), ProcessError> {
+        let mut process = runner.start(command)?;
+        let (report, job) = (self.report.clone(), id.clone());
+        let task = async move {
+            while let Some(bytes) = process.chunk().await {
+                if report.send(Report::BashOutput { id: job.clone(), bytes }).await.is_err() {
+                    return;
+                }
+            }
+            let status = process.wait().await.map(|exit| exit.status);
+            let _ = report.send(Report::BashEnded { id: job, status }).await;
+        };
+        let running = Bash { id, line: command.line.clone(), context, since: now(), output };
+        self.bash = Some((self.tasks.spawn(task), running));
+        Ok(())
+    }
+
+    pub(super) fn bash_running(&self) -> Option<&Bash> {
+        self.bash.as_ref().map(|(_, running)| running)
+    }
+
+    pub(super) fn bash_running_mut(&mut self) -> Option<&mut Bash> {
+        self.bash.as_mut().map(|(_, running)| running)
+    }
+
+    /// Takes the user's command away, stopping it if it still runs.
+    pub(super) fn end_bash(&mut self) -> Option<Bash> {
+        self.bash.take().map(|(task, running)| {
+            task.abort();
+            running
+        })
+    }
+
+    pub(super) fn sync(&mut self, file: Arc<File>) {
+        let report = self.report.clone();
+        self.tasks.spawn(async move {
+            let synced = tokio::task::spawn_blocking(move || crate::session::sync(&file)).await;
+            let result = synced.unwrap_or_else(|error| Err(io::Error::other(error)));
+            let _ = report.send(Report::Synced(result)).await;
+        });
+    }
+}

@@ -1,0 +1,98 @@
+//! The command line: what was asked for, and the putting together of config, engines, agent and one front end.
+//!
+//! Here and in `main` errors are told to people: what happened, why, and what to do about it, on stderr, with an exit code.
+
+mod args;
+mod assemble;
+mod input;
+mod run;
+mod sessions;
+mod settings;
+mod transcript;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+
+/// The run ended as it should.
+const DONE: u8 = 0;
+/// The run failed: the provider, an abort, a forced final answer.
+const FAILED: u8 = 1;
+/// Wrong usage or configuration.
+const USAGE: u8 = 2;
+/// Interrupted from the keyboard.
+const INTERRUPTED: u8 = 130;
+
+/// An error with advice and an exit code.
+#[derive(Debug)]
+struct Failure {
+    error: anyhow::Error,
+    hint: Option<String>,
+    code: u8,
+}
+
+impl Failure {
+    fn usage(error: impl Into<anyhow::Error>) -> Self {
+        Self { error: error.into(), hint: None, code: USAGE }
+    }
+
+    fn run(error: impl Into<anyhow::Error>) -> Self {
+        Self { error: error.into(), hint: None, code: FAILED }
+    }
+
+    fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<crate::session::SessionError> for Failure {
+    fn from(error: crate::session::SessionError) -> Self {
+        let hint = error.hint().map(str::to_owned);
+        Self { hint, ..Self::usage(error) }
+    }
+}
+
+impl From<crate::config::ConfigError> for Failure {
+    fn from(error: crate::config::ConfigError) -> Self {
+        Self::usage(error)
+    }
+}
+
+/// Runs the program with these arguments, the first being its name.
+#[must_use]
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // clap's own words; --help and --version come this way too, and are no failure.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { USAGE } else { DONE });
+        }
+    };
+    match dispatch(arguments) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            report(&failure);
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+fn dispatch(arguments: Arguments) -> Result<u8, Failure> {
+    match &arguments.command {
+        Some(Command::Sessions(what)) => sessions::run(&arguments, what),
+        Some(Command::Settings { json }) => settings::run(&arguments, *json),
+        None => run::run(&arguments),
+    }
+}
+
+fn report(failure: &Failure) {
+    eprintln!("error: {:#}", failure.error);
+    if let Some(hint) = &failure.hint {
+        eprintln!("  hint: {hint}");
+    }
+}

@@ -1,0 +1,249 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::config::FlagValue;
+use crate::setting;
+
+/// The agent session that never loses, never lags, and never has to be abandoned.
+#[derive(Debug, Parser)]
+#[command(name = "tiller", version, about, args_conflicts_with_subcommands = true, max_term_width = 100)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    pub(super) command: Option<Command>,
+    /// What to say first; @FILE puts a file's text in
+    #[arg(value_name = "MESSAGE|@FILE")]
+    pub(super) message: Vec<String>,
+    #[command(flatten)]
+    pub(super) print: PrintArgs,
+    #[command(flatten)]
+    pub(super) session: SessionArgs,
+    #[command(flatten)]
+    pub(super) model: ModelArgs,
+    #[command(flatten)]
+    pub(super) agent: AgentArgs,
+    #[command(flatten)]
+    pub(super) place: PlaceArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(super) struct PrintArgs {
+    /// No screen: run the prompt to its end, the answer on stdout (implied without a terminal)
+    #[arg(short, long)]
+    pub(super) print: bool,
+    /// What is printed: the answer, or every event as a JSON line (implies -p)
+    #[arg(long, value_enum)]
+    pub(super) mode: Option<PrintMode>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum PrintMode {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Session")]
+pub(super) struct SessionArgs {
+    /// Go on with the most recent session of this directory
+    #[arg(short = 'c', long = "continue", group = "which")]
+    pub(super) resume: bool,
+    /// Open this session: a file, an id, or 4 characters or more of an id's beginning or end
+    #[arg(long, value_name = "PATH|ID", group = "which")]
+    pub(super) session: Option<String>,
+    /// A new session from another one: its whole path, or up to ENTRY
+    #[arg(long, value_name = "PATH|ID[@ENTRY]", group = "which")]
+    pub(super) fork: Option<String>,
+    /// A fresh session (the default)
+    #[arg(long, group = "which")]
+    pub(super) new: bool,
+    /// Keep nothing on disk
+    #[arg(long, group = "which")]
+    pub(super) no_session: bool,
+    /// Put and look for logs in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(super) session_dir: Option<String>,
+    /// Name the session
+    #[arg(long)]
+    pub(super) name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Model")]
+pub(super) struct ModelArgs {
+    /// Model to ask: [PROVIDER/]ID[:THINKING], or a part of an id
+    #[arg(long)]
+    pub(super) model: Option<String>,
+    /// Provider to ask: anthropic, openai, scripted, demo
+    #[arg(long)]
+    pub(super) provider: Option<String>,
+    /// Key for that provider (the environment is the safer place)
+    #[arg(long, hide_env_values = true)]
+    pub(super) api_key: Option<String>,
+    /// How much to think: off, minimal, low, medium, high, xhigh
+    #[arg(long, value_name = "LEVEL")]
+    pub(super) thinking: Option<String>,
+    /// Sampling temperature
+    #[arg(long, value_name = "T")]
+    pub(super) temperature: Option<String>,
+    /// Most tokens of one answer
+    #[arg(long, value_name = "N")]
+    pub(super) max_tokens: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Agent")]
+pub(super) struct AgentArgs {
+    /// Tools to offer, separated by commas
+    #[arg(long, value_name = "LIST", conflicts_with = "no_tools")]
+    pub(super) tools: Option<String>,
+    /// Offer no tools
+    #[arg(long)]
+    pub(super) no_tools: bool,
+    /// Most model requests of one run
+    #[arg(long, value_name = "N")]
+    pub(super) max_turns: Option<String>,
+    /// Which calls are asked about
+    #[arg(long, value_enum, conflicts_with = "yes")]
+    pub(super) approval: Option<Approval>,
+    /// Allow every call that would be asked about
+    #[arg(short, long)]
+    pub(super) yes: bool,
+    /// Replace the system prompt
+    #[arg(long, value_name = "TEXT|@FILE")]
+    pub(super) system_prompt: Option<String>,
+    /// Add to the system prompt
+    #[arg(long, value_name = "TEXT|@FILE")]
+    pub(super) append_system_prompt: Option<String>,
+    /// Don't read AGENTS.md, CLAUDE.md or AGENT.md
+    #[arg(long)]
+    pub(super) no_context_files: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Approval {
+    Ask,
+    Auto,
+    ReadOnly,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Place")]
+pub(super) struct PlaceArgs {
+    /// Work in this directory
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(super) cwd: Option<PathBuf>,
+    /// Read keys from this file instead of the user's .env
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(super) env_file: Option<PathBuf>,
+    /// What goes to tiller's own log file
+    #[arg(long, value_name = "LEVEL", global = true)]
+    pub(super) log_level: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Look at sessions
+    #[command(subcommand)]
+    Sessions(SessionsCommand),
+    /// Show every setting with its value and where that comes from
+    Settings {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum SessionsCommand {
+    /// List the sessions of this directory, the newest first
+    List {
+        /// Those of all directories
+        #[arg(long)]
+        all: bool,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the transcript of a session's current branch
+    Show {
+        /// A file, or a part of an id
+        session: String,
+        /// The messages as a model would get them
+        #[arg(long, conflicts_with = "stats")]
+        context: bool,
+        /// The facts
+        #[arg(long)]
+        stats: bool,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Draw a session's tree
+    Tree {
+        /// A file, or a part of an id
+        session: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+impl Arguments {
+    /// The flags that are settings.
+    pub(super) fn settings(&self) -> Vec<FlagValue> {
+        let texts = [
+            (&setting::PROVIDER, "--provider", &self.model.provider),
+            (&setting::MODEL, "--model", &self.model.model),
+            (&setting::THINKING, "--thinking", &self.model.thinking),
+            (&setting::TEMPERATURE, "--temperature", &self.model.temperature),
+            (&setting::MAX_TOKENS, "--max-tokens", &self.model.max_tokens),
+            (&setting::TOOLS, "--tools", &self.agent.tools),
+            (&setting::MAX_TURNS, "--max-turns", &self.agent.max_turns),
+            (&setting::SESSION_DIR, "--session-dir", &self.session.session_dir),
+            (&setting::LOG_LEVEL, "--log-level", &self.place.log_level),
+        ];
+        let given = texts.into_iter().filter_map(|(setting, flag, value)| {
+            value.clone().map(|value| FlagValue { setting, flag, value })
+        });
+        let approval = self.agent.approval.map(|approval| {
+            let value = approval.to_possible_value().expect("no variant is skipped").get_name().to_owned();
+            FlagValue { setting: &setting::APPROVAL, flag: "--approval", value }
+        });
+        given.chain(approval).collect()
+    }
+
+    /// Whether nobody watches: printing was asked for, or there is no terminal to draw on.
+    pub(super) fn prints(&self, stdout_is_terminal: bool) -> bool {
+        self.print.print || self.print.mode.is_some() || !stdout_is_terminal
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn two_ways_to_choose_a_session_exclude_each_other() {
+        assert!(Arguments::try_parse_from(["tiller", "-c", "--session", "x"]).is_err());
+        assert!(Arguments::try_parse_from(["tiller", "-c", "go on"]).is_ok());
+    }
+
+    #[test]
+    fn flags_that_are_settings_reach_the_table() {
+        let arguments =
+            Arguments::try_parse_from(["tiller", "--max-turns", "3", "--approval", "read-only"]).unwrap();
+        let flags: Vec<_> =
+            arguments.settings().into_iter().map(|flag| (flag.setting.name, flag.value)).collect();
+        assert_eq!(flags, [("max_turns", "3".to_owned()), ("approval", "read-only".to_owned())]);
+    }
+}

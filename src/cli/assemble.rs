@@ -1,0 +1,357 @@
+//! Putting a session together: configuration, sessions, models, tools, agent.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow};
+use secrecy::SecretString;
+
+use super::args::Arguments;
+use super::{Failure, USAGE, input};
+use crate::agent::queue::DeliveryMode;
+use crate::agent::{AgentOptions, Audience, Choice, Parts, SyncPolicy, SystemPrompt, turn};
+use crate::config::{self, Config, Environment};
+use crate::instructions;
+use crate::message::ThinkingLevel;
+use crate::policy::{Asking, Mode, Policy};
+use crate::process::Runner;
+use crate::provider::anthropic::{self, Anthropic};
+use crate::provider::demo::{self, Demo};
+use crate::provider::openai_chat::{self, OpenAiChat};
+use crate::provider::scripted::{self, Scripted};
+use crate::provider::{Endpoint, Known, Model, Providers, catalog};
+use crate::session::{Placement, Reader, SessionManager, Writer};
+use crate::setting;
+use crate::tool::truncation::OutputLimits;
+use crate::tool::{ToolEnvironment, Tools};
+use crate::unit::{Tokens, UnixMs};
+use crate::workspace::Workspace;
+
+/// Most requests of a run that nobody watches, unless a setting says otherwise.
+const UNWATCHED_TURNS: u64 = 100;
+
+/// Who will watch the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Front {
+    Tui,
+    Print,
+}
+
+/// Reads the configuration that these arguments lead to.
+pub(super) fn config(arguments: &Arguments) -> Result<Config, Failure> {
+    let env_file = arguments.place.env_file.as_deref();
+    Ok(Config::load(Environment::of_process(), &arguments.settings(), env_file)?)
+}
+
+/// The real path of the directory to work in.
+pub(super) fn cwd(arguments: &Arguments) -> Result<PathBuf, Failure> {
+    let named = arguments.place.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
+    let real = named.canonicalize().with_context(|| format!("can't work in {}", named.display()));
+    let real = real.map_err(Failure::usage)?;
+    if real.is_dir() {
+        Ok(real)
+    } else {
+        Err(Failure::usage(anyhow!("{} is not a directory", real.display())))
+    }
+}
+
+/// The sessions of a directory.
+pub(super) fn manager(arguments: &Arguments, config: &Config, cwd: PathBuf) -> SessionManager {
+    let placement = if arguments.session.no_session {
+        Placement::Memory
+    } else if let Some(folder) = config.settings.text(&setting::SESSION_DIR) {
+        Placement::Flat(cwd.join(folder))
+    } else {
+        Placement::ByDirectory(config.folders.sessions())
+    };
+    SessionManager::new(placement, cwd)
+}
+
+/// Everything a session is made of, and what the user should be told first.
+pub(super) struct Assembled {
+    pub(super) parts: Parts,
+    pub(super) notices: Vec<String>,
+}
+
+pub(super) fn assemble(arguments: &Arguments, config: &Config, front: Front) -> Result<Assembled, Failure> {
+    let cwd = cwd(arguments)?;
+    let manager = manager(arguments, config, cwd.clone());
+    let mut notices = config.warnings.clone();
+    let writer = session(arguments, &manager, front)?;
+    for finding in writer.reader().findings() {
+        notices.push(format!("session log, line {} (byte {}): {}", finding.line, finding.byte, finding.what));
+    }
+    let providers = providers(arguments, config)?;
+    let chosen = model(arguments, config, &providers, front)?;
+    notices.extend(chosen.notice);
+    let runner = Runner::this_program().context("can't find tiller's own program").map_err(Failure::run)?;
+    let limits = output_limits(config);
+    let tools = tools(arguments, config, &cwd, (&runner, limits))?;
+    let system_prompt = system_prompt(arguments, &cwd, &mut notices)?;
+    let parts = Parts {
+        manager,
+        writer,
+        providers,
+        model: chosen.model,
+        thinking: chosen.thinking,
+        choice: chosen.choice,
+        tools,
+        runner,
+        system_prompt,
+        options: options(arguments, config, (front, cwd), limits),
+    };
+    Ok(Assembled { parts, notices })
+}
+
+fn session(arguments: &Arguments, manager: &SessionManager, front: Front) -> Result<Writer, Failure> {
+    let asked = &arguments.session;
+    if let Some(words) = &asked.session {
+        return Ok(manager.open(&manager.find(words)?)?);
+    }
+    if let Some(words) = &asked.fork {
+        let (session, entry) = words.rsplit_once('@').map_or((words.as_str(), None), |(s, e)| (s, Some(e)));
+        let reader = Reader::open(&manager.find(session)?)?;
+        let entry = entry.map(|entry| reader.find(entry)).transpose()?.or_else(|| reader.leaf());
+        return Ok(manager.fork(&reader, entry.as_ref(), now())?);
+    }
+    if !asked.resume {
+        return Ok(manager.create(now()));
+    }
+    match (manager.most_recent()?, front) {
+        (Some(recent), _) => Ok(manager.open(&recent.path)?),
+        (None, _) => {
+            let nothing = anyhow!("there is no session of {} to continue", manager.cwd().display());
+            Err(Failure::usage(nothing)
+                .hint("without -c a new one begins; `tiller sessions list --all` shows all"))
+        }
+    }
+}
+
+fn now() -> UnixMs {
+    let since = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH);
+    UnixMs(since.ok().and_then(|since| i64::try_from(since.as_millis()).ok()).unwrap_or(0))
+}
+
+/// Who can be asked: providers with a key, the script that was named, and the demo when it was named or nobody else is
+/// there.
+fn providers(arguments: &Arguments, config: &Config) -> Result<Providers, Failure> {
+    let mut providers = Providers::default();
+    let named = config.settings.text(&setting::PROVIDER);
+    if let Some(endpoint) = endpoint(arguments, config, "anthropic", anthropic::BASE_URL) {
+        let provider = Anthropic::new(endpoint).map_err(Failure::usage)?;
+        providers.add(Arc::new(provider), catalog::known("anthropic"));
+    }
+    if let Some(endpoint) = endpoint(arguments, config, "openai", openai_chat::BASE_URL) {
+        let provider = OpenAiChat::new(endpoint).map_err(Failure::usage)?;
+        providers.add(Arc::new(provider), catalog::known("openai"));
+    }
+    if named == Some(scripted::NAME) {
+        let path = config.settings.text(&setting::MODEL).ok_or_else(|| {
+            Failure::usage(anyhow!("--provider scripted needs --model with the path of a script"))
+        })?;
+        let script = Scripted::load(path.as_ref()).map_err(Failure::usage)?;
+        let facts = vec![script.facts()];
+        providers.add(Arc::new(script), facts);
+    }
+    if providers.is_empty() || named == Some(demo::NAME) {
+        providers.add(Arc::new(Demo), vec![Demo::facts()]);
+    }
+    Ok(providers)
+}
+
+/// Where a provider is, if there is a key for it or a server of the user's own.
+fn endpoint(arguments: &Arguments, config: &Config, provider: &str, base_url: &str) -> Option<Endpoint> {
+    let named = config.settings.text(&setting::PROVIDER) == Some(provider);
+    let typed = arguments.model.api_key.as_ref().filter(|_| named);
+    let access = config.access(provider);
+    let server = access.as_ref().and_then(|access| access.base_url.as_deref());
+    let endpoint = Endpoint::new(provider, server.unwrap_or(base_url), config::key_name(provider));
+    let key = typed.map(|key| SecretString::from(key.clone()));
+    match key.or_else(|| access.as_ref().and_then(|access| access.key.clone())) {
+        Some(key) => Some(endpoint.with_key(key)),
+        None => access.map(|_| endpoint),
+    }
+}
+
+struct Chosen {
+    model: Model,
+    thinking: ThinkingLevel,
+    choice: Choice,
+    notice: Option<String>,
+}
+
+fn model(
+    arguments: &Arguments,
+    config: &Config,
+    providers: &Providers,
+    front: Front,
+) -> Result<Chosen, Failure> {
+    let provider = config.settings.text(&setting::PROVIDER);
+    let words = config.settings.text(&setting::MODEL);
+    let on_flags = arguments.model.model.is_some() || arguments.model.provider.is_some();
+    let choice = if on_flags { Choice::Caller } else { Choice::Log };
+    if let Some(provider) = provider.filter(|provider| providers.names().all(|name| name != *provider)) {
+        return Err(no_provider(provider));
+    }
+    let (model, level, known) = match (provider, words) {
+        (Some(provider), Some(words)) => in_provider(providers, provider, words)?,
+        (None, Some(words)) => {
+            let found = providers.find(words).map_err(|error| connect(Failure::usage(error)))?;
+            (found.model, found.thinking, found.known)
+        }
+        (provider, None) => (first(providers, provider, front)?, None, Known::Yes),
+    };
+    let thinking = level.or_else(|| config.settings.text(&setting::THINKING).and_then(ThinkingLevel::parse));
+    let thinking = model.facts.clamp(thinking.unwrap_or_default());
+    let notice = (known == Known::Assumed).then(|| {
+        format!(
+            "{} is not in the catalogue: assuming a window of {} and answers of {} tokens, and no prices",
+            model.reference(),
+            model.facts.window,
+            model.facts.max_output
+        )
+    });
+    Ok(Chosen { model, thinking, choice, notice })
+}
+
+/// A model of one provider: a part of a listed id, or any id at all.
+fn in_provider(
+    providers: &Providers,
+    provider: &str,
+    words: &str,
+) -> Result<(Model, Option<ThinkingLevel>, Known), Failure> {
+    if provider == scripted::NAME {
+        let (model, known) = providers.find_in(provider, words).map_err(Failure::usage)?;
+        return Ok((model, None, known));
+    }
+    let prefix = format!("{provider}/");
+    let full = if words.starts_with(&prefix) { words.to_owned() } else { format!("{prefix}{words}") };
+    let found = providers.find(&full).map_err(Failure::usage)?;
+    Ok((found.model, found.thinking, found.known))
+}
+
+fn first(providers: &Providers, provider: Option<&str>, front: Front) -> Result<Model, Failure> {
+    let models = providers.models();
+    let fits = |model: &&Model| provider.is_none_or(|provider| model.facts.provider == provider);
+    let model = models.iter().find(fits).cloned();
+    match model {
+        Some(model) if front == Front::Print && provider.is_none() && model.facts.provider == demo::NAME => {
+            Err(connect(Failure::usage(anyhow!("there is no model to ask"))))
+        }
+        Some(model) => Ok(model),
+        None => Err(Failure::usage(anyhow!("which model? --model names one"))),
+    }
+}
+
+fn no_provider(provider: &str) -> Failure {
+    let name = provider.to_uppercase();
+    match provider {
+        "anthropic" | "openai" => Failure::usage(anyhow!("there is no key for {provider}"))
+            .hint(format!("set {name}_API_KEY, or give --api-key")),
+        other => Failure::usage(anyhow!("there is no provider `{other}`"))
+            .hint("providers are anthropic, openai, scripted and demo"),
+    }
+}
+
+fn connect(failure: Failure) -> Failure {
+    Failure { code: USAGE, ..failure.hint("set ANTHROPIC_API_KEY or OPENAI_API_KEY, or try --provider demo") }
+}
+
+fn output_limits(config: &Config) -> OutputLimits {
+    let count =
+        |setting| usize::try_from(config.settings.count(setting).unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
+    OutputLimits {
+        max_lines: count(&setting::TOOL_OUTPUT_MAX_LINES),
+        max_chars: count(&setting::TOOL_OUTPUT_MAX_CHARS),
+    }
+}
+
+fn tools(
+    arguments: &Arguments,
+    config: &Config,
+    cwd: &std::path::Path,
+    (runner, limits): (&Runner, OutputLimits),
+) -> Result<Tools, Failure> {
+    let seconds =
+        |setting| std::time::Duration::from_secs(config.settings.count(setting).unwrap_or_default());
+    let environment = ToolEnvironment {
+        workspace: Workspace::new(cwd).map_err(Failure::usage)?,
+        runner: runner.clone(),
+        limits,
+        bash_timeout: seconds(&setting::BASH_TIMEOUT_S),
+        bash_max_timeout: seconds(&setting::BASH_MAX_TIMEOUT_S),
+    };
+    let tools = Tools::built_in(&environment);
+    if arguments.agent.no_tools {
+        return tools.restricted_to(&[]).map_err(Failure::usage);
+    }
+    match config.settings.list(&setting::TOOLS) {
+        Some(names) => tools.restricted_to(names).map_err(Failure::usage),
+        None => Ok(tools),
+    }
+}
+
+fn system_prompt(
+    arguments: &Arguments,
+    cwd: &std::path::Path,
+    notices: &mut Vec<String>,
+) -> Result<SystemPrompt, Failure> {
+    let text =
+        |given: &Option<String>| given.as_deref().map(|text| input::text_or_file(text, cwd)).transpose();
+    let mut prompt = SystemPrompt {
+        replaced_by: text(&arguments.agent.system_prompt)?,
+        appended: text(&arguments.agent.append_system_prompt)?,
+        instructions: None,
+        date: now().to_iso()[..10].to_owned(),
+    };
+    if !arguments.agent.no_context_files {
+        let found = instructions::load(cwd);
+        notices.extend(found.warnings);
+        prompt.instructions = found.instructions;
+    }
+    Ok(prompt)
+}
+
+fn options(
+    arguments: &Arguments,
+    config: &Config,
+    (front, cwd): (Front, PathBuf),
+    output: OutputLimits,
+) -> AgentOptions {
+    let settings = &config.settings;
+    let delivery = |setting| {
+        if settings.is(setting, "all") { DeliveryMode::All } else { DeliveryMode::OneAtATime }
+    };
+    let turn = turn::TurnOptions {
+        steering_point: match settings.is(&setting::STEERING_POINT, "after-answer") {
+            true => turn::SteeringPoint::AfterAnswer,
+            false => turn::SteeringPoint::BetweenTools,
+        },
+        steering_mode: delivery(&setting::STEERING_MODE),
+        follow_up_mode: delivery(&setting::FOLLOW_UP_MODE),
+        groups: if settings.is(&setting::PARALLEL_TOOLS, "off") {
+            turn::Groups::Off
+        } else {
+            turn::Groups::On
+        },
+        max_turns: settings.count(&setting::MAX_TURNS).or((front == Front::Print).then_some(UNWATCHED_TURNS)),
+    };
+    AgentOptions {
+        turn,
+        sync: match settings.text(&setting::SYNC) {
+            Some("always") => SyncPolicy::Always,
+            Some("never") => SyncPolicy::Never,
+            Some(_) | None => SyncPolicy::Turn,
+        },
+        max_tokens: Tokens(settings.count(&setting::MAX_TOKENS).unwrap_or_default()),
+        temperature: settings.number(&setting::TEMPERATURE),
+        policy: Policy {
+            mode: settings.text(&setting::APPROVAL).and_then(Mode::parse).unwrap_or_default(),
+            asking: if arguments.agent.yes { Asking::Yes } else { Asking::User },
+            root: cwd,
+        },
+        audience: if front == Front::Tui { Audience::Somebody } else { Audience::Nobody },
+        output,
+        mode: if front == Front::Tui { "tui" } else { "print" },
+    }
+}

@@ -1,0 +1,35 @@
+//! `tiller settings`: every setting, its value, and where that comes from.
+
+use super::args::Arguments;
+use super::{DONE, Failure, assemble};
+use crate::setting::TABLE;
+
+pub(super) fn run(arguments: &Arguments, json: bool) -> Result<u8, Failure> {
+    let config = assemble::config(arguments)?;
+    if json {
+        let rows: Vec<_> = TABLE
+            .iter()
+            .map(|setting| {
+                let (value, source) = config.settings.value(setting);
+                serde_json::json!({
+                    "name": setting.name,
+                    "value": value.map(ToString::to_string),
+                    "source": source.to_string(),
+                    "default": setting.default,
+                    "takes": setting.kind.to_string(),
+                    "environment": setting.env_name(),
+                    "about": setting.about.trim(),
+                })
+            })
+            .collect();
+        println!("{}", serde_json::to_string_pretty(&rows).map_err(Failure::run)?);
+        return Ok(DONE);
+    }
+    for setting in TABLE {
+        let (value, source) = config.settings.value(setting);
+        let value = value.map_or_else(|| "(unset)".to_owned(), ToString::to_string);
+        println!("{:<24} {:<16} {}", setting.name, value, source);
+        println!("    {} [{}]", setting.about.trim(), setting.env_name());
+    }
+    Ok(DONE)
+}

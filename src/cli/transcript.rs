@@ -1,0 +1,81 @@
+//! A session as plain text, for `sessions show` and pipes.
+
+use std::fmt::Write;
+
+use crate::message::{AssistantBlock, Message, StopReason, joined_text};
+use crate::session::entry::{Entry, EntryBody};
+
+/// Longest part of a tool's output that a transcript shows, in lines; the log has all of it.
+const RESULT_LINES: usize = 20;
+
+/// The transcript of a path.
+pub(super) fn transcript(entries: &[Entry]) -> String {
+    let mut text = String::new();
+    for entry in entries {
+        let part = match &entry.body {
+            EntryBody::Message(said) => message(&said.message, said.tiller_receipt.is_some()),
+            EntryBody::Compaction(compaction) => format!("--- compacted ---\n{}\n", compaction.summary),
+            EntryBody::BranchSummary { summary, .. } => format!("--- another branch ---\n{summary}\n"),
+            EntryBody::ModelChange { provider, model_id } => {
+                format!("--- model: {provider}/{model_id} ---\n")
+            }
+            EntryBody::CustomMessage { content, display: true, .. } => {
+                format!("* {}\n", content.joined_text())
+            }
+            _ => continue,
+        };
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&part);
+    }
+    text
+}
+
+/// One message.
+pub(super) fn message(message: &Message, steered: bool) -> String {
+    let mut text = String::new();
+    match message {
+        Message::User(user) => {
+            let sign = if steered { "> (steered) " } else { "> " };
+            let _ = writeln!(text, "{sign}{}", user.content.joined_text().replace('\n', "\n> "));
+        }
+        Message::Assistant(answer) => {
+            for block in &answer.content {
+                match block {
+                    AssistantBlock::Text { text: said } => {
+                        let _ = writeln!(text, "{said}");
+                    }
+                    AssistantBlock::ToolCall(call) => {
+                        let _ = writeln!(text, "[call {}: {}]", call.name, call.arguments);
+                    }
+                    AssistantBlock::Thinking { .. } | AssistantBlock::Unknown => {}
+                }
+            }
+            match (answer.stop_reason, &answer.error_message) {
+                (StopReason::Error, Some(error)) => drop(writeln!(text, "[failed: {error}]")),
+                (StopReason::Aborted, _) => drop(writeln!(text, "[stopped]")),
+                _ => {}
+            }
+        }
+        Message::ToolResult(result) => {
+            let sign = if result.is_error { "error" } else { "result" };
+            let said = joined_text(&result.content);
+            let _ = writeln!(text, "[{sign} {}: {}]", result.tool_name, cut(&said));
+        }
+        Message::BashExecution(bash) => {
+            let sign = if bash.exclude_from_context { "!!" } else { "!" };
+            let _ = writeln!(text, "{sign}{}\n{}", bash.command, cut(&bash.output));
+        }
+        Message::System(_) => {}
+    }
+    text
+}
+
+fn cut(text: &str) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    match lines.len().checked_sub(RESULT_LINES) {
+        Some(more) if more > 0 => format!("{}\n… {more} more lines", lines[..RESULT_LINES].join("\n")),
+        Some(_) | None => lines.join("\n"),
+    }
+}

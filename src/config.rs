@@ -1,0 +1,306 @@
+//! Files, environment and keys: the only reader of any of them.
+//!
+//! Settings come together here: defaults, then `settings.json`, then the environment, then flags. Keys of providers come
+//! from the environment, then from a `.env` file; they are never settings, and never printed.
+
+mod dotenv;
+mod folders;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use secrecy::SecretString;
+use serde_json::Value;
+
+use crate::setting::{InvalidSetting, Setting, Settings, Source, TABLE};
+
+pub use folders::Folders;
+
+/// Environment variables: the process's own, or a test's.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    variables: BTreeMap<String, String>,
+}
+
+impl Environment {
+    /// The process's own. Variables that aren't UTF-8 are left out.
+    #[must_use]
+    pub fn of_process() -> Self {
+        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        Self { variables: std::env::vars_os().filter_map(text).collect() }
+    }
+
+    /// A variable that is set to something.
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// Adds variables where they aren't set already.
+    fn fill(&mut self, variables: Vec<(String, String)>) {
+        for (name, value) in variables {
+            self.variables.entry(name).or_insert(value);
+        }
+    }
+}
+
+impl<const N: usize> From<[(&str, &str); N]> for Environment {
+    fn from(variables: [(&str, &str); N]) -> Self {
+        let owned = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Self { variables: owned.into_iter().collect() }
+    }
+}
+
+/// A setting given on the command line.
+#[derive(Clone, Debug)]
+pub struct FlagValue {
+    /// The setting.
+    pub setting: &'static Setting,
+    /// The flag, as typed: `--max-turns`.
+    pub flag: &'static str,
+    /// The value, as typed.
+    pub value: String,
+}
+
+/// Where a provider is and what lets tiller in.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// The key; a server of one's own may need none.
+    pub key: Option<SecretString>,
+    /// The server, if it isn't the provider's own.
+    pub base_url: Option<String>,
+}
+
+/// Everything that was configured.
+#[derive(Debug)]
+pub struct Config {
+    /// Where things live.
+    pub folders: Folders,
+    /// All settings with their sources.
+    pub settings: Settings,
+    /// What was passed over, for the user to see.
+    pub warnings: Vec<String>,
+    environment: Environment,
+}
+
+/// Configuration that can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// There is no home directory and no TILLER_HOME.
+    #[error("there is no home directory; set TILLER_HOME to a folder for tiller's files")]
+    NoHome,
+    /// A file can't be read.
+    #[error("{path}: can't be read")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A settings file isn't JSON.
+    #[error("{path}: not a JSON object")]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// A setting got a value that it doesn't take.
+    #[error("{origin}")]
+    Setting {
+        /// The file, variable or flag.
+        origin: String,
+        /// What is wrong.
+        source: InvalidSetting,
+    },
+}
+
+impl Config {
+    /// Reads everything.
+    ///
+    /// # Errors
+    /// When a file is there and can't be used, or a setting got a value that it doesn't take.
+    pub fn load(
+        mut environment: Environment,
+        flags: &[FlagValue],
+        env_file: Option<&Path>,
+    ) -> Result<Self, ConfigError> {
+        let folders = Folders::find(&environment)?;
+        let dotenv = folders.config.join(".env");
+        let mut warnings = Vec::new();
+        if let Some(path) = env_file.or_else(|| dotenv.exists().then_some(&*dotenv)) {
+            let text = read(path)?;
+            let parsed = dotenv::parse(&text);
+            warnings.extend(
+                parsed.unread.iter().map(|line| format!("{}, line {line}: not NAME=VALUE", path.display())),
+            );
+            environment.fill(parsed.variables);
+        }
+        let mut settings = Settings::default();
+        warnings.extend(take_file(&mut settings, &folders.config.join("settings.json"))?);
+        take_environment(&mut settings, &environment)?;
+        for flag in flags {
+            let wrong = |source| ConfigError::Setting { origin: flag.flag.to_owned(), source };
+            let value = flag.setting.parse(&flag.value).map_err(wrong)?;
+            settings.set(flag.setting, value, Source::Flag(flag.flag.to_owned()));
+        }
+        Ok(Self { folders, settings, warnings, environment })
+    }
+
+    /// The key and server of a provider, by the names it uses itself: `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`. One of
+    /// them is enough.
+    #[must_use]
+    pub fn access(&self, provider: &str) -> Option<Access> {
+        let name = key_name(provider);
+        let key = self.environment.value(&name).map(|key| SecretString::from(key.to_owned()));
+        let base_url = self.base_url(provider);
+        (key.is_some() || base_url.is_some()).then_some(Access { key, base_url })
+    }
+
+    /// The server of a provider, if it isn't the provider's own.
+    fn base_url(&self, provider: &str) -> Option<String> {
+        let name = format!("{}_BASE_URL", provider.to_uppercase());
+        self.environment.value(&name).map(str::to_owned)
+    }
+
+    /// An environment variable that isn't a setting: `NO_COLOR`, `EDITOR`.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.environment.value(name)
+    }
+}
+
+/// The variable that holds a provider's key.
+#[must_use]
+pub fn key_name(provider: &str) -> String {
+    format!("{}_API_KEY", provider.to_uppercase())
+}
+
+fn read(path: &Path) -> Result<String, ConfigError> {
+    std::fs::read_to_string(path).map_err(|source| ConfigError::Io { path: path.to_owned(), source })
+}
+
+/// Takes a settings file, if it is there; answers with what it doesn't understand.
+fn take_file(settings: &mut Settings, path: &Path) -> Result<Vec<String>, ConfigError> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let not_json = |source| ConfigError::Json { path: path.to_owned(), source };
+    let object: serde_json::Map<String, Value> = serde_json::from_str(&read(path)?).map_err(not_json)?;
+    let mut values = Vec::new();
+    flatten("", &object, &mut values);
+    let mut warnings = Vec::new();
+    for (name, value) in values {
+        match TABLE.iter().find(|setting| setting.name == name) {
+            None => warnings.push(format!("{}: there is no setting `{name}`", path.display())),
+            Some(setting) => {
+                let wrong = |source| ConfigError::Setting { origin: path.display().to_string(), source };
+                let value = setting.parse_json(&value).map_err(wrong)?;
+                settings.set(setting, value, Source::File(path.display().to_string()));
+            }
+        }
+    }
+    Ok(warnings)
+}
+
+/// `{"bash": {"timeout_s": 1}}` and `{"bash.timeout_s": 1}` are the same.
+fn flatten(prefix: &str, object: &serde_json::Map<String, Value>, values: &mut Vec<(String, Value)>) {
+    for (name, value) in object {
+        let name = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+        match value {
+            Value::Object(inner) => flatten(&name, inner, values),
+            value => values.push((name, value.clone())),
+        }
+    }
+}
+
+/// Takes `TILLER_*`, else the names other programs use.
+fn take_environment(settings: &mut Settings, environment: &Environment) -> Result<(), ConfigError> {
+    for setting in TABLE {
+        let own = setting.env_name();
+        let names = std::iter::once(own.as_str()).chain(setting.aliases.iter().copied());
+        let found = names.filter_map(|name| environment.value(name).map(|value| (name, value))).next();
+        if let Some((name, value)) = found {
+            let wrong = |source| ConfigError::Setting { origin: name.to_owned(), source };
+            settings.set(setting, setting.parse(value).map_err(wrong)?, Source::Environment(name.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setting;
+    use secrecy::ExposeSecret;
+
+    fn home_with(settings: &str) -> tempfile::TempDir {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("settings.json"), settings).unwrap();
+        home
+    }
+
+    fn load(
+        home: &tempfile::TempDir,
+        more: &[(&str, &str)],
+        flags: &[FlagValue],
+    ) -> Result<Config, ConfigError> {
+        let mut environment = Environment::from([("TILLER_HOME", home.path().to_str().unwrap())]);
+        environment
+            .variables
+            .extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        Config::load(environment, flags, None)
+    }
+
+    #[test]
+    fn a_flag_beats_the_environment_beats_the_file_beats_the_default() {
+        let home = home_with(r#"{"max_turns": 1, "bash": {"timeout_s": 5}, "sync": "never"}"#);
+        let flag = FlagValue { setting: &setting::MAX_TURNS, flag: "--max-turns", value: "3".into() };
+        let more = [("TILLER_MAX_TURNS", "2"), ("TILLER_SYNC", "always")];
+        let settings = load(&home, &more, &[flag]).unwrap().settings;
+        assert_eq!(settings.count(&setting::MAX_TURNS), Some(3));
+        assert_eq!(settings.text(&setting::SYNC), Some("always"));
+        assert_eq!(settings.count(&setting::BASH_TIMEOUT_S), Some(5));
+        assert_eq!(settings.count(&setting::BASH_MAX_TIMEOUT_S), Some(600));
+    }
+
+    #[test]
+    fn names_of_other_programs_are_read_where_tillers_own_is_not_set() {
+        let home = home_with("{}");
+        let settings = load(&home, &[("AGENT_MAX_ITERATIONS", "7")], &[]).unwrap().settings;
+        let expected = Source::Environment("AGENT_MAX_ITERATIONS".into());
+        assert_eq!(settings.value(&setting::MAX_TURNS).1, &expected);
+    }
+
+    #[test]
+    fn a_wrong_value_names_file_setting_and_what_is_taken() {
+        let home = home_with(r#"{"sync": "sometimes"}"#);
+        let error = load(&home, &[], &[]).unwrap_err();
+        assert!(error.to_string().ends_with("settings.json"), "{error}");
+        let source = std::error::Error::source(&error).unwrap().to_string();
+        assert_eq!(source, "setting sync: `sometimes` is not one of always, turn, never");
+    }
+
+    #[test]
+    fn an_unknown_setting_is_passed_over_with_a_warning() {
+        let home = home_with(r#"{"colour": "red"}"#);
+        let warnings = load(&home, &[], &[]).unwrap().warnings;
+        assert!(warnings[0].ends_with("there is no setting `colour`"), "{warnings:?}");
+    }
+
+    fn key(config: &Config, provider: &str) -> String {
+        config.access(provider).unwrap().key.unwrap().expose_secret().to_owned()
+    }
+
+    #[test]
+    fn a_key_of_the_env_file_does_not_override_the_environment() {
+        let home = home_with("{}");
+        std::fs::write(home.path().join(".env"), "OPENAI_API_KEY=file\nANTHROPIC_API_KEY=file\n").unwrap();
+        let config = load(&home, &[("OPENAI_API_KEY", "environment")], &[]).unwrap();
+        assert_eq!(key(&config, "openai"), "environment");
+        assert_eq!(key(&config, "anthropic"), "file");
+        assert!(config.access("gemini").is_none());
+    }
+}

@@ -1,0 +1,152 @@
+//! The front end without a screen: one prompt to its end, the answer or the events on stdout.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use crate::agent::{AgentError, AgentSession, Lagged, PromptOptions};
+use crate::event::{Event, EventKind, RunOutcome};
+use crate::id::EntryId;
+use crate::message::{AssistantMessage, Message};
+use crate::session::{Entry, Reader};
+
+/// What goes to stdout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// The final answer.
+    Text,
+    /// The session's header, then every event, a JSON line each.
+    Json,
+}
+
+/// Why a run could not be printed.
+#[derive(Debug, thiserror::Error)]
+pub enum PrintError {
+    /// The session said no.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// Stdout said no.
+    #[error("can't write to stdout")]
+    Stdout(#[from] io::Error),
+    /// The session ended before the run did.
+    #[error("the session ended before the answer was complete")]
+    Cut,
+}
+
+/// Runs one prompt to its end.
+///
+/// Diagnostics go to `err`. Dropping the future stops nothing; abort the session for that.
+///
+/// # Errors
+/// When the prompt was not accepted, stdout is closed, or the session ended in between.
+pub async fn run(
+    agent: &AgentSession,
+    prompt: String,
+    output: Output,
+    out: &mut impl Write,
+    err: &mut impl Write,
+) -> Result<RunOutcome, PrintError> {
+    let mut events = agent.subscribe();
+    let mut printer =
+        Printer { output, out, err, last_entry: None, answer: None, outcome: RunOutcome::Failed };
+    printer.begin(&agent.reader())?;
+    agent.prompt(prompt, PromptOptions::default()).await?;
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(event) => {
+                printer.event(&event)?;
+                if matches!(event.kind, EventKind::AgentSettled) {
+                    return printer.end();
+                }
+            }
+            Err(Lagged(count)) => printer.catch_up(count, &agent.reader())?,
+        }
+    }
+    Err(PrintError::Cut)
+}
+
+struct Printer<'a, Out, Err> {
+    output: Output,
+    out: &'a mut Out,
+    err: &'a mut Err,
+    /// The newest entry that was told, from which to catch up.
+    last_entry: Option<EntryId>,
+    answer: Option<AssistantMessage>,
+    outcome: RunOutcome,
+}
+
+impl<Out: Write, Err: Write> Printer<'_, Out, Err> {
+    fn begin(&mut self, reader: &Reader) -> io::Result<()> {
+        if self.output == Output::Json {
+            self.line(reader.header())?;
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Arc<Event>) -> io::Result<()> {
+        match &event.kind {
+            EventKind::Warning { message, hint } => {
+                let hint = hint.as_ref().map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
+                writeln!(self.err, "warning: {message}{hint}")?;
+            }
+            EventKind::MessageEnd { message } => self.note(message),
+            EventKind::EntryAppended { entry_id, .. } => self.last_entry = Some(entry_id.clone()),
+            EventKind::AgentEnd { outcome, .. } => self.outcome = *outcome,
+            _ => {}
+        }
+        if self.output == Output::Json {
+            self.line(event)?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, message: &Message) {
+        if let Message::Assistant(answer) = message {
+            self.answer = Some(answer.clone());
+        }
+    }
+
+    /// Events are gone; what they told of is in the log.
+    fn catch_up(&mut self, count: u64, reader: &Reader) -> io::Result<()> {
+        writeln!(
+            self.err,
+            "warning: {count} events were passed over because stdout is slow; the log has everything"
+        )?;
+        let missed = missed(reader, self.last_entry.as_ref());
+        for entry in missed {
+            if let Some(message) = entry.body.as_message() {
+                self.note(message);
+                if self.output == Output::Json {
+                    self.line(&serde_json::json!({"type": "message_end", "message": message}))?;
+                }
+            }
+            self.last_entry = Some(entry.id);
+        }
+        Ok(())
+    }
+
+    fn end(self) -> Result<RunOutcome, PrintError> {
+        let answer = self.answer.unwrap_or_default();
+        if self.output == Output::Text && matches!(self.outcome, RunOutcome::Completed | RunOutcome::MaxTurns)
+        {
+            writeln!(self.out, "{}", answer.joined_text())?;
+        }
+        if let Some(message) = &answer.error_message {
+            writeln!(self.err, "error: {message}")?;
+        }
+        self.out.flush()?;
+        Ok(self.outcome)
+    }
+
+    fn line(&mut self, value: &impl serde::Serialize) -> io::Result<()> {
+        serde_json::to_writer(&mut *self.out, value)?;
+        self.out.write_all(b"\n")
+    }
+}
+
+/// The entries of the current branch after `last`.
+fn missed(reader: &Reader, last: Option<&EntryId>) -> Vec<Entry> {
+    let Some(leaf) = reader.leaf() else { return Vec::new() };
+    let entries = reader.branch(&leaf).map(|(entries, _)| entries).unwrap_or_default();
+    let known = last.and_then(|last| entries.iter().position(|entry| entry.id == *last));
+    entries.into_iter().skip(known.map_or(0, |at| at + 1)).collect()
+}

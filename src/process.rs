@@ -1,0 +1,211 @@
+//! Commands: start one, stream what it prints, stop it with everything it started.
+//!
+//! A [`Runner`] starts commands through the [`helper`], a small process of our own binary that outlives tiller just long
+//! enough to clean up. Three pipes join the two: the helper's stdin is its lifeline (closed means stop, whoever closed
+//! it), its stdout is what the command prints, its stderr carries one [`report`]. What a command may do is the policy's
+//! business, not decided here.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use tokio::time::Instant;
+
+pub mod helper;
+mod report;
+
+use report::Report;
+
+/// How long output is still read after the helper has ended. Then nothing of the command is left, and the pipe ends at
+/// once; only a process that the helper may not kill (another user's, through sudo) can hold it open longer.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// Bytes read at once.
+const CHUNK: usize = 16 * 1024;
+
+/// Why a command could not be run, or its end not be learnt.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcessError {
+    /// The folder to run it in isn't there.
+    #[error("working directory {path}: not a folder")]
+    NoFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The helper could not be started.
+    #[error("helper {helper}: cannot start")]
+    Start {
+        /// The helper's program.
+        helper: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The helper could not start the shell.
+    #[error("{reason}")]
+    Shell {
+        /// The helper's words.
+        reason: String,
+    },
+    /// The helper ended without a report: somebody killed it.
+    #[error("the process that watched over the command was killed")]
+    Lost,
+}
+
+/// Starts commands.
+#[derive(Clone, Debug)]
+pub struct Runner {
+    helper: PathBuf,
+    shell: PathBuf,
+}
+
+/// What to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// A line for the shell.
+    pub line: String,
+    /// Where to run it.
+    pub cwd: PathBuf,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// The shell's own end.
+    pub status: ExitStatus,
+    /// Processes it left behind, which were killed.
+    pub leftovers: usize,
+}
+
+/// How the shell ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitStatus {
+    /// By itself, with this code.
+    Code(i32),
+    /// Killed by this signal.
+    Signal(i32),
+}
+
+impl ExitStatus {
+    /// The exit code; none if a signal killed it.
+    #[must_use]
+    pub const fn code(self) -> Option<i32> {
+        match self {
+            Self::Code(code) => Some(code),
+            Self::Signal(_) => None,
+        }
+    }
+}
+
+impl Runner {
+    /// Runs commands with the running program as the helper; its `main` has to hand over to [`helper::main`].
+    ///
+    /// # Errors
+    /// When the system can't name the running program (never on Linux).
+    pub fn this_program() -> io::Result<Self> {
+        // The link stays right when the file was replaced by an upgrade, which `current_exe` would not.
+        let helper =
+            if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { std::env::current_exe()? };
+        Ok(Self::with_helper(helper))
+    }
+
+    /// Runs commands with another program as the helper, one that hands over to [`helper::main`] when its first
+    /// argument is [`helper::NAME`]. The path has to be absolute.
+    #[must_use]
+    pub fn with_helper(helper: impl Into<PathBuf>) -> Self {
+        Self { helper: helper.into(), shell: find_shell() }
+    }
+
+    /// The shell that commands run in: bash where there is one, else sh.
+    #[must_use]
+    pub fn shell(&self) -> &Path {
+        &self.shell
+    }
+
+    /// Starts a command with no terminal and nothing to read on stdin. Call it within a tokio runtime.
+    ///
+    /// # Errors
+    /// When the folder is missing or the helper can't be started.
+    pub fn start(&self, command: &Command) -> Result<Running, ProcessError> {
+        if !command.cwd.is_dir() {
+            return Err(ProcessError::NoFolder { path: command.cwd.clone() });
+        }
+        let arguments: [OsString; 4] =
+            [helper::NAME.into(), self.shell.clone().into(), "-c".into(), command.line.clone().into()];
+        let mut child = tokio::process::Command::new(&self.helper)
+            .args(arguments)
+            .current_dir(&command.cwd)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|source| ProcessError::Start { helper: self.helper.clone(), source })?;
+        let lifeline = child.stdin.take();
+        let output = child.stdout.take().expect("stdout is piped");
+        let reports = child.stderr.take().expect("stderr is piped");
+        Ok(Running { lifeline, output, reports, helper: child, drain_until: None })
+    }
+}
+
+fn find_shell() -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&path).map(|folder| folder.join("bash"));
+    places.find(|place| place.is_absolute() && place.is_file()).unwrap_or_else(|| "/bin/sh".into())
+}
+
+/// A command at work. Dropping it kills the command and everything it started, within moments.
+#[derive(Debug)]
+pub struct Running {
+    lifeline: Option<ChildStdin>,
+    output: ChildStdout,
+    reports: ChildStderr,
+    helper: Child,
+    drain_until: Option<Instant>,
+}
+
+impl Running {
+    /// What was printed next, to stdout or stderr, in the order it was written; `None` when nothing that could print is
+    /// left. Cancel-safe.
+    pub async fn chunk(&mut self) -> Option<Bytes> {
+        let mut buffer = BytesMut::with_capacity(CHUNK);
+        loop {
+            let deadline = self.drain_until.unwrap_or_else(Instant::now);
+            tokio::select! {
+                biased;
+                read = self.output.read_buf(&mut buffer) => match read {
+                    Ok(count) if count > 0 => return Some(buffer.freeze()),
+                    Ok(_) | Err(_) => return None,
+                },
+                _ = self.helper.wait(), if self.drain_until.is_none() => {
+                    self.drain_until = Some(Instant::now() + DRAIN);
+                }
+                () = tokio::time::sleep_until(deadline), if self.drain_until.is_some() => return None,
+            }
+        }
+    }
+
+    /// Orders the command and everything it started to be killed. Chunks and the exit are still to be had.
+    pub fn stop(&mut self) {
+        self.lifeline = None;
+    }
+
+    /// Waits for the end and drops what is still printed.
+    ///
+    /// # Errors
+    /// When the shell could not be started, or the helper was killed.
+    pub async fn wait(mut self) -> Result<Exit, ProcessError> {
+        while self.chunk().await.is_some() {}
+        let mut text = String::new();
+        // The helper alone holds the other end, so this ends when the helper does.
+        let _ = self.reports.read_to_string(&mut text).await;
+        match Report::parse(&text) {
+            Some(Report::Ended(exit)) => Ok(exit),
+            Some(Report::Failed(reason)) => Err(ProcessError::Shell { reason }),
+            None => Err(ProcessError::Lost),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What the helper waits for: the end of a child, or an order to stop.
+
+use std::io;
+use std::os::fd::AsFd as _;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, Signal};
+#[cfg(target_os = "linux")]
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+/// Without signal descriptors, how long a child may have ended before that is noticed.
+#[cfg(not(target_os = "linux"))]
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// What came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    /// Everything has to stop: stdin was closed, or a signal asks for it.
+    Order,
+    /// Maybe a child ended, maybe time ran out.
+    Other,
+}
+
+/// Where news arrives.
+pub(super) struct Newsroom {
+    #[cfg(target_os = "linux")]
+    signals: SignalFd,
+}
+
+impl Newsroom {
+    /// Makes signals arrive as news from now on. Those that would end the helper are orders: `pkill tiller` must not set
+    /// its children free.
+    pub(super) fn open() -> nix::Result<Self> {
+        let set: SigSet =
+            [Signal::SIGCHLD, Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM].into_iter().collect();
+        set.thread_block()?;
+        Ok(Self {
+            #[cfg(target_os = "linux")]
+            signals: SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?,
+        })
+    }
+
+    /// Waits for news, for ever if no time is given.
+    #[cfg(target_os = "linux")]
+    pub(super) fn wait(&self, timeout: Option<Duration>) -> News {
+        let stdin = io::stdin();
+        let mut sources = [
+            PollFd::new(stdin.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.signals.as_fd(), PollFlags::POLLIN),
+        ];
+        match poll(&mut sources, poll_timeout(timeout)) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(_) => return News::Order,
+        }
+        if has_news(&sources[0]) || self.signals_order() { News::Order } else { News::Other }
+    }
+
+    /// Waits for news, or a moment.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn wait(&self, timeout: Option<Duration>) -> News {
+        let stdin = io::stdin();
+        let mut sources = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+        let moment = timeout.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN);
+        match poll(&mut sources, poll_timeout(Some(moment))) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(_) => return News::Order,
+        }
+        if has_news(&sources[0]) { News::Order } else { News::Other }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn signals_order(&self) -> bool {
+        let mut order = false;
+        while let Ok(Some(signal)) = self.signals.read_signal() {
+            order |= signal.ssi_signo != Signal::SIGCHLD as u32;
+        }
+        order
+    }
+}
+
+fn has_news(source: &PollFd<'_>) -> bool {
+    source.revents().is_some_and(|events| !events.is_empty())
+}
+
+fn poll_timeout(timeout: Option<Duration>) -> PollTimeout {
+    match timeout {
+        Some(time) => PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX),
+        None => PollTimeout::NONE,
+    }
+}

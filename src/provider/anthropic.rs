@@ -1,0 +1,70 @@
+//! Anthropic's Messages API, version 2023-06-01, streaming
+//! (platform.claude.com/docs/en/api/messages and /docs/en/build-with-claude/streaming, seen 2026-11-21).
+//!
+//! `encode` makes the request's body, `decode` reads the events; both are pure.
+
+mod decode;
+mod encode;
+
+use std::sync::Arc;
+
+use reqwest::header::{HeaderName, HeaderValue};
+
+use super::error::Fault;
+use super::http::{Endpoint, Post, Wire, headers};
+use super::{PartStream, Provider, ProviderError, Request};
+use decode::Decoder;
+
+/// The name of the protocol in logs.
+pub const API: &str = "anthropic-messages";
+
+/// The public server.
+pub const BASE_URL: &str = "https://api.anthropic.com";
+
+/// What lets a request say that thoughts which no longer fit the conversation be dropped, rather than refused.
+const BINDING_CONTROLS: &str = "thinking-binding-controls-2026-08-01";
+
+/// What marks the sealed text of a thought that the provider hides, among seals; base64 has no colon.
+const REDACTED: &str = "redacted:";
+
+/// A server that speaks the Messages API.
+pub struct Anthropic {
+    wire: Arc<Wire>,
+}
+
+impl Anthropic {
+    /// Makes the provider. Requests go to `{base_url}/v1/messages`, with the key in `x-api-key`.
+    ///
+    /// # Errors
+    /// When the base URL isn't one.
+    pub fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
+        Ok(Self { wire: Arc::new(Wire::new(endpoint)?) })
+    }
+
+    fn post(&self, request: &Request) -> Result<Post, Fault> {
+        let mut headers = headers([("anthropic-version", "2023-06-01")]);
+        if let Some(key) = self.wire.key_header("")? {
+            headers.insert(HeaderName::from_static("x-api-key"), key);
+        }
+        let plan = encode::Plan::new(request);
+        if plan.binds_thoughts() {
+            let name = HeaderName::from_static("anthropic-beta");
+            headers.insert(name, HeaderValue::from_static(BINDING_CONTROLS));
+        }
+        Ok(Post { path: "/v1/messages", headers, body: encode::body(request, &plan, self.wire.name()) })
+    }
+}
+
+impl Provider for Anthropic {
+    fn name(&self) -> &str {
+        self.wire.name()
+    }
+
+    fn api(&self) -> &'static str {
+        API
+    }
+
+    fn stream(&self, request: Request) -> PartStream {
+        self.wire.stream(self.post(&request), Decoder::default())
+    }
+}

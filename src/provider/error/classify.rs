@@ -1,0 +1,326 @@
+//! From what a provider answered to the kind of failure it is.
+//!
+//! Providers tell overflow and quota by text only, so texts are looked at, and before the status: a used-up quota
+//! comes as 429, an overflow as 400, 413 or 500. A text about rates is never an overflow, though it may speak of "too
+//! many tokens".
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Failure, Fault, one_line};
+
+/// Most characters of a body that is no JSON: enough to tell a proxy's error page by.
+const MAX_RAW_CHARS: usize = 200;
+
+/// An answer that isn't one: what the provider said instead.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::provider) struct Refusal {
+    /// The HTTP status; 0 when it came inside a stream.
+    pub status: u16,
+    /// Its machine-readable type and code: `rate_limit_error`, `insufficient_quota`.
+    pub kind: String,
+    /// Its words; may be empty.
+    pub message: String,
+    /// What it asked to wait.
+    pub retry_after: Option<Duration>,
+}
+
+/// Texts of too high a rate, in lower case.
+const RATE: &[&str] = &[
+    "rate limit",
+    "rate_limit",
+    "ratelimit",
+    "too many requests",
+    "per minute",
+    "per second",
+    "per day",
+    "throttl",
+    "overloaded",
+    "service unavailable",
+];
+
+/// Texts of a used-up quota or credit, in lower case.
+const QUOTA: &[&str] = &[
+    "insufficient_quota",
+    "insufficient quota",
+    "exceeded your current quota",
+    "billing",
+    "credit balance",
+    "insufficient credit",
+    "insufficient balance",
+    "insufficient funds",
+    "out of credits",
+    "spending limit",
+    "usage limit",
+    "payment required",
+];
+
+/// Texts of a conversation longer than the window, in lower case. The families that agents have met in the wild:
+/// Anthropic, OpenAI, Gemini, xAI, Groq, OpenRouter, llama.cpp, LM Studio, vLLM, MiniMax, Kimi, Mistral, Ollama.
+const OVERFLOW: &[&str] = &[
+    "prompt is too long",
+    "prompt too long",
+    "request_too_large",
+    "input is too long",
+    "exceeds the context window",
+    "maximum context length",
+    "maximum prompt length",
+    "reduce the length of the messages",
+    "exceeds the available context size",
+    "greater than the context length",
+    "context window exceeds limit",
+    "exceeded model token limit",
+    "context_length_exceeded",
+    "too many tokens",
+];
+
+/// The kind of failure that `refusal` is, with a message to show.
+pub(in crate::provider) fn classify(refusal: &Refusal) -> Fault {
+    let failure = failure_of(refusal);
+    let message = match (refusal.message.as_str(), refusal.status) {
+        ("", 0) if refusal.kind.is_empty() => "an error without a message".to_owned(),
+        ("", 0) => refusal.kind.clone(),
+        ("", status) => format!("HTTP status {status}"),
+        (message, 0) => message.to_owned(),
+        (message, status) => format!("{message} (HTTP status {status})"),
+    };
+    let fault = Fault::new(failure, one_line(&message));
+    match hint_for(failure, refusal.status) {
+        Some(hint) => fault.with_hint(hint),
+        None => fault,
+    }
+}
+
+fn failure_of(refusal: &Refusal) -> Failure {
+    let text = format!("{} {}", refusal.kind, refusal.message).to_lowercase();
+    let says = |needles: &[&str]| needles.iter().any(|needle| text.contains(needle));
+    let transient = Failure::Transient { retry_after: refusal.retry_after };
+    if refusal.status == 402 || says(QUOTA) {
+        return Failure::Quota;
+    }
+    if says(RATE) {
+        return transient;
+    }
+    if says(OVERFLOW) || is_token_count_overflow(&text) || is_silent_overflow(refusal) {
+        return Failure::Overflow;
+    }
+    match refusal.status {
+        401 | 403 => Failure::Auth,
+        408 | 425 | 429 | 500.. => transient,
+        0 => failure_of_kind(&refusal.kind, transient),
+        _ => Failure::Fatal,
+    }
+}
+
+/// Gemini's "The input token count (1200000) exceeds the maximum number of tokens allowed".
+fn is_token_count_overflow(text: &str) -> bool {
+    text.contains("input token count") && text.contains("exceeds the maximum")
+}
+
+/// Cerebras tells of overflow by the bare status.
+fn is_silent_overflow(refusal: &Refusal) -> bool {
+    matches!(refusal.status, 400 | 413) && refusal.message.is_empty()
+}
+
+/// Inside a stream there is no status; Anthropic's error types say the same
+/// (platform.claude.com/docs/en/api/errors, seen 2026-11-21). OpenRouter puts the status into the code.
+fn failure_of_kind(kind: &str, transient: Failure) -> Failure {
+    let is = |names: &[&str]| kind.split_whitespace().any(|word| names.contains(&word));
+    if is(&["authentication_error", "permission_error", "401", "403"]) {
+        return Failure::Auth;
+    }
+    if is(&["invalid_request_error", "not_found_error", "invalid_prompt", "400", "404", "422"]) {
+        return Failure::Fatal;
+    }
+    transient
+}
+
+fn hint_for(failure: Failure, status: u16) -> Option<&'static str> {
+    match (failure, status) {
+        (Failure::Fatal, 404) => Some("check the model's id and the base URL"),
+        (Failure::Quota, _) => Some("see the account's credit and limits at the provider"),
+        _ => None,
+    }
+}
+
+/// Reads what a body says: JSON in the shapes that providers use, a web page's title, or plain text.
+pub(in crate::provider) fn refusal_in(status: u16, body: &str) -> Refusal {
+    let body = body.trim();
+    let (kind, message) = match serde_json::from_str::<Value>(body) {
+        Ok(value) => read_json(&value),
+        Err(_) if body.starts_with('<') => (String::new(), page_title(body)),
+        Err(_) => (String::new(), body.chars().take(MAX_RAW_CHARS).collect()),
+    };
+    Refusal { status, kind, message, retry_after: None }
+}
+
+fn read_json(value: &Value) -> (String, String) {
+    let inner = value.get(0).unwrap_or(value);
+    let error = inner.get("error").or_else(|| inner.pointer("/errors/0")).unwrap_or(inner);
+    let text = |key: &str| error.get(key).map(plain).filter(|text| !text.is_empty());
+    let kinds: Vec<String> = [text("type"), text("code"), text("status")].into_iter().flatten().collect();
+    let message = text("message").or_else(|| text("detail")).or_else(|| error.as_str().map(str::to_owned));
+    let message = message.or_else(|| inner.get("message").map(plain)).unwrap_or_default();
+    // OpenRouter wraps the real provider's words.
+    let message = match error.pointer("/metadata/raw").and_then(Value::as_str) {
+        Some(raw) => format!("{message}: {}", raw.chars().take(MAX_RAW_CHARS).collect::<String>()),
+        None => message,
+    };
+    (kinds.join(" "), message)
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string().chars().take(MAX_RAW_CHARS).collect(),
+    }
+}
+
+fn page_title(page: &str) -> String {
+    let lower = page.to_ascii_lowercase();
+    let title = lower.find("<title").and_then(|start| {
+        let from = start + lower[start..].find('>')? + 1;
+        Some(page[from..from + lower[from..].find("</title")?].trim())
+    });
+    title.filter(|title| !title.is_empty()).map_or_else(
+        || "a web page".to_owned(),
+        |title| format!("a web page: {}", title.chars().take(MAX_RAW_CHARS).collect::<String>()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRANSIENT: Failure = Failure::Transient { retry_after: None };
+
+    /// Status, body, and what it means.
+    const ANSWERS: &[(u16, &str, Failure)] = &[
+        (
+            429,
+            r#"{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your rate limit of 40,000 input tokens per minute"}}"#,
+            TRANSIENT,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"Too many tokens, please wait before trying again. Rate limit."}}"#,
+            TRANSIENT,
+        ),
+        (529, r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#, TRANSIENT),
+        (500, "<html><head><TITLE>Bad gateway</TITLE></head></html>", TRANSIENT),
+        (408, "", TRANSIENT),
+        (503, "upstream connect error", TRANSIENT),
+        (
+            429,
+            r#"{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","code":"insufficient_quota"}}"#,
+            Failure::Quota,
+        ),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}"#,
+            Failure::Quota,
+        ),
+        (402, "", Failure::Quota),
+        (
+            401,
+            r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#,
+            Failure::Auth,
+        ),
+        (403, r#"{"message":"Forbidden"}"#, Failure::Auth),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#,
+            Failure::Overflow,
+        ),
+        (
+            413,
+            r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#,
+            Failure::Overflow,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"This model's maximum context length is 128000 tokens.","code":"context_length_exceeded"}}"#,
+            Failure::Overflow,
+        ),
+        (
+            400,
+            r#"[{"error":{"code":400,"message":"The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}]"#,
+            Failure::Overflow,
+        ),
+        (
+            500,
+            r#"{"error":{"code":500,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error"}}"#,
+            Failure::Overflow,
+        ),
+        (400, "", Failure::Overflow),
+        (413, "", Failure::Overflow),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"messages: roles must alternate"}}"#,
+            Failure::Fatal,
+        ),
+        (404, r#"{"error":"model 'x' not found"}"#, Failure::Fatal),
+        (307, "", Failure::Fatal),
+    ];
+
+    #[test]
+    fn every_answer_has_its_kind_of_failure() {
+        for (status, body, failure) in ANSWERS {
+            assert_eq!(classify(&refusal_in(*status, body)).failure, *failure, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn the_providers_own_words_are_shown() {
+        let cases = [
+            (400, r#"{"error":{"message":"bad\n thing"}}"#, "bad thing (HTTP status 400)"),
+            (404, r#"{"error":"model 'x' not found"}"#, "model 'x' not found (HTTP status 404)"),
+            (422, r#"{"detail":"no such field"}"#, "no such field (HTTP status 422)"),
+            (400, r#"{"message":"nope","error":null}"#, "nope (HTTP status 400)"),
+            (
+                502,
+                "<!doctype html><html><title> Bad gateway </title>…",
+                "a web page: Bad gateway (HTTP status 502)",
+            ),
+            (502, "<html>", "a web page (HTTP status 502)"),
+            (503, "no healthy upstream", "no healthy upstream (HTTP status 503)"),
+            (500, "", "HTTP status 500"),
+            (
+                429,
+                r#"{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"slow down"}}}"#,
+                "Provider returned error: slow down (HTTP status 429)",
+            ),
+        ];
+        for (status, body, message) in cases {
+            assert_eq!(classify(&refusal_in(status, body)).message, message);
+        }
+    }
+
+    #[test]
+    fn a_long_body_is_cut() {
+        assert!(classify(&refusal_in(500, &"word ".repeat(10_000))).message.chars().count() < 300);
+        let long = format!(r#"{{"error":{{"message":"{}"}}}}"#, "é".repeat(10_000));
+        assert!(classify(&refusal_in(400, &long)).message.chars().count() <= 501);
+    }
+
+    #[test]
+    fn inside_a_stream_the_type_decides() {
+        let failure = |kind: &str| {
+            failure_of(&Refusal { kind: kind.into(), message: "oh".into(), ..Refusal::default() })
+        };
+        assert_eq!(failure("overloaded_error"), TRANSIENT);
+        assert_eq!(failure("api_error"), TRANSIENT);
+        assert_eq!(failure("server_error 502"), TRANSIENT);
+        assert_eq!(failure("authentication_error"), Failure::Auth);
+        assert_eq!(failure("invalid_request_error"), Failure::Fatal);
+    }
+
+    #[test]
+    fn a_wait_goes_with_the_failure() {
+        let retry_after = Some(Duration::from_secs(7));
+        let refusal = Refusal { retry_after, ..refusal_in(429, "") };
+        assert_eq!(classify(&refusal).failure, Failure::Transient { retry_after });
+    }
+}

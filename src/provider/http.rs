@@ -1,0 +1,295 @@
+//! The way to a provider and back: one POST, its answer as a stream of [`Part`]s, every failure a [`ProviderError`].
+//!
+//! A protocol brings the request's body and a [`Decode`] for the events; this module brings timeouts, statuses and
+//! the removal of secrets. It doesn't retry: that is the agent's, which tells people about it.
+
+mod answer;
+mod endpoint;
+
+use std::error::Error as _;
+use std::sync::{Arc, Once};
+use std::time::Duration;
+
+use futures_util::stream;
+use futures_util::{StreamExt, TryStreamExt};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response, Url};
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
+
+use super::error::{Fault, Refusal, classify, refusal_in, retry_after, without_secrets};
+use super::sse::Event;
+use super::{Failure, Part, PartStream, ProviderError};
+use answer::Answer;
+pub use endpoint::{Endpoint, Timeouts};
+
+/// Longest wait for the text of an error.
+const ERROR_BODY: Duration = Duration::from_secs(10);
+
+/// Most bytes read of an error's text.
+const MAX_ERROR_BYTES: usize = 64 * 1024;
+
+/// Most characters of a piece of the stream that is shown in a trace.
+const MAX_TRACE_CHARS: usize = 2_000;
+
+/// Makes ring the process's cryptography. rustls comes without one, and a client built before panics; calling it
+/// again does nothing, and one that an embedder has installed stays.
+pub fn ensure_crypto() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // An error says that there is one already.
+        drop(rustls::crypto::ring::default_provider().install_default());
+    });
+}
+
+/// What turns a protocol's events into parts.
+pub(super) trait Decode: Send {
+    /// Takes an event.
+    fn take(&mut self, event: &Event, parts: &mut Vec<Result<Part, Fault>>);
+
+    /// Takes the end of the stream: [`Part::Finished`] when what came was complete all the same.
+    fn end(&mut self) -> Option<Part>;
+}
+
+/// A request in a protocol's own words.
+pub(super) struct Post {
+    pub(super) path: &'static str,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Value,
+}
+
+/// A client for one endpoint. Connections are kept between requests.
+pub(super) struct Wire {
+    endpoint: Endpoint,
+    client: Client,
+}
+
+impl Wire {
+    /// Builds the client.
+    ///
+    /// # Errors
+    /// When the base URL isn't one, or the system's certificates can't be read.
+    pub(super) fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
+        ensure_crypto();
+        let client = Client::builder()
+            .user_agent(concat!("tiller/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(endpoint.timeouts.connect)
+            // A redirected POST becomes a GET without its body, and would take the key to another host.
+            .redirect(Policy::none())
+            .build();
+        let client = client.map_err(|error| {
+            let fault = Fault::new(Failure::Fatal, format!("no HTTP client: {}", causes(&error)));
+            explain(&endpoint, fault)
+        })?;
+        let wire = Self { endpoint, client };
+        match Url::parse(&wire.endpoint.base_url) {
+            Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(wire),
+            Ok(_) | Err(_) => {
+                let message = format!("base URL `{}` is not an http or https URL", wire.endpoint.base_url);
+                Err(explain(&wire.endpoint, Fault::new(Failure::Fatal, message)))
+            }
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.endpoint.name
+    }
+
+    /// Whether requests go to `host`.
+    pub(super) fn is_at(&self, host: &str) -> bool {
+        Url::parse(&self.endpoint.base_url).is_ok_and(|url| url.host_str() == Some(host))
+    }
+
+    /// The header that carries the key, behind `prefix`; none without a key.
+    pub(super) fn key_header(&self, prefix: &str) -> Result<Option<HeaderValue>, Fault> {
+        let Some(key) = &self.endpoint.key else { return Ok(None) };
+        let mut value = HeaderValue::from_str(&format!("{prefix}{}", key.expose_secret().trim()))
+            .map_err(|_| Fault::new(Failure::Auth, "the key holds characters that no key has"))?;
+        value.set_sensitive(true);
+        Ok(Some(value))
+    }
+
+    /// Sends `post` and decodes the answer. Nothing happens before the stream is polled.
+    pub(super) fn stream(
+        self: &Arc<Self>,
+        post: Result<Post, Fault>,
+        decoder: impl Decode + 'static,
+    ) -> PartStream {
+        let wire = Arc::clone(self);
+        let opened = async move {
+            let deadline = Instant::now() + wire.endpoint.timeouts.first_byte;
+            let response = match post {
+                Ok(post) => wire.open(post, deadline).await,
+                Err(fault) => Err(fault),
+            };
+            match response {
+                Ok(response) => Ok(Answer::new(wire, response, decoder, deadline).into_parts()),
+                Err(fault) => Err(explain(&wire.endpoint, fault)),
+            }
+        };
+        Box::pin(stream::once(opened).try_flatten())
+    }
+
+    async fn open(&self, post: Post, deadline: Instant) -> Result<Response, Fault> {
+        let url = format!("{}{}", self.endpoint.base_url.trim_end_matches('/'), post.path);
+        let request = self.client.post(url).headers(post.headers).json(&post.body);
+        let response = match timeout_at(deadline, request.send()).await {
+            Ok(sent) => sent.map_err(|error| self.unreachable(error))?,
+            Err(_) => return Err(silence("no answer", self.endpoint.timeouts.first_byte)),
+        };
+        match response.status().as_u16() {
+            200..=299 if is_stream(response.headers()) => Ok(response),
+            _ => Err(refused(response).await),
+        }
+    }
+
+    /// The server's host, with its port where the URL has one.
+    fn host(&self) -> String {
+        let url = Url::parse(&self.endpoint.base_url).ok();
+        let host = url.as_ref().and_then(|url| Some((url.host_str()?, url.port())));
+        match host {
+            Some((host, Some(port))) => format!("{host}:{port}"),
+            Some((host, None)) => host.to_owned(),
+            None => self.endpoint.base_url.clone(),
+        }
+    }
+
+    fn unreachable(&self, error: reqwest::Error) -> Fault {
+        let error = error.without_url();
+        if error.is_builder() {
+            return Fault::new(Failure::Fatal, format!("the request can't be sent: {}", causes(&error)));
+        }
+        let host = self.host();
+        let message = if error.is_connect() || error.is_timeout() {
+            format!("can't connect to {host}: {}", causes(&error))
+        } else {
+            format!("the connection to {host} broke off: {}", causes(&error))
+        };
+        Fault::new(Failure::Transient { retry_after: None }, message)
+    }
+}
+
+/// Servers that forget the header still stream; a page or a document is none.
+fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    !kind.starts_with("text/html") && !kind.starts_with("application/json")
+}
+
+async fn refused(response: Response) -> Fault {
+    let status = response.status().as_u16();
+    let headers = response.headers().clone();
+    let body = error_text(response).await;
+    let said = refusal_in(status, &body);
+    match status {
+        200..=299 if said.message.is_empty() || body.starts_with('<') => {
+            Fault::new(Failure::Fatal, format!("the answer is no event stream but {}", start_of(&body)))
+                .with_hint("check the base URL")
+        }
+        // An error sent with a success status: only its text tells.
+        200..=299 => classify(&Refusal { status: 0, ..said }),
+        300..=399 => {
+            let to = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("elsewhere");
+            Fault::new(Failure::Fatal, format!("redirected to {to} (HTTP status {status})"))
+                .with_hint("set the base URL to where the server is")
+        }
+        _ => classify(&Refusal { retry_after: retry_after(&headers, jiff::Timestamp::now()), ..said }),
+    }
+}
+
+fn start_of(body: &str) -> String {
+    if body.is_empty() {
+        "empty".to_owned()
+    } else {
+        format!("`{}`", body.chars().take(80).collect::<String>())
+    }
+}
+
+/// As much of the body as comes in time; an error's text is a courtesy.
+async fn error_text(response: Response) -> String {
+    let deadline = Instant::now() + ERROR_BODY;
+    let mut body = Vec::new();
+    let mut bytes = response.bytes_stream();
+    while let Ok(Some(Ok(chunk))) = timeout_at(deadline, bytes.next()).await {
+        body.extend_from_slice(&chunk);
+        if body.len() > MAX_ERROR_BYTES {
+            body.truncate(MAX_ERROR_BYTES);
+            break;
+        }
+    }
+    String::from_utf8_lossy(&body).into_owned()
+}
+
+fn silence(what: &str, limit: Duration) -> Fault {
+    Fault::new(Failure::Interrupted, format!("{what} within {} s", limit.as_secs_f64()))
+}
+
+/// What caused the error; reqwest's own words, taken only where there is no cause, say little.
+fn causes(error: &reqwest::Error) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !texts.iter().any(|earlier| earlier.contains(&text)) {
+            texts.push(text);
+        }
+        cause = error.source();
+    }
+    if texts.is_empty() { error.to_string() } else { texts.join(": ") }
+}
+
+/// Says whose fault it was, without secrets.
+fn explain(endpoint: &Endpoint, fault: Fault) -> ProviderError {
+    let key = endpoint.key.as_ref().map(ExposeSecret::expose_secret);
+    let hint = fault.hint.or_else(|| match (fault.failure, &endpoint.key) {
+        (Failure::Auth, None) => Some(format!("no key: set {}", endpoint.key_name)),
+        (Failure::Auth, Some(_)) => Some(format!("check {}", endpoint.key_name)),
+        _ => None,
+    });
+    ProviderError {
+        provider: endpoint.name.clone(),
+        failure: fault.failure,
+        message: without_secrets(&fault.message, key),
+        hint,
+    }
+}
+
+/// Shows an event that nobody understood.
+pub(super) fn trace(name: &'static str, event: &Event) -> Part {
+    let raw: String = event.data.chars().take(MAX_TRACE_CHARS).collect();
+    Part::Trace { name, data: json!({ "event": event.name, "raw": raw }) }
+}
+
+/// Builds headers from names and values known in advance.
+pub(super) fn headers<const N: usize>(pairs: [(&'static str, &'static str); N]) -> HeaderMap {
+    pairs
+        .into_iter()
+        .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_url_that_is_none_is_refused() {
+        for url in ["", "api.openai.com/v1", "file:///etc/passwd"] {
+            let error = Wire::new(Endpoint::new("x", url, "X_KEY")).err().unwrap();
+            assert_eq!(error.failure, Failure::Fatal, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_hint_names_where_the_key_comes_from() {
+        let endpoint = Endpoint::new("x", "http://localhost", "X_KEY");
+        let error = explain(&endpoint, Fault::new(Failure::Auth, "no"));
+        assert_eq!(error.hint.as_deref(), Some("no key: set X_KEY"));
+        let error = explain(
+            &endpoint.with_key("hush-hush-key".into()),
+            Fault::new(Failure::Auth, "hush-hush-key refused"),
+        );
+        assert_eq!((error.hint.as_deref(), error.message.as_str()), (Some("check X_KEY"), "[key] refused"));
+    }
+}

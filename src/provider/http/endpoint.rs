@@ -1,0 +1,109 @@
+//! Where a provider is, how it is paid, and how long it is waited for.
+
+use std::time::Duration;
+
+use reqwest::Url;
+use secrecy::SecretString;
+
+/// Longest wait for a connection: longer than any handshake, shorter than anybody's patience.
+const CONNECT: Duration = Duration::from_secs(30);
+
+/// Longest wait for the answer's first byte: a long prompt that isn't cached takes minutes to read.
+const FIRST_BYTE: Duration = Duration::from_secs(300);
+
+/// The same of a server on this machine or network, which reads prompts slowly and may have to load the model first.
+const LOCAL_FIRST_BYTE: Duration = Duration::from_secs(900);
+
+/// Longest silence within an answer: providers ping every few seconds while the model thinks.
+const STALL: Duration = Duration::from_secs(120);
+
+/// How long to wait for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a connection; 30 s.
+    pub connect: Duration,
+    /// From sending the request to the answer's first byte; 300 s, for a local server 900 s.
+    pub first_byte: Duration,
+    /// Between two pieces of the answer, pings included; 120 s.
+    pub stall: Duration,
+}
+
+impl Timeouts {
+    /// The timeouts for a server at `base_url`.
+    #[must_use]
+    pub fn for_url(base_url: &str) -> Self {
+        let first_byte = if is_local(base_url) { LOCAL_FIRST_BYTE } else { FIRST_BYTE };
+        Self { connect: CONNECT, first_byte, stall: STALL }
+    }
+}
+
+/// Whether the server is on this machine or in a private network.
+fn is_local(base_url: &str) -> bool {
+    let Some(host) = Url::parse(base_url).ok().and_then(|url| url.host_str().map(str::to_owned)) else {
+        return false;
+    };
+    let name = host.trim_matches(['[', ']']);
+    match name.parse::<std::net::IpAddr>() {
+        Ok(std::net::IpAddr::V4(ip)) => ip.is_loopback() || ip.is_private() || ip.is_unspecified(),
+        Ok(std::net::IpAddr::V6(ip)) => ip.is_loopback() || ip.is_unique_local() || ip.is_unspecified(),
+        Err(_) => name == "localhost" || !name.contains('.') || name.ends_with(".local"),
+    }
+}
+
+/// Where a provider is and how it is paid.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// The provider's name: `anthropic`, `openai`, or what the user calls a server of their own.
+    pub name: String,
+    /// The URL that the protocol's paths are put behind, with or without a slash at its end.
+    pub base_url: String,
+    /// The key; a local server needs none.
+    pub key: Option<SecretString>,
+    /// Where the key comes from, for hints: `ANTHROPIC_API_KEY`.
+    pub key_name: String,
+    /// How long to wait for what.
+    pub timeouts: Timeouts,
+}
+
+impl Endpoint {
+    /// An endpoint with the timeouts that suit its URL.
+    pub fn new(name: impl Into<String>, base_url: impl Into<String>, key_name: impl Into<String>) -> Self {
+        let base_url = base_url.into();
+        let timeouts = Timeouts::for_url(&base_url);
+        Self { name: name.into(), base_url, key: None, key_name: key_name.into(), timeouts }
+    }
+
+    /// The same with a key.
+    #[must_use]
+    pub fn with_key(self, key: SecretString) -> Self {
+        Self { key: Some(key), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_servers_get_more_time() {
+        for url in [
+            "http://localhost:11434/v1",
+            "http://127.0.0.1:8080",
+            "http://[::1]:1234/v1",
+            "http://nas.local",
+            "http://192.168.1.5/v1",
+            "http://ollama:11434",
+        ] {
+            assert_eq!(Timeouts::for_url(url).first_byte, LOCAL_FIRST_BYTE, "{url}");
+        }
+        for url in ["https://api.anthropic.com", "https://8.8.8.8/v1", "nonsense"] {
+            assert_eq!(Timeouts::for_url(url).first_byte, FIRST_BYTE, "{url}");
+        }
+    }
+
+    #[test]
+    fn an_endpoint_never_shows_its_key() {
+        let endpoint = Endpoint::new("x", "http://localhost", "X_KEY").with_key("hush-hush".into());
+        assert!(!format!("{endpoint:?}").contains("hush"));
+    }
+}

@@ -1,0 +1,68 @@
+//! OpenAI's Chat Completions, streaming (developers.openai.com/api/reference/resources/chat, seen 2026-11-21), as
+//! OpenAI and many others speak it: Ollama, llama.cpp, vLLM, LM Studio, OpenRouter, DeepSeek, Groq.
+//!
+//! `encode` makes the request's body, `decode` reads the chunks; both are pure.
+
+mod decode;
+mod encode;
+
+use std::sync::Arc;
+
+use reqwest::header::AUTHORIZATION;
+
+use super::error::Fault;
+use super::http::{Endpoint, Post, Wire, headers};
+use super::{PartStream, Provider, ProviderError, Request};
+use decode::Decoder;
+use encode::Dialect;
+
+/// The name of the protocol in logs.
+pub const API: &str = "openai-completions";
+
+/// The public server.
+pub const BASE_URL: &str = "https://api.openai.com/v1";
+
+/// The host whose own models and rules are known.
+const OPENAI_HOST: &str = "api.openai.com";
+
+/// A server that speaks Chat Completions.
+pub struct OpenAiChat {
+    wire: Arc<Wire>,
+    dialect: Dialect,
+}
+
+impl OpenAiChat {
+    /// Makes the provider. Requests go to `{base_url}/chat/completions`, with the key, if any, as a bearer token.
+    ///
+    /// # Errors
+    /// When the base URL isn't one.
+    pub fn new(endpoint: Endpoint) -> Result<Self, ProviderError> {
+        let wire = Wire::new(endpoint)?;
+        let dialect = if wire.is_at(OPENAI_HOST) { Dialect::OpenAi } else { Dialect::Compatible };
+        Ok(Self { wire: Arc::new(wire), dialect })
+    }
+
+    fn post(&self, request: &Request) -> Result<Post, Fault> {
+        let mut headers = headers([]);
+        if let Some(key) = self.wire.key_header("Bearer ")? {
+            headers.insert(AUTHORIZATION, key);
+        }
+        Ok(Post { path: "/chat/completions", headers, body: encode::body(request, self.dialect) })
+    }
+}
+
+impl Provider for OpenAiChat {
+    fn name(&self) -> &str {
+        self.wire.name()
+    }
+
+    fn api(&self) -> &'static str {
+        API
+    }
+
+    fn stream(&self, request: Request) -> PartStream {
+        // Calls that come without an id get one of ours, unique over all answers.
+        let stamp = ulid::Ulid::generate().to_string();
+        self.wire.stream(self.post(&request), Decoder::new(stamp))
+    }
+}

@@ -1,0 +1,266 @@
+//! Server-sent events, decoded from bytes that arrive cut anywhere. Pure.
+//!
+//! It follows the WHATWG HTML standard, section 9.2.6 "Interpreting an event stream" (read November 2026), with one
+//! difference: an event that the end of the stream leaves without its blank line is still told ([`Decoder::finish`]),
+//! because some servers end that way. What the events mean is the providers' business.
+
+use std::time::Duration;
+
+use memchr::memchr2;
+
+/// Most bytes that one event, or one line, may hold before it is complete: 16 MiB. Providers send kilobytes; without
+/// a limit a server that never ends its line would eat the memory.
+pub const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
+
+/// What an UTF-8 file may begin with, and an event stream too.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// One event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    /// Its `event:` field; empty when it had none.
+    pub name: String,
+    /// Its `data:` fields, joined by newlines.
+    pub data: String,
+    /// The last `id:` seen up to here.
+    pub id: Option<String>,
+}
+
+/// An event grew past [`MAX_EVENT_BYTES`] without coming to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an event of the stream is longer than {} MiB", MAX_EVENT_BYTES / (1024 * 1024))]
+pub struct EventTooLong;
+
+/// Decodes one stream. Every byte is looked at once, however it arrives.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    line: Vec<u8>,
+    after_carriage_return: bool,
+    past_first_line: bool,
+    event: Option<Event>,
+    id: Option<String>,
+    retry: Option<Duration>,
+}
+
+impl Decoder {
+    /// Takes the next bytes and gives the events they complete.
+    ///
+    /// # Errors
+    /// When an unfinished event is too long; the stream is then of no more use.
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<Event>, EventTooLong> {
+        let mut events = Vec::new();
+        if self.after_carriage_return && !bytes.is_empty() {
+            bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
+            self.after_carriage_return = false;
+        }
+        while let Some(end) = memchr2(b'\n', b'\r', bytes) {
+            let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
+            self.check_length(line)?;
+            events.extend(self.end_line(line));
+            bytes = match bytes[end] {
+                b'\r' if rest.is_empty() => {
+                    self.after_carriage_return = true;
+                    rest
+                }
+                b'\r' => rest.strip_prefix(b"\n").unwrap_or(rest),
+                _ => rest,
+            };
+        }
+        self.check_length(bytes)?;
+        self.line.extend_from_slice(bytes);
+        Ok(events)
+    }
+
+    /// Takes the end of the stream: whatever was waiting for its line end or blank line counts as complete.
+    pub fn finish(mut self) -> Option<Event> {
+        if !self.line.is_empty() {
+            self.end_line(b"");
+        }
+        self.dispatch()
+    }
+
+    /// How long the server asked to wait before connecting anew, from its last `retry:` field.
+    #[must_use]
+    pub fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    fn check_length(&self, more: &[u8]) -> Result<(), EventTooLong> {
+        let held = self.event.as_ref().map_or(0, |event| event.data.len());
+        if held + self.line.len() + more.len() > MAX_EVENT_BYTES { Err(EventTooLong) } else { Ok(()) }
+    }
+
+    /// Ends the current line with `tail`, its last piece.
+    fn end_line(&mut self, tail: &[u8]) -> Option<Event> {
+        if self.line.is_empty() {
+            return self.take_line(tail);
+        }
+        let mut line = std::mem::take(&mut self.line);
+        line.extend_from_slice(tail);
+        let event = self.take_line(&line);
+        line.clear();
+        self.line = line;
+        event
+    }
+
+    fn take_line(&mut self, mut line: &[u8]) -> Option<Event> {
+        if !self.past_first_line {
+            line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+            self.past_first_line = true;
+        }
+        if line.is_empty() {
+            return self.dispatch();
+        }
+        let text = String::from_utf8_lossy(line);
+        let (field, value) = text.split_once(':').unwrap_or((&text, ""));
+        self.take_field(field, value.strip_prefix(' ').unwrap_or(value));
+        None
+    }
+
+    fn take_field(&mut self, field: &str, value: &str) {
+        match field {
+            "data" => {
+                let data = &mut self.event.get_or_insert_default().data;
+                data.push_str(value);
+                data.push('\n');
+            }
+            "event" => value.clone_into(&mut self.event.get_or_insert_default().name),
+            "id" if !value.contains('\0') => self.id = Some(value.to_owned()),
+            "retry" if value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.retry = value.parse().ok().map(Duration::from_millis);
+            }
+            // A comment has the empty field name; unknown fields are to be ignored.
+            _ => {}
+        }
+    }
+
+    /// An event without any `data:` line is none.
+    fn dispatch(&mut self) -> Option<Event> {
+        let mut event = self.event.take()?;
+        event.data.pop()?;
+        event.id.clone_from(&self.id);
+        Some(event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn decode(pieces: &[&[u8]]) -> Vec<Event> {
+        let mut decoder = Decoder::default();
+        let mut events = Vec::new();
+        for piece in pieces {
+            events.extend(decoder.push(piece).unwrap());
+        }
+        events.extend(decoder.finish());
+        events
+    }
+
+    fn event(name: &str, data: &str) -> Event {
+        Event { name: name.into(), data: data.into(), id: None }
+    }
+
+    #[test]
+    fn lines_end_in_lf_cr_or_both() {
+        for end in ["\n", "\r", "\r\n"] {
+            let text = ["event: a", "data: 1", "", "data:2", "data", "data:  3", "", ""].join(end);
+            assert_eq!(decode(&[text.as_bytes()]), [event("a", "1"), event("", "2\n\n 3")]);
+        }
+    }
+
+    #[test]
+    fn a_line_end_cut_in_two_is_one() {
+        assert_eq!(decode(&[b"data: 1\r", b"\ndata: 2\r", b"\n\r", b"\n"]), [event("", "1\n2")]);
+        assert_eq!(decode(&[b"data: 1\r", b"", b"\n\r", b"\r"]), [event("", "1")]);
+    }
+
+    #[test]
+    fn comments_unknown_fields_and_events_without_data_are_passed_over() {
+        assert_eq!(decode(&[b": ping\n\nevent: x\n\nfoo: bar\ndata: 1\n\n"]), [event("", "1")]);
+    }
+
+    #[test]
+    fn an_id_stays_and_a_retry_is_remembered() {
+        let mut decoder = Decoder::default();
+        let events = decoder
+            .push(b"id: 7\nretry: 1500\ndata: a\n\ndata: b\n\nid: x\0\nretry: 1s\ndata: c\n\n")
+            .unwrap();
+        assert!(events.iter().all(|event| event.id.as_deref() == Some("7")));
+        assert_eq!(events.len(), 3);
+        assert_eq!(decoder.retry(), Some(Duration::from_millis(1500)));
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_field() {
+        assert_eq!(decode(&[b"\xEF\xBB", b"\xBFdata: 1\n\n"]), [event("", "1")]);
+    }
+
+    #[test]
+    fn the_end_of_the_stream_completes_an_event() {
+        assert_eq!(decode(&[b"data: 1\n\ndata: [DONE]"]), [event("", "1"), event("", "[DONE]")]);
+        assert_eq!(decode(&[b"data: 1\n"]), [event("", "1")]);
+    }
+
+    #[test]
+    fn an_event_that_never_ends_is_an_error() {
+        let mut decoder = Decoder::default();
+        let piece = vec![b'x'; MAX_EVENT_BYTES / 2];
+        assert_eq!(decoder.push(&piece), Ok(vec![]));
+        assert_eq!(decoder.push(&piece), Ok(vec![]));
+        assert_eq!(decoder.push(b"x"), Err(EventTooLong));
+
+        let mut decoder = Decoder::default();
+        let line = [b"data: ".as_slice(), &vec![b'x'; 1024 * 1024], b"\n"].concat();
+        let refused = (0..17).map(|_| decoder.push(&line)).find(Result::is_err);
+        assert_eq!(refused, Some(Err(EventTooLong)));
+    }
+
+    #[test]
+    fn a_long_line_in_small_pieces_costs_no_more_than_its_length() {
+        // 8 MiB in pieces of 64 bytes: a decoder that looks again at what it holds would need half a million million
+        // steps here and never come back.
+        let mut decoder = Decoder::default();
+        decoder.push(b"data: ").unwrap();
+        for _ in 0..8 * 1024 * 1024 / 64 {
+            assert_eq!(decoder.push(&[b'x'; 64]), Ok(vec![]));
+        }
+        assert_eq!(decoder.push(b"\n\n").unwrap()[0].data.len(), 8 * 1024 * 1024);
+    }
+
+    fn stream() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop_oneof![
+            Just("data: ".to_owned()),
+            Just("event: delta".to_owned()),
+            Just(": comment".to_owned()),
+            Just("id: 1".to_owned()),
+            Just("\u{feff}".to_owned()),
+            Just("\n".to_owned()),
+            Just("\r".to_owned()),
+            Just("\r\n".to_owned()),
+            Just("\n\n".to_owned()),
+            "[ -~äß€😀]{0,12}",
+        ];
+        let text = prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat().into_bytes());
+        prop_oneof![4 => text, 1 => prop::collection::vec(any::<u8>(), 0..200)]
+    }
+
+    proptest! {
+        #[test]
+        fn any_cut_of_a_stream_gives_the_same_events(
+            bytes in stream(),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+        ) {
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
+            let single: Vec<&[u8]> = bytes.chunks(1).collect();
+            let whole = decode(&[&bytes]);
+            prop_assert_eq!(&decode(&pieces), &whole);
+            prop_assert_eq!(&decode(&single), &whole);
+        }
+    }
+}

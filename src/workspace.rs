@@ -1,0 +1,350 @@
+//! Which paths may be touched: those beneath the working directory, and beneath folders that were added.
+//!
+//! A path is resolved once, following every link, and must end up beneath a root; [`Workspace::open`] then opens what was
+//! resolved without following any link, so that a folder swapped for a link in between gains nothing. Whether a call may
+//! run is the policy's business; what a command of the shell touches, nobody's here.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+mod beneath;
+
+/// Why a path may not be touched. The texts are for the model.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// The working directory can't be used.
+    #[error("working directory {path}: not a folder that can be read")]
+    NoRoot {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The path leads out.
+    #[error("{path} is outside the working directory {root}, where tools may not reach")]
+    Outside {
+        /// The path, as given.
+        path: String,
+        /// The working directory.
+        root: PathBuf,
+    },
+    /// The path may be read only.
+    #[error("{path} may be read but not written")]
+    ReadOnly {
+        /// The path, as given.
+        path: String,
+    },
+    /// A link on the way leads nowhere, so what writing through it would make can't be told.
+    #[error("{path} is a symbolic link that leads nowhere")]
+    BrokenLink {
+        /// The link.
+        path: PathBuf,
+    },
+    /// The file system says no.
+    #[error("{path}: {source}")]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// What a path is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To look.
+    Read,
+    /// To change.
+    Write,
+}
+
+/// The folders that tools may reach.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    /// The working directory, without links.
+    root: PathBuf,
+    /// Other folders, as given: they may come to be later.
+    added: Vec<(PathBuf, Purpose)>,
+}
+
+/// A path that may be touched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// The root that it lies beneath, without links.
+    root: PathBuf,
+    /// The way from the root; empty for the root itself.
+    below: PathBuf,
+    /// How to show it: relative to the working directory where it lies in it, else absolute.
+    shown: String,
+}
+
+impl Resolved {
+    /// The whole path, without links as of when it was resolved.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        if self.below.as_os_str().is_empty() { self.root.clone() } else { self.root.join(&self.below) }
+    }
+
+    /// The path to show: relative to the working directory where it lies in it (`.` for itself), else absolute.
+    #[must_use]
+    pub fn shown(&self) -> &str {
+        &self.shown
+    }
+}
+
+impl Workspace {
+    /// The workspace of a working directory.
+    ///
+    /// # Errors
+    /// When it isn't a folder.
+    pub fn new(root: impl AsRef<Path>) -> Result<Self, WorkspaceError> {
+        let given = root.as_ref();
+        let no_root = |source| WorkspaceError::NoRoot { path: given.to_owned(), source };
+        let root = fs::canonicalize(given).map_err(no_root)?;
+        fs::read_dir(&root).map_err(no_root)?;
+        Ok(Self { root, added: Vec::new() })
+    }
+
+    /// Adds an absolute folder, which need not exist yet, to read from or also to write to.
+    #[must_use]
+    pub fn with_folder(mut self, folder: impl Into<PathBuf>, purpose: Purpose) -> Self {
+        self.added.push((folder.into(), purpose));
+        self
+    }
+
+    /// The working directory, without links.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Finds out where a path leads, and whether it may be touched. Relative paths start at the working directory; the
+    /// path need not exist.
+    ///
+    /// # Errors
+    /// When it leads out of the workspace, or into a part that may only be read, or can't be followed.
+    pub fn resolve(&self, path: &str, purpose: Purpose) -> Result<Resolved, WorkspaceError> {
+        // Only a shell knows `~`; taken literally it would make a folder of that name.
+        if path == "~" || path.starts_with("~/") {
+            return Err(WorkspaceError::Outside { path: path.to_owned(), root: self.root.clone() });
+        }
+        let real = follow(&self.root, Path::new(path))?;
+        if let Ok(below) = real.strip_prefix(&self.root) {
+            let shown = if below.as_os_str().is_empty() { ".".into() } else { below.display().to_string() };
+            return Ok(Resolved { root: self.root.clone(), below: below.to_owned(), shown });
+        }
+        let mut refusal = WorkspaceError::Outside { path: path.to_owned(), root: self.root.clone() };
+        for (folder, granted) in &self.added {
+            let Ok(root) = fs::canonicalize(folder) else { continue };
+            let Ok(below) = real.strip_prefix(&root) else { continue };
+            if purpose == Purpose::Write && *granted == Purpose::Read {
+                refusal = WorkspaceError::ReadOnly { path: path.to_owned() };
+                continue;
+            }
+            return Ok(Resolved { below: below.to_owned(), shown: real.display().to_string(), root });
+        }
+        Err(refusal)
+    }
+
+    /// The path of something found while walking from `from`, which followed no links.
+    #[must_use]
+    pub fn found(&self, from: &Resolved, path: &Path) -> Option<Resolved> {
+        let below = path.strip_prefix(&from.root).ok()?.to_owned();
+        let shown = path.strip_prefix(&self.root).unwrap_or(path).display().to_string();
+        Some(Resolved { root: from.root.clone(), below, shown })
+    }
+
+    /// Opens a file for reading. A pipe or device is opened without waiting for its other end.
+    ///
+    /// # Errors
+    /// When it can't be opened, or the way to it became a link since it was resolved.
+    pub fn open(&self, resolved: &Resolved) -> io::Result<File> {
+        beneath::open(&resolved.root, &resolved.below)
+    }
+
+    /// The folder that a file is to be written in, made if it isn't there. Paths made from [`Folder::path`] stay in it
+    /// whatever happens to its name meanwhile (on Linux).
+    ///
+    /// # Errors
+    /// When it can't be made or opened, or the way to it became a link since it was resolved.
+    pub fn folder_of(&self, resolved: &Resolved) -> io::Result<Folder> {
+        let below = resolved.below.parent().ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
+        let name = resolved.below.file_name().unwrap_or_default().to_owned();
+        fs::create_dir_all(resolved.root.join(below))?;
+        let (handle, path) = beneath::open_folder(&resolved.root, below)?;
+        Ok(Folder { _handle: handle, path, name })
+    }
+}
+
+/// A folder held open to write in, and the name that was asked for in it.
+#[derive(Debug)]
+pub struct Folder {
+    _handle: File,
+    path: PathBuf,
+    name: OsString,
+}
+
+impl Folder {
+    /// A path to the folder, good as long as this value lives.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A path to the file that was asked for.
+    #[must_use]
+    pub fn file(&self) -> PathBuf {
+        self.path.join(&self.name)
+    }
+}
+
+/// Where `path` leads when every link is followed, as the system would, through the part of it that exists.
+fn follow(root: &Path, path: &Path) -> Result<PathBuf, WorkspaceError> {
+    let mut real = root.to_owned();
+    for component in path.components() {
+        match component {
+            Component::RootDir => real = PathBuf::from("/"),
+            Component::ParentDir => {
+                real.pop();
+            }
+            Component::Normal(name) => real = step(&real, Path::new(name))?,
+            Component::CurDir | Component::Prefix(_) => {}
+        }
+    }
+    Ok(real)
+}
+
+fn step(from: &Path, name: &Path) -> Result<PathBuf, WorkspaceError> {
+    let next = from.join(name);
+    let is_link = match next.symlink_metadata() {
+        Ok(metadata) => metadata.is_symlink(),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => false,
+        Err(source) => return Err(WorkspaceError::Io { path: next, source }),
+    };
+    if !is_link {
+        return Ok(next);
+    }
+    match fs::canonicalize(&next) {
+        Ok(real) => Ok(real),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(WorkspaceError::BrokenLink { path: next })
+        }
+        Err(source) => Err(WorkspaceError::Io { path: next, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// A folder `inside` with `sub/file`, beside it a folder `outside` with `secret`, and links from the one to the other.
+    fn folders() -> (TempDir, Workspace) {
+        let folder = TempDir::new().unwrap();
+        let (inside, outside) = (folder.path().join("inside"), folder.path().join("outside"));
+        fs::create_dir_all(inside.join("sub")).unwrap();
+        fs::create_dir_all(&outside).unwrap();
+        fs::write(inside.join("sub/file"), "f").unwrap();
+        fs::write(outside.join("secret"), "s").unwrap();
+        symlink("../outside", inside.join("way-out")).unwrap();
+        symlink("../outside/new", inside.join("broken")).unwrap();
+        symlink("sub", inside.join("way-in")).unwrap();
+        let workspace = Workspace::new(&inside).unwrap();
+        (folder, workspace)
+    }
+
+    fn shown(workspace: &Workspace, path: &str) -> Result<String, String> {
+        let resolved = workspace.resolve(path, Purpose::Write).map_err(|error| error.to_string())?;
+        Ok(resolved.shown().to_owned())
+    }
+
+    #[test]
+    fn paths_beneath_the_root_resolve_wherever_they_wander() {
+        let (_folder, workspace) = folders();
+        let absolute = workspace.root().join("sub/file").display().to_string();
+        for (path, expected) in [
+            ("sub/file", "sub/file"),
+            ("./sub/../sub//file", "sub/file"),
+            ("way-in/file", "sub/file"),
+            ("way-in/new/deep", "sub/new/deep"),
+            ("no/such/../file", "no/file"),
+            ("../inside/sub", "sub"),
+            (&absolute, "sub/file"),
+            (".", "."),
+            ("", "."),
+        ] {
+            assert_eq!(shown(&workspace, path), Ok(expected.to_owned()), "{path}");
+        }
+    }
+
+    #[test]
+    fn paths_that_lead_out_are_refused_with_the_root() {
+        let (_folder, workspace) = folders();
+        let root = workspace.root().display().to_string();
+        for path in [
+            "..",
+            "../outside/secret",
+            "/etc/passwd",
+            "way-out/secret",
+            "way-out/new",
+            "no/../../outside/x",
+            "/",
+            "~/x",
+        ] {
+            let refusal =
+                format!("{path} is outside the working directory {root}, where tools may not reach");
+            assert_eq!(shown(&workspace, path), Err(refusal));
+        }
+        assert!(
+            shown(&workspace, "broken")
+                .unwrap_err()
+                .ends_with("broken is a symbolic link that leads nowhere")
+        );
+        assert!(shown(&workspace, &format!("{root}-sibling")).is_err());
+    }
+
+    #[test]
+    fn an_added_folder_is_reached_for_what_it_was_added_for() {
+        let (folder, workspace) = folders();
+        let outside = folder.path().join("outside");
+        let workspace = workspace.with_folder(&outside, Purpose::Read);
+        let secret = outside.join("secret").display().to_string();
+        let resolved = workspace.resolve("way-out/secret", Purpose::Read).unwrap();
+        assert_eq!(resolved.path(), fs::canonicalize(outside.join("secret")).unwrap());
+        assert_eq!(shown(&workspace, &secret), Err(format!("{secret} may be read but not written")));
+    }
+
+    #[test]
+    fn a_folder_swapped_for_a_link_after_the_check_is_not_followed() {
+        let (folder, workspace) = folders();
+        let resolved = workspace.resolve("sub/file", Purpose::Write).unwrap();
+        let fresh = workspace.resolve("sub/secret", Purpose::Write).unwrap();
+        let sub = folder.path().join("inside/sub");
+        fs::rename(&sub, folder.path().join("inside/moved")).unwrap();
+        symlink("../outside", &sub).unwrap();
+        assert!(workspace.open(&resolved).is_err());
+        assert!(workspace.open(&fresh).is_err());
+        assert!(workspace.folder_of(&fresh).is_err());
+    }
+
+    #[test]
+    fn a_folder_held_open_stays_itself() {
+        let (folder, workspace) = folders();
+        let resolved = workspace.resolve("sub/made", Purpose::Write).unwrap();
+        let held = workspace.folder_of(&resolved).unwrap();
+        let inside = folder.path().join("inside");
+        fs::rename(inside.join("sub"), inside.join("moved")).unwrap();
+        symlink("../outside", inside.join("sub")).unwrap();
+        if cfg!(target_os = "linux") {
+            fs::write(held.file(), "x").unwrap();
+            assert!(inside.join("moved/made").exists());
+        }
+        assert!(!folder.path().join("outside/made").exists());
+    }
+}

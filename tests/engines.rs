@@ -1,0 +1,5 @@
+//! The engines through their public faces.
+
+mod engines {
+    mod process;
+}

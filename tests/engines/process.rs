@@ -1,0 +1,196 @@
+//! Commands through the real helper.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+use tiller::process::{Command, Exit, ExitStatus, ProcessError, Runner, Running};
+
+/// Time for real processes to start or die on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn start(folder: &Path, line: &str) -> Running {
+    let runner = Runner::with_helper(env!("CARGO_BIN_EXE_tiller"));
+    runner.start(&Command { line: line.into(), cwd: folder.into() }).unwrap()
+}
+
+async fn run(line: &str) -> (String, Exit) {
+    let folder = TempDir::new().unwrap();
+    let mut running = start(folder.path(), line);
+    let mut output = Vec::new();
+    while let Some(chunk) = running.chunk().await {
+        output.extend_from_slice(&chunk);
+    }
+    (String::from_utf8(output).unwrap(), running.wait().await.unwrap())
+}
+
+fn code(code: i32) -> Exit {
+    Exit { status: ExitStatus::Code(code), leftovers: 0 }
+}
+
+/// Waits until the file holds a line, and gives the process id in it.
+fn pid_in(path: &Path) -> Pid {
+    let start = Instant::now();
+    loop {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        if let Some(pid) = text.strip_suffix('\n') {
+            return Pid::from_raw(pid.parse().unwrap());
+        }
+        assert!(start.elapsed() < PATIENCE, "nothing in {}", path.display());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn assert_dies(pid: Pid) {
+    let start = Instant::now();
+    while kill(pid, None) != Err(Errno::ESRCH) {
+        assert!(start.elapsed() < PATIENCE, "process {pid} lives");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A command that leaves behind a process with a session of its own, whose id goes to the file `daemon`.
+const DAEMON: &str =
+    r"setsid bash -c 'echo $$ > daemon; exec sleep 1000' & while ! [ -s daemon ]; do sleep 0.01; done";
+
+#[tokio::test]
+async fn the_exit_code_comes_back() {
+    assert_eq!(run("exit 0").await, (String::new(), code(0)));
+    assert_eq!(run("exit 42").await, (String::new(), code(42)));
+}
+
+#[tokio::test]
+async fn the_signal_comes_back_real_time_ones_included() {
+    for signal in [9, 15, 35] {
+        let (_, exit) = run(&format!("kill -{signal} $$")).await;
+        assert_eq!(exit, Exit { status: ExitStatus::Signal(signal), leftovers: 0 });
+    }
+}
+
+#[tokio::test]
+async fn both_streams_come_in_the_order_they_were_written() {
+    let (output, _) = run("for i in 1 2 3; do echo out $i; echo err $i >&2; done").await;
+    assert_eq!(output, "out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n");
+}
+
+#[tokio::test]
+async fn a_flood_arrives_whole() {
+    let (output, exit) = run("seq 1 200000").await;
+    assert_eq!((output.lines().count(), output.lines().last()), (200_000, Some("200000")));
+    assert_eq!(exit, code(0));
+}
+
+#[tokio::test]
+async fn there_is_no_stdin_and_no_terminal() {
+    let (output, _) = run("cat; (: < /dev/tty) 2>/dev/null || echo none").await;
+    assert_eq!(output, "none\n");
+}
+
+#[tokio::test]
+async fn signals_are_neither_blocked_nor_ignored() {
+    let (output, _) = run("grep -E '^Sig(Blk|Ign)' /proc/self/status | cut -f2").await;
+    for mask in output.lines() {
+        // 32 and 33 are glibc's own, and its posix_spawn ignores them.
+        let mask = u64::from_str_radix(mask, 16).unwrap() & !(0b11 << 31);
+        assert_eq!(mask, 0, "{output}");
+    }
+}
+
+#[tokio::test]
+async fn a_background_child_neither_hangs_the_call_nor_survives_it() {
+    let started = Instant::now();
+    let (output, exit) = run("sleep 1000 & echo $!").await;
+    assert!(started.elapsed() < PATIENCE);
+    assert_eq!(exit, Exit { status: ExitStatus::Code(0), leftovers: 1 });
+    assert_dies(Pid::from_raw(output.trim().parse().unwrap()));
+}
+
+#[tokio::test]
+async fn what_a_process_substitution_prints_late_is_not_lost() {
+    let (output, exit) = run("echo word > >(sleep 0.05; cat)").await;
+    assert_eq!((output.as_str(), exit), ("word\n", code(0)));
+}
+
+#[tokio::test]
+async fn a_daemon_dies_when_its_command_ends() {
+    let folder = TempDir::new().unwrap();
+    let exit = start(folder.path(), DAEMON).wait().await.unwrap();
+    assert_eq!(exit, Exit { status: ExitStatus::Code(0), leftovers: 1 });
+    assert_dies(pid_in(&folder.path().join("daemon")));
+}
+
+#[tokio::test]
+async fn a_stopped_command_says_so_and_leaves_nobody() {
+    let folder = TempDir::new().unwrap();
+    let mut running = start(folder.path(), &format!("trap '' TERM; {DAEMON}; echo up; sleep 1000"));
+    assert_eq!(running.chunk().await.as_deref(), Some(b"up\n".as_slice()));
+    running.stop();
+    assert_eq!(running.wait().await.unwrap().status, ExitStatus::Signal(9));
+    assert_dies(pid_in(&folder.path().join("daemon")));
+}
+
+#[tokio::test]
+async fn a_dropped_command_dies_with_its_daemon() {
+    let folder = TempDir::new().unwrap();
+    let running = start(folder.path(), &format!("echo $$ > shell; {DAEMON}; sleep 1000"));
+    let (shell, daemon) = (pid_in(&folder.path().join("shell")), pid_in(&folder.path().join("daemon")));
+    drop(running);
+    assert_dies(shell);
+    assert_dies(daemon);
+}
+
+#[tokio::test]
+async fn a_helper_asked_to_end_takes_its_command_along() {
+    let folder = TempDir::new().unwrap();
+    let mut running = start(folder.path(), "echo $PPID; sleep 1000");
+    let helper = running.chunk().await.unwrap();
+    let helper = Pid::from_raw(std::str::from_utf8(&helper).unwrap().trim().parse().unwrap());
+    kill(helper, Signal::SIGTERM).unwrap();
+    assert_eq!(running.wait().await.unwrap().status, ExitStatus::Signal(9));
+}
+
+#[tokio::test]
+async fn a_killed_helper_is_an_error_and_not_a_hang() {
+    let folder = TempDir::new().unwrap();
+    let running = start(folder.path(), "sleep 3 & kill -9 $PPID");
+    assert!(matches!(running.wait().await, Err(ProcessError::Lost)));
+}
+
+#[tokio::test]
+async fn a_missing_folder_is_named() {
+    let runner = Runner::with_helper(env!("CARGO_BIN_EXE_tiller"));
+    let command = Command { line: "true".into(), cwd: "/no/such/folder".into() };
+    let error = runner.start(&command).unwrap_err();
+    assert_eq!(error.to_string(), "working directory /no/such/folder: not a folder");
+}
+
+/// The folder in which [`a_holder_for_the_kill_test`] runs its command.
+const HOLDER_FOLDER: &str = "TILLER_TEST_HOLDER_FOLDER";
+
+/// Not a test of its own: the process that `nothing_survives_a_tiller_killed_outright` kills.
+#[tokio::test]
+#[ignore = "is started, and killed, by another test"]
+async fn a_holder_for_the_kill_test() {
+    let folder = PathBuf::from(std::env::var_os(HOLDER_FOLDER).expect("the other test names a folder"));
+    let line = format!("echo $$ > shell; {DAEMON}; sleep 1000");
+    let _ = start(&folder, &line).wait().await;
+}
+
+#[test]
+fn nothing_survives_a_tiller_killed_outright() {
+    let folder = TempDir::new().unwrap();
+    let mut holder = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "engines::process::a_holder_for_the_kill_test", "--ignored", "--nocapture"])
+        .env(HOLDER_FOLDER, folder.path())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let (shell, daemon) = (pid_in(&folder.path().join("shell")), pid_in(&folder.path().join("daemon")));
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    assert_dies(shell);
+    assert_dies(daemon);
+}
