@@ -14,7 +14,7 @@ use super::theme::Colours;
 use super::transcript::Transcript;
 use crate::agent::{BashContext, ContextUse, Moved, Snapshot, State};
 use crate::event::{ApprovalRequest, Decision, Event, QueueItem};
-use crate::id::{CallId, EntryId, SessionId};
+use crate::id::{CallId, EntryId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::render::Line;
 use crate::session::Entry;
@@ -69,8 +69,6 @@ pub(super) enum Report {
     },
     /// The branch of the working directory.
     Branch(Option<String>),
-    /// What the user made of the draft elsewhere.
-    Edited(String),
     Note(String),
 }
 
@@ -151,7 +149,6 @@ pub(super) struct App {
 pub(super) struct Facts {
     /// Events up to this one are known.
     pub(super) seq: u64,
-    pub(super) session: Option<SessionId>,
     pub(super) name: Option<String>,
     pub(super) model: Option<ModelRef>,
     pub(super) thinking: ThinkingLevel,
@@ -339,7 +336,6 @@ impl App {
                 self.popups.push(Popup::Read(super::popup::Page::new(&title, lines)));
             }
             Report::Branch(branch) => self.facts.branch = branch,
-            Report::Edited(text) => self.editor.set_text(&text),
             Report::Note(text) => self.flash(text),
         }
         Vec::new()
@@ -386,7 +382,6 @@ impl App {
         self.facts = Facts {
             seq: self.facts.seq,
             branch: self.facts.branch.take(),
-            session: Some(state.session),
             name: state.name,
             model: Some(state.model),
             thinking: state.thinking,

@@ -299,7 +299,7 @@ mod tests {
             shown(&call, 70),
             [r#"✓ grep       "\\n" src                       6 matches            1.2s"#]
         );
-        assert_eq!(shown(&call, 24), ["✓ grep       …  6 matches"]);
+        assert_eq!(shown(&call, 24), [r#"✓ grep       "\\n…  6 matches"#]);
     }
 
     #[test]

@@ -142,7 +142,8 @@ mod tests {
     #[test]
     fn an_unknown_command_suggests_the_nearest() {
         assert_eq!(parse("/modle"), Meaning::Unknown { name: "modle", nearest: Some("model") });
-        assert_eq!(parse("/exit"), Meaning::Unknown { name: "exit", nearest: None });
+        assert_eq!(parse("/exit"), Meaning::Unknown { name: "exit", nearest: Some("quit") });
+        assert_eq!(parse("/deploy"), Meaning::Unknown { name: "deploy", nearest: None });
         assert_eq!(parse("/follow"), Meaning::Unknown { name: "follow", nearest: Some("followup") });
     }
 

@@ -56,7 +56,7 @@ pub(super) fn spinner(now: UnixMs) -> &'static str {
 /// A line with something at its right end, where there is room for it.
 pub(super) fn right_aligned(left: Vec<Span>, right: Option<Span>, width: usize) -> Line {
     let mut line = Line::from(left);
-    if let Some(right) = right {
+    if let Some(right) = right.filter(|right| !right.text.is_empty()) {
         let used = line.width() + right.width();
         if used < width {
             line.spans.push(Span::new(" ".repeat(width - used), Role::Text));

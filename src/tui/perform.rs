@@ -206,7 +206,11 @@ fn failed(error: &AgentError, text: Option<String>) -> Report {
     let hint = match error {
         AgentError::Session(error) => error.hint().map(str::to_owned),
         AgentError::Model(_) => Some("ctrl+l shows the models that can be asked".to_owned()),
-        AgentError::Busy | AgentError::Running | AgentError::Gone(_) | AgentError::Closed => None,
+        AgentError::Busy
+        | AgentError::Running
+        | AgentError::Store(_)
+        | AgentError::Gone(_)
+        | AgentError::Closed => None,
     };
     Report::Failed { what, hint, text }
 }

@@ -153,11 +153,6 @@ impl Transcript {
         self.blocks.is_empty() && self.older.is_empty()
     }
 
-    /// Blocks of the log that are read, oldest first.
-    pub(super) fn blocks(&self) -> impl DoubleEndedIterator<Item = &Block> {
-        self.blocks.iter()
-    }
-
     /// Whether some block changes by itself.
     pub(super) fn is_alive(&self) -> bool {
         self.rows.iter().any(|row| match row {
@@ -465,7 +460,7 @@ mod tests {
     fn only_what_is_on_the_screen_is_measured() {
         let (mut transcript, ctx) = (transcript(1_000), Ctx::default());
         transcript.lay_out(10, &ctx);
-        let measured = transcript.blocks().filter(|block| block.line(0).is_some()).count();
+        let measured = transcript.blocks.iter().filter(|block| block.line(0).is_some()).count();
         assert!(measured <= 10, "{measured} blocks were laid out for 10 rows");
     }
 
