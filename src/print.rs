@@ -50,7 +50,15 @@ pub async fn run(
         Printer { output, out, err, last_entry: None, answer: None, outcome: RunOutcome::Failed };
     printer.begin(&agent.reader())?;
     agent.prompt(prompt, PromptOptions::default()).await?;
-    while let Some(event) = events.next().await {
+    loop {
+        // What is written is read as it happens: nothing stays in the buffer while nothing follows.
+        let event = match events.try_next() {
+            Some(event) => event,
+            None => {
+                printer.out.flush()?;
+                events.next().await.ok_or(PrintError::Cut)?
+            }
+        };
         match event {
             Ok(event) => {
                 printer.event(&event)?;
@@ -61,7 +69,6 @@ pub async fn run(
             Err(Lagged(count)) => printer.catch_up(count, &agent.reader())?,
         }
     }
-    Err(PrintError::Cut)
 }
 
 struct Printer<'a, Out, Err> {

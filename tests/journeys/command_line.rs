@@ -1,0 +1,116 @@
+//! What the command line says, and with which exit code.
+
+use serde_json::{Value, json};
+
+use super::house::House;
+
+fn scripted(house: &House, lines: &[&str], more: &[&str]) -> super::house::Ran {
+    let script = house.script(lines);
+    house.run(&[&["-p", "--provider", "scripted", "--model", &script], more].concat())
+}
+
+#[test]
+fn a_script_must_not_pass_on_canned_answers() {
+    let ran = House::new().run(&["-p", "hi"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)));
+    assert!(
+        ran.err.contains("there is no model to ask") && ran.err.contains("ANTHROPIC_API_KEY"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn wrong_usage_is_exit_code_2_and_says_what_is_wrong() {
+    let house = House::new();
+    let cases: [(&[&str], &str); 7] = [
+        (&["--no-such-flag"], "--no-such-flag"),
+        (&["-p", "--provider", "nobody", "hi"], "there is no provider `nobody`"),
+        (&["-p", "--provider", "anthropic", "hi"], "there is no key for anthropic"),
+        (&["-p", "--provider", "demo"], "there is nothing to ask"),
+        (&["-p", "--provider", "demo", "-c", "hi"], "there is no session of"),
+        (
+            &["-p", "--provider", "demo", "--session", "zzzz", "hi"],
+            "no session's id begins or ends with `zzzz`",
+        ),
+        (&["-p", "--provider", "demo", "--max-turns", "0", "hi"], "`0` is not a whole number"),
+    ];
+    for (arguments, said) in cases {
+        let ran = house.run(arguments);
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains(said), "{arguments:?}: {}", ran.err);
+    }
+    assert!(house.logs().is_empty());
+}
+
+#[test]
+fn settings_are_shown_with_their_sources() {
+    let house = House::new().with("TILLER_BASH_TIMEOUT_S", "7");
+    let shown: Value = serde_json::from_str(&house.run(&["settings", "--json"]).out).unwrap();
+    let row = |name: &str| shown.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap().clone();
+    assert_eq!(row("bash.timeout_s")["value"], "7");
+    assert_eq!(row("bash.timeout_s")["source"], "TILLER_BASH_TIMEOUT_S");
+    assert_eq!(row("steering_point")["source"], "default");
+    let plain = house.run(&["settings"]).out;
+    assert!(plain.contains("TILLER_BASH_TIMEOUT_S"), "{plain}");
+}
+
+#[test]
+fn without_a_session_nothing_is_kept() {
+    let house = House::new();
+    let ran = scripted(&house, &[r#"{"text": "Hi."}"#], &["--no-session", "hello"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("Hi.\n", Some(0)), "{}", ran.err);
+    assert!(!house.home().join("tiller").exists());
+}
+
+#[test]
+fn a_session_is_listed_shown_and_drawn() {
+    let house = House::new();
+    scripted(
+        &house,
+        &[r#"{"calls": [{"name": "list_files", "arguments": {}}]}"#, r#"{"text": "Two files."}"#],
+        &["--name", "files", "what is here?"],
+    );
+    let list: Value = serde_json::from_str(&house.run(&["sessions", "list", "--json"]).out).unwrap();
+    assert_eq!((&list[0]["name"], &list[0]["firstPrompt"]), (&json!("files"), &json!("what is here?")));
+    let id = list[0]["id"].as_str().unwrap();
+    let short = &id[id.len() - 6..];
+    assert!(house.run(&["sessions", "list"]).out.starts_with(short));
+
+    let shown = house.run(&["sessions", "show", short]).out;
+    assert!(shown.contains("> what is here?\n") && shown.contains("[call list_files: {}]"), "{shown}");
+    assert!(shown.ends_with("Two files.\n"), "{shown}");
+
+    let stats: Value =
+        serde_json::from_str(&house.run(&["sessions", "show", short, "--stats", "--json"]).out).unwrap();
+    assert_eq!((&stats["contextMessages"], &stats["branches"]), (&json!(4), &json!(1)));
+    assert_eq!(stats["warnings"], json!([]));
+
+    let context: Value =
+        serde_json::from_str(&house.run(&["sessions", "show", short, "--context", "--json"]).out).unwrap();
+    let roles: Vec<&str> = context.as_array().unwrap().iter().map(|m| m["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "assistant", "toolResult", "assistant"]);
+
+    let tree = house.run(&["sessions", "tree", short]).out;
+    assert_eq!(tree.lines().count(), 4, "{tree}");
+    assert!(tree.lines().all(|line| line.starts_with("* ")), "{tree}");
+}
+
+#[test]
+fn a_fork_begins_with_the_path_of_its_parent() {
+    let house = House::new();
+    scripted(&house, &[r#"{"text": "One."}"#], &["first"]);
+    let parent = house.logs()[0].clone();
+    let ran = scripted(
+        &house,
+        &[r#"{"text": "One."}"#, r#"{"text": "Two."}"#],
+        &["--fork", parent.to_str().unwrap(), "second"],
+    );
+    assert_eq!(ran.out, "Two.\n", "{}", ran.err);
+    let fork = house.logs().into_iter().find(|path| *path != parent).unwrap();
+    let lines = |path| std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect::<Vec<_>>();
+    let (before, after) = (lines(&parent), lines(&fork));
+    assert_eq!(before[1..], after[1..before.len()], "the lines are the very same");
+    let header: Value = serde_json::from_str(&after[0]).unwrap();
+    assert_eq!(header["parentSession"], parent.to_str().unwrap());
+}

@@ -1,0 +1,123 @@
+//! A home and a project of a test's own, and the binary in them.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A home for tiller and a directory to work in; both vanish with it.
+pub(crate) struct House {
+    home: TempDir,
+    project: TempDir,
+    variables: Vec<(String, String)>,
+}
+
+/// What a finished run left.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) out: String,
+    pub(crate) err: String,
+    pub(crate) code: Option<i32>,
+}
+
+impl House {
+    pub(crate) fn new() -> Self {
+        Self { home: TempDir::new().unwrap(), project: TempDir::new().unwrap(), variables: Vec::new() }
+    }
+
+    /// Sets a variable for every run.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    pub(crate) fn project(&self) -> &Path {
+        self.project.path()
+    }
+
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.project().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Puts a script for the scripted provider beside the project; answers with its path.
+    pub(crate) fn script(&self, lines: &[&str]) -> String {
+        let path = self.home().join("script.jsonl");
+        fs::write(&path, lines.join("\n")).unwrap();
+        path.display().to_string()
+    }
+
+    /// The binary with nothing of the tester's environment but the search path.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tiller"));
+        command.args(arguments).current_dir(self.project()).env_clear().stdin(Stdio::null());
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("HOME", self.home()).env("TILLER_HOME", self.home().join("tiller"));
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        self.command(arguments).output().unwrap().into()
+    }
+
+    pub(crate) fn run_with_stdin(&self, arguments: &[&str], stdin: &str) -> Ran {
+        let mut child = self.start(self.command(arguments).stdin(Stdio::piped()));
+        child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
+        child.wait_with_output().unwrap().into()
+    }
+
+    pub(crate) fn start(&self, command: &mut Command) -> Child {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Every log there is.
+    pub(crate) fn logs(&self) -> Vec<PathBuf> {
+        let root = self.home().join("tiller/sessions");
+        let folders = fs::read_dir(root).into_iter().flatten().map(|entry| entry.unwrap().path());
+        folders.flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path())).collect()
+    }
+
+    /// The lines of the only log.
+    pub(crate) fn log(&self) -> Vec<Value> {
+        let logs = self.logs();
+        assert_eq!(logs.len(), 1, "{logs:?}");
+        let text = fs::read_to_string(&logs[0]).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The messages of the only log, a line each: role, then text.
+    pub(crate) fn said(&self) -> Vec<String> {
+        self.log()
+            .iter()
+            .filter(|line| line["type"] == "message")
+            .map(|line| said(&line["message"]))
+            .collect()
+    }
+}
+
+fn said(message: &Value) -> String {
+    let role = message["role"].as_str().unwrap();
+    let block = |block: &Value| match block["type"].as_str() {
+        Some("text") => block["text"].as_str().unwrap().to_owned(),
+        Some("toolCall") => format!("<{}>", block["name"].as_str().unwrap()),
+        _ => block.to_string(),
+    };
+    let texts: Vec<String> = message["content"].as_array().into_iter().flatten().map(block).collect();
+    format!("{role}: {}", texts.join(" "))
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
+    }
+}

@@ -1,0 +1,207 @@
+//! `tiller -p` against servers that play a model.
+
+use serde_json::{Value, json};
+
+use super::house::House;
+use crate::support::{MockServer, Reply, Say};
+
+const MODEL: &str = "claude-sonnet-9-9";
+
+fn anthropic(server: &MockServer) -> House {
+    House::new().with("ANTHROPIC_API_KEY", "sk-ant-secret").with("ANTHROPIC_BASE_URL", &server.url)
+}
+
+fn openai(server: &MockServer) -> House {
+    let url = format!("{}/v1", server.url);
+    House::new().with("OPENAI_API_KEY", "sk-secret").with("OPENAI_BASE_URL", &url)
+}
+
+fn ask(house: &House, provider: &str, more: &[&str]) -> super::house::Ran {
+    let fixed = ["-p", "--provider", provider, "--model", MODEL];
+    house.run(&[&fixed, more].concat())
+}
+
+/// The tool names of a request, whichever the protocol.
+fn tool_names(body: &Value) -> Vec<&str> {
+    let name =
+        |tool: &'_ Value| tool["name"].as_str().or(tool["function"]["name"].as_str()).map(str::to_owned);
+    let names: Vec<Option<String>> = body["tools"].as_array().unwrap().iter().map(name).collect();
+    names
+        .into_iter()
+        .map(|name| match name.unwrap().as_str() {
+            "read_file" => "read_file",
+            "write_file" => "write_file",
+            "edit_file" => "edit_file",
+            "list_files" => "list_files",
+            "grep" => "grep",
+            "bash" => "bash",
+            other => panic!("unknown tool {other}"),
+        })
+        .collect()
+}
+
+#[test]
+fn exactly_the_answer_is_printed_and_the_anthropic_request_is_whole() {
+    let server =
+        MockServer::start([Reply::says([Say::text("Zwölf Boxkämpfer 🥊 jagen.")]).cut(3).crlf().noisy()]);
+    let house = anthropic(&server);
+    house.write("AGENTS.md", "Use tabs.\n");
+    let ran = ask(&house, "anthropic", &["who", "hunts?"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("Zwölf Boxkämpfer 🥊 jagen.\n", Some(0)), "{}", ran.err);
+
+    let requests = server.requests();
+    assert_eq!(requests.len(), 1);
+    let mut body = requests[0].body.clone();
+    assert_eq!(requests[0].headers["x-api-key"], "sk-ant-secret");
+    assert_eq!(tool_names(&body), ["read_file", "write_file", "edit_file", "list_files", "grep", "bash"]);
+    let system = body["system"][0]["text"].as_str().unwrap().to_owned();
+    assert!(system.contains("## Repository Instructions\nFrom `"), "{system}");
+    assert!(system.contains("AGENTS.md`:\n\nUse tabs.\n"), "{system}");
+    let object = body.as_object_mut().unwrap();
+    object.remove("tools");
+    object.remove("system");
+    assert_eq!(
+        body,
+        json!({
+            "model": MODEL,
+            "max_tokens": 8192,
+            "stream": true,
+            "tool_choice": {"type": "auto"},
+            "messages": [{"role": "user", "content": [
+                {"type": "text", "text": "who hunts?", "cache_control": {"type": "ephemeral"}}
+            ]}],
+        })
+    );
+}
+
+#[test]
+fn exactly_the_answer_is_printed_and_the_openai_request_is_whole() {
+    let server =
+        MockServer::start([Reply::says([Say::text("Zwölf Boxkämpfer 🥊 jagen.")]).cut(5).crlf().noisy()]);
+    let house = openai(&server);
+    let ran = ask(&house, "openai", &["--system-prompt", "Be brief.", "who hunts?"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("Zwölf Boxkämpfer 🥊 jagen.\n", Some(0)), "{}", ran.err);
+
+    let mut body = server.requests()[0].body.clone();
+    assert_eq!(server.requests()[0].headers["authorization"], "Bearer sk-secret");
+    let system = body["messages"][0]["content"].as_str().unwrap().to_owned();
+    assert!(system.starts_with("Be brief.\n\n## Environment\n"), "{system}");
+    let object = body.as_object_mut().unwrap();
+    object.remove("tools");
+    object["messages"].as_array_mut().unwrap().remove(0);
+    assert_eq!(
+        body,
+        json!({
+            "model": MODEL,
+            "max_tokens": 8192,
+            "stream": true,
+            "stream_options": {"include_usage": true},
+            "tool_choice": "auto",
+            "messages": [{"role": "user", "content": "who hunts?"}],
+        })
+    );
+}
+
+#[test]
+fn a_tool_runs_and_its_result_goes_back_to_the_model() {
+    let read = Say::call("c1", "read_file", json!({"path": "notes.txt"}));
+    let server = MockServer::start([
+        Reply::says([Say::text("Looking."), read]).cut(1),
+        Reply::says([Say::text("It says 42.")]),
+    ]);
+    let house = anthropic(&server);
+    house.write("notes.txt", "the answer is 42\n");
+    let ran = ask(&house, "anthropic", &["what do my notes say?"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("It says 42.\n", Some(0)), "{}", ran.err);
+    let messages = server.requests()[1].body["messages"].clone();
+    assert_eq!(messages[1]["content"][1]["input"], json!({"path": "notes.txt"}));
+    let result = &messages[2]["content"][0];
+    assert_eq!((&result["type"], &result["tool_use_id"]), (&json!("tool_result"), &json!("c1")));
+    assert!(result["content"].to_string().contains("the answer is 42"), "{result}");
+}
+
+#[test]
+fn a_command_is_denied_with_a_reason_where_nobody_can_be_asked() {
+    let run = || Reply::says([Say::call("c1", "bash", json!({"command": "touch made"}))]);
+    let server = MockServer::start([run(), Reply::says([Say::text("Denied.")])]);
+    let house = anthropic(&server);
+    let ran = ask(&house, "anthropic", &["make it"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("Denied.\n", Some(0)), "{}", ran.err);
+    assert!(!house.project().join("made").exists());
+    let result = server.requests()[1].body["messages"][2].to_string();
+    assert!(result.contains("nobody is there to allow it") && result.contains("--yes"), "{result}");
+
+    let server = MockServer::start([run(), Reply::says([Say::text("Made.")])]);
+    let house = anthropic(&server);
+    let ran = ask(&house, "anthropic", &["--yes", "make it"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("Made.\n", Some(0)), "{}", ran.err);
+    assert!(house.project().join("made").exists());
+}
+
+#[test]
+fn a_failed_request_is_told_without_the_key_and_fails_the_run() {
+    let body = r#"{"error":{"type":"authentication_error","message":"invalid key sk-ant-secret"}}"#;
+    let server = MockServer::start([Reply::status(401, body)]);
+    let house = anthropic(&server);
+    let ran = ask(&house, "anthropic", &["hi"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(1)));
+    assert!(ran.err.contains("invalid key") && ran.err.contains("ANTHROPIC_API_KEY"), "{}", ran.err);
+    assert!(!ran.err.contains("sk-ant-secret"), "{}", ran.err);
+    let log = std::fs::read_to_string(&house.logs()[0]).unwrap();
+    assert!(!log.contains("sk-ant-secret"), "{log}");
+    assert_eq!(house.said(), ["user: hi", "assistant: "]);
+}
+
+#[test]
+fn the_session_goes_on_where_it_was() {
+    let server = MockServer::start([Reply::says([Say::text("One.")]), Reply::says([Say::text("Two.")])]);
+    let house = openai(&server);
+    ask(&house, "openai", &["first"]);
+    let ran = house.run(&["-c", "-p", "second"]);
+    assert_eq!(ran.out, "Two.\n", "{}", ran.err);
+    let request = &server.requests()[1].body;
+    let said: Vec<&str> =
+        request["messages"].as_array().unwrap()[1..].iter().map(|m| m["content"].as_str().unwrap()).collect();
+    assert_eq!(said, ["first", "One.", "second"]);
+    assert_eq!(request["model"], MODEL, "the model is the one of the log");
+    assert_eq!(house.said(), ["user: first", "assistant: One.", "user: second", "assistant: Two."]);
+}
+
+#[test]
+fn piped_text_stands_before_the_prompt_and_files_are_put_in() {
+    let server = MockServer::start([Reply::says([Say::text("Seen.")])]);
+    let house = openai(&server);
+    house.write("a.txt", "file text\n");
+    let arguments = ["-p", "--provider", "openai", "--model", MODEL, "explain", "@a.txt"];
+    let ran = house.run_with_stdin(&arguments, "piped text\n");
+    assert_eq!(ran.out, "Seen.\n", "{}", ran.err);
+    let prompt = server.requests()[0].body["messages"][1]["content"].as_str().unwrap().to_owned();
+    assert_eq!(prompt, "piped text\n\nexplain \n<file path=\"a.txt\">\nfile text\n</file>\n");
+}
+
+#[test]
+fn every_event_is_a_line_of_json_and_the_last_says_that_it_is_settled() {
+    let house = House::new();
+    let script = house.script(&[r#"{"text": "Hello there."}"#]);
+    let ran = house.run(&["--mode", "json", "--provider", "scripted", "--model", &script, "hi"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let lines: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["type"], "session");
+    assert_eq!(lines.last().unwrap()["type"], "agent_settled");
+    let deltas: String =
+        lines.iter().filter_map(|line| line["assistantMessageEvent"]["delta"].as_str()).collect();
+    assert_eq!(deltas, "Hello there.");
+    let numbers: Vec<u64> = lines[1..].iter().map(|line| line["seq"].as_u64().unwrap()).collect();
+    let first = numbers[0];
+    assert_eq!(numbers, (first..first + numbers.len() as u64).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_limit_of_turns_forces_a_final_answer_and_exit_code_1() {
+    let house = House::new();
+    let look = r#"{"calls": [{"name": "list_files", "arguments": {}}]}"#;
+    let script = house.script(&[look, r#"{"text": "Enough."}"#]);
+    let ran = house.run(&["-p", "--provider", "scripted", "--model", &script, "--max-turns", "1", "go"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("Enough.\n", Some(1)), "{}", ran.err);
+    assert!(ran.err.contains("max_turns reached"), "{}", ran.err);
+}

@@ -1,0 +1,52 @@
+//! What survives when tiller doesn't.
+
+use std::io::{BufRead, BufReader};
+
+use serde_json::Value;
+
+use super::house::House;
+
+#[test]
+fn a_prompt_is_kept_when_tiller_is_killed_while_the_first_answer_streams() {
+    let house = House::new();
+    let script = house.script(&[r#"{"text": "This answer never", "hang": true}"#]);
+    let arguments = ["--mode", "json", "--provider", "scripted", "--model", &script, "remember this"];
+    let mut child = house.start(&mut house.command(&arguments));
+    let events = BufReader::new(child.stdout.take().unwrap());
+    for line in events.lines() {
+        let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if event["assistantMessageEvent"]["type"] == "text_delta" {
+            break;
+        }
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(house.said(), ["user: remember this"]);
+
+    let script = house.script(&[r#"{"expect": "go on", "text": "I remember."}"#]);
+    let ran = house.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "go on"]);
+    assert_eq!(ran.out, "I remember.\n", "{}", ran.err);
+    assert_eq!(house.said(), ["user: remember this", "user: go on", "assistant: I remember."]);
+}
+
+#[test]
+fn a_call_cut_off_by_a_kill_has_a_result_when_the_session_goes_on() {
+    let house = House::new();
+    let wait = r#"{"calls": [{"name": "bash", "arguments": {"command": "echo begun > begun; sleep 60"}}]}"#;
+    let script = house.script(&[wait, r#"{"text": "Back."}"#]);
+    let arguments = ["-p", "--yes", "--provider", "scripted", "--model", &script, "wait"];
+    let mut child = house.start(&mut house.command(&arguments));
+    while !house.project().join("begun").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before the command began");
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let ran = house.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "and now?"]);
+    assert_eq!(ran.out, "Back.\n", "{}", ran.err);
+    let said = house.said();
+    assert_eq!(said[0..2], ["user: wait", "assistant: <bash>"]);
+    assert!(said[2].starts_with("toolResult: interrupted"), "{said:?}");
+    assert_eq!(said[3..], ["user: and now?", "assistant: Back."]);
+}
