@@ -1,0 +1,188 @@
+//! From text to styled lines: Markdown, diffs, code and terminal output, wrapped to a width.
+//!
+//! Styles are roles, never colours, and nothing here knows a terminal: the TUI and pages made from sessions share it.
+//! What comes out holds no control characters, so no text can move a cursor or hide what it says.
+
+mod clean;
+mod code;
+mod diff;
+mod markdown;
+mod stream;
+mod table;
+mod wrap;
+
+use unicode_width::UnicodeWidthStr;
+
+pub use clean::{Carriage, clean};
+pub use code::code_block;
+pub use diff::diff;
+pub use markdown::markdown;
+pub use stream::MarkdownStream;
+pub use wrap::{Breaks, Indent, cut_to, wrap};
+
+/// What a piece of text is; a theme says how that looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Plain text.
+    #[default]
+    Text,
+    /// What may be overlooked.
+    Muted,
+    /// What should catch the eye.
+    Accent,
+    /// A heading.
+    Heading,
+    /// Code, in a line or a block.
+    Code,
+    /// The text of a link.
+    Link,
+    /// The bar beside a quote.
+    Quote,
+    /// A line that was added.
+    DiffAdded,
+    /// A line that was removed.
+    DiffRemoved,
+    /// The words by which an added line differs.
+    DiffAddedWord,
+    /// The words by which a removed line differs.
+    DiffRemovedWord,
+    /// Something failed.
+    Error,
+    /// Something succeeded.
+    Success,
+    /// Something needs attention.
+    Warning,
+    /// What the user said.
+    User,
+    /// What the model thought.
+    Thinking,
+}
+
+/// How a piece of text stands out from others of its role: a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Emphasis(u8);
+
+impl Emphasis {
+    /// Not at all.
+    pub const NONE: Self = Self(0);
+    /// Bold.
+    pub const BOLD: Self = Self(1);
+    /// Italic.
+    pub const ITALIC: Self = Self(2);
+    /// Underlined.
+    pub const UNDERLINE: Self = Self(4);
+    /// Struck through.
+    pub const STRIKE: Self = Self(8);
+    /// Foreground and background exchanged.
+    pub const REVERSED: Self = Self(16);
+
+    /// Both together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all of `other` is in it.
+    #[must_use]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// A role with its emphasis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Style {
+    /// The role.
+    pub role: Role,
+    /// The emphasis.
+    pub emphasis: Emphasis,
+}
+
+impl Style {
+    /// The same with more emphasis.
+    #[must_use]
+    pub const fn with(self, emphasis: Emphasis) -> Self {
+        Self { role: self.role, emphasis: self.emphasis.and(emphasis) }
+    }
+
+    /// The same in another role.
+    #[must_use]
+    pub const fn in_role(self, role: Role) -> Self {
+        Self { role, emphasis: self.emphasis }
+    }
+}
+
+impl From<Role> for Style {
+    fn from(role: Role) -> Self {
+        Self { role, emphasis: Emphasis::NONE }
+    }
+}
+
+/// A piece of text in one style.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// The text.
+    pub text: String,
+    /// How it looks.
+    pub style: Style,
+}
+
+impl Span {
+    /// A piece of text in a style.
+    pub fn new(text: impl Into<String>, style: impl Into<Style>) -> Self {
+        Self { text: text.into(), style: style.into() }
+    }
+
+    /// Columns it takes.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.text.width()
+    }
+}
+
+/// One line of the screen or the page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// Its pieces, left to right.
+    pub spans: Vec<Span>,
+}
+
+impl Line {
+    /// A line of one piece.
+    pub fn new(text: impl Into<String>, style: impl Into<Style>) -> Self {
+        Self { spans: vec![Span::new(text, style)] }
+    }
+
+    /// Columns it takes.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.spans.iter().map(Span::width).sum()
+    }
+
+    /// Its text without styles.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.spans.iter().map(|span| span.text.as_str()).collect()
+    }
+}
+
+impl From<Vec<Span>> for Line {
+    fn from(spans: Vec<Span>) -> Self {
+        Self { spans }
+    }
+}
+
+/// Plain text, wrapped at words; `style` for all of it.
+#[must_use]
+pub fn plain(text: &str, style: impl Into<Style>, width: usize) -> Vec<Line> {
+    let style = style.into();
+    let text = clean(text, Carriage::Shown);
+    text.lines()
+        .flat_map(|line| wrap(&[Span::new(line, style)], width, &Indent::default(), Breaks::Words))
+        .collect()
+}
+
+#[cfg(test)]
+pub(crate) fn texts(lines: &[Line]) -> Vec<String> {
+    lines.iter().map(|line| line.text().trim_end().to_owned()).collect()
+}

@@ -1,0 +1,394 @@
+//! Markdown as a person reads it in a column of text: no marks where a style says the same.
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+use super::table::Table;
+use super::{Breaks, Carriage, Emphasis, Indent, Line, Role, Span, Style, clean, code, wrap};
+
+/// What of Markdown is understood beyond CommonMark.
+pub(super) fn options() -> Options {
+    Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
+}
+
+/// Markdown as lines of at most `width` columns.
+#[must_use]
+pub fn markdown(text: &str, width: usize) -> Vec<Line> {
+    let mut writer = Writer { width, ..Writer::default() };
+    for event in Parser::new_ext(text, options()) {
+        writer.take(event);
+    }
+    writer.flush();
+    writer.lines
+}
+
+#[derive(Default)]
+struct Writer {
+    width: usize,
+    lines: Vec<Line>,
+    /// What the paragraph, heading, item or cell being read says so far.
+    inline: Vec<Span>,
+    styles: Vec<Style>,
+    containers: Vec<Container>,
+    /// Whether the next block stands apart from what is above it.
+    gap: bool,
+    table: Option<Table>,
+    link: Option<Link>,
+    code: Option<Code>,
+}
+
+/// What a block stands in.
+enum Container {
+    Quote,
+    List { next: Option<u64> },
+    Item { marker: Option<Span>, width: usize },
+}
+
+struct Link {
+    address: String,
+    from: usize,
+}
+
+#[derive(Default)]
+struct Code {
+    language: String,
+    text: String,
+}
+
+impl Writer {
+    fn take(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => self.text(&text),
+            Event::Code(text) => {
+                let style = self.style().in_role(Role::Code);
+                self.push(&text, style);
+            }
+            Event::InlineMath(text) | Event::DisplayMath(text) => self.push(&text, Role::Code.into()),
+            Event::Html(text) | Event::InlineHtml(text) => self.push(&text, Role::Muted.into()),
+            Event::FootnoteReference(name) => self.push(&format!("[{name}]"), Role::Muted.into()),
+            Event::SoftBreak => self.push(" ", self.style()),
+            Event::HardBreak => self.inline.push(Span::new("\n", Role::Text)),
+            Event::Rule => {
+                self.begin_block();
+                let room = self.room();
+                self.emit(vec![Span::new("─".repeat(room), Role::Muted)]);
+                self.gap = true;
+            }
+            Event::TaskListMarker(done) => self.mark_task(done),
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Paragraph | Tag::HtmlBlock => self.begin_block(),
+            Tag::Heading { level, .. } => {
+                self.begin_block();
+                self.styles.push(heading(level));
+            }
+            Tag::BlockQuote(_) => {
+                self.begin_block();
+                self.containers.push(Container::Quote);
+            }
+            Tag::CodeBlock(kind) => {
+                self.begin_block();
+                let language = match kind {
+                    CodeBlockKind::Fenced(language) => language.to_string(),
+                    CodeBlockKind::Indented => String::new(),
+                };
+                self.code = Some(Code { language, text: String::new() });
+            }
+            Tag::List(next) => {
+                self.begin_block();
+                self.containers.push(Container::List { next });
+            }
+            Tag::Item => self.begin_item(),
+            Tag::Table(alignments) => {
+                self.begin_block();
+                self.table = Some(Table { alignments, ..Table::default() });
+            }
+            Tag::Emphasis => self.styles.push(self.style().with(Emphasis::ITALIC)),
+            Tag::Strong => self.styles.push(self.style().with(Emphasis::BOLD)),
+            Tag::Strikethrough => self.styles.push(self.style().with(Emphasis::STRIKE)),
+            Tag::Link { dest_url, .. } => self.begin_link(&dest_url),
+            Tag::Image { dest_url, .. } => {
+                self.push("image: ", Role::Muted.into());
+                self.begin_link(&dest_url);
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph | TagEnd::HtmlBlock => self.end_block(),
+            TagEnd::Heading(_) => {
+                self.styles.pop();
+                self.end_block();
+            }
+            TagEnd::BlockQuote(_) | TagEnd::List(_) => {
+                self.containers.pop();
+                self.gap = true;
+            }
+            TagEnd::Item => {
+                self.flush_item();
+                self.containers.pop();
+                self.gap = false;
+            }
+            TagEnd::CodeBlock => {
+                let code = self.code.take().unwrap_or_default();
+                let lines = code::code_block(&code.text, &code.language, self.room());
+                lines.into_iter().for_each(|line| self.emit(line.spans));
+                self.gap = true;
+            }
+            TagEnd::Table => {
+                let table = self.table.take().unwrap_or_default();
+                table.render(self.room()).into_iter().for_each(|line| self.emit(line.spans));
+                self.gap = true;
+            }
+            TagEnd::TableCell => self.end_cell(),
+            TagEnd::TableHead => self.end_row(|table, row| table.header = row),
+            TagEnd::TableRow => self.end_row(|table, row| table.rows.push(row)),
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {
+                self.styles.pop();
+            }
+            TagEnd::Link | TagEnd::Image => self.end_link(),
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        match &mut self.code {
+            Some(code) => code.text.push_str(text),
+            None => self.push(text, self.style()),
+        }
+    }
+
+    fn push(&mut self, text: &str, style: Style) {
+        self.inline.push(Span::new(clean(text, Carriage::Shown), style));
+    }
+
+    fn style(&self) -> Style {
+        self.styles.last().copied().unwrap_or_default()
+    }
+
+    fn begin_link(&mut self, address: &str) {
+        self.link = Some(Link { address: address.to_owned(), from: self.inline.len() });
+        self.styles.push(self.style().in_role(Role::Link).with(Emphasis::UNDERLINE));
+    }
+
+    /// Writes the address behind the text, unless the text is the address.
+    fn end_link(&mut self) {
+        self.styles.pop();
+        let Some(link) = self.link.take() else { return };
+        let said: String = self.inline[link.from..].iter().map(|span| span.text.as_str()).collect();
+        if said != link.address && format!("mailto:{said}") != link.address {
+            self.push(&format!(" ({})", link.address), Role::Muted.into());
+        }
+    }
+
+    fn begin_item(&mut self) {
+        self.flush_item();
+        if std::mem::take(&mut self.gap) && self.lines.last().is_some_and(|line| line.spans.is_empty()) {
+            self.lines.pop();
+        }
+        let text = match self.containers.last_mut() {
+            Some(Container::List { next: Some(number) }) => {
+                *number += 1;
+                format!("{}. ", *number - 1)
+            }
+            _ => "• ".to_owned(),
+        };
+        let marker = Span::new(text, Role::Accent);
+        self.containers.push(Container::Item { width: marker.width(), marker: Some(marker) });
+    }
+
+    fn mark_task(&mut self, done: bool) {
+        if let Some(Container::Item { marker: Some(marker), width }) = self.containers.last_mut() {
+            *marker = if done { Span::new("☑ ", Role::Success) } else { Span::new("☐ ", Role::Muted) };
+            *width = marker.width();
+        }
+    }
+
+    fn end_cell(&mut self) {
+        let cell = std::mem::take(&mut self.inline);
+        if let Some(table) = &mut self.table {
+            table.open.push(cell);
+        }
+    }
+
+    fn end_row(&mut self, put: impl FnOnce(&mut Table, Vec<Vec<Span>>)) {
+        if let Some(table) = &mut self.table {
+            let row = std::mem::take(&mut table.open);
+            put(table, row);
+        }
+    }
+
+    /// A block begins: what an item said before it is written, and a line is left free if one should be.
+    fn begin_block(&mut self) {
+        self.flush();
+        if std::mem::take(&mut self.gap) {
+            let before = self.prefix();
+            self.lines.push(Line::from(before));
+        }
+    }
+
+    fn end_block(&mut self) {
+        self.flush();
+        self.gap = true;
+    }
+
+    /// Writes the paragraph read so far.
+    fn flush(&mut self) {
+        if self.inline.is_empty() {
+            return;
+        }
+        let first = self.marked_prefix();
+        let indent = Indent { first, rest: self.prefix() };
+        let spans = std::mem::take(&mut self.inline);
+        self.lines.extend(wrap(&spans, self.width, &indent, Breaks::Words));
+    }
+
+    /// Writes what an item said; an item that said nothing still has its mark.
+    fn flush_item(&mut self) {
+        self.flush();
+        if matches!(self.containers.last(), Some(Container::Item { marker: Some(_), .. })) {
+            let spans = self.marked_prefix();
+            self.lines.push(Line::from(spans));
+        }
+    }
+
+    fn emit(&mut self, spans: Vec<Span>) {
+        let mut line = self.marked_prefix();
+        line.extend(spans);
+        self.lines.push(Line::from(line));
+    }
+
+    fn room(&self) -> usize {
+        self.width.saturating_sub(self.prefix().iter().map(Span::width).sum()).max(1)
+    }
+
+    /// What stands before every line but an item's first.
+    fn prefix(&self) -> Vec<Span> {
+        self.containers.iter().filter_map(Container::spacing).collect()
+    }
+
+    /// What stands before the next line; an item's mark stands there once.
+    fn marked_prefix(&mut self) -> Vec<Span> {
+        let before = |container: &mut Container| match container {
+            Container::Item { marker, .. } => marker.take().or_else(|| container.spacing()),
+            Container::Quote | Container::List { .. } => container.spacing(),
+        };
+        self.containers.iter_mut().filter_map(before).collect()
+    }
+}
+
+impl Container {
+    fn spacing(&self) -> Option<Span> {
+        match self {
+            Self::Quote => Some(Span::new("│ ", Role::Quote)),
+            Self::List { .. } => None,
+            Self::Item { width, .. } => Some(Span::new(" ".repeat(*width), Role::Text)),
+        }
+    }
+}
+
+fn heading(level: HeadingLevel) -> Style {
+    let style = Style::from(Role::Heading);
+    match level {
+        HeadingLevel::H1 => style.with(Emphasis::BOLD).with(Emphasis::UNDERLINE),
+        HeadingLevel::H2 => style.with(Emphasis::BOLD),
+        HeadingLevel::H3 | HeadingLevel::H4 | HeadingLevel::H5 | HeadingLevel::H6 => {
+            style.with(Emphasis::ITALIC)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::texts;
+    use super::*;
+
+    fn shown(text: &str, width: usize) -> Vec<String> {
+        texts(&markdown(text, width))
+    }
+
+    #[test]
+    fn blocks_stand_one_line_apart() {
+        assert_eq!(
+            shown("# Title\ntext\n\n---\n> quoted\n> more\n>\n> end", 20),
+            ["Title", "", "text", "", "────────────────────", "", "│ quoted more", "│", "│ end"]
+        );
+    }
+
+    #[test]
+    fn lists_nest_and_number_and_wrap_beneath_their_text() {
+        let text = "intro\n- one two three\n  1. first\n  2. second\n- [x] done\n- [ ] open\n\nafter";
+        assert_eq!(
+            shown(text, 11),
+            [
+                "intro",
+                "",
+                "• one two",
+                "  three",
+                "  1. first",
+                "  2. second",
+                "☑ done",
+                "☐ open",
+                "",
+                "after"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_loose_item_keeps_its_paragraphs_apart() {
+        assert_eq!(shown("- a\n\n  b\n\n- c", 20), ["• a", "", "  b", "• c"]);
+    }
+
+    #[test]
+    fn a_code_block_names_its_language_and_keeps_its_spaces() {
+        assert_eq!(
+            shown("do\n```rust,ignore\nfn x() {\n\n\tlet  a;\n}\n```\nend", 30),
+            ["do", "", "  rust", "  fn x() {", "", "      let  a;", "  }", "", "end"]
+        );
+    }
+
+    #[test]
+    fn code_in_an_item_stands_beneath_the_items_text() {
+        assert_eq!(shown("1. run\n   ```\n   ls\n   ```", 30), ["1. run", "     ls"]);
+    }
+
+    #[test]
+    fn styles_add_up() {
+        let lines = markdown("**bold *both* `code`** [site](http://a.b) <http://c.d>", 80);
+        assert_eq!(lines[0].text(), "bold both code site (http://a.b) http://c.d");
+        let style = |text: &str| lines[0].spans.iter().find(|span| span.text == text).unwrap().style;
+        assert_eq!(style("both").emphasis, Emphasis::BOLD.and(Emphasis::ITALIC));
+        assert_eq!(style("code"), Style::from(Role::Code).with(Emphasis::BOLD));
+        assert_eq!(style("site").role, Role::Link);
+    }
+
+    #[test]
+    fn a_table_has_columns_and_wraps_in_them() {
+        let text = "| name | n |\n|---|--:|\n| a long name | 1 |\n| b | 200 |\n";
+        assert_eq!(
+            shown(text, 30),
+            ["name           n", "────────────────", "a long name    1", "b            200"]
+        );
+        assert_eq!(shown(text, 12), ["name       n", "────────────", "a long     1", "name", "b        200"]);
+    }
+
+    #[test]
+    fn a_table_that_is_too_narrow_for_columns_is_a_list() {
+        let text = "| a | b | c |\n|---|---|---|\n| 12345678 | 12345678 | 12345678 |\n";
+        assert_eq!(shown(text, 13), ["a: 12345678", "b: 12345678", "c: 12345678"]);
+    }
+
+    #[test]
+    fn nothing_escapes_through_markdown() {
+        let lines =
+            shown("a \u{1b}[2Jb `\u{1b}]0;x\u{7}c`\n\n```\n\u{1b}[31md\n```\n\n[x](http://\u{1b}c)", 40);
+        assert!(lines.iter().all(|line| !line.contains(char::is_control)), "{lines:?}");
+    }
+}

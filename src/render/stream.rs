@@ -1,0 +1,335 @@
+//! Markdown that is still arriving.
+//!
+//! A block that another one follows is finished: its lines are kept and its text isn't looked at again. Only the last block is
+//! rendered anew, when somebody asks for the lines; of an open code block only its last line. What can't yet be told from
+//! what it may become (a fence, a table's head) is held back rather than shown and taken away.
+
+use std::borrow::Cow;
+
+use pulldown_cmark::Parser;
+
+use super::markdown::{markdown, options};
+use super::{Carriage, Line, clean, code};
+
+/// Bytes of one unfinished block beyond which it is finished by force at a line's end, so that no block makes a piece dear.
+const LARGEST_BLOCK: usize = 16 * 1024;
+
+/// Markdown that grows at its end.
+#[derive(Clone, Debug)]
+pub struct MarkdownStream {
+    text: String,
+    width: usize,
+    /// Lines that won't change.
+    finished: Vec<Line>,
+    /// Where in `text` begins what isn't in `finished`.
+    from: usize,
+    fence: Option<Fence>,
+    tail: Vec<Line>,
+    stale: bool,
+}
+
+/// An open block of code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fence {
+    mark: char,
+    length: usize,
+}
+
+impl MarkdownStream {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new(width: usize) -> Self {
+        Self {
+            text: String::new(),
+            width,
+            finished: Vec::new(),
+            from: 0,
+            fence: None,
+            tail: Vec::new(),
+            stale: false,
+        }
+    }
+
+    /// Takes the next piece. Costs no more than copying it.
+    pub fn push(&mut self, piece: &str) {
+        self.text.push_str(piece);
+        self.stale = true;
+    }
+
+    /// All text so far.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Wraps to another width from now on.
+    pub fn set_width(&mut self, width: usize) {
+        if width != self.width {
+            let text = std::mem::take(&mut self.text);
+            *self = Self::new(width);
+            self.push(&text);
+        }
+    }
+
+    /// Brings the lines up to date.
+    pub fn settle(&mut self) {
+        if !std::mem::take(&mut self.stale) {
+            return;
+        }
+        loop {
+            let before = (self.from, self.fence);
+            match self.fence {
+                Some(fence) => self.finish_code_lines(fence),
+                None => self.finish_blocks(),
+            }
+            if before == (self.from, self.fence) {
+                break;
+            }
+        }
+        self.tail = self.render_tail();
+    }
+
+    /// The lines, as of the last [`settle`](Self::settle).
+    pub fn lines(&self) -> impl Iterator<Item = &Line> {
+        self.finished.iter().chain(&self.tail)
+    }
+
+    /// How many lines there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.finished.len() + self.tail.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One line, from 0.
+    #[must_use]
+    pub fn line(&self, at: usize) -> Option<&Line> {
+        self.finished.get(at).or_else(|| self.tail.get(at.checked_sub(self.finished.len())?))
+    }
+
+    /// Moves every block but the last into the finished lines, and enters a code block that is open.
+    fn finish_blocks(&mut self) {
+        // Only whole lines decide: `|` alone ends a table that `| 1 |` goes on with.
+        let whole = self.text[self.from..].rfind('\n').map_or(0, |at| at + 1);
+        if let Some(last) = last_block(&self.text[self.from..self.from + whole])
+            && last > 0
+        {
+            self.finish(self.from + last);
+        }
+        let rest = &self.text[self.from..];
+        if let Some((fence, language, body)) = open_fence(rest) {
+            let label = code::label(language);
+            self.gap();
+            self.finished.extend(label);
+            self.from += body;
+            self.fence = Some(fence);
+        } else if rest.len() > LARGEST_BLOCK
+            && let Some(end) = rest.rfind('\n')
+        {
+            self.finish(self.from + end + 1);
+        }
+    }
+
+    fn finish(&mut self, end: usize) {
+        let lines = markdown(&self.text[self.from..end], self.width);
+        if !lines.is_empty() {
+            self.gap();
+            self.finished.extend(lines);
+        }
+        self.from = end;
+    }
+
+    fn gap(&mut self) {
+        if !self.finished.is_empty() {
+            self.finished.push(Line::default());
+        }
+    }
+
+    fn finish_code_lines(&mut self, fence: Fence) {
+        while let Some(end) = self.text[self.from..].find('\n') {
+            let line = &self.text[self.from..self.from + end];
+            let closes = fence.is_closed_by(line);
+            if !closes {
+                let lines = code::code_line(&clean(line.trim_end_matches('\r'), Carriage::Shown), self.width);
+                self.finished.extend(lines);
+            }
+            self.from += end + 1;
+            if closes {
+                self.fence = None;
+                return;
+            }
+        }
+    }
+
+    fn render_tail(&self) -> Vec<Line> {
+        let rest = &self.text[self.from..];
+        if let Some(fence) = self.fence {
+            let begins_to_close = !rest.is_empty() && rest.trim().chars().all(|c| c == fence.mark);
+            if begins_to_close || rest.is_empty() {
+                return Vec::new();
+            }
+            return code::code_line(&clean(rest, Carriage::Shown), self.width);
+        }
+        let mut lines = markdown(&mended(steady(rest)), self.width);
+        if !lines.is_empty() && !self.finished.is_empty() {
+            lines.insert(0, Line::default());
+        }
+        lines
+    }
+}
+
+impl Fence {
+    fn is_closed_by(self, line: &str) -> bool {
+        let line = line.trim_end();
+        let mark = line.trim_start_matches(' ');
+        line.len() - mark.len() < 4 && mark.len() >= self.length && mark.chars().all(|c| c == self.mark)
+    }
+}
+
+/// Where the last top-level block begins.
+fn last_block(text: &str) -> Option<usize> {
+    let (mut depth, mut last) = (0_usize, None);
+    for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
+        match event {
+            pulldown_cmark::Event::Start(_) => {
+                if depth == 0 {
+                    last = Some(range.start);
+                }
+                depth += 1;
+            }
+            pulldown_cmark::Event::End(_) => depth -= 1,
+            pulldown_cmark::Event::Rule if depth == 0 => last = Some(range.start),
+            _ => {}
+        }
+    }
+    last
+}
+
+/// The fence that opens `text`, its language, and where its first line begins.
+fn open_fence(text: &str) -> Option<(Fence, &str, usize)> {
+    let (first, _) = text.split_once('\n')?;
+    let line = first.trim_start_matches(' ');
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let language = line.trim_start_matches(mark);
+    let length = line.len() - language.len();
+    let opens = length >= 3 && first.len() - line.len() < 4 && !(mark == '`' && language.contains('`'));
+    opens.then(|| (Fence { mark, length }, language.trim(), first.len() + 1))
+}
+
+/// Leaves out an end that may yet turn into something else: a line of marks, a fence without its end, a table's head.
+fn steady(text: &str) -> &str {
+    let start = text.rfind('\n').map_or(0, |at| at + 1);
+    let line = text[start..].trim_start();
+    if line.starts_with("```") || line.starts_with("~~~") {
+        return &text[..start];
+    }
+    if !line.is_empty() && line.chars().all(|c| "-=*_#>`~+ ".contains(c)) {
+        return &text[..start];
+    }
+    let block = text.rfind("\n\n").map_or(0, |at| at + 2);
+    if text[block..].trim_start().starts_with('|') {
+        let rows = text[block..].matches('\n').count();
+        return if rows < 2 { &text[..block] } else { &text[..start] };
+    }
+    text
+}
+
+/// Closes what the last line leaves open, so that a word doesn't show its marks before it shows its style.
+fn mended(text: &str) -> Cow<'_, str> {
+    let bare = text.trim_end_matches(['*', '_', '`']);
+    let text = if bare.is_empty() || bare.ends_with(char::is_whitespace) { bare } else { text };
+    let line = text.rsplit('\n').next().unwrap_or_default();
+    if line.matches('`').count() % 2 == 1 {
+        return format!("{}`", text.trim_end()).into();
+    }
+    if line.matches("**").count() % 2 == 1 {
+        return format!("{}**", text.trim_end().trim_end_matches('*')).into();
+    }
+    text.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::texts;
+    use super::*;
+
+    const TEXT: &str = "# Plan\n\nFirst **look** at `x`:\n\n- one\n- two\n  - deep\n\n```rust\nfn a() {\n\n    b();\n}\n```\nThen\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quote\n\nend.";
+
+    fn lines(stream: &mut MarkdownStream) -> Vec<Line> {
+        stream.settle();
+        stream.lines().cloned().collect()
+    }
+
+    #[test]
+    fn however_it_is_cut_the_end_is_the_same() {
+        let whole = texts(&markdown(TEXT, 30));
+        for size in [1, 2, 3, 7, 50] {
+            let mut stream = MarkdownStream::new(30);
+            let chars: Vec<char> = TEXT.chars().collect();
+            for piece in chars.chunks(size) {
+                stream.push(&piece.iter().collect::<String>());
+                stream.settle();
+            }
+            assert_eq!(texts(&lines(&mut stream)), whole, "pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn lines_once_shown_are_not_taken_away() {
+        let mut stream = MarkdownStream::new(30);
+        let mut most = 0;
+        for c in TEXT.chars() {
+            stream.push(&c.to_string());
+            let count = lines(&mut stream).len();
+            assert!(count >= most, "{most} lines became {count} after {:?}", stream.text());
+            most = count;
+        }
+    }
+
+    #[test]
+    fn marks_of_things_to_come_are_not_shown() {
+        let mut stream = MarkdownStream::new(30);
+        let mut shown = Vec::new();
+        for c in "say **so** and `do`\n\n```sh\nls\n```\n".chars() {
+            stream.push(&c.to_string());
+            shown.extend(texts(&lines(&mut stream)));
+        }
+        assert!(shown.iter().all(|line| !line.contains(['*', '`'])), "{shown:?}");
+    }
+
+    #[test]
+    fn a_finished_block_is_not_looked_at_again() {
+        let mut stream = MarkdownStream::new(30);
+        stream.push("one\n\ntwo\n\nthree\nfo");
+        stream.settle();
+        assert_eq!(&stream.text()[stream.from..], "three\nfo");
+        stream.push("ur\n\n```\na\nb\nc");
+        stream.settle();
+        assert_eq!(&stream.text()[stream.from..], "c");
+    }
+
+    #[test]
+    fn a_block_without_end_is_finished_by_force() {
+        let mut stream = MarkdownStream::new(30);
+        for _ in 0..20 {
+            stream.push(&"- another item of a list\n".repeat(100));
+            stream.settle();
+            assert!(stream.text.len() - stream.from <= LARGEST_BLOCK);
+        }
+        assert_eq!(stream.lines().filter(|line| !line.spans.is_empty()).count(), 2_000);
+    }
+
+    #[test]
+    fn another_width_wraps_everything_anew() {
+        let mut stream = MarkdownStream::new(30);
+        stream.push("one two three\n\nfour five");
+        stream.settle();
+        stream.set_width(8);
+        assert_eq!(texts(&lines(&mut stream)), ["one two", "three", "", "four", "five"]);
+    }
+}

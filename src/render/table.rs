@@ -1,0 +1,111 @@
+//! Tables: columns as wide as they must be, cells wrapped where the page is narrower than that.
+
+use pulldown_cmark::Alignment;
+
+use super::{Breaks, Emphasis, Indent, Line, Role, Span, wrap};
+
+/// Columns between two columns of a table.
+const GUTTER: usize = 2;
+
+/// Narrowest column; a table that doesn't fit even so is written as a list of its cells.
+const NARROWEST: usize = 4;
+
+type Cell = Vec<Span>;
+
+/// A table as it is read.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    pub(super) alignments: Vec<Alignment>,
+    pub(super) header: Vec<Cell>,
+    pub(super) rows: Vec<Vec<Cell>>,
+    pub(super) open: Vec<Cell>,
+}
+
+impl Table {
+    pub(super) fn render(&self, width: usize) -> Vec<Line> {
+        match self.column_widths(width) {
+            Some(widths) => self.as_columns(&widths),
+            None => self.as_list(width),
+        }
+    }
+
+    fn as_columns(&self, widths: &[usize]) -> Vec<Line> {
+        let header: Vec<Cell> = self.header.iter().map(bold).collect();
+        let mut lines = self.row(&header, widths);
+        let total = widths.iter().sum::<usize>() + GUTTER * widths.len().saturating_sub(1);
+        lines.push(Line::new("─".repeat(total), Role::Muted));
+        lines.extend(self.rows.iter().flat_map(|row| self.row(row, widths)));
+        lines
+    }
+
+    fn row(&self, cells: &[Cell], widths: &[usize]) -> Vec<Line> {
+        let empty = Cell::new();
+        let columns: Vec<Vec<Line>> = widths
+            .iter()
+            .enumerate()
+            .map(|(at, width)| {
+                wrap(cells.get(at).unwrap_or(&empty), *width, &Indent::default(), Breaks::Words)
+            })
+            .collect();
+        let height = columns.iter().map(Vec::len).max().unwrap_or(0);
+        (0..height).map(|line| self.row_line(&columns, widths, line)).collect()
+    }
+
+    fn row_line(&self, columns: &[Vec<Line>], widths: &[usize], line: usize) -> Line {
+        let mut spans = Vec::new();
+        for (at, (column, width)) in columns.iter().zip(widths).enumerate() {
+            let cell = column.get(line).cloned().unwrap_or_default();
+            let free = width.saturating_sub(cell.width());
+            let left = match self.alignments.get(at) {
+                Some(Alignment::Right) => free,
+                Some(Alignment::Center) => free / 2,
+                Some(Alignment::None | Alignment::Left) | None => 0,
+            };
+            let gutter = if at == 0 { 0 } else { GUTTER };
+            spans.push(Span::new(" ".repeat(gutter + left), Role::Text));
+            spans.extend(cell.spans);
+            spans.push(Span::new(" ".repeat(free - left), Role::Text));
+        }
+        spans.into()
+    }
+
+    /// Widths of the columns within `width`, or `None` when they can't be had.
+    fn column_widths(&self, width: usize) -> Option<Vec<usize>> {
+        let count = self.header.len();
+        let room = width.checked_sub(GUTTER * count.saturating_sub(1))?;
+        let mut widths: Vec<usize> =
+            (0..count).map(|at| self.natural_width(at).clamp(1, room.max(1))).collect();
+        while widths.iter().sum::<usize>() > room {
+            let widest = widths.iter_mut().max()?;
+            if *widest <= NARROWEST {
+                return None;
+            }
+            *widest -= 1;
+        }
+        Some(widths)
+    }
+
+    fn natural_width(&self, column: usize) -> usize {
+        let cells = std::iter::once(&self.header).chain(&self.rows).filter_map(|row| row.get(column));
+        cells.map(|cell| cell.iter().map(Span::width).sum()).max().unwrap_or(0)
+    }
+
+    fn as_list(&self, width: usize) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for row in &self.rows {
+            for (name, cell) in self.header.iter().zip(row) {
+                let mut spans = bold(name);
+                spans.push(Span::new(": ", Role::Muted));
+                spans.extend(cell.iter().cloned());
+                lines.extend(wrap(&spans, width, &Indent::default(), Breaks::Words));
+            }
+            lines.push(Line::default());
+        }
+        lines.pop();
+        lines
+    }
+}
+
+fn bold(cell: &Cell) -> Cell {
+    cell.iter().map(|span| Span::new(span.text.clone(), span.style.with(Emphasis::BOLD))).collect()
+}

@@ -1,0 +1,98 @@
+//! The terminal front end.
+//!
+//! [`run`] owns the terminal from its first byte to its last. Inside, everything is decided by pure code: an
+//! input and a moment go into `App::update`, actions come out as data; `view` draws the state. One loop performs the actions and
+//! asks the agent; nothing else waits. Transcript blocks come from the log, so what is on the screen can be had
+//! again at any time. Start with `app`, then `keys`, `feed` and `transcript`.
+
+mod app;
+mod block;
+mod call;
+mod command;
+mod editor;
+mod event_loop;
+mod feed;
+mod files;
+mod gather;
+mod help;
+mod keys;
+mod layout;
+mod perform;
+mod popup;
+mod record;
+mod terminal;
+mod theme;
+mod transcript;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use crate::agent::{AgentError, AgentSession};
+use crate::id::SessionId;
+
+pub use theme::Colours;
+
+/// What the terminal front end is told by whoever starts it; it reads neither environment nor settings itself.
+#[derive(Clone, Debug, Default)]
+pub struct TuiOptions {
+    /// A prompt to send at once.
+    pub prompt: Option<String>,
+    /// Where an unsent draft is kept for the next time; `None` keeps none.
+    pub draft_file: Option<PathBuf>,
+    /// Where prompts are kept over sessions, one JSON string a line; `None` keeps none.
+    pub history_file: Option<PathBuf>,
+    /// What an empty session shows: the first line stands out. How to connect a model belongs here.
+    pub banner: Vec<String>,
+    /// What the user should know before anything else, one sentence each.
+    pub notices: Vec<String>,
+    /// The colours to paint with; see [`Colours::choose`].
+    pub colours: Colours,
+    /// The command that Ctrl+G edits with, a shell's words: the value of `VISUAL` or `EDITOR`. Default `vi`.
+    pub editor: Option<String>,
+    /// The user's home, which the footer shows as `~`.
+    pub home: Option<PathBuf>,
+}
+
+/// How the front end ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TuiExit {
+    /// The session it ended in.
+    pub session: SessionId,
+    /// Why it ended.
+    pub reason: ExitReason,
+}
+
+/// Why the front end ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitReason {
+    /// The user left.
+    Quit,
+    /// A signal asked for it: SIGTERM or SIGINT.
+    Signal,
+    /// The terminal went away; nothing was printed.
+    HungUp,
+    /// The agent's session closed.
+    Closed,
+}
+
+/// Why the front end could not run.
+#[derive(Debug, thiserror::Error)]
+pub enum TuiError {
+    /// The terminal can't be set up.
+    #[error("the terminal can't be used")]
+    Terminal(#[source] std::io::Error),
+    /// The agent's session didn't answer.
+    #[error("the session can't be shown")]
+    Agent(#[from] AgentError),
+}
+
+/// Runs until the user leaves, then closes the session and says on the normal screen how to come back.
+///
+/// # Errors
+/// When the terminal can't be set up; it is then as it was before.
+pub async fn run(agent: AgentSession, options: TuiOptions) -> Result<TuiExit, TuiError> {
+    event_loop::run(agent, options).await
+}

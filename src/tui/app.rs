@@ -1,0 +1,396 @@
+//! The front end's state, what comes in, and what is to be done about it. Pure: time comes in, actions go out as data.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crossterm::event::KeyEvent;
+use jiff::tz::TimeZone;
+
+use super::block::{Block, BlockKind, Level};
+use super::editor::Editor;
+use super::layout::{Ctx, Folds};
+use super::popup::{Item, Popup};
+use super::theme::Colours;
+use super::transcript::Transcript;
+use crate::agent::{BashContext, ContextUse, Moved, Snapshot, State};
+use crate::event::{ApprovalRequest, Decision, Event, QueueItem};
+use crate::id::{CallId, EntryId};
+use crate::message::{ModelRef, ThinkingLevel, Usage};
+use crate::render::Line;
+use crate::session::Entry;
+use crate::unit::UnixMs;
+
+/// How long a word at the foot of the screen stays, in milliseconds.
+const FLASH_MS: u64 = 4_000;
+
+/// Something that came in.
+#[derive(Debug)]
+pub(super) enum Input {
+    Key(KeyEvent),
+    Paste(String),
+    Resize {
+        width: u16,
+        height: u16,
+    },
+    /// Time went by.
+    Tick,
+    Agent(Arc<Event>),
+    /// Events were lost.
+    Lagged,
+    Report(Report),
+}
+
+/// What came of an action.
+#[derive(Debug)]
+pub(super) enum Report {
+    /// It failed; `text` is what the user would otherwise have lost.
+    Failed {
+        what: String,
+        hint: Option<String>,
+        text: Option<String>,
+    },
+    /// The session as it is now.
+    Loaded(Box<Loaded>),
+    /// Facts of the session as they are now.
+    State(Box<State>),
+    /// Older entries, oldest first.
+    Older(Vec<Entry>),
+    /// Messages that waited and don't any more.
+    Queue(Vec<QueueItem>),
+    Moved(Moved),
+    /// What the picker on top has to offer, and where it begins.
+    Items {
+        items: Vec<Item>,
+        selected: usize,
+    },
+    Page {
+        title: String,
+        lines: Vec<Line>,
+    },
+    /// The branch of the working directory.
+    Branch(Option<String>),
+    Note(String),
+}
+
+/// A session as the front end takes it up.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) snapshot: Snapshot,
+    /// Entries of the path that are not read yet.
+    pub(super) older: Vec<EntryId>,
+    /// The newest entries of the path.
+    pub(super) entries: Vec<Entry>,
+}
+
+/// Something to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Action {
+    Steer(String),
+    FollowUp(String),
+    Bash(String, BashContext),
+    Abort,
+    TakeQueue,
+    Decide(CallId, Decision),
+    SetModel(String),
+    /// The next model of those that can be asked, or the one before.
+    CycleModel {
+        back: bool,
+    },
+    SetThinking(ThinkingLevel),
+    Rename(String),
+    NewSession,
+    Open(PathBuf),
+    Fork(EntryId),
+    Navigate(EntryId),
+    /// Gather what a picker offers.
+    Gather(List),
+    LoadOlder(Vec<EntryId>),
+    /// Take a snapshot and read the path anew.
+    Reload,
+    /// Take a snapshot for its facts.
+    Refresh,
+    ShowFacts,
+    Copy(String),
+    Remember(String),
+    EditElsewhere(String),
+    Suspend,
+    Quit,
+}
+
+/// What a picker offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum List {
+    Models,
+    Sessions,
+    Tree,
+    Forks,
+}
+
+/// The front end's state.
+pub(super) struct App {
+    pub(super) transcript: Transcript,
+    pub(super) editor: Editor,
+    pub(super) popups: Vec<Popup>,
+    pub(super) facts: Facts,
+    pub(super) work: Work,
+    pub(super) place: Place,
+    pub(super) folds: Folds,
+    pub(super) size: (u16, u16),
+    pub(super) now: UnixMs,
+    pub(super) notes: Notes,
+    /// Which of the completions of a half-typed command is chosen.
+    pub(super) completion: usize,
+    /// Whether what is on the screen is out of date.
+    pub(super) dirty: bool,
+}
+
+/// What the session is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Facts {
+    /// Events up to this one are known.
+    pub(super) seq: u64,
+    pub(super) name: Option<String>,
+    pub(super) model: Option<ModelRef>,
+    pub(super) thinking: ThinkingLevel,
+    pub(super) context: ContextUse,
+    pub(super) usage: Usage,
+    pub(super) approval: String,
+    pub(super) branch: Option<String>,
+}
+
+/// What the session is doing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Work {
+    pub(super) running_since: Option<UnixMs>,
+    /// Calls at work, with the names of their tools.
+    pub(super) calls: Vec<(CallId, String)>,
+    /// Since when a command of the user's own is at work.
+    pub(super) bash_since: Option<UnixMs>,
+    pub(super) queue: Vec<QueueItem>,
+    pub(super) approvals: Vec<Asked>,
+    /// Output tokens of the answer that is arriving.
+    pub(super) output: u64,
+}
+
+/// A call that waits for the user's word.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) request: ApprovalRequest,
+    /// When it appeared on the screen.
+    pub(super) since: UnixMs,
+}
+
+/// Where the front end runs.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) cwd: PathBuf,
+    pub(super) home: Option<PathBuf>,
+    pub(super) zone: TimeZone,
+    pub(super) colours: Colours,
+    pub(super) banner: Vec<String>,
+}
+
+/// Short-lived words to the user, and keys that mean something when pressed twice.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Notes {
+    pub(super) flash: Option<(String, UnixMs)>,
+    pub(super) pressed: Option<(Twice, UnixMs)>,
+}
+
+/// A key that means something when pressed twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Twice {
+    Escape,
+    Interrupt,
+}
+
+impl App {
+    pub(super) fn new(place: Place, history: Vec<String>) -> Self {
+        Self {
+            transcript: Transcript::default(),
+            editor: Editor::new(history),
+            popups: Vec::new(),
+            facts: Facts::default(),
+            work: Work::default(),
+            place,
+            folds: Folds::default(),
+            size: (80, 24),
+            now: UnixMs(0),
+            notes: Notes::default(),
+            completion: 0,
+            dirty: true,
+        }
+    }
+
+    /// Takes an input at a moment; says what is to be done about it.
+    pub(super) fn update(&mut self, input: Input, now: UnixMs) -> Vec<Action> {
+        self.now = now;
+        if !matches!(input, Input::Tick) {
+            self.dirty = true;
+        }
+        let mut actions = match input {
+            Input::Key(key) => self.key(key),
+            Input::Paste(text) => self.pasted(&text),
+            Input::Resize { width, height } => {
+                self.size = (width, height);
+                Vec::new()
+            }
+            Input::Tick => {
+                self.tick();
+                Vec::new()
+            }
+            Input::Agent(event) => self.agent(&event),
+            Input::Lagged => vec![Action::Reload],
+            Input::Report(report) => self.report(report),
+        };
+        if self.transcript.wants_older() {
+            actions.extend(self.load_older(OLDER));
+        }
+        actions
+    }
+
+    pub(super) fn load_older(&mut self, count: usize) -> Option<Action> {
+        let ids = self.transcript.take_older(count);
+        (!ids.is_empty()).then_some(Action::LoadOlder(ids))
+    }
+
+    fn tick(&mut self) {
+        self.dirty |= self.is_animated();
+        if self.notes.flash.as_ref().is_some_and(|(_, since)| self.now.since_ms(*since) >= FLASH_MS) {
+            self.notes.flash = None;
+            self.dirty = true;
+        }
+    }
+
+    /// Whether time alone changes the screen.
+    pub(super) fn is_animated(&self) -> bool {
+        self.is_working() || self.transcript.is_alive()
+    }
+
+    /// Whether ticks are wanted.
+    pub(super) fn wants_ticks(&self) -> bool {
+        self.is_animated() || self.notes.flash.is_some()
+    }
+
+    /// Whether the agent or a command of the user's own is at work.
+    pub(super) fn is_working(&self) -> bool {
+        self.work.running_since.is_some() || self.work.bash_since.is_some()
+    }
+
+    /// Says something at the foot of the screen for a while.
+    pub(super) fn flash(&mut self, text: impl Into<String>) {
+        self.notes.flash = Some((text.into(), self.now));
+    }
+
+    /// Says something in the transcript.
+    pub(super) fn say(&mut self, level: Level, text: impl Into<String>, hint: Option<String>) {
+        self.transcript.say(level, text, hint);
+        self.transcript.grew();
+    }
+
+    /// What blocks are laid out by.
+    pub(super) fn ctx(&self) -> Ctx {
+        Ctx {
+            width: usize::from(self.size.0).saturating_sub(1).max(1),
+            folds: self.folds,
+            now: self.now,
+            zone: self.place.zone.clone(),
+        }
+    }
+
+    fn pasted(&mut self, text: &str) -> Vec<Action> {
+        match self.popups.last_mut() {
+            Some(Popup::Pick(picker)) => {
+                text.chars().filter(|c| !c.is_control()).for_each(|c| picker.push(c))
+            }
+            Some(Popup::Read(_)) => {}
+            None => self.editor.paste(text),
+        }
+        Vec::new()
+    }
+
+    fn report(&mut self, report: Report) -> Vec<Action> {
+        match report {
+            Report::Failed { what, hint, text } => self.failed(what, hint, text),
+            Report::Loaded(loaded) => self.load(*loaded),
+            Report::State(state) => self.know(*state),
+            Report::Older(entries) => self.transcript.prepend(&entries),
+            Report::Queue(items) => {
+                let texts: Vec<String> = items.into_iter().map(|item| item.text).collect();
+                if !texts.is_empty() {
+                    self.editor.put_before(&texts);
+                }
+            }
+            Report::Moved(moved) => {
+                self.popups.clear();
+                if let Some(text) = moved.editor {
+                    self.editor.set_text(&text);
+                }
+            }
+            Report::Items { items, selected } => {
+                if let Some(Popup::Pick(picker)) = self.popups.last_mut() {
+                    picker.fill(items, selected);
+                }
+            }
+            Report::Page { title, lines } => {
+                self.popups.push(Popup::Read(super::popup::Page::new(&title, lines)));
+            }
+            Report::Branch(branch) => self.facts.branch = branch,
+            Report::Note(text) => self.flash(text),
+        }
+        Vec::new()
+    }
+
+    fn failed(&mut self, what: String, hint: Option<String>, text: Option<String>) {
+        if let Some(text) = text {
+            self.editor.put_before(&[text]);
+        }
+        if let Some(Popup::Pick(picker)) = self.popups.last_mut() {
+            picker.waiting = false;
+        }
+        self.say(Level::Error, what, hint);
+    }
+
+    fn load(&mut self, loaded: Loaded) {
+        let Loaded { snapshot, older, entries } = loaded;
+        let live = snapshot.live;
+        self.facts.seq = snapshot.seq;
+        self.transcript = Transcript::of(older, &entries);
+        self.know(snapshot.state);
+        self.work = Work {
+            running_since: live.running_since,
+            calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),
+            bash_since: live.bash.as_ref().map(|bash| bash.since),
+            queue: live.queue.clone(),
+            approvals: Vec::new(),
+            output: 0,
+        };
+        for request in &live.approvals {
+            self.work.approvals.push(Asked { request: request.clone(), since: self.now });
+        }
+        if self.transcript.is_empty() {
+            self.transcript.push(Block::new(BlockKind::Banner(self.place.banner.clone())));
+        }
+        self.take_up(&live);
+        if live.running_since.is_none() {
+            self.transcript.settle();
+        }
+    }
+
+    fn know(&mut self, state: State) {
+        self.place.cwd = state.cwd;
+        self.facts = Facts {
+            seq: self.facts.seq,
+            branch: self.facts.branch.take(),
+            name: state.name,
+            model: Some(state.model),
+            thinking: state.thinking,
+            context: state.context,
+            usage: state.usage,
+            approval: state.approval,
+        };
+    }
+}
+
+/// Entries that are read at once when the transcript is scrolled up.
+pub(super) const OLDER: usize = 100;

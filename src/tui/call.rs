@@ -1,0 +1,336 @@
+//! A tool call on the screen: its line, and what of its output is worth showing under it.
+
+use serde_json::Value;
+
+use super::layout::{Ctx, right_aligned};
+use crate::event::ToolOutcome;
+use crate::id::CallId;
+use crate::message::joined_text;
+use crate::render::{self, Breaks, Carriage, Indent, Line, Role, Span, Style, clean, cut_to, wrap};
+use crate::unit::UnixMs;
+
+/// Columns of a tool's name, so that the arguments of calls stand in a column.
+const NAME: usize = 10;
+
+/// Columns of an argument that a note follows, so that notes stand in a column where they can.
+const ARGUMENT: usize = 30;
+
+/// Lines of output shown before it is unfolded.
+const FOLDED: usize = 5;
+
+/// Lines of a diff shown before it is unfolded.
+const FOLDED_DIFF: usize = 16;
+
+/// Lines of output that are shown at all; the rest is in the log.
+const MOST_LINES: usize = 2_000;
+
+/// A call of a tool.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) id: CallId,
+    pub(super) name: String,
+    pub(super) args: Value,
+    pub(super) state: CallState,
+}
+
+/// How far a call is.
+#[derive(Clone, Debug)]
+pub(super) enum CallState {
+    /// The model is still writing its arguments: so many bytes yet.
+    Written(usize),
+    /// It hasn't begun.
+    Waits,
+    /// It asks.
+    Asks,
+    /// It runs.
+    Runs { since: UnixMs, partial: ToolOutcome },
+    /// It has its result.
+    Done { outcome: ToolOutcome, is_error: bool, took_ms: Option<u64> },
+    /// It never got a result.
+    Lost,
+}
+
+/// How a call ended, as its sign shows it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Well,
+    Badly,
+    /// It never began: skipped, denied, invalid.
+    Unrun,
+}
+
+impl Call {
+    pub(super) fn lines(&self, ctx: &Ctx) -> Vec<Line> {
+        let mut lines = vec![self.head(ctx)];
+        let output = match &self.state {
+            CallState::Runs { partial, .. } => running_output(&joined_text(&partial.content), ctx),
+            CallState::Done { outcome, is_error, .. } => self.output(outcome, *is_error, ctx),
+            CallState::Written(_) | CallState::Waits | CallState::Asks | CallState::Lost => Vec::new(),
+        };
+        lines.extend(output);
+        lines
+    }
+
+    /// Whether its lines change by themselves.
+    pub(super) fn is_alive(&self) -> bool {
+        matches!(self.state, CallState::Runs { .. })
+    }
+
+    fn head(&self, ctx: &Ctx) -> Line {
+        let (sign, role) = self.sign(ctx);
+        let mut left = vec![Span::new(format!("{sign} "), role)];
+        let name = clean(&self.name, Carriage::Shown).into_owned();
+        let padding = NAME.saturating_sub(name.chars().count()) + 1;
+        let name_style = if self.unrun() { Role::Muted } else { Role::Text };
+        left.push(Span::new(format!("{name}{}", " ".repeat(padding)), name_style));
+        let (note, note_role) = self.note();
+        let right = self.elapsed(ctx).map(|text| Span::new(text, Role::Muted));
+        let used: usize =
+            left.iter().map(Span::width).sum::<usize>() + right.as_ref().map_or(0, |r| r.width() + 2);
+        let room = ctx.width.saturating_sub(used);
+        let argument = one_line(&argument(&self.name, &self.args));
+        let for_argument = if note.is_empty() { room } else { room.saturating_sub(note.chars().count() + 2) };
+        let mut argument = cut_to(&argument, for_argument.max(room.min(8)));
+        if !note.is_empty() {
+            let width = Span::new(argument.clone(), Role::Muted).width();
+            argument.push_str(&" ".repeat(ARGUMENT.min(for_argument).saturating_sub(width)));
+        }
+        left.push(Span::new(argument, Role::Muted));
+        if !note.is_empty() {
+            left.push(Span::new(format!("  {note}"), note_role));
+        }
+        right_aligned(left, right, ctx.width)
+    }
+
+    fn sign(&self, ctx: &Ctx) -> (&'static str, Role) {
+        match &self.state {
+            CallState::Written(_) | CallState::Waits => ("○", Role::Muted),
+            CallState::Asks => ("?", Role::Warning),
+            CallState::Runs { .. } => (ctx.spinner(), Role::Accent),
+            CallState::Done { .. } => match self.end() {
+                End::Well => ("✓", Role::Success),
+                End::Badly => ("✗", Role::Error),
+                End::Unrun => ("–", Role::Muted),
+            },
+            CallState::Lost => ("–", Role::Warning),
+        }
+    }
+
+    fn unrun(&self) -> bool {
+        matches!(self.state, CallState::Done { .. }) && self.end() == End::Unrun
+    }
+
+    fn end(&self) -> End {
+        let CallState::Done { outcome, is_error, .. } = &self.state else { return End::Well };
+        if !is_error {
+            return match exit_code(outcome) {
+                Some(code) if code != 0 => End::Badly,
+                Some(_) | None => End::Well,
+            };
+        }
+        let text = joined_text(&outcome.content);
+        let unrun = ["skipped:", "denied:", "not run:", "aborted:"];
+        if unrun.iter().any(|word| text.starts_with(word)) { End::Unrun } else { End::Badly }
+    }
+
+    /// What it came to, in a few words.
+    fn note(&self) -> (String, Role) {
+        match &self.state {
+            CallState::Written(0) | CallState::Waits | CallState::Runs { .. } => (String::new(), Role::Muted),
+            CallState::Written(bytes) => (format!("writing… {bytes} bytes"), Role::Muted),
+            CallState::Asks => ("asks".to_owned(), Role::Warning),
+            CallState::Lost => ("cut off, no result".to_owned(), Role::Warning),
+            CallState::Done { outcome, .. } => match self.end() {
+                End::Unrun => (first_line(&joined_text(&outcome.content)), Role::Muted),
+                End::Well => (facts(outcome), Role::Muted),
+                End::Badly => (facts(outcome), Role::Error),
+            },
+        }
+    }
+
+    fn elapsed(&self, ctx: &Ctx) -> Option<String> {
+        match &self.state {
+            CallState::Runs { since, .. } => Some(seconds(ctx.now.since_ms(*since))),
+            CallState::Done { took_ms: Some(ms), .. } if self.end() != End::Unrun => Some(seconds(*ms)),
+            _ => None,
+        }
+    }
+
+    fn output(&self, outcome: &ToolOutcome, is_error: bool, ctx: &Ctx) -> Vec<Line> {
+        if let Some(diff) = outcome.details.as_ref().and_then(|details| details["diff"].as_str()) {
+            let lines = render::diff(diff, ctx.width.saturating_sub(4).max(1));
+            return indented(folded(lines, FOLDED_DIFF, ctx), "    ", Role::Text);
+        }
+        let text = joined_text(&outcome.content);
+        let end = self.end();
+        let quiet = matches!(self.name.as_str(), "read_file" | "grep" | "list_files" | "find_files");
+        if end == End::Unrun || (quiet && !is_error && !ctx.folds.output_open) {
+            return Vec::new();
+        }
+        let role = if is_error && end == End::Badly { Role::Error } else { Role::Muted };
+        let lines = output_lines(&text, role, ctx);
+        indented(folded(lines, FOLDED, ctx), "  │ ", Role::Muted)
+    }
+}
+
+/// Of a command at work the newest lines are the ones to see.
+pub(super) fn running_output(text: &str, ctx: &Ctx) -> Vec<Line> {
+    let mut lines = output_lines(text.trim_end(), Role::Muted, ctx);
+    if !ctx.folds.output_open && lines.len() > FOLDED {
+        lines.drain(..lines.len() - FOLDED);
+    }
+    indented(lines, "  │ ", Role::Muted)
+}
+
+/// Output that is complete, folded.
+pub(super) fn finished_output(text: &str, ctx: &Ctx) -> Vec<Line> {
+    indented(folded(output_lines(text, Role::Muted, ctx), FOLDED, ctx), "  │ ", Role::Muted)
+}
+
+fn output_lines(text: &str, role: Role, ctx: &Ctx) -> Vec<Line> {
+    let text = clean(text.trim_end(), Carriage::Returns);
+    let skipped = text.lines().count().saturating_sub(MOST_LINES);
+    let width = ctx.width.saturating_sub(4).max(1);
+    let wrapped = |line| wrap(&[Span::new(line, role)], width, &Indent::default(), Breaks::Anywhere);
+    text.lines().skip(skipped).flat_map(wrapped).collect()
+}
+
+/// The first and the last lines, with what is between them counted.
+fn folded(mut lines: Vec<Line>, most: usize, ctx: &Ctx) -> Vec<Line> {
+    if ctx.folds.output_open || lines.len() <= most + 1 {
+        return lines;
+    }
+    let head = most / 2;
+    let hidden = lines.len() - (most - 1);
+    let note = Line::new(format!("… {hidden} more lines (ctrl+o)"), Role::Muted);
+    lines.splice(head..head + hidden, [note]);
+    lines
+}
+
+fn indented(lines: Vec<Line>, indent: &str, role: Role) -> Vec<Line> {
+    let put = |mut line: Line| {
+        line.spans.insert(0, Span::new(indent, Style::from(role)));
+        line
+    };
+    lines.into_iter().map(put).collect()
+}
+
+fn exit_code(outcome: &ToolOutcome) -> Option<i64> {
+    outcome.details.as_ref()?["exitCode"].as_i64()
+}
+
+/// What the details of a result say, short.
+fn facts(outcome: &ToolOutcome) -> String {
+    let Some(details) = &outcome.details else { return String::new() };
+    let count = |key: &str| details[key].as_u64();
+    if let (Some(added), Some(removed)) = (count("added"), count("removed")) {
+        return format!("+{added} −{removed}");
+    }
+    if details["timedOut"].as_bool() == Some(true) {
+        return "timed out".to_owned();
+    }
+    let plural = |n: u64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+    match (count("lines"), count("matches"), count("files"), exit_code(outcome)) {
+        (Some(n), ..) => plural(n, "line", "lines"),
+        (_, Some(n), ..) => plural(n, "match", "matches"),
+        (_, _, Some(n), _) => plural(n, "entry", "entries"),
+        (.., Some(code)) if code != 0 => format!("exit {code}"),
+        _ => String::new(),
+    }
+}
+
+/// The argument by which a person recognises a call.
+pub(super) fn argument(name: &str, args: &Value) -> String {
+    let text = |key: &str| args[key].as_str().unwrap_or_default().to_owned();
+    match name {
+        "bash" => text("command"),
+        "grep" | "find_files" => {
+            [format!("{:?}", text("pattern")), text("path")].join(" ").trim_end().to_owned()
+        }
+        _ => {
+            let known = ["path", "command", "pattern", "query", "url", "name"];
+            let found = known.iter().find_map(|key| args[*key].as_str());
+            let any = || args.as_object()?.values().find_map(Value::as_str);
+            found.or_else(any).unwrap_or_default().to_owned()
+        }
+    }
+}
+
+/// A text on one line, line ends shown.
+pub(super) fn one_line(text: &str) -> String {
+    clean(text.trim(), Carriage::Shown).replace('\n', " ⏎ ")
+}
+
+fn first_line(text: &str) -> String {
+    clean(text.lines().next().unwrap_or_default(), Carriage::Shown).into_owned()
+}
+
+/// A span of time: `0.4s`, `12s`, `3m 05s`.
+pub(super) fn seconds(ms: u64) -> String {
+    match ms / 1_000 {
+        0..=9 => format!("{}.{}s", ms / 1_000, ms % 1_000 / 100),
+        s @ 10..=59 => format!("{s}s"),
+        s => format!("{}m {:02}s", s / 60, s % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::UserBlock;
+    use serde_json::json;
+
+    fn done(name: &str, args: Value, text: &str, details: Value, is_error: bool) -> Call {
+        let content = vec![UserBlock::Text { text: text.into() }];
+        let outcome = ToolOutcome { content, details: Some(details) };
+        let state = CallState::Done { outcome, is_error, took_ms: Some(1_250) };
+        Call { id: "c".into(), name: name.into(), args, state }
+    }
+
+    fn shown(call: &Call, width: usize) -> Vec<String> {
+        let lines = call.lines(&Ctx { width, ..Ctx::default() });
+        lines.iter().map(|line| line.text().trim_end().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_call_is_one_line_with_what_it_came_to() {
+        let call = done("grep", json!({"pattern": "\\n", "path": "src"}), "…", json!({"matches": 6}), false);
+        assert_eq!(
+            shown(&call, 70),
+            [r#"✓ grep       "\\n" src                       6 matches            1.2s"#]
+        );
+        assert_eq!(shown(&call, 24), [r#"✓ grep       "\\n…  6 matches"#]);
+    }
+
+    #[test]
+    fn a_call_that_never_ran_says_why_and_shows_no_output() {
+        let call = done("edit_file", json!({"path": "a.rs"}), "skipped: the user steered", json!({}), true);
+        assert_eq!(
+            shown(&call, 70),
+            ["– edit_file  a.rs                            skipped: the user steered"]
+        );
+    }
+
+    #[test]
+    fn long_output_shows_its_ends() {
+        let text: String = (1..=20).map(|n| format!("line {n}\n")).collect();
+        let call = done("bash", json!({"command": "x"}), &text, json!({"exitCode": 1}), false);
+        assert_eq!(
+            shown(&call, 60)[1..],
+            ["  │ line 1", "  │ line 2", "  │ … 16 more lines (ctrl+o)", "  │ line 19", "  │ line 20"]
+        );
+        assert!(shown(&call, 60)[0].starts_with("✗ bash"));
+    }
+
+    #[test]
+    fn an_edit_shows_its_diff() {
+        let details = json!({"diff": "@@ -3 +3 @@\n-a\n+b\n", "added": 1, "removed": 1});
+        let call = done("edit_file", json!({"path": "x"}), "", details, false);
+        assert_eq!(shown(&call, 60)[1..], ["      3 - a", "      3 + b"]);
+    }
+
+    #[test]
+    fn times_are_short() {
+        assert_eq!([seconds(40), seconds(12_400), seconds(185_000)], ["0.0s", "12s", "3m 05s"]);
+    }
+}

@@ -1,0 +1,289 @@
+//! What the agent's events do to the state.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use super::app::{Action, App, Asked};
+use super::block::{Block, BlockKind, Level, Shell, ShellState};
+use super::call::{Call, CallState};
+use super::record::shell_record;
+use crate::agent::{BashContext, Live};
+use crate::event::{AssistantDelta, Event, EventKind, RunOutcome, ToolOutcome};
+use crate::id::{CallId, EntryId};
+use crate::message::{AssistantBlock, BashExecutionMessage, Message, Usage};
+use crate::render::MarkdownStream;
+use crate::session::{Entry, EntryBody};
+use crate::unit::UnixMs;
+
+/// Characters of a running command's output that are kept for the screen.
+const MOST_OUTPUT: usize = 100_000;
+
+impl App {
+    /// Takes an event, unless a snapshot told it already.
+    pub(super) fn agent(&mut self, event: &Event) -> Vec<Action> {
+        if event.seq <= self.facts.seq {
+            return Vec::new();
+        }
+        self.facts.seq = event.seq;
+        match &event.kind {
+            EventKind::AgentStart => self.work.running_since = Some(event.time),
+            EventKind::AgentEnd { outcome, .. } => self.run_ended(*outcome),
+            EventKind::AgentSettled => return self.settled(),
+            EventKind::TurnEnd { .. } => return vec![Action::Refresh],
+            EventKind::MessageStart { message } => self.message_started(message),
+            EventKind::MessageUpdate { usage, assistant_message_event } => {
+                self.grow(usage, assistant_message_event)
+            }
+            EventKind::ToolExecutionStart { tool_call_id, tool_name, .. } => {
+                self.work.calls.push((tool_call_id.clone(), tool_name.clone()));
+                let running = CallState::Runs { since: event.time, partial: ToolOutcome::default() };
+                self.transcript.with_call(tool_call_id, |state| *state = running);
+            }
+            EventKind::ToolExecutionUpdate { tool_call_id, partial_result, .. } => {
+                self.transcript.with_call(tool_call_id, |state| show_partial(state, partial_result));
+            }
+            EventKind::ToolExecutionEnd { tool_call_id, .. } => self.call_ended(tool_call_id),
+            EventKind::ApprovalRequested(request) => {
+                self.work.approvals.push(Asked { request: request.clone(), since: self.now });
+                self.transcript.with_call(&request.tool_call_id, |state| *state = CallState::Asks);
+            }
+            EventKind::ApprovalResolved { tool_call_id, .. } => {
+                self.work.approvals.retain(|asked| asked.request.tool_call_id != *tool_call_id);
+                self.transcript.with_call(tool_call_id, unask);
+            }
+            EventKind::QueueUpdate { items, .. } => self.work.queue.clone_from(items),
+            EventKind::EntryAppended { entry_id, entry } => self.appended(entry_id, entry, event.time),
+            EventKind::ModelChanged { model } => {
+                self.facts.model = Some(model.clone());
+                return vec![Action::Refresh];
+            }
+            EventKind::ThinkingLevelChanged { level } => self.facts.thinking = *level,
+            EventKind::SessionChanged { .. } => return vec![Action::Reload],
+            EventKind::SessionInfoChanged { name } => self.facts.name.clone_from(name),
+            EventKind::BashExecutionStart { id, command, exclude_from_context } => {
+                let excluded = *exclude_from_context;
+                self.bash_began(id, command, excluded, event.time);
+            }
+            EventKind::BashExecutionUpdate { id, delta } => self.bash_printed(id, delta),
+            EventKind::BashExecutionEnd { id, message } => self.bash_ended(id, message),
+            EventKind::Warning { message, hint } => self.say(Level::Warning, message, hint.clone()),
+            EventKind::TurnStart | EventKind::MessageEnd { .. } | EventKind::Trace { .. } => {}
+        }
+        Vec::new()
+    }
+
+    fn run_ended(&mut self, outcome: RunOutcome) {
+        if outcome == RunOutcome::MaxTurns {
+            let hint = Some("say \"go on\" to let it continue, or raise max_turns".to_owned());
+            self.say(Level::Warning, "the limit of turns was reached", hint);
+        }
+    }
+
+    fn settled(&mut self) -> Vec<Action> {
+        self.work.running_since = None;
+        self.work.calls.clear();
+        self.work.output = 0;
+        self.transcript.live.clear();
+        self.transcript.settle();
+        vec![Action::Refresh]
+    }
+
+    fn message_started(&mut self, message: &Message) {
+        if matches!(message, Message::Assistant(_)) {
+            self.transcript.live.clear();
+            self.work.output = 0;
+        }
+    }
+
+    fn call_ended(&mut self, id: &CallId) {
+        self.work.calls.retain(|(running, _)| running != id);
+        self.work.approvals.retain(|asked| asked.request.tool_call_id != *id);
+    }
+
+    /// Adds a piece to the answer that is arriving. Content blocks arrive in order, so the last of them is the one that grows;
+    /// where several grow at once each is found by its place.
+    fn grow(&mut self, usage: &Usage, delta: &AssistantDelta) {
+        self.work.output = usage.output.0;
+        match delta {
+            AssistantDelta::TextDelta { content_index, delta } => {
+                let block =
+                    self.live_block(*content_index, || BlockKind::Growing(Box::new(MarkdownStream::new(80))));
+                if let BlockKind::Growing(stream) = &mut block.kind {
+                    stream.push(delta);
+                }
+            }
+            AssistantDelta::ThinkingDelta { content_index, delta } => {
+                let block = self.live_block(*content_index, || BlockKind::Thinking(String::new()));
+                if let BlockKind::Thinking(text) = &mut block.kind {
+                    text.push_str(delta);
+                }
+                block.touch();
+            }
+            AssistantDelta::ToolcallStart { content_index, id, name } => {
+                let call = Call {
+                    id: id.clone(),
+                    name: name.clone(),
+                    args: serde_json::Value::Null,
+                    state: CallState::Written(0),
+                };
+                self.live_block(*content_index, || BlockKind::Call(Box::new(call)));
+            }
+            AssistantDelta::ToolcallDelta { content_index, delta } => {
+                let block = self.live_block(*content_index, || BlockKind::Thinking(String::new()));
+                if let BlockKind::Call(call) = &mut block.kind
+                    && let CallState::Written(bytes) = &mut call.state
+                {
+                    *bytes += delta.len();
+                }
+                block.touch();
+            }
+            AssistantDelta::ToolcallEnd { content_index, tool_call } => {
+                let block = self.live_block(*content_index, || BlockKind::Thinking(String::new()));
+                block.kind = BlockKind::Call(Box::new(Call {
+                    id: tool_call.id.clone(),
+                    name: tool_call.name.clone(),
+                    args: tool_call.arguments.clone(),
+                    state: CallState::Waits,
+                }));
+                block.touch();
+            }
+            AssistantDelta::TextStart { .. }
+            | AssistantDelta::TextEnd { .. }
+            | AssistantDelta::ThinkingStart { .. }
+            | AssistantDelta::ThinkingEnd { .. } => return,
+        }
+        self.transcript.grew();
+    }
+
+    /// The live block at a place of the answer; places before it that haven't begun are left empty.
+    fn live_block(&mut self, at: usize, make: impl FnOnce() -> BlockKind) -> &mut Block {
+        let live = &mut self.transcript.live;
+        let begins = live.len() <= at || is_placeholder(&live[at]);
+        while live.len() <= at {
+            live.push(Block::new(BlockKind::Thinking(String::new())));
+        }
+        if begins {
+            live[at] = Block::new(make());
+        }
+        &mut live[at]
+    }
+
+    fn appended(&mut self, id: &EntryId, raw: &Arc<RawValue>, at: UnixMs) {
+        let Ok(body) = serde_json::from_str::<EntryBody>(raw.get()) else { return };
+        match body.as_message().map(|message| &**message) {
+            Some(Message::Assistant(_)) => self.transcript.live.clear(),
+            Some(Message::BashExecution(record)) if self.adopt_shell(id, record) => return,
+            Some(_) | None => {}
+        }
+        if self.transcript.shows(id) {
+            return;
+        }
+        self.transcript
+            .remove_last(|block| matches!(block.kind, BlockKind::Banner(_)) && body.creates_the_file());
+        let entry = Entry { id: id.clone(), parent: None, timestamp: at, body };
+        self.transcript.append(&entry, at);
+    }
+
+    /// The record of a command that was watched is on the screen already.
+    fn adopt_shell(&mut self, entry: &EntryId, record: &BashExecutionMessage) -> bool {
+        let watched = |block: &Block| match &block.kind {
+            BlockKind::Shell(shell) => shell.id.is_some() && shell.command == record.command,
+            _ => false,
+        };
+        let Some(block) = self.transcript.find_last(watched) else { return false };
+        block.entry = Some(entry.clone());
+        block.kind = BlockKind::Shell(shell_record(record));
+        block.touch();
+        true
+    }
+
+    fn bash_began(&mut self, id: &EntryId, command: &str, excluded: bool, since: UnixMs) {
+        self.work.bash_since = Some(since);
+        self.transcript.remove_last(|block| matches!(block.kind, BlockKind::Banner(_)));
+        self.transcript.push(Block::new(BlockKind::Shell(Shell {
+            id: Some(id.clone()),
+            command: command.to_owned(),
+            output: String::new(),
+            state: ShellState::Runs { since },
+            excluded,
+        })));
+        self.transcript.grew();
+    }
+
+    fn with_shell(&mut self, id: &EntryId, change: impl FnOnce(&mut Shell)) {
+        let named =
+            |block: &Block| matches!(&block.kind, BlockKind::Shell(shell) if shell.id.as_ref() == Some(id));
+        if let Some(block) = self.transcript.find_last(named)
+            && let BlockKind::Shell(shell) = &mut block.kind
+        {
+            change(shell);
+            block.touch();
+        }
+    }
+
+    fn bash_printed(&mut self, id: &EntryId, delta: &str) {
+        self.with_shell(id, |shell| {
+            shell.output.push_str(delta);
+            if shell.output.len() > 2 * MOST_OUTPUT {
+                let cut = shell.output.ceil_char_boundary(shell.output.len() - MOST_OUTPUT);
+                shell.output.drain(..cut);
+            }
+        });
+        self.transcript.grew();
+    }
+
+    fn bash_ended(&mut self, id: &EntryId, record: &BashExecutionMessage) {
+        self.work.bash_since = None;
+        self.with_shell(id, |shell| *shell = Shell { id: shell.id.take(), ..shell_record(record) });
+    }
+
+    /// Takes up what was going on when a snapshot was taken.
+    pub(super) fn take_up(&mut self, live: &Live) {
+        for block in live.partial.iter().flat_map(|partial| &partial.content) {
+            let kind = match block {
+                AssistantBlock::Text { text } => {
+                    let mut stream = MarkdownStream::new(80);
+                    stream.push(text);
+                    BlockKind::Growing(Box::new(stream))
+                }
+                AssistantBlock::Thinking { thinking, .. } => BlockKind::Thinking(thinking.clone()),
+                AssistantBlock::ToolCall(call) => BlockKind::Call(Box::new(Call {
+                    id: call.id.clone(),
+                    name: call.name.clone(),
+                    args: call.arguments.clone(),
+                    state: CallState::Waits,
+                })),
+                AssistantBlock::Unknown => BlockKind::Thinking(String::new()),
+            };
+            self.transcript.live.push(Block::new(kind));
+        }
+        for call in &live.calls {
+            let running = CallState::Runs { since: call.since, partial: call.partial.clone() };
+            self.transcript.with_call(&call.id, |state| *state = running);
+        }
+        for request in &live.approvals {
+            self.transcript.with_call(&request.tool_call_id, |state| *state = CallState::Asks);
+        }
+        if let Some(bash) = &live.bash {
+            self.bash_began(&bash.id, &bash.line, bash.context == BashContext::Exclude, bash.since);
+            self.bash_printed(&bash.id, &bash.output);
+        }
+    }
+}
+
+fn is_placeholder(block: &Block) -> bool {
+    matches!(&block.kind, BlockKind::Thinking(text) if text.is_empty())
+}
+
+fn show_partial(state: &mut CallState, newest: &ToolOutcome) {
+    if let CallState::Runs { partial, .. } = state {
+        partial.clone_from(newest);
+    }
+}
+
+fn unask(state: &mut CallState) {
+    if matches!(state, CallState::Asks) {
+        *state = CallState::Waits;
+    }
+}

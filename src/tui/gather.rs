@@ -1,0 +1,224 @@
+//! What pickers offer: models, sessions, the tree, messages to fork before; and the facts of a session.
+
+use std::collections::HashMap;
+
+use super::call::one_line;
+use super::popup::{Choice, Item};
+use crate::agent::State;
+use crate::message::{AssistantMessage, Message, ModelRef};
+use crate::provider::catalog::ModelFacts;
+use crate::render::{Line, Role, Span, cut_to};
+use crate::session::tree::BranchMark;
+use crate::session::{Entry, EntryBody, EntryKind, Reader, SessionSummary};
+use crate::unit::UnixMs;
+
+/// Columns of a label beyond which it is cut before it is narrowed by or drawn.
+const LONGEST: usize = 300;
+
+/// Models to choose from.
+pub(super) fn models<'a>(
+    facts: impl Iterator<Item = &'a ModelFacts>,
+    current: Option<&ModelRef>,
+) -> (Vec<Item>, usize) {
+    let items: Vec<Item> = facts.map(model).collect();
+    let current = current.map(ToString::to_string);
+    let selected = items.iter().position(|item| Some(&item.label) == current.as_ref()).unwrap_or(0);
+    (items, selected)
+}
+
+fn model(facts: &ModelFacts) -> Item {
+    let name = format!("{}/{}", facts.provider, facts.id);
+    let mut notes = vec![format!("{} window", facts.window)];
+    notes.extend(facts.thinks.then(|| "thinks".to_owned()));
+    notes.extend(facts.price.map(|price| format!("{} in, {} out", price.input, price.output)));
+    Item {
+        lead: String::new(),
+        label: name.clone(),
+        note: notes.join(" · "),
+        role: Role::Text,
+        choice: Choice::Model(name),
+    }
+}
+
+/// Sessions to choose from.
+pub(super) fn sessions(list: &[SessionSummary], now: UnixMs) -> Vec<Item> {
+    let item = |session: &SessionSummary| {
+        let prompt = || session.first_prompt.as_deref().unwrap_or("(nothing said)");
+        let said = session.name.as_deref().unwrap_or_else(prompt);
+        Item {
+            lead: String::new(),
+            label: cut_to(&one_line(said), LONGEST),
+            note: format!(
+                "{} entries · {} · {}",
+                session.entries,
+                age(session.modified, now),
+                session.id.short()
+            ),
+            role: Role::Text,
+            choice: Choice::Open(session.path.clone()),
+        }
+    };
+    list.iter().map(item).collect()
+}
+
+/// How long ago a moment is: `now`, `5m`, `3h`, `2d`.
+fn age(moment: UnixMs, now: UnixMs) -> String {
+    match now.since_ms(moment) / 60_000 {
+        0 => "now".to_owned(),
+        m @ 1..=59 => format!("{m}m ago"),
+        m @ 60..=1_439 => format!("{}h ago", m / 60),
+        m => format!("{}d ago", m / 1_440),
+    }
+}
+
+/// The whole session as a tree, and where its leaf is. Results of tools are left out: nobody goes back to them.
+pub(super) fn tree(reader: &Reader) -> (Vec<Item>, usize) {
+    let (tree, leaf) = (reader.tree(), reader.leaf());
+    let wanted = [EntryKind::Message, EntryKind::Compaction, EntryKind::BranchSummary];
+    let labels: HashMap<_, (String, Role)> = tree
+        .nodes()
+        .iter()
+        .filter(|node| wanted.contains(&node.kind))
+        .filter_map(|node| Some((node.id.clone(), label(&reader.entry(&node.id).ok()?)?)))
+        .collect();
+    let rows = tree.rows(leaf.as_ref(), |node| labels.contains_key(&node.id));
+    let mut open: Vec<bool> = Vec::new();
+    let mut items = Vec::with_capacity(rows.len());
+    let mut selected = 0;
+    for row in rows {
+        let id = &tree.nodes()[row.node].id;
+        let Some((text, role)) = labels.get(id) else { continue };
+        if row.on_path {
+            selected = items.len();
+        }
+        items.push(Item {
+            lead: lead(&mut open, row.depth, row.branch),
+            label: text.clone(),
+            note: if row.on_path { "●".to_owned() } else { String::new() },
+            role: if row.on_path { *role } else { Role::Muted },
+            choice: Choice::Navigate(id.clone()),
+        });
+    }
+    (items, selected)
+}
+
+/// The branches drawn before a row. `open` says for each depth whether more branches follow below.
+fn lead(open: &mut Vec<bool>, depth: usize, branch: BranchMark) -> String {
+    open.resize(depth, false);
+    let begins = branch != BranchMark::Continues;
+    let (above, own) = match (begins, depth) {
+        (true, 1..) => (depth - 1, if branch == BranchMark::Begins { "├─ " } else { "└─ " }),
+        _ => (depth, ""),
+    };
+    let mut text: String = open[..above].iter().map(|open| if *open { "│  " } else { "   " }).collect();
+    text.push_str(own);
+    if begins && depth > 0 {
+        open[depth - 1] = branch == BranchMark::Begins;
+    }
+    text
+}
+
+/// How an entry is shown in the tree; `None` for those that aren't.
+fn label(entry: &Entry) -> Option<(String, Role)> {
+    let cut = |text: &str| cut_to(&one_line(&text.chars().take(LONGEST).collect::<String>()), LONGEST);
+    match &entry.body {
+        EntryBody::Message(said) => match &*said.message {
+            Message::User(user) => Some((format!("▌ {}", cut(&user.content.joined_text())), Role::Text)),
+            Message::Assistant(answer) => Some((cut(&answer_label(answer)), Role::Muted)),
+            Message::BashExecution(bash) => Some((format!("! {}", cut(&bash.command)), Role::Muted)),
+            Message::ToolResult(_) | Message::System(_) => None,
+        },
+        EntryBody::Compaction(_) => Some(("── compacted ──".to_owned(), Role::Muted)),
+        EntryBody::BranchSummary { .. } => Some(("── summary of another branch ──".to_owned(), Role::Muted)),
+        _ => None,
+    }
+}
+
+fn answer_label(answer: &AssistantMessage) -> String {
+    let text = answer.joined_text();
+    let calls: Vec<&str> = answer.tool_calls().map(|call| call.name.as_str()).collect();
+    match (text.trim().is_empty(), calls.is_empty()) {
+        (false, _) => text,
+        (true, false) => format!("→ {}", calls.join(", ")),
+        (true, true) => "(no answer)".to_owned(),
+    }
+}
+
+/// The user's messages on the path, newest first, to fork before.
+pub(super) fn forks(reader: &Reader) -> Vec<Item> {
+    let path = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
+    let item = |id: &crate::id::EntryId| {
+        let entry = reader.entry(id).ok()?;
+        let Message::User(user) = &**entry.body.as_message()? else { return None };
+        Some(Item {
+            lead: String::new(),
+            label: cut_to(&one_line(&user.content.joined_text()), LONGEST),
+            note: String::new(),
+            role: Role::Text,
+            choice: Choice::Fork(id.clone()),
+        })
+    };
+    path.iter().rev().filter_map(item).collect()
+}
+
+/// What there is to know about a session.
+pub(super) fn facts(state: &State, reader: &Reader) -> Vec<Line> {
+    let usage = &state.usage;
+    let path = state.path.as_ref().map_or("in memory only".to_owned(), |path| path.display().to_string());
+    let context = format!("{} of {} tokens", state.context.used, state.context.window);
+    let tokens = format!(
+        "↑{} ↓{} · from cache {} · to cache {}",
+        usage.input, usage.output, usage.cache_read, usage.cache_write
+    );
+    let entries = format!("{} on {} branches", reader.entry_count(), reader.tree().branch_count());
+    let rows = [
+        ("session", state.session.to_string()),
+        ("name", state.name.clone().unwrap_or_default()),
+        ("file", path),
+        ("folder", state.cwd.display().to_string()),
+        ("model", state.model.to_string()),
+        ("thinking", state.thinking.name().to_owned()),
+        ("context", context),
+        ("tokens", tokens),
+        ("cost", usage.cost.total.to_string()),
+        ("entries", entries),
+        ("unreadable", reader.findings().len().to_string()),
+        ("resume with", format!("tiller --session {}", state.session.short())),
+    ];
+    let row = |(name, value): (&str, String)| {
+        Line::from(vec![Span::new(format!("{name:<13}"), Role::Muted), Span::new(value, Role::Text)])
+    };
+    rows.into_iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_are_drawn_as_long_as_others_follow() {
+        use BranchMark::{Begins, BeginsLast, Continues};
+        let mut open = Vec::new();
+        let rows = [
+            (0, Continues),
+            (1, Begins),
+            (2, Begins),
+            (2, BeginsLast),
+            (2, Continues),
+            (1, BeginsLast),
+            (1, Continues),
+        ];
+        let drawn: Vec<String> = rows.into_iter().map(|(depth, mark)| lead(&mut open, depth, mark)).collect();
+        assert_eq!(drawn, ["", "├─ ", "│  ├─ ", "│  └─ ", "│     ", "└─ ", "   "]);
+    }
+
+    #[test]
+    fn ages_are_short() {
+        let now = UnixMs(200_000_000);
+        let at = |ms: i64| age(UnixMs(200_000_000 - ms), now);
+        assert_eq!(
+            [at(5_000), at(300_000), at(7_300_000), at(190_000_000)],
+            ["now", "5m ago", "2h ago", "2d ago"]
+        );
+    }
+}

@@ -1,0 +1,55 @@
+//! The pages that say what can be typed.
+
+use super::command::TABLE;
+use crate::render::{Emphasis, Line, Role, Span, Style};
+
+/// Every key that does something, in the order it is likely to be wanted.
+const KEYS: [(&str, &str); 24] = [
+    ("enter", "send; while the agent works: steer it at the next gap between its calls"),
+    ("alt+enter, ctrl+q", "send when the agent has finished"),
+    ("shift+enter, ctrl+j, \\ enter", "a new line"),
+    ("esc", "stop the agent; what waited comes back into the editor"),
+    ("esc esc", "the tree (nothing runs, editor empty)"),
+    ("alt+up", "take the waiting messages back into the editor"),
+    ("y  a  n", "answer a call that asks: once, this session, no (editor empty)"),
+    ("ctrl+c", "clear the editor; empty: stop the agent; twice: quit"),
+    ("ctrl+d", "quit (nothing runs, editor empty)"),
+    ("ctrl+l", "choose a model"),
+    ("ctrl+p, shift+ctrl+p", "next model, previous model"),
+    ("shift+tab", "think more"),
+    ("ctrl+o", "unfold output and summaries"),
+    ("ctrl+t", "unfold thinking"),
+    ("pgup, pgdn", "scroll"),
+    ("home, end", "top; end, and follow again (editor empty)"),
+    ("up, down", "earlier prompts, at the edges of the text"),
+    ("tab", "complete a command"),
+    ("ctrl+w, alt+d, ctrl+u, ctrl+k", "delete a word back, forth; to the line's beginning, end"),
+    ("ctrl+y", "put back what was deleted"),
+    ("alt+u, alt+r", "undo, redo"),
+    ("alt+b, alt+f, ctrl+a, ctrl+e", "a word back, forth; the line's beginning, end"),
+    ("ctrl+g", "edit in $EDITOR"),
+    ("ctrl+z", "suspend"),
+];
+
+/// Keys, commands, and what else can be typed.
+pub(super) fn page() -> Vec<Line> {
+    let mut lines = keys();
+    lines.push(Line::default());
+    for command in &TABLE {
+        lines.push(row(&format!("/{} {}", command.name, command.argument), command.about));
+    }
+    lines.push(Line::default());
+    lines.push(row("!COMMAND", "run it in the shell; the model reads what it prints"));
+    lines.push(row("!!COMMAND", "run it in the shell; the model never sees it"));
+    lines
+}
+
+/// Every key.
+pub(super) fn keys() -> Vec<Line> {
+    KEYS.iter().map(|(key, about)| row(key, about)).collect()
+}
+
+fn row(left: &str, right: &str) -> Line {
+    let bold = Style::from(Role::Text).with(Emphasis::BOLD);
+    Line::from(vec![Span::new(format!("{left:<31}"), bold), Span::new(right, Role::Muted)])
+}

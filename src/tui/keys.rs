@@ -1,0 +1,378 @@
+//! What keys do.
+//!
+//! The order in which a key is offered: a popup, an approval that waits (only while the editor is empty, so that what is being
+//! typed is never taken for an answer), the keys of the whole screen, the completion of a command, the editor.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::app::{Action, App, List, Twice};
+use super::command::{self, Meaning, Verb};
+use super::help;
+use super::popup::{Choice, Page, Picker, Popup};
+use crate::agent::BashContext;
+use crate::event::Decision;
+use crate::message::ThinkingLevel;
+use crate::unit::UnixMs;
+
+/// How long an approval is on the screen before keys answer it, in milliseconds: longer than a key already on its way.
+const APPROVAL_MS: u64 = 400;
+
+/// Within what time a second Esc counts, in milliseconds.
+const TWICE_ESCAPE_MS: u64 = 600;
+
+/// Within what time a second Ctrl+C quits, in milliseconds.
+const TWICE_INTERRUPT_MS: u64 = 2_000;
+
+/// When a message is to be delivered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    Now,
+    Afterwards,
+}
+
+impl App {
+    pub(super) fn key(&mut self, key: KeyEvent) -> Vec<Action> {
+        if key.kind == KeyEventKind::Release {
+            return Vec::new();
+        }
+        let pressed = self.notes.pressed.take();
+        if !self.popups.is_empty() {
+            return self.popup_key(key);
+        }
+        if let Some(actions) = self.approval_key(key).or_else(|| self.screen_key(key, pressed)) {
+            return actions;
+        }
+        if !self.completion_key(key) {
+            self.editor.key(key);
+        }
+        Vec::new()
+    }
+
+    /// `y`, `a` and `n` answer the call that asks. What is typed beside them goes to the editor, and Enter steers with it.
+    fn approval_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let asked = self.work.approvals.first()?;
+        if !self.editor.is_empty() || !(key.modifiers - KeyModifiers::SHIFT).is_empty() {
+            return None;
+        }
+        let decision = match key.code {
+            KeyCode::Char('y') => Decision::Once,
+            KeyCode::Char('a') => Decision::Session,
+            KeyCode::Char('n') => Decision::Deny { reason: "the user said no".to_owned() },
+            _ => return None,
+        };
+        if self.now.since_ms(asked.since) < APPROVAL_MS {
+            return Some(Vec::new());
+        }
+        let asked = self.work.approvals.remove(0);
+        if let Some(next) = self.work.approvals.first_mut() {
+            next.since = self.now;
+        }
+        Some(vec![Action::Decide(asked.request.tool_call_id, decision)])
+    }
+
+    fn screen_key(&mut self, key: KeyEvent, pressed: Option<(Twice, UnixMs)>) -> Option<Vec<Action>> {
+        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
+        let alt = key.modifiers.contains(KeyModifiers::ALT);
+        let shift = key.modifiers.contains(KeyModifiers::SHIFT);
+        Some(match key.code {
+            KeyCode::Enter if alt => self.submit(When::Afterwards),
+            KeyCode::Enter if shift => self.newline(),
+            KeyCode::Enter => self.enter(),
+            KeyCode::Esc => self.escape(pressed),
+            KeyCode::Char(c) if ctrl => return self.control_key(c.to_ascii_lowercase(), shift, pressed),
+            KeyCode::BackTab => self.next_thinking(),
+            KeyCode::Up if alt => vec![Action::TakeQueue],
+            KeyCode::PageUp => self.scroll(-1),
+            KeyCode::PageDown => self.scroll(1),
+            KeyCode::Home if self.editor.is_empty() => {
+                self.transcript.scroll_to_top();
+                self.load_older(usize::MAX).into_iter().collect()
+            }
+            KeyCode::End if self.editor.is_empty() => {
+                self.transcript.follow();
+                Vec::new()
+            }
+            KeyCode::Char('?') if self.editor.is_empty() && !alt => self.read("help", help::page()),
+            _ => return None,
+        })
+    }
+
+    fn control_key(&mut self, c: char, shift: bool, pressed: Option<(Twice, UnixMs)>) -> Option<Vec<Action>> {
+        Some(match c {
+            'c' => self.interrupt(pressed),
+            'd' if self.editor.is_empty() && !self.is_working() => vec![Action::Quit],
+            'q' => self.submit(When::Afterwards),
+            'j' => self.newline(),
+            'l' => self.pick("models", List::Models),
+            'p' => vec![Action::CycleModel { back: shift }],
+            'o' => {
+                self.folds.output_open = !self.folds.output_open;
+                Vec::new()
+            }
+            't' => {
+                self.folds.thinking_open = !self.folds.thinking_open;
+                Vec::new()
+            }
+            'g' => vec![Action::EditElsewhere(self.editor.expanded())],
+            'z' => vec![Action::Suspend],
+            _ => return None,
+        })
+    }
+
+    fn newline(&mut self) -> Vec<Action> {
+        self.editor.newline();
+        Vec::new()
+    }
+
+    fn enter(&mut self) -> Vec<Action> {
+        if self.editor.continue_line() {
+            return Vec::new();
+        }
+        // A half-typed command is completed and carried out, unless it wants to be told something first.
+        let chosen = self.completions().get(self.completion).copied();
+        if let Some(command) = chosen
+            && self.editor.text() != format!("/{}", command.name)
+        {
+            let wants_more = !command.argument.is_empty() && !command.argument.starts_with('[');
+            self.editor.set_text(&format!("/{}{}", command.name, if wants_more { " " } else { "" }));
+            if wants_more {
+                return Vec::new();
+            }
+        }
+        self.submit(When::Now)
+    }
+
+    fn submit(&mut self, when: When) -> Vec<Action> {
+        if self.editor.expanded().trim().is_empty() {
+            return Vec::new();
+        }
+        self.completion = 0;
+        self.transcript.follow();
+        let shown = self.editor.text();
+        let text = self.editor.take();
+        let mut actions = Vec::new();
+        if self.editor.remember(&shown) {
+            actions.push(Action::Remember(shown));
+        }
+        actions.extend(self.carry_out(text, when));
+        actions
+    }
+
+    fn carry_out(&mut self, text: String, when: When) -> Vec<Action> {
+        let line = text.trim();
+        if let Some(command) = line.strip_prefix("!!").filter(|command| !command.trim().is_empty()) {
+            return vec![Action::Bash(command.trim().to_owned(), BashContext::Exclude)];
+        }
+        if let Some(command) = line.strip_prefix('!').filter(|command| !command.trim().is_empty()) {
+            return vec![Action::Bash(command.trim().to_owned(), BashContext::Include)];
+        }
+        match command::parse(line) {
+            Meaning::Known(verb, argument) => self.command(verb, argument),
+            Meaning::Unknown { name, nearest } => {
+                let instead =
+                    nearest.map_or("/help lists them".to_owned(), |name| format!("did you mean /{name}?"));
+                self.flash(format!("there is no command /{name}; {instead}"));
+                self.editor.set_text(&text);
+                Vec::new()
+            }
+            Meaning::Text if when == When::Afterwards => vec![Action::FollowUp(text)],
+            Meaning::Text => vec![Action::Steer(text)],
+        }
+    }
+
+    fn command(&mut self, verb: Verb, argument: &str) -> Vec<Action> {
+        match verb {
+            Verb::New => vec![Action::NewSession],
+            Verb::Resume => self.pick("sessions", List::Sessions),
+            Verb::Tree => self.pick("tree", List::Tree),
+            Verb::Fork => self.pick("fork before", List::Forks),
+            Verb::Name if argument.is_empty() => self.ask_for("/name ", "a name follows /name"),
+            Verb::Name => vec![Action::Rename(argument.to_owned())],
+            Verb::Model if argument.is_empty() => self.pick("models", List::Models),
+            Verb::Model => vec![Action::SetModel(argument.to_owned())],
+            Verb::Thinking if argument.is_empty() => self.next_thinking(),
+            Verb::Thinking => match command::level(argument) {
+                Ok(level) => vec![Action::SetThinking(level)],
+                Err(what) => self.ask_for("/thinking ", &what),
+            },
+            Verb::Copy => self.copy(),
+            Verb::FollowUp if argument.is_empty() => {
+                self.ask_for("/followup ", "a message follows /followup")
+            }
+            Verb::FollowUp => vec![Action::FollowUp(argument.to_owned())],
+            Verb::Session => vec![Action::ShowFacts],
+            Verb::Help => self.read("help", help::page()),
+            Verb::Hotkeys => self.read("keys", help::keys()),
+            Verb::Quit => vec![Action::Quit],
+        }
+    }
+
+    fn ask_for(&mut self, beginning: &str, what: &str) -> Vec<Action> {
+        self.editor.set_text(beginning);
+        self.flash(what);
+        Vec::new()
+    }
+
+    fn copy(&mut self) -> Vec<Action> {
+        match self.transcript.last_answer() {
+            Some(text) => vec![Action::Copy(text.to_owned())],
+            None => {
+                self.flash("there is no answer to copy yet");
+                Vec::new()
+            }
+        }
+    }
+
+    fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
+        self.popups.push(Popup::Pick(Picker::waiting(title)));
+        vec![Action::Gather(list)]
+    }
+
+    fn read(&mut self, title: &str, lines: Vec<crate::render::Line>) -> Vec<Action> {
+        self.popups.push(Popup::Read(Page::new(title, lines)));
+        Vec::new()
+    }
+
+    fn escape(&mut self, pressed: Option<(Twice, UnixMs)>) -> Vec<Action> {
+        if self.is_working() {
+            return vec![Action::Abort];
+        }
+        if !self.editor.is_empty() {
+            return Vec::new();
+        }
+        if self.is_second(pressed, Twice::Escape, TWICE_ESCAPE_MS) {
+            return self.pick("tree", List::Tree);
+        }
+        self.notes.pressed = Some((Twice::Escape, self.now));
+        Vec::new()
+    }
+
+    fn interrupt(&mut self, pressed: Option<(Twice, UnixMs)>) -> Vec<Action> {
+        if self.is_second(pressed, Twice::Interrupt, TWICE_INTERRUPT_MS) && self.editor.is_empty() {
+            return vec![Action::Quit];
+        }
+        self.notes.pressed = Some((Twice::Interrupt, self.now));
+        if !self.editor.is_empty() {
+            self.editor.clear();
+            self.flash("cleared; alt+u brings it back, ctrl+c again quits");
+        } else if self.is_working() {
+            return vec![Action::Abort];
+        } else {
+            self.flash("ctrl+c again quits");
+        }
+        Vec::new()
+    }
+
+    fn is_second(&self, pressed: Option<(Twice, UnixMs)>, key: Twice, within_ms: u64) -> bool {
+        pressed.is_some_and(|(before, at)| before == key && self.now.since_ms(at) <= within_ms)
+    }
+
+    fn next_thinking(&mut self) -> Vec<Action> {
+        let at = ThinkingLevel::ALL.iter().position(|level| *level == self.facts.thinking).unwrap_or(0);
+        vec![Action::SetThinking(ThinkingLevel::ALL[(at + 1) % ThinkingLevel::ALL.len()])]
+    }
+
+    /// Scrolls by pages; two lines stay, so that the eye finds its place again.
+    fn scroll(&mut self, pages: isize) -> Vec<Action> {
+        let ctx = self.ctx();
+        let rows = usize::from(super::view::Areas::of(self).transcript.height).saturating_sub(2).max(1);
+        if pages < 0 {
+            self.transcript.scroll_up(rows, &ctx);
+        } else {
+            self.transcript.scroll_down(rows, &ctx);
+        }
+        Vec::new()
+    }
+
+    /// What a half-typed command may become.
+    pub(super) fn completions(&self) -> Vec<&'static command::Command> {
+        if self.editor.is_empty() { Vec::new() } else { command::completions(&self.editor.text()) }
+    }
+
+    /// Up, Down and Tab choose among completions; whatever else is typed begins the choice anew.
+    fn completion_key(&mut self, key: KeyEvent) -> bool {
+        let completions = self.completions();
+        let last = completions.len().saturating_sub(1);
+        match key.code {
+            KeyCode::Up if completions.len() > 1 => {
+                self.completion = self.completion.checked_sub(1).unwrap_or(last)
+            }
+            KeyCode::Down if completions.len() > 1 => {
+                self.completion = if self.completion >= last { 0 } else { self.completion + 1 };
+            }
+            KeyCode::Tab => {
+                if let Some(command) = completions.get(self.completion) {
+                    self.editor.set_text(&format!("/{} ", command.name));
+                    self.completion = 0;
+                }
+            }
+            _ => {
+                self.completion = 0;
+                return false;
+            }
+        }
+        true
+    }
+
+    fn popup_key(&mut self, key: KeyEvent) -> Vec<Action> {
+        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
+        let page = isize::try_from(self.size.1 / 2).unwrap_or(10).max(1);
+        let rows = match key.code {
+            KeyCode::Up => -1,
+            KeyCode::Down => 1,
+            KeyCode::PageUp => -page,
+            KeyCode::PageDown => page,
+            KeyCode::Home => isize::MIN / 2,
+            KeyCode::End => isize::MAX / 2,
+            KeyCode::Char('p') if ctrl => -1,
+            KeyCode::Char('n') if ctrl => 1,
+            KeyCode::Esc => {
+                self.popups.pop();
+                return Vec::new();
+            }
+            KeyCode::Char('c') if ctrl => {
+                self.popups.clear();
+                return Vec::new();
+            }
+            _ => return self.popup_text_key(key, ctrl),
+        };
+        match self.popups.last_mut() {
+            Some(Popup::Pick(picker)) => picker.step(rows),
+            Some(Popup::Read(page)) => page.step(rows),
+            None => {}
+        }
+        Vec::new()
+    }
+
+    fn popup_text_key(&mut self, key: KeyEvent, ctrl: bool) -> Vec<Action> {
+        let picker = match self.popups.last_mut() {
+            Some(Popup::Pick(picker)) => picker,
+            Some(Popup::Read(_)) if matches!(key.code, KeyCode::Char('q' | '?') | KeyCode::Enter) => {
+                self.popups.pop();
+                return Vec::new();
+            }
+            Some(Popup::Read(_)) | None => return Vec::new(),
+        };
+        match key.code {
+            KeyCode::Enter => {
+                let Some(choice) = picker.chosen().map(|item| item.choice.clone()) else { return Vec::new() };
+                self.popups.pop();
+                return vec![chosen(choice)];
+            }
+            KeyCode::Char('u') if ctrl => picker.clear(),
+            KeyCode::Char(c) if !ctrl => picker.push(c),
+            KeyCode::Backspace if !picker.pop() => _ = self.popups.pop(),
+            _ => {}
+        }
+        Vec::new()
+    }
+}
+
+fn chosen(choice: Choice) -> Action {
+    match choice {
+        Choice::Navigate(entry) => Action::Navigate(entry),
+        Choice::Fork(entry) => Action::Fork(entry),
+        Choice::Open(path) => Action::Open(path),
+        Choice::Model(words) => Action::SetModel(words),
+    }
+}

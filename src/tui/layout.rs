@@ -1,0 +1,76 @@
+//! What blocks of the transcript are laid out by: a width, what is unfolded, the time.
+
+use jiff::tz::TimeZone;
+
+use crate::render::{Line, Role, Span};
+use crate::unit::UnixMs;
+
+/// Frames of the sign that something is going on, 100 ms each.
+const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/// What is unfolded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Folds {
+    pub(super) output_open: bool,
+    pub(super) thinking_open: bool,
+}
+
+/// What a block's lines depend on beside the block.
+#[derive(Clone, Debug)]
+pub(super) struct Ctx {
+    pub(super) width: usize,
+    pub(super) folds: Folds,
+    pub(super) now: UnixMs,
+    pub(super) zone: TimeZone,
+}
+
+impl Default for Ctx {
+    fn default() -> Self {
+        Self { width: 80, folds: Folds::default(), now: UnixMs(0), zone: TimeZone::UTC }
+    }
+}
+
+impl Ctx {
+    /// The sign that something is going on, as it looks now.
+    pub(super) fn spinner(&self) -> &'static str {
+        spinner(self.now)
+    }
+
+    /// A moment as a clock on the wall shows it: `14:02`.
+    pub(super) fn clock(&self, moment: UnixMs) -> String {
+        if moment == UnixMs(0) {
+            return String::new();
+        }
+        let time = jiff::Timestamp::from_millisecond(moment.0).unwrap_or_default();
+        let time = time.to_zoned(self.zone.clone());
+        format!("{:02}:{:02}", time.hour(), time.minute())
+    }
+}
+
+/// The sign that something is going on, at a moment.
+pub(super) fn spinner(now: UnixMs) -> &'static str {
+    let frame = usize::try_from(now.0.max(0) / 100).unwrap_or(0) % SPINNER.len();
+    SPINNER[frame]
+}
+
+/// A line with something at its right end, where there is room for it.
+pub(super) fn right_aligned(left: Vec<Span>, right: Option<Span>, width: usize) -> Line {
+    let mut line = Line::from(left);
+    if let Some(right) = right.filter(|right| !right.text.is_empty()) {
+        let used = line.width() + right.width();
+        if used < width {
+            line.spans.push(Span::new(" ".repeat(width - used), Role::Text));
+            line.spans.push(right);
+        }
+    }
+    line
+}
+
+/// A rule across the page with words in its middle.
+pub(super) fn rule(words: &str, width: usize) -> Line {
+    let words = crate::render::cut_to(words, width.saturating_sub(8));
+    let words = if words.is_empty() { words } else { format!(" {words} ") };
+    let free = width.saturating_sub(Span::new(words.clone(), Role::Muted).width());
+    let left = free / 2;
+    Line::new(format!("{}{words}{}", "─".repeat(left), "─".repeat(free - left)), Role::Muted)
+}

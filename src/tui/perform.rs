@@ -1,0 +1,233 @@
+//! Carrying out what was decided: one task that asks the agent and reads the log, in the order in which it is told.
+//!
+//! In order, so that two messages sent quickly arrive as they were typed. What reads much of the log runs beside it.
+
+use std::path::PathBuf;
+
+use tokio::sync::mpsc;
+use tokio::task::{JoinSet, spawn_blocking};
+
+use super::app::{Action, List, Loaded, Report};
+use super::{files, gather};
+use crate::agent::{AgentError, AgentSession};
+use crate::id::EntryId;
+use crate::session::{Entry, Reader, Scope};
+use crate::unit::UnixMs;
+
+/// Actions that may wait: more than a person can type while one is carried out.
+const ACTIONS: usize = 256;
+
+/// Reports that may wait for the loop; whoever has more to say waits.
+const REPORTS: usize = 64;
+
+/// Entries that are read before the first frame.
+const FIRST: usize = 150;
+
+/// The task that carries actions out; it ends when this is dropped.
+pub(super) struct Performer {
+    actions: mpsc::Sender<Action>,
+    _task: JoinSet<()>,
+}
+
+impl Performer {
+    /// Begins; what comes of the actions is to be received.
+    pub(super) fn start(agent: AgentSession, history: Option<PathBuf>) -> (Self, mpsc::Receiver<Report>) {
+        let (actions, todo) = mpsc::channel(ACTIONS);
+        let (reports, received) = mpsc::channel(REPORTS);
+        let mut task = JoinSet::new();
+        task.spawn(Worker { agent, history, reports }.work(todo));
+        (Self { actions, _task: task }, received)
+    }
+
+    /// Tells it to carry out an action; false when it has too much to do.
+    pub(super) fn tell(&self, action: Action) -> bool {
+        self.actions.try_send(action).is_ok()
+    }
+}
+
+struct Worker {
+    agent: AgentSession,
+    history: Option<PathBuf>,
+    reports: mpsc::Sender<Report>,
+}
+
+impl Worker {
+    async fn work(self, mut todo: mpsc::Receiver<Action>) {
+        let mut beside = JoinSet::new();
+        while let Some(action) = todo.recv().await {
+            while beside.try_join_next().is_some() {}
+            let text = match &action {
+                Action::Steer(text) | Action::FollowUp(text) | Action::Bash(text, _) => Some(text.clone()),
+                _ => None,
+            };
+            let reports = match self.perform(action, &mut beside).await {
+                Ok(reports) => reports,
+                Err(error) => vec![failed(&error, text)],
+            };
+            for report in reports {
+                if self.reports.send(report).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn perform(&self, action: Action, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
+        let agent = &self.agent;
+        Ok(match action {
+            Action::Steer(text) => said(agent.steer(text).await?),
+            Action::FollowUp(text) => said(agent.follow_up(text).await?),
+            Action::Bash(line, context) => said(agent.bash(line, context).await?),
+            Action::Abort => vec![Report::Queue(agent.abort().await?)],
+            Action::TakeQueue => vec![Report::Queue(agent.take_queue().await?)],
+            Action::Decide(call, decision) => said(agent.decide(call, decision).await?),
+            Action::SetModel(words) => {
+                let model = agent.set_model(words).await?;
+                vec![Report::Note(format!("{model} answers from the next turn on"))]
+            }
+            Action::CycleModel { back } => self.cycle_model(back).await?,
+            Action::SetThinking(level) => {
+                let level = agent.set_thinking(level).await?;
+                vec![Report::Note(format!("thinking: {}", level.name()))]
+            }
+            Action::Rename(name) => said(agent.rename(name).await?),
+            Action::NewSession => vec![Report::Moved(agent.new_session().await?)],
+            Action::Open(path) => vec![Report::Moved(agent.open_session(path).await?)],
+            Action::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
+            Action::Navigate(entry) => vec![Report::Moved(agent.navigate(entry).await?)],
+            Action::Gather(list) => self.gather(list, beside).await?,
+            Action::LoadOlder(ids) => {
+                let reader = agent.reader();
+                self.read_beside(beside, move || Report::Older(read(&reader, &ids)));
+                Vec::new()
+            }
+            Action::Reload => self.load().await?,
+            Action::Refresh => {
+                let state = agent.snapshot().await?.state;
+                let cwd = state.cwd.clone();
+                self.read_beside(beside, move || Report::Branch(files::git_branch(&cwd)));
+                vec![Report::State(Box::new(state))]
+            }
+            Action::ShowFacts => {
+                let state = agent.snapshot().await?.state;
+                let lines = gather::facts(&state, &agent.reader());
+                vec![Report::Page { title: "session".to_owned(), lines }]
+            }
+            Action::Remember(prompt) => {
+                if let Some(path) = self.history.clone() {
+                    beside.spawn_blocking(move || files::store_prompt(&path, &prompt));
+                }
+                Vec::new()
+            }
+            // These need the terminal, and the loop does them itself.
+            Action::Copy(_) | Action::EditElsewhere(_) | Action::Suspend | Action::Quit => Vec::new(),
+        })
+    }
+
+    async fn cycle_model(&self, back: bool) -> Result<Vec<Report>, AgentError> {
+        let models = self.agent.models().await?;
+        let current = self.agent.snapshot().await?.state.model;
+        let at = models.iter().position(|model| model.reference() == current);
+        let next = match (at, back) {
+            (None, _) => 0,
+            (Some(at), false) => (at + 1) % models.len(),
+            (Some(at), true) => (at + models.len() - 1) % models.len(),
+        };
+        match models.get(next).map(|model| model.reference()) {
+            Some(model) if model != current => {
+                self.agent.set_model(model.to_string()).await?;
+                Ok(vec![Report::Note(format!("{model} answers from the next turn on"))])
+            }
+            Some(_) | None => Ok(vec![Report::Note("there is no other model to choose".to_owned())]),
+        }
+    }
+
+    async fn gather(&self, list: List, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
+        let reader = self.agent.reader();
+        Ok(match list {
+            List::Models => {
+                let models = self.agent.models().await?;
+                let current = self.agent.snapshot().await?.state.model;
+                let facts = models.iter().map(|model| &*model.facts);
+                let (items, selected) = gather::models(facts, Some(&current));
+                vec![Report::Items { items, selected }]
+            }
+            List::Sessions => {
+                let listing = self.agent.sessions(Scope::ThisDirectory).await?;
+                vec![Report::Items { items: gather::sessions(&listing.sessions, now()), selected: 0 }]
+            }
+            List::Tree => {
+                self.read_beside(beside, move || {
+                    let (items, selected) = gather::tree(&reader);
+                    Report::Items { items, selected }
+                });
+                Vec::new()
+            }
+            List::Forks => {
+                self.read_beside(beside, move || Report::Items {
+                    items: gather::forks(&reader),
+                    selected: 0,
+                });
+                Vec::new()
+            }
+        })
+    }
+
+    async fn load(&self) -> Result<Vec<Report>, AgentError> {
+        let snapshot = *self.agent.snapshot().await?;
+        let reader = self.agent.reader();
+        let cwd = snapshot.state.cwd.clone();
+        let read = move || (newest(&reader), files::git_branch(&cwd));
+        let ((older, entries), branch) = spawn_blocking(read).await.unwrap_or_default();
+        Ok(vec![Report::Loaded(Box::new(Loaded { snapshot, older, entries })), Report::Branch(branch)])
+    }
+
+    fn read_beside(&self, beside: &mut JoinSet<()>, read: impl FnOnce() -> Report + Send + 'static) {
+        let reports = self.reports.clone();
+        beside.spawn_blocking(move || _ = reports.blocking_send(read()));
+    }
+}
+
+/// Nothing is to be reported: an event tells it.
+fn said((): ()) -> Vec<Report> {
+    Vec::new()
+}
+
+fn failed(error: &AgentError, text: Option<String>) -> Report {
+    let mut what = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !what.ends_with(&cause_text) {
+            what = format!("{what}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    let hint = match error {
+        AgentError::Session(error) => error.hint().map(str::to_owned),
+        AgentError::Model(_) => Some("ctrl+l shows the models that can be asked".to_owned()),
+        AgentError::Busy
+        | AgentError::Running
+        | AgentError::Store(_)
+        | AgentError::Gone(_)
+        | AgentError::Closed => None,
+    };
+    Report::Failed { what, hint, text }
+}
+
+/// The newest entries of the path to the leaf, and the ids of those before them.
+fn newest(reader: &Reader) -> (Vec<EntryId>, Vec<Entry>) {
+    let mut older = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
+    let ids = older.split_off(older.len().saturating_sub(FIRST));
+    (older, read(reader, &ids))
+}
+
+/// Entries by their ids; a damaged one costs only itself.
+fn read(reader: &Reader, ids: &[EntryId]) -> Vec<Entry> {
+    ids.iter().filter_map(|id| reader.entry(id).ok()).collect()
+}
+
+/// The time.
+pub(super) fn now() -> UnixMs {
+    UnixMs(jiff::Timestamp::now().as_millisecond())
+}

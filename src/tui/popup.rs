@@ -1,0 +1,211 @@
+//! What may lie over the transcript: one stack of pickers and pages to read.
+
+use std::path::PathBuf;
+
+use crate::id::EntryId;
+use crate::render::{Line, Role};
+
+/// Something over the transcript.
+#[derive(Debug)]
+pub(super) enum Popup {
+    Pick(Picker),
+    Read(Page),
+}
+
+/// A list to choose from, narrowed by typing.
+#[derive(Debug)]
+pub(super) struct Picker {
+    pub(super) title: String,
+    items: Vec<Item>,
+    filter: String,
+    /// Positions of the items that the filter lets through.
+    matches: Vec<usize>,
+    /// Which of the matches is chosen.
+    selected: usize,
+    /// Whether the items are still being gathered.
+    pub(super) waiting: bool,
+}
+
+/// One thing to choose.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    /// What is drawn before it: the branches of a tree.
+    pub(super) lead: String,
+    pub(super) label: String,
+    /// What stands at the right end.
+    pub(super) note: String,
+    pub(super) role: Role,
+    pub(super) choice: Choice,
+}
+
+/// What a choice means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// Go on from this entry.
+    Navigate(EntryId),
+    /// Make a session that ends before this entry.
+    Fork(EntryId),
+    /// Go to this session.
+    Open(PathBuf),
+    /// Let this model answer.
+    Model(String),
+}
+
+/// A text to read.
+#[derive(Debug)]
+pub(super) struct Page {
+    pub(super) title: String,
+    pub(super) lines: Vec<Line>,
+    pub(super) top: usize,
+}
+
+impl Picker {
+    /// A list that isn't there yet.
+    pub(super) fn waiting(title: &str) -> Self {
+        Self {
+            title: title.to_owned(),
+            items: Vec::new(),
+            filter: String::new(),
+            matches: Vec::new(),
+            selected: 0,
+            waiting: true,
+        }
+    }
+
+    /// Gets its items; `selected` is where it begins.
+    pub(super) fn fill(&mut self, items: Vec<Item>, selected: usize) {
+        self.items = items;
+        self.waiting = false;
+        self.narrow();
+        if self.filter.is_empty() {
+            self.selected = selected.min(self.matches.len().saturating_sub(1));
+        }
+    }
+
+    pub(super) fn filter(&self) -> &str {
+        &self.filter
+    }
+
+    pub(super) fn push(&mut self, c: char) {
+        self.filter.push(c);
+        self.narrow();
+    }
+
+    /// Takes back the last character; false when there is none.
+    pub(super) fn pop(&mut self) -> bool {
+        let had = self.filter.pop().is_some();
+        self.narrow();
+        had
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.filter.clear();
+        self.narrow();
+    }
+
+    /// Moves the choice by `rows`, stopping at the ends.
+    pub(super) fn step(&mut self, rows: isize) {
+        let last = self.matches.len().saturating_sub(1);
+        self.selected = self.selected.saturating_add_signed(rows).min(last);
+    }
+
+    pub(super) fn chosen(&self) -> Option<&Item> {
+        self.items.get(*self.matches.get(self.selected)?)
+    }
+
+    /// The matches that fit into `height` rows with the chosen one among them, and whether each is chosen.
+    pub(super) fn window(&self, height: usize) -> impl Iterator<Item = (&Item, bool)> {
+        let most = self.matches.len().saturating_sub(height);
+        let top = self.selected.saturating_sub(height / 2).min(most);
+        let shown = self.matches.iter().enumerate().skip(top).take(height);
+        shown.map(|(place, at)| (&self.items[*at], place == self.selected))
+    }
+
+    /// How many of how many are let through.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        (self.matches.len(), self.items.len())
+    }
+
+    /// Every word must occur; if that leaves nothing, its letters in order are enough.
+    fn narrow(&mut self) {
+        let words: Vec<String> = self.filter.split_whitespace().map(str::to_lowercase).collect();
+        let texts: Vec<String> =
+            self.items.iter().map(|item| format!("{} {}", item.label, item.note).to_lowercase()).collect();
+        let matching = |fits: fn(&str, &str) -> bool| -> Vec<usize> {
+            let all_fit = |text: &String| words.iter().all(|word| fits(text, word));
+            texts.iter().enumerate().filter(|(_, text)| all_fit(text)).map(|(at, _)| at).collect()
+        };
+        let chosen = self.matches.get(self.selected).copied();
+        self.matches = matching(|text, word| text.contains(word));
+        if self.matches.is_empty() {
+            self.matches = matching(has_letters);
+        }
+        self.selected = chosen.and_then(|at| self.matches.iter().position(|m| *m == at)).unwrap_or(0);
+    }
+}
+
+fn has_letters(text: &str, word: &str) -> bool {
+    let mut rest = text.chars();
+    word.chars().all(|wanted| rest.any(|c| c == wanted))
+}
+
+impl Page {
+    pub(super) fn new(title: &str, lines: Vec<Line>) -> Self {
+        Self { title: title.to_owned(), lines, top: 0 }
+    }
+
+    /// Scrolls by `rows`, stopping at the ends.
+    pub(super) fn step(&mut self, rows: isize) {
+        self.top = self.top.saturating_add_signed(rows).min(self.lines.len().saturating_sub(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picker(labels: &[&str]) -> Picker {
+        let item = |label: &&str| Item {
+            lead: String::new(),
+            label: (*label).to_owned(),
+            note: String::new(),
+            role: Role::Text,
+            choice: Choice::Model((*label).to_owned()),
+        };
+        let mut picker = Picker::waiting("t");
+        picker.fill(labels.iter().map(item).collect(), 1);
+        picker
+    }
+
+    fn shown(picker: &Picker, height: usize) -> Vec<(&str, bool)> {
+        picker.window(height).map(|(item, chosen)| (item.label.as_str(), chosen)).collect()
+    }
+
+    #[test]
+    fn typing_narrows_and_the_choice_stays_with_its_item() {
+        let mut picker = picker(&["anthropic/haiku", "anthropic/sonnet", "openai/gpt"]);
+        assert_eq!(picker.chosen().unwrap().label, "anthropic/sonnet");
+        "anth".chars().for_each(|c| picker.push(c));
+        assert_eq!(shown(&picker, 5), [("anthropic/haiku", false), ("anthropic/sonnet", true)]);
+        " hai".chars().for_each(|c| picker.push(c));
+        assert_eq!(shown(&picker, 5), [("anthropic/haiku", true)]);
+    }
+
+    #[test]
+    fn letters_in_order_are_enough_when_no_word_fits() {
+        let mut picker = picker(&["anthropic/haiku", "openai/gpt"]);
+        "ogpt".chars().for_each(|c| picker.push(c));
+        assert_eq!(shown(&picker, 5), [("openai/gpt", true)]);
+        "zzz".chars().for_each(|c| picker.push(c));
+        assert_eq!(picker.chosen().map(|item| &item.label), None);
+    }
+
+    #[test]
+    fn the_choice_stays_on_the_screen() {
+        let mut picker = picker(&["a", "b", "c", "d", "e", "f"]);
+        picker.step(100);
+        assert_eq!(shown(&picker, 3), [("d", false), ("e", false), ("f", true)]);
+        picker.step(-100);
+        assert_eq!(shown(&picker, 3)[0], ("a", true));
+    }
+}

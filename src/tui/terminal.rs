@@ -1,0 +1,119 @@
+//! The terminal: taken over whole, and given back whatever happens.
+//!
+//! Given back on drop, and by the panic hook before the message is printed; signals end the loop, whose end is a drop. The
+//! keyboard protocol is asked for without asking whether it is there: terminals that don't know it ignore it, and waiting for
+//! an answer would delay the first frame wherever none comes.
+
+use std::io::{self, BufWriter, Stdout, Write};
+use std::sync::Once;
+
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::cursor::{SetCursorStyle, Show};
+use crossterm::event::{
+    DisableBracketedPaste, EnableBracketedPaste, KeyboardEnhancementFlags, PopKeyboardEnhancementFlags,
+    PushKeyboardEnhancementFlags,
+};
+use crossterm::terminal::{
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode,
+};
+use crossterm::{execute, queue};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+
+use super::app::App;
+use super::view::view;
+
+/// Bytes gathered before they are written, so that a frame goes out in few writes.
+const BUFFER: usize = 64 * 1024;
+
+/// The terminal while it is ours.
+pub(super) struct Screen {
+    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+}
+
+impl Screen {
+    /// Takes the terminal over.
+    pub(super) fn enter() -> io::Result<Self> {
+        restore_on_panic();
+        enable_raw_mode()?;
+        // From here on a failure gives the terminal back.
+        let given_back = GiveBack;
+        let flags = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES;
+        execute!(
+            io::stdout(),
+            EnterAlternateScreen,
+            EnableBracketedPaste,
+            PushKeyboardEnhancementFlags(flags),
+            SetCursorStyle::SteadyBar
+        )?;
+        let writer = BufWriter::with_capacity(BUFFER, io::stdout());
+        let mut terminal = Terminal::new(CrosstermBackend::new(writer))?;
+        terminal.clear()?;
+        std::mem::forget(given_back);
+        Ok(Self { terminal })
+    }
+
+    /// Columns and rows.
+    pub(super) fn size(&self) -> (u16, u16) {
+        self.terminal.size().map_or((80, 24), |size| (size.width, size.height))
+    }
+
+    /// Draws the state. The terminal shows all of it or nothing yet.
+    pub(super) fn draw(&mut self, app: &mut App) -> io::Result<()> {
+        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        self.terminal.autoresize()?;
+        app.size = self.size();
+        app.prepare();
+        self.terminal.draw(|frame| view(app, frame))?;
+        execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
+    }
+
+    /// Gives a text to the terminal's clipboard (OSC 52).
+    pub(super) fn copy(&mut self, text: &str) -> io::Result<()> {
+        execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+struct GiveBack;
+
+impl Drop for GiveBack {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// Nobody is left to tell when this fails.
+fn give_back() {
+    let mut out = io::stdout();
+    let _ = execute!(
+        out,
+        EndSynchronizedUpdate,
+        PopKeyboardEnhancementFlags,
+        DisableBracketedPaste,
+        SetCursorStyle::DefaultUserShape,
+        LeaveAlternateScreen,
+        Show
+    );
+    let _ = out.flush();
+    let _ = disable_raw_mode();
+}
+
+fn restore_on_panic() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if crossterm::terminal::is_raw_mode_enabled().unwrap_or(false) {
+                give_back();
+            }
+            before(info);
+        }));
+    });
+}

@@ -1,0 +1,530 @@
+//! The front end as a whole: scripted events and keys in, actions and screens out.
+
+use std::sync::Arc;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use jiff::tz::TimeZone;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use serde_json::{Value, json};
+
+use super::app::{Action, App, Input, List, Loaded, Place, Report};
+use super::theme::Colours;
+use super::view::view;
+use crate::agent::{BashContext, ContextUse, Live, Snapshot, State};
+use crate::event::{
+    ApprovalRequest, AssistantDelta, Decision, Event, EventKind, QueueItem, QueueKind, ToolOutcome,
+};
+use crate::message::{
+    AssistantBlock, AssistantMessage, Cost, Message, ModelRef, StopReason, ThinkingLevel, ToolCall,
+    ToolResultMessage, Usage, UserBlock, UserMessage,
+};
+use crate::session::entry::{MessageEntry, Receipt};
+use crate::session::{Entry, EntryBody};
+use crate::unit::{Tokens, UnixMs, Usd};
+
+/// 14:02 UTC.
+const START: i64 = 1_795_269_720_000;
+
+/// The front end with a clock and an agent of the test's making.
+struct Stage {
+    app: App,
+    now: i64,
+    seq: u64,
+    entries: usize,
+    actions: Vec<Action>,
+}
+
+impl Stage {
+    fn new(width: u16, height: u16) -> Self {
+        let place = Place {
+            cwd: "/home/ada/code/conf".into(),
+            home: Some("/home/ada".into()),
+            zone: TimeZone::UTC,
+            colours: Colours::None,
+            banner: vec![
+                "tiller 0.1.0".into(),
+                "demo model: canned answers; connect a real one with ANTHROPIC_API_KEY".into(),
+            ],
+        };
+        let mut stage = Self {
+            app: App::new(place, vec!["an earlier prompt".into()]),
+            now: START,
+            seq: 0,
+            entries: 0,
+            actions: Vec::new(),
+        };
+        stage.input(Input::Resize { width, height });
+        let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
+        stage.input(Input::Report(Report::Loaded(Box::new(Loaded {
+            snapshot,
+            older: vec![],
+            entries: vec![],
+        }))));
+        stage.input(Input::Report(Report::Branch(Some("main".into()))));
+        stage
+    }
+
+    fn input(&mut self, input: Input) {
+        let actions = self.app.update(input, UnixMs(self.now));
+        self.actions.extend(actions);
+    }
+
+    fn event(&mut self, kind: EventKind) {
+        self.seq += 1;
+        let event = Event { kind, seq: self.seq, time: UnixMs(self.now) };
+        self.input(Input::Agent(Arc::new(event)));
+    }
+
+    fn wait(&mut self, ms: i64) {
+        self.now += ms;
+        self.input(Input::Tick);
+    }
+
+    fn append(&mut self, said: MessageEntry) {
+        self.entries += 1;
+        let mut line = serde_json::to_value(EntryBody::Message(said)).unwrap();
+        line["id"] = Value::from(format!("e{}", self.entries));
+        let raw = serde_json::value::RawValue::from_string(line.to_string()).unwrap();
+        self.event(EventKind::EntryAppended {
+            entry_id: format!("e{}", self.entries).as_str().into(),
+            entry: Arc::from(raw),
+        });
+    }
+
+    fn said(&mut self, message: Message) {
+        self.append(MessageEntry { message: Arc::new(message), tiller_queue_id: None, tiller_receipt: None });
+    }
+
+    fn user(&mut self, text: &str) {
+        self.said(Message::User(UserMessage::text(text, UnixMs(self.now))));
+    }
+
+    fn delta(&mut self, delta: AssistantDelta) {
+        let usage = Usage { output: Tokens(1_234), ..Usage::default() };
+        self.event(EventKind::MessageUpdate { usage, assistant_message_event: delta });
+    }
+
+    fn text(&mut self, content_index: usize, text: &str) {
+        self.delta(AssistantDelta::TextDelta { content_index, delta: text.into() });
+    }
+
+    fn answer(&mut self, content: Vec<AssistantBlock>) {
+        let answer =
+            AssistantMessage { content, stop_reason: StopReason::ToolUse, ..AssistantMessage::default() };
+        self.said(Message::Assistant(answer));
+    }
+
+    fn start(&mut self, id: &str, name: &str) {
+        let args = Value::Null;
+        self.event(EventKind::ToolExecutionStart { tool_call_id: id.into(), tool_name: name.into(), args });
+    }
+
+    fn result(&mut self, id: &str, name: &str, text: &str, details: Value, is_error: bool) {
+        let content = vec![UserBlock::Text { text: text.into() }];
+        let (tool_call_id, tool_name) = (id.into(), name.to_owned());
+        let result = ToolResultMessage {
+            tool_call_id,
+            tool_name: tool_name.clone(),
+            content,
+            details: Some(details),
+            is_error,
+            timestamp: UnixMs(self.now),
+        };
+        let outcome = ToolOutcome::from(&result);
+        self.said(Message::ToolResult(result));
+        let tool_call_id = id.into();
+        self.event(EventKind::ToolExecutionEnd { tool_call_id, tool_name, result: outcome, is_error });
+    }
+
+    fn press(&mut self, code: KeyCode, modifiers: KeyModifiers) -> Vec<Action> {
+        self.actions.clear();
+        self.input(Input::Key(KeyEvent::new(code, modifiers)));
+        std::mem::take(&mut self.actions)
+    }
+
+    fn key(&mut self, code: KeyCode) -> Vec<Action> {
+        self.press(code, KeyModifiers::NONE)
+    }
+
+    fn control(&mut self, c: char) -> Vec<Action> {
+        self.press(KeyCode::Char(c), KeyModifiers::CONTROL)
+    }
+
+    fn type_text(&mut self, text: &str) {
+        for c in text.chars() {
+            self.key(KeyCode::Char(c));
+        }
+    }
+
+    fn asks(&mut self) {
+        self.event(EventKind::ApprovalRequested(ApprovalRequest {
+            tool_call_id: "c2".into(),
+            tool_name: "bash".into(),
+            args: json!({"command": "cargo test parse\necho done", "timeout_s": 60}),
+            reason: "runs a command".into(),
+            rule: "bash: cargo test".into(),
+        }));
+    }
+
+    fn screen(&mut self) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(self.app.size.0, self.app.size.1)).unwrap();
+        self.app.prepare();
+        terminal.draw(|frame| view(&self.app, frame)).unwrap();
+        let buffer = terminal.backend().buffer();
+        let row = |y| {
+            let mut text = String::new();
+            let mut x = 0;
+            while x < buffer.area.width {
+                let symbol = buffer[(x, y)].symbol();
+                text.push_str(symbol);
+                x += u16::try_from(unicode_width::UnicodeWidthStr::width(symbol).max(1)).unwrap();
+            }
+            text.trim_end().to_owned()
+        };
+        (0..buffer.area.height).map(row).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn state() -> State {
+    State {
+        session: "01JD6X9QWERTYUIOPASDFGHJKL".into(),
+        path: None,
+        name: Some("fix-crlf".into()),
+        cwd: "/home/ada/code/conf".into(),
+        model: ModelRef { provider: "anthropic".into(), id: "claude-sonnet-4-5".into() },
+        thinking: ThinkingLevel::High,
+        context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
+        usage: Usage {
+            input: Tokens(48_200),
+            output: Tokens(3_149),
+            cost: Cost { total: Usd(0.21), ..Cost::default() },
+            ..Usage::default()
+        },
+        approval: "ask".into(),
+    }
+}
+
+fn call(id: &str, name: &str, arguments: Value) -> AssistantBlock {
+    AssistantBlock::ToolCall(ToolCall { id: id.into(), name: name.into(), arguments, raw_arguments: None })
+}
+
+fn text(text: &str) -> AssistantBlock {
+    AssistantBlock::Text { text: text.into() }
+}
+
+/// A run up to a command at work, two calls done before it.
+fn at_work(stage: &mut Stage) {
+    stage.user("the parser test fails on windows line endings, find out why");
+    stage.event(EventKind::AgentStart);
+    stage.wait(800);
+    stage.answer(vec![
+        AssistantBlock::Thinking {
+            thinking: "Line endings: the lexer first.".into(),
+            thinking_signature: None,
+        },
+        text("I'll look at the **tokenizer** first."),
+        call("c0", "grep", json!({"pattern": "\\n", "path": "src/parse"})),
+        call("c1", "read_file", json!({"path": "src/parse/lexer.rs"})),
+        call("c2", "bash", json!({"command": "cargo test parse -- --nocapture"})),
+        call("c3", "edit_file", json!({"path": "src/parse/lexer.rs"})),
+    ]);
+    stage.start("c0", "grep");
+    stage.wait(40);
+    stage.result("c0", "grep", "src/parse/lexer.rs:3: x", json!({"matches": 6}), false);
+    stage.start("c1", "read_file");
+    stage.result("c1", "read_file", "…", json!({"lines": 212}), false);
+    stage.start("c2", "bash");
+    stage.wait(12_400);
+    let output: String = (1..=9).map(|n| format!("test case_{n} ... \u{1b}[32mok\u{1b}[0m\n")).collect();
+    stage.event(EventKind::ToolExecutionUpdate {
+        tool_call_id: "c2".into(),
+        tool_name: "bash".into(),
+        partial_result: ToolOutcome { content: vec![UserBlock::Text { text: output }], details: None },
+    });
+}
+
+fn steered(stage: &mut Stage) {
+    at_work(stage);
+    let output: String = (1..=14).map(|n| format!("test case_{n} ... ok\n")).collect();
+    stage.result("c2", "bash", &output, json!({"exitCode": 101, "timedOut": false}), false);
+    stage.result("c3", "edit_file", "skipped: the user steered", json!({}), true);
+    stage.append(MessageEntry {
+        message: Arc::new(Message::User(UserMessage::text(
+            "wait — the fixture itself has mixed endings",
+            UnixMs(0),
+        ))),
+        tiller_queue_id: Some("q1".into()),
+        tiller_receipt: Some(Receipt { after_calls: 3, skipped_calls: 1 }),
+    });
+    stage.answer(vec![
+        text("You're right: line 3 of `mixed.txt` ends in `\\r\\r\\n`."),
+        call("c4", "edit_file", json!({"path": "tests/fixtures/mixed.txt"})),
+    ]);
+    stage.start("c4", "edit_file");
+    let diff = "--- a\n+++ b\n@@ -2,3 +2,3 @@\n [section]\n-name = \"a\"\r\r\n+name = \"a\"\r\n port = 1\n";
+    stage.result("c4", "edit_file", "edited", json!({"diff": diff, "added": 1, "removed": 1}), false);
+}
+
+#[test]
+fn the_start_says_where_one_is_and_how_to_connect_a_model() {
+    insta::assert_snapshot!("start_80x24", Stage::new(80, 24).screen());
+}
+
+#[test]
+fn work_shows_each_call_and_what_waits() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        at_work(&mut stage);
+        let item = |kind, text: &str, held| QueueItem { id: text.into(), kind, text: text.into(), held };
+        let items = vec![
+            item(QueueKind::Steer, "and add a test for a lone \\r", false),
+            item(QueueKind::FollowUp, "then run the whole suite", true),
+        ];
+        stage.event(EventKind::QueueUpdate { steering: vec![], follow_up: vec![], items });
+        insta::assert_snapshot!(format!("work_{width}x{height}"), stage.screen());
+    }
+}
+
+#[test]
+fn an_answer_streams_in_as_markdown() {
+    let mut stage = Stage::new(80, 24);
+    stage.user("explain");
+    stage.event(EventKind::AgentStart);
+    stage.delta(AssistantDelta::ThinkingDelta { content_index: 0, delta: "A short list will do.".into() });
+    stage.text(1, "Two things:\n\n1. the **lexer** counts `\\r`\n2. the fixture is mix");
+    stage.text(1, "ed\n\n```rust\nfn next(&mut self) -> Option<char> {\n    self.chars.n");
+    stage.wait(2_300);
+    insta::assert_snapshot!("streaming_80x24", stage.screen());
+}
+
+#[test]
+fn a_steered_run_says_what_was_skipped_and_why() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        steered(&mut stage);
+        insta::assert_snapshot!(format!("steered_{width}x{height}"), stage.screen());
+    }
+}
+
+#[test]
+fn a_call_that_asks_is_shown_in_full() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        at_work(&mut stage);
+        stage.asks();
+        insta::assert_snapshot!(format!("approval_{width}x{height}"), stage.screen());
+    }
+}
+
+#[test]
+fn the_tree_is_drawn_with_its_branches() {
+    use super::popup::{Choice, Item};
+    use crate::render::Role;
+    let item = |lead: &str, label: &str, on_path: bool| Item {
+        lead: lead.into(),
+        label: label.into(),
+        note: if on_path { "●".into() } else { String::new() },
+        role: if on_path { Role::Text } else { Role::Muted },
+        choice: Choice::Navigate(label.into()),
+    };
+    let items = vec![
+        item("", "▌ the parser test fails", true),
+        item("├─ ", "▌ change the lexer", false),
+        item("│  ", "→ edit_file", false),
+        item("└─ ", "▌ look at the fixture", true),
+        item("   ", "You're right: line 3", true),
+    ];
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        assert_eq!(stage.key(KeyCode::Esc), []);
+        assert_eq!(stage.key(KeyCode::Esc), [Action::Gather(List::Tree)]);
+        stage.input(Input::Report(Report::Items { items: items.clone(), selected: 4 }));
+        insta::assert_snapshot!(format!("tree_{width}x{height}"), stage.screen());
+        stage.type_text("lexer");
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Navigate("▌ change the lexer".into())]);
+    }
+}
+
+#[test]
+fn no_screen_is_too_small() {
+    let mut stage = Stage::new(20, 5);
+    steered(&mut stage);
+    stage.type_text("hello there, this wraps");
+    insta::assert_snapshot!("narrow_20x5", stage.screen());
+    for (width, height) in [(1, 1), (2, 2), (5, 3), (20, 5), (40, 10), (300, 100)] {
+        let mut stage = Stage::new(width, height);
+        steered(&mut stage);
+        stage.asks();
+        stage.type_text("日本 x");
+        stage.screen();
+        stage.control('l');
+        stage.screen();
+        stage.key(KeyCode::Esc);
+        stage.key(KeyCode::PageUp);
+        stage.screen();
+    }
+}
+
+#[test]
+fn enter_steers_and_alt_enter_follows_up() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("hello");
+    let remember = Action::Remember("hello".into());
+    assert_eq!(stage.key(KeyCode::Enter), [remember, Action::Steer("hello".into())]);
+    stage.type_text("later");
+    let actions = stage.press(KeyCode::Enter, KeyModifiers::ALT);
+    assert_eq!(actions[1..], [Action::FollowUp("later".into())]);
+    stage.type_text("!!env");
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Bash("env".into(), BashContext::Exclude)]);
+    assert_eq!(stage.key(KeyCode::Enter), []);
+}
+
+#[test]
+fn keys_answer_an_approval_only_after_a_moment_and_never_take_what_is_typed() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    stage.asks();
+    assert_eq!(stage.key(KeyCode::Char('y')), [], "too soon to be meant");
+    stage.wait(500);
+    stage.type_text("x");
+    assert_eq!(stage.key(KeyCode::Char('y')), []);
+    assert_eq!(stage.app.editor.text(), "xy");
+    stage.control('u');
+    assert_eq!(stage.key(KeyCode::Char('a')), [Action::Decide("c2".into(), Decision::Session)]);
+}
+
+#[test]
+fn escape_stops_the_run_and_what_waited_comes_back_into_the_editor() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    stage.type_text("typed");
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
+    let item = QueueItem { id: "q".into(), kind: QueueKind::Steer, text: "waited".into(), held: false };
+    stage.input(Input::Report(Report::Queue(vec![item])));
+    assert_eq!(stage.app.editor.text(), "waited\n\ntyped");
+}
+
+#[test]
+fn ctrl_c_clears_then_quits() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("text");
+    assert_eq!(stage.control('c'), []);
+    assert!(stage.app.editor.is_empty());
+    assert_eq!(stage.control('c'), [Action::Quit]);
+    let mut stage = Stage::new(80, 24);
+    assert_eq!(stage.control('c'), []);
+    stage.wait(2_500);
+    assert_eq!(stage.control('c'), [], "the first one is long ago");
+    at_work(&mut stage);
+    stage.wait(2_500);
+    assert_eq!(stage.control('c'), [Action::Abort]);
+}
+
+#[test]
+fn a_refused_message_comes_back_into_the_editor() {
+    let mut stage = Stage::new(80, 24);
+    let what = "no space left".to_owned();
+    stage.input(Input::Report(Report::Failed { what, hint: None, text: Some("my words".into()) }));
+    assert_eq!(stage.app.editor.text(), "my words");
+    assert!(stage.screen().contains("✗ no space left"));
+}
+
+#[test]
+fn an_unknown_command_stays_in_the_editor_and_suggests() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/modle gpt");
+    let actions = stage.key(KeyCode::Enter);
+    assert_eq!(actions, [Action::Remember("/modle gpt".into())]);
+    assert_eq!(stage.app.editor.text(), "/modle gpt");
+    assert!(stage.screen().contains("did you mean /model?"));
+}
+
+#[test]
+fn a_half_typed_command_is_completed() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/fo");
+    assert!(stage.screen().contains("/followup TEXT"));
+    stage.key(KeyCode::Down);
+    stage.key(KeyCode::Tab);
+    assert_eq!(stage.app.editor.text(), "/followup ");
+    stage.control('u');
+    stage.type_text("/tr");
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Gather(List::Tree)]);
+}
+
+#[test]
+fn events_that_a_snapshot_told_are_passed_over() {
+    let mut stage = Stage::new(80, 24);
+    let snapshot = Snapshot { seq: 5, state: state(), live: Live::default() };
+    stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, older: vec![], entries: vec![] }))));
+    stage.text(0, "told before");
+    assert!(!stage.screen().contains("told before"));
+    stage.seq = 5;
+    stage.text(0, "told after");
+    assert!(stage.screen().contains("told after"));
+}
+
+#[test]
+fn an_entry_read_from_the_log_is_not_shown_again_when_its_event_comes() {
+    let mut stage = Stage::new(80, 24);
+    let entry = Entry {
+        id: "e1".into(),
+        parent: None,
+        timestamp: UnixMs(START),
+        body: EntryBody::message(Arc::new(Message::User(UserMessage::text("only once", UnixMs(START))))),
+    };
+    let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
+    stage.input(Input::Report(Report::Loaded(Box::new(Loaded {
+        snapshot,
+        older: vec![],
+        entries: vec![entry],
+    }))));
+    stage.user("only once");
+    assert_eq!(stage.screen().matches("only once").count(), 1);
+}
+
+#[test]
+fn when_nothing_changes_nothing_is_drawn() {
+    let mut stage = Stage::new(80, 24);
+    stage.screen();
+    stage.app.dirty = false;
+    stage.wait(100);
+    assert!(!stage.app.dirty && !stage.app.wants_ticks(), "idle: no clock, no frame");
+    at_work(&mut stage);
+    stage.screen();
+    stage.app.dirty = false;
+    assert!(stage.app.wants_ticks());
+    stage.wait(100);
+    assert!(stage.app.dirty, "the spinner turns");
+}
+
+#[test]
+fn a_word_at_the_foot_goes_by_itself() {
+    let mut stage = Stage::new(80, 24);
+    stage.input(Input::Report(Report::Note("copied".into())));
+    assert!(stage.screen().contains("copied") && stage.app.wants_ticks());
+    stage.wait(5_000);
+    assert!(!stage.screen().contains("copied") && !stage.app.wants_ticks());
+}
+
+#[test]
+fn a_command_of_the_users_own_streams_and_its_record_takes_its_place() {
+    use crate::message::BashExecutionMessage;
+    let mut stage = Stage::new(80, 24);
+    let id = || "b1".into();
+    stage.event(EventKind::BashExecutionStart { id: id(), command: "ls".into(), exclude_from_context: true });
+    stage.event(EventKind::BashExecutionUpdate { id: id(), delta: "Cargo.toml\n".into() });
+    assert!(stage.screen().contains("│ Cargo.toml"));
+    let record = BashExecutionMessage {
+        command: "ls".into(),
+        output: "Cargo.toml\nsrc\n".into(),
+        exit_code: Some(2),
+        exclude_from_context: true,
+        ..BashExecutionMessage::default()
+    };
+    stage.event(EventKind::BashExecutionEnd { id: id(), message: Arc::new(record.clone()) });
+    stage.said(Message::BashExecution(record));
+    let screen = stage.screen();
+    assert_eq!(screen.matches("!! ls  exit 2, not sent to the model").count(), 1, "{screen}");
+}

@@ -1,0 +1,180 @@
+//! The screen, drawn from the state: transcript, what is asked, what goes on, what waits, the editor, the facts.
+
+mod footer;
+mod panel;
+mod prompt;
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::app::App;
+use super::layout::right_aligned;
+use super::theme::Colours;
+use crate::render::{Emphasis, Line, Role, Span, Style};
+
+/// Columns before the text of the editor.
+const MARK: u16 = 3;
+
+/// Rows of completions shown at once.
+const MOST_COMPLETIONS: u16 = 7;
+
+/// Rows of waiting messages shown at once.
+const MOST_QUEUED: u16 = 5;
+
+/// Where the parts of the screen lie; a part that has no room has no height.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Areas {
+    pub(super) transcript: Rect,
+    approval: Rect,
+    status: Rect,
+    queue: Rect,
+    completion: Rect,
+    top_rule: Rect,
+    editor: Rect,
+    bottom_rule: Rect,
+    footer: Rect,
+}
+
+impl Areas {
+    /// Divides the screen; from the most important part to the least each takes what it may.
+    pub(super) fn of(app: &App) -> Self {
+        let (width, height) = app.size;
+        let count = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
+        let mut room = height;
+        let mut take = |wanted: u16, leave: u16| {
+            let given = wanted.min(room.saturating_sub(leave));
+            room -= given;
+            given
+        };
+        let editor = take(app.editor.height(width.saturating_sub(MARK)).clamp(1, (height / 3).max(1)), 0);
+        let footer = take(u16::from(height >= 4), 1);
+        let top_rule = take(u16::from(height >= 8), 1);
+        let bottom_rule = take(u16::from(height >= 12), 1);
+        let approval = take(count(prompt::approval(app).len()), 3);
+        let status = take(if prompt::status(app).is_none() { 0 } else { 1 + u16::from(height >= 16) }, 1);
+        let queue = take(count(app.work.queue.len()).min(MOST_QUEUED), 3);
+        let completion = take(count(app.completions().len()).min(MOST_COMPLETIONS).min(height / 3), 1);
+        let mut y = 0;
+        let mut area = |height: u16| {
+            y += height;
+            Rect::new(0, y - height, width, height)
+        };
+        Self {
+            transcript: area(room),
+            approval: area(approval),
+            status: area(status),
+            queue: area(queue),
+            completion: area(completion),
+            top_rule: area(top_rule),
+            editor: area(editor),
+            bottom_rule: area(bottom_rule),
+            footer: area(footer),
+        }
+    }
+}
+
+impl App {
+    /// Lays out what is on the screen; drawing after it only reads.
+    pub(super) fn prepare(&mut self) {
+        let height = usize::from(Areas::of(self).transcript.height);
+        let ctx = self.ctx();
+        self.transcript.lay_out(height, &ctx);
+    }
+}
+
+/// Draws the screen as it was prepared.
+pub(super) fn view(app: &App, frame: &mut Frame<'_>) {
+    let areas = Areas::of(app);
+    let buffer = frame.buffer_mut();
+    let colours = app.place.colours;
+    transcript(app, areas.transcript, buffer);
+    lines(&prompt::approval(app), areas.approval, buffer, colours);
+    let status: Vec<Line> = prompt::status(app).into_iter().collect();
+    lines(&status, bottom_row(areas.status), buffer, colours);
+    lines(&prompt::queue(app), areas.queue, buffer, colours);
+    lines(&prompt::completion(app), areas.completion, buffer, colours);
+    lines(&[top_rule(app)], areas.top_rule, buffer, colours);
+    let cursor = editor(app, areas.editor, buffer);
+    let rule = Line::new("─".repeat(usize::from(areas.bottom_rule.width)), Role::Muted);
+    lines(&[rule], areas.bottom_rule, buffer, colours);
+    lines(&[footer::line(app)], areas.footer, buffer, colours);
+    let over = app.popups.last().map(|popup| {
+        let area = frame.area();
+        let area = Rect { height: area.height - areas.footer.height, ..area };
+        panel::draw(popup, area, frame.buffer_mut(), colours)
+    });
+    if let Some(cursor) = over.unwrap_or(Some(cursor)) {
+        frame.set_cursor_position(Position::from(cursor));
+    }
+}
+
+fn bottom_row(area: Rect) -> Rect {
+    Rect { y: area.y + area.height.saturating_sub(1), height: area.height.min(1), ..area }
+}
+
+fn transcript(app: &App, area: Rect, buffer: &mut Buffer) {
+    for (y, row) in (area.y..area.bottom()).zip(app.transcript.visible()) {
+        if let Some((inset, line)) = row {
+            let inset = u16::try_from(inset).unwrap_or(0).min(area.width);
+            put(
+                line,
+                Rect { x: area.x + inset, y, width: area.width - inset, height: 1 },
+                buffer,
+                app.place.colours,
+            );
+        }
+    }
+}
+
+/// The rule above the editor says when there is something below the screen.
+fn top_rule(app: &App) -> Line {
+    let width = usize::from(app.size.0);
+    if app.transcript.follows() {
+        return Line::new("─".repeat(width), Role::Muted);
+    }
+    let (words, role) = if app.transcript.has_unseen() {
+        (" ↓ new output below · end ", Role::Accent)
+    } else {
+        (" ↓ more below · end ", Role::Muted)
+    };
+    let rule = "─".repeat(width.saturating_sub(words.chars().count() + 2));
+    let spans = vec![Span::new(rule, Role::Muted), Span::new(words, role), Span::new("──", Role::Muted)];
+    spans.into()
+}
+
+fn editor(app: &App, area: Rect, buffer: &mut Buffer) -> (u16, u16) {
+    if area.is_empty() {
+        return (0, 0);
+    }
+    let role = if app.is_working() { Role::Muted } else { Role::Accent };
+    let mark = Line::new(" ❯ ", Style::from(role).with(Emphasis::BOLD));
+    put(&mark, Rect { height: 1, ..area }, buffer, app.place.colours);
+    let inset = MARK.min(area.width.saturating_sub(1));
+    let inner = Rect { x: area.x + inset, width: area.width - inset, ..area };
+    app.editor.draw(inner, buffer)
+}
+
+/// Draws lines from the top of an area down.
+fn lines(lines: &[Line], area: Rect, buffer: &mut Buffer, colours: Colours) {
+    for (y, line) in (area.y..area.bottom()).zip(lines) {
+        put(line, Rect { y, height: 1, ..area }, buffer, colours);
+    }
+}
+
+/// Draws one line, as much of it as fits.
+fn put(line: &Line, area: Rect, buffer: &mut Buffer, colours: Colours) {
+    let mut x = area.x;
+    for span in &line.spans {
+        if x >= area.right() || area.height == 0 {
+            return;
+        }
+        let room = usize::from(area.right() - x);
+        (x, _) = buffer.set_stringn(x, area.y, &span.text, room, colours.style(span.style));
+    }
+}
+
+/// A line with something at its right end.
+fn spread(left: Vec<Span>, right: Span, width: usize) -> Line {
+    right_aligned(left, Some(right), width)
+}

@@ -1,0 +1,171 @@
+//! What stands between transcript and editor: the call that asks, what goes on, what waits, what a command may become.
+
+use super::super::app::App;
+use super::super::block::BlockKind;
+use super::super::call::{argument, one_line, seconds};
+use super::super::layout::spinner;
+use crate::event::{ApprovalRequest, QueueKind};
+use crate::render::{Breaks, Carriage, Emphasis, Indent, Line, Role, Span, Style, clean, cut_to, wrap};
+
+/// The call that asks, in full as far as the screen allows, why it asks, and what may be answered.
+pub(super) fn approval(app: &App) -> Vec<Line> {
+    let Some(asked) = app.work.approvals.first() else { return Vec::new() };
+    let width = usize::from(app.size.0);
+    let request = &asked.request;
+    let more = match app.work.approvals.len() {
+        1 => String::new(),
+        count => format!("  1 of {count}"),
+    };
+    let mut lines = vec![Line::default()];
+    let head = Style::from(Role::Warning).with(Emphasis::BOLD);
+    let first = [
+        Span::new("? ", head),
+        Span::new(format!("{} asks: ", request.tool_name), head),
+        Span::new(one_line(&request.reason), Role::Text),
+        Span::new(more, Role::Muted),
+    ];
+    let indent = Indent::all(vec![Span::new("  ", Role::Text)]);
+    lines.extend(wrap(&first, width, &indent, Breaks::Words));
+    let most = usize::from(app.size.1).saturating_sub(10).max(3);
+    lines.extend(limited(call_in_full(request, width), most));
+    lines.extend(wrap(&answers(app, request), width, &indent, Breaks::Words));
+    lines
+}
+
+fn answers(app: &App, request: &ApprovalRequest) -> Vec<Span> {
+    if !app.editor.is_empty() {
+        return vec![Span::new(
+            "enter steers with what you typed; clear it to answer y, a or n",
+            Role::Muted,
+        )];
+    }
+    let key = |key: &str| Span::new(key.to_owned(), Style::from(Role::Accent).with(Emphasis::BOLD));
+    let said = |text: String| Span::new(text, Role::Muted);
+    let rule =
+        if request.rule.is_empty() { String::new() } else { format!(" ({})", one_line(&request.rule)) };
+    vec![
+        key("y"),
+        said(" once · ".to_owned()),
+        key("a"),
+        said(format!(" this session{rule} · ")),
+        key("n"),
+        said(" deny".to_owned()),
+    ]
+}
+
+fn call_in_full(request: &ApprovalRequest, width: usize) -> Vec<Line> {
+    let indent = Indent::all(vec![Span::new("  │ ", Role::Warning)]);
+    let row =
+        |text: &str, role: Role| wrap(&[Span::new(text.to_owned(), role)], width, &indent, Breaks::Anywhere);
+    let main = argument(&request.tool_name, &request.args);
+    let mut lines = Vec::new();
+    for line in clean(&main, Carriage::Shown).lines() {
+        lines.extend(row(line, Role::Code));
+    }
+    for (name, value) in request.args.as_object().into_iter().flatten() {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        if text == main {
+            continue;
+        }
+        let text = clean(&text, Carriage::Shown).into_owned();
+        if text.contains('\n') {
+            lines.extend(row(&format!("{name}:"), Role::Muted));
+            lines.extend(text.lines().flat_map(|line| row(&format!("  {line}"), Role::Code)));
+        } else {
+            lines.extend(row(&format!("{name}: {text}"), Role::Muted));
+        }
+    }
+    lines
+}
+
+fn limited(mut lines: Vec<Line>, most: usize) -> Vec<Line> {
+    if lines.len() > most {
+        let hidden = lines.len() - most + 1;
+        lines.truncate(most - 1);
+        let note = format!("  │ … {hidden} more lines that this screen has no room for");
+        lines.push(Line::new(note, Role::Warning));
+    }
+    lines
+}
+
+/// What goes on, or a word to the user; `None` when there is neither.
+pub(super) fn status(app: &App) -> Option<Line> {
+    if let Some((text, _)) = &app.notes.flash {
+        return Some(Line::from(vec![
+            Span::new("  · ", Role::Accent),
+            Span::new(one_line(text), Role::Text),
+        ]));
+    }
+    let since = app.work.running_since.or(app.work.bash_since)?;
+    let mut spans = vec![
+        Span::new(format!("  {} ", spinner(app.now)), Role::Accent),
+        Span::new(doing(app), Role::Text),
+        Span::new(format!(" {}", seconds(app.now.since_ms(since))), Role::Text),
+    ];
+    if app.work.output > 0 {
+        spans.push(Span::new(format!(" · ↓{}", crate::unit::Tokens(app.work.output)), Role::Muted));
+    }
+    let keys = if app.work.running_since.is_some() {
+        " · esc stops · enter steers · alt+enter queues"
+    } else {
+        " · esc stops"
+    };
+    spans.push(Span::new(keys, Role::Muted));
+    Some(spans.into())
+}
+
+fn doing(app: &App) -> String {
+    if !app.work.approvals.is_empty() {
+        return "waiting for your word".to_owned();
+    }
+    match app.work.calls.as_slice() {
+        [] => {}
+        [(_, name)] => return format!("running {}", one_line(name)),
+        several => return format!("running {} calls", several.len()),
+    }
+    if app.work.running_since.is_none() {
+        return "running your command".to_owned();
+    }
+    match app.transcript.live.last().map(|block| &block.kind) {
+        Some(BlockKind::Thinking(_)) => "thinking…".to_owned(),
+        Some(BlockKind::Call(call)) => format!("calling {}…", one_line(&call.name)),
+        Some(_) => "answering…".to_owned(),
+        None => "waiting for the model…".to_owned(),
+    }
+}
+
+/// The messages that wait, in the order of their delivery.
+pub(super) fn queue(app: &App) -> Vec<Line> {
+    let width = usize::from(app.size.0).saturating_sub(14);
+    let line = |item: &crate::event::QueueItem| {
+        let kind = match item.kind {
+            QueueKind::Steer => "steer",
+            QueueKind::FollowUp => "next ",
+        };
+        let mut spans = vec![Span::new(format!("  ↳ {kind}   "), Role::Accent)];
+        if item.held {
+            spans.push(Span::new("held · ", Role::Warning));
+        }
+        spans.push(Span::new(cut_to(&one_line(&item.text), width), Role::Muted));
+        Line::from(spans)
+    };
+    app.work.queue.iter().map(line).collect()
+}
+
+/// What a half-typed command may become.
+pub(super) fn completion(app: &App) -> Vec<Line> {
+    let completions = app.completions();
+    let height = usize::from(super::MOST_COMPLETIONS).min(usize::from(app.size.1 / 3).max(1));
+    let top = app.completion.saturating_sub(height.saturating_sub(1));
+    let row = |(at, command): (usize, &&super::super::command::Command)| {
+        let chosen = at == app.completion;
+        let (mark, role) = if chosen { ("▸ ", Role::Accent) } else { ("  ", Role::Text) };
+        let name = format!("/{} {}", command.name, command.argument);
+        Line::from(vec![
+            Span::new(format!(" {mark}"), Role::Accent),
+            Span::new(format!("{name:<26}"), role),
+            Span::new(command.about, Role::Muted),
+        ])
+    };
+    completions.iter().enumerate().skip(top).map(row).collect()
+}
