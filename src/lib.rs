@@ -2,6 +2,7 @@
 pub mod event;
 pub mod id;
 pub mod message;
+pub mod policy;
 pub mod process;
 pub mod provider;
 pub mod setting;

@@ -1,0 +1,219 @@
+//! May this call run? Allow, ask, or deny: decided from the tool's own declaration, what the command is, the mode, and
+//! what the user has allowed for the session.
+//!
+//! Pure: it looks at nothing but its arguments. It is advice to a careful user and no prison: a command that is let through
+//! can do whatever the user can. Paths are the workspace's business.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::message::{Access, ToolSpec};
+
+mod risk;
+mod rule;
+mod shell;
+
+pub use rule::{Rule, SessionRules};
+
+/// What asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Commands ask; reading, and writing in the working directory, don't.
+    #[default]
+    Ask,
+    /// Only commands that look dangerous ask.
+    Auto,
+    /// Nothing that changes anything runs.
+    ReadOnly,
+}
+
+impl Mode {
+    /// All modes, in the order they are offered.
+    pub const ALL: [Self; 3] = [Self::Ask, Self::Auto, Self::ReadOnly];
+
+    /// The mode's name, as typed and shown.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Auto => "auto",
+            Self::ReadOnly => "read-only",
+        }
+    }
+
+    /// The mode of that name, if there is one.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+}
+
+/// What is done where the policy would ask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Asking {
+    /// The user is asked.
+    #[default]
+    User,
+    /// The answer is yes (`--yes`).
+    Yes,
+}
+
+/// What may happen to a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may run.
+    Allow,
+    /// Somebody has to say yes first.
+    Ask {
+        /// Why, for the user.
+        reason: String,
+        /// What "always" allows for the rest of the session; its `Display` is the text to show.
+        rule: Rule,
+    },
+    /// It may not run.
+    Deny {
+        /// Why, for the model.
+        reason: String,
+    },
+}
+
+/// The policy of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// What asks.
+    pub mode: Mode,
+    /// What is done where it would ask.
+    pub asking: Asking,
+    /// The working directory; deleting beneath it is less of a risk than elsewhere.
+    pub root: PathBuf,
+}
+
+impl Policy {
+    /// Decides on a call of the tool with that spec.
+    #[must_use]
+    pub fn judge(&self, spec: &ToolSpec, arguments: &Value, rules: &SessionRules) -> Verdict {
+        match (self.mode, spec.access) {
+            (_, Access::Reads) | (Mode::Ask | Mode::Auto, Access::Writes) => Verdict::Allow,
+            (Mode::ReadOnly, Access::Writes | Access::Executes) => Verdict::Deny {
+                reason: format!("{} may change things, and the mode is read-only", spec.name),
+            },
+            (Mode::Ask | Mode::Auto, Access::Executes) => self.judge_execution(&spec.name, arguments, rules),
+        }
+    }
+
+    fn judge_execution(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> Verdict {
+        let command = arguments.get("command").and_then(Value::as_str);
+        let risk = command.and_then(|line| risk::of(line, &self.root));
+        let is_free = self.mode == Mode::Auto && risk.is_none();
+        if is_free || self.asking == Asking::Yes || rules.allow(tool, command, risk.as_deref()) {
+            return Verdict::Allow;
+        }
+        let rule = Rule::for_call(tool, command, risk.as_deref());
+        let reason = risk.unwrap_or_else(|| match command {
+            Some(_) => "runs a command".into(),
+            None => format!("{tool} may do anything"),
+        });
+        Verdict::Ask { reason, rule }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn spec(name: &str, access: Access) -> ToolSpec {
+        ToolSpec { name: name.into(), description: String::new(), parameters: Arc::new(json!({})), access }
+    }
+
+    /// `allow`, `deny` or `ask RULE: REASON`.
+    fn judge(policy: &Policy, name: &str, access: Access, arguments: &Value, rules: &SessionRules) -> String {
+        match policy.judge(&spec(name, access), arguments, rules) {
+            Verdict::Allow => "allow".into(),
+            Verdict::Deny { .. } => "deny".into(),
+            Verdict::Ask { reason, rule } => format!("ask {rule}: {reason}"),
+        }
+    }
+
+    #[test]
+    fn each_mode_has_its_say_on_each_kind_of_tool() {
+        let (read, write) = (("read_file", Access::Reads, ""), ("edit_file", Access::Writes, ""));
+        let (test, sudo) = (("bash", Access::Executes, "cargo test"), ("bash", Access::Executes, "sudo ls"));
+        for (mode, asking, (name, access, command), expected) in [
+            (Mode::Ask, Asking::User, read, "allow"),
+            (Mode::Ask, Asking::User, write, "allow"),
+            (Mode::Ask, Asking::User, test, "ask cargo test …: runs a command"),
+            (Mode::Ask, Asking::User, sudo, "ask exactly `sudo ls`: runs as another user (sudo)"),
+            (Mode::Ask, Asking::Yes, sudo, "allow"),
+            (Mode::Auto, Asking::User, write, "allow"),
+            (Mode::Auto, Asking::User, test, "allow"),
+            (Mode::Auto, Asking::User, sudo, "ask exactly `sudo ls`: runs as another user (sudo)"),
+            (Mode::Auto, Asking::Yes, sudo, "allow"),
+            (Mode::ReadOnly, Asking::User, read, "allow"),
+            (Mode::ReadOnly, Asking::User, write, "deny"),
+            (Mode::ReadOnly, Asking::Yes, test, "deny"),
+        ] {
+            let policy = Policy { mode, asking, root: "/work".into() };
+            let verdict =
+                judge(&policy, name, access, &json!({ "command": command }), &SessionRules::default());
+            assert_eq!(verdict, expected, "{mode:?} {asking:?} {name} {command}");
+        }
+    }
+
+    #[test]
+    fn a_tool_without_a_command_is_allowed_as_a_whole() {
+        let policy = Policy::default();
+        let mut rules = SessionRules::default();
+        let Verdict::Ask { rule, .. } = policy.judge(&spec("deploy", Access::Executes), &json!({}), &rules)
+        else {
+            panic!("it asks")
+        };
+        assert_eq!(rule.to_string(), "every call of deploy");
+        rules.add(rule);
+        assert_eq!(judge(&policy, "deploy", Access::Executes, &json!({"x": 1}), &rules), "allow");
+        assert_ne!(judge(&policy, "bash", Access::Executes, &json!({"command": "ls"}), &rules), "allow");
+    }
+
+    #[test]
+    fn a_session_rule_covers_its_program_and_nothing_smuggled_in_beside_it() {
+        let policy = Policy { root: "/work".into(), ..Policy::default() };
+        for (allowed, command, expected) in [
+            ("cargo test", "cargo test parse -- --nocapture", true),
+            ("cargo test", "cargo build", false),
+            ("cargo test", "cargo testify", false),
+            ("cargo test", "./cargo test", false),
+            ("cargo test", "cargo test; rm -rf /", false),
+            ("cargo test", "cargo test && rm -rf src", false),
+            ("cargo test", "cargo test | sh", false),
+            ("cargo test", "cargo test > src/lib.rs", false),
+            ("cargo test", "cargo test $(rm -rf src)", false),
+            ("cargo test", "cargo test `rm -rf src`", false),
+            ("cargo test", "cargo test\nrm -rf src", false),
+            ("cargo test", "cargo test & rm x", false),
+            ("cargo test", "RUSTC_WRAPPER=./evil cargo test", false),
+            ("git push", "git push origin main", true),
+            ("git push", "git push --force", false),
+            ("grep -n x y", "grep -rn other src", true),
+            ("rm old", "rm src/lib.rs", false),
+            ("rm old", "rm old", true),
+            ("make && ./run", "make && ./run", true),
+            ("make && ./run", "make && ./run -x", false),
+            ("sudo ls", "sudo ls", true),
+            ("sudo ls", "sudo rm", false),
+        ] {
+            let bash = spec("bash", Access::Executes);
+            let mut rules = SessionRules::default();
+            let Verdict::Ask { rule, .. } = policy.judge(&bash, &json!({ "command": allowed }), &rules)
+            else {
+                panic!("{allowed} asks")
+            };
+            rules.add(rule);
+            let verdict = policy.judge(&bash, &json!({ "command": command }), &rules);
+            assert_eq!(verdict == Verdict::Allow, expected, "{allowed} then {command}");
+        }
+    }
+}
