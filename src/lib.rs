@@ -1,6 +1,7 @@
 //! Tiller: a coding agent's session as a thing that lasts.
 pub mod event;
 pub mod id;
+pub mod instructions;
 pub mod message;
 pub mod policy;
 pub mod process;
