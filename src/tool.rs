@@ -2,6 +2,11 @@
 //!
 //! A tool gets checked arguments and answers with a [`ToolOutput`]; what the model can act on (a missing file, an exit
 //! code) is an output with `is_error`, never a Rust error. Whether a call may run at all is the policy's business.
+//!
+//! `registry` gathers the built-in tools, one file each; `typed` gives each its schema and checks from one struct of
+//! arguments. What front ends find in `details`: `{diff, path, added, removed}` of `edit_file` and `write_file`,
+//! `{exitCode, timedOut, fullOutputPath?}` of `bash`, `{lines}` or `{mimeType, bytes}` of `read_file`, `{matches}` of
+//! `grep`, `{files}` of `list_files`.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,6 +14,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::message::{ToolSpec, UserBlock};
+
+mod schema;
+mod typed;
+
+pub use typed::{Typed, Work};
 
 /// Something a model may call. Built-in tools, MCP tools and an embedder's own implement it.
 pub trait Tool: Send + Sync {
