@@ -15,9 +15,15 @@ use serde_json::Value;
 
 use crate::message::{ToolSpec, UserBlock};
 
+mod gathered;
+mod plain_text;
 mod schema;
+mod truncation;
 mod typed;
 
+pub use gathered::{Gathered, GatheredOutput};
+pub use plain_text::plain;
+pub use truncation::{Kept, OutputLimits};
 pub use typed::{Typed, Work};
 
 /// Something a model may call. Built-in tools, MCP tools and an embedder's own implement it.
