@@ -15,8 +15,12 @@ use serde_json::Value;
 
 use crate::message::{ToolSpec, UserBlock};
 
+mod blocking;
 mod gathered;
+mod image;
 mod plain_text;
+mod read_file;
+mod replace;
 mod schema;
 mod truncation;
 mod typed;
