@@ -16,6 +16,8 @@ use serde_json::Value;
 use crate::message::{ToolSpec, UserBlock};
 
 mod blocking;
+mod diff;
+mod edit_file;
 mod gathered;
 mod image;
 mod plain_text;
@@ -24,6 +26,7 @@ mod replace;
 mod schema;
 mod truncation;
 mod typed;
+mod write_file;
 
 pub use gathered::{Gathered, GatheredOutput};
 pub use plain_text::plain;
