@@ -19,13 +19,16 @@ mod blocking;
 mod diff;
 mod edit_file;
 mod gathered;
+mod grep;
 mod image;
+mod list_files;
 mod plain_text;
 mod read_file;
 mod replace;
 mod schema;
 mod truncation;
 mod typed;
+mod walk;
 mod write_file;
 
 pub use gathered::{Gathered, GatheredOutput};
