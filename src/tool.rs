@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::message::{ToolSpec, UserBlock};
 
+mod bash;
 mod blocking;
 mod diff;
 mod edit_file;
@@ -31,6 +32,7 @@ mod typed;
 mod walk;
 mod write_file;
 
+pub use bash::BashTimes;
 pub use gathered::{Gathered, GatheredOutput};
 pub use plain_text::plain;
 pub use truncation::{Kept, OutputLimits};
