@@ -25,6 +25,7 @@ mod image;
 mod list_files;
 mod plain_text;
 mod read_file;
+mod registry;
 mod replace;
 mod schema;
 mod truncation;
@@ -35,6 +36,7 @@ mod write_file;
 pub use bash::BashTimes;
 pub use gathered::{Gathered, GatheredOutput};
 pub use plain_text::plain;
+pub use registry::{ToolEnvironment, Tools, UnknownTool};
 pub use truncation::{Kept, OutputLimits};
 pub use typed::{Typed, Work};
 
