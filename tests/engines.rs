@@ -1,5 +1,7 @@
 //! The engines through their public faces.
+#![allow(clippy::unwrap_used, reason = "a test's helpers may fail it as well")]
 
 mod engines {
     mod process;
+    mod tools;
 }
