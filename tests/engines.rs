@@ -2,4 +2,5 @@
 
 mod engines {
     mod process;
+    mod session;
 }
