@@ -47,3 +47,30 @@ fn a_fork_from_before_the_first_entry_waits_for_a_message_like_a_fresh_session()
     assert_eq!(header.parent_session, writer.reader().path().map(|path| path.display().to_string()));
     assert_eq!(texts(&fork.reader()), ["two"]);
 }
+
+#[test]
+fn a_fork_of_a_path_with_doubled_ids_copies_the_entry_that_is_meant() {
+    let place = Place::new();
+    let lines = [
+        line("a", None, "old"),
+        line("b", Some("a"), "on old"),
+        line("a", None, "new"),
+        line("c", Some("a"), "on new"),
+    ];
+    let path = place.log(&lines.each_ref().map(String::as_str));
+    let reader = Reader::open(&path).unwrap();
+    let fork = place.manager.fork(&reader, Some(&"b".into()), NOW).unwrap();
+    assert_eq!(texts(&fork.reader()), ["old", "on old"]);
+}
+
+#[test]
+fn a_fork_across_a_damaged_line_keeps_the_bridge_and_the_line() {
+    let place = Place::new();
+    let (one, damaged, three) = (line("a", None, "one"), r#"{"type":"mess"#, line("c", Some("b"), "three"));
+    let path = place.log(&[&one, damaged, &three]);
+    let reader = Reader::open(&path).unwrap();
+    let fork = place.manager.fork(&reader, reader.leaf().as_ref(), NOW).unwrap();
+    assert_eq!(texts(&fork.reader()), ["one", "three"]);
+    assert_eq!(body_lines(fork.reader().path().unwrap()), [&one, damaged, &three]);
+    assert_eq!(fork.reader().findings().len(), 2);
+}
