@@ -112,6 +112,10 @@ impl Writer {
         if let Some(missing) = to.filter(|to| self.shared.index().position(to).is_none()) {
             return Err(SessionError::NoEntry(missing.clone()));
         }
+        if self.shared.index().lines() == 0 {
+            // Nothing is written yet, so the leaf is before the first entry already.
+            return Ok(Vec::new());
+        }
         self.write(String::new(), vec![EntryBody::own(&OwnFact::Leaf {})], to.cloned(), now)
     }
 

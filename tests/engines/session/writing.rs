@@ -50,6 +50,17 @@ fn a_bang_command_makes_the_file_too() {
 }
 
 #[test]
+fn moving_before_the_first_entry_makes_no_file() {
+    let place = Place::new();
+    let mut writer = place.create();
+    writer.append(model_change(), NOW).unwrap();
+    assert!(writer.branch(None, NOW).unwrap().is_empty());
+    assert!(!place.sessions().exists());
+    assert_eq!(writer.append(user("hello"), NOW).unwrap().len(), 2);
+    assert_eq!(Reader::open(writer.reader().path().unwrap()).unwrap().entry_count(), 2);
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn header_waiting_entries_and_first_message_are_one_write_and_every_entry_another() {
     let mut writer = Place::new().create();
