@@ -165,6 +165,13 @@ impl Writer {
     }
 }
 
+/// The lock ends with the writer, not with the last reader that still has the file open.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.shared.log.unlock();
+    }
+}
+
 /// Syncs a log's data to the disk. Blocks; run it off the loop.
 ///
 /// # Errors

@@ -34,6 +34,18 @@ fn a_held_session_with_a_torn_line_is_left_alone() {
 }
 
 #[test]
+fn a_session_is_free_once_its_writer_is_gone_even_if_somebody_still_reads_it() {
+    let place = Place::new();
+    let mut writer = place.create();
+    say(&mut writer, "one");
+    let reader = writer.reader();
+    drop(writer);
+    let mut writer = Writer::open(reader.path().unwrap()).unwrap();
+    say(&mut writer, "two");
+    assert_eq!(texts(&reader), ["one"]);
+}
+
+#[test]
 fn a_fork_is_held_like_any_other_session() {
     let place = Place::new();
     let mut writer = place.create();
