@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::entry::Head;
 use super::log::Line;
+use super::mint;
 use crate::id::EntryId;
 use crate::unit::UnixMs;
 
@@ -107,9 +108,9 @@ impl Index {
         self.by_id.get(id).copied()
     }
 
-    /// The newest ULID-like id, after which new ones are minted.
+    /// The newest ULID, after which new ones are minted.
     pub(super) fn greatest_id(&self) -> Option<&EntryId> {
-        self.entries.iter().map(|entry| &entry.id).filter(|id| id.as_str().len() == 26).max()
+        self.entries.iter().map(|entry| &entry.id).filter(|id| mint::can_go_on_after(id)).max()
     }
 
     /// Bytes of the entry's line without its newline, and of the lines between it and its parent if no entry is in them.

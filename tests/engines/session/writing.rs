@@ -118,6 +118,21 @@ fn ids_are_ulids_that_grow_even_when_the_clock_goes_back_and_across_processes() 
 }
 
 #[test]
+fn ids_grow_after_those_in_the_log_whatever_else_has_26_characters() {
+    let place = Place::new();
+    // In the year 2039.
+    let newest = "01ZZZZZZZZZZZZZZZZZZZZZZZZ";
+    for stranger in ["zzzzzzzzzzzzzzzzzzzzzzzzzz", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "not-a-ulid-of-26-letters!!"]
+    {
+        let path = place.log(&[&line(newest, None, "a"), &line(stranger, Some(newest), "b")]);
+        let mut writer = Writer::open(&path).unwrap();
+        let (first, second) = (say(&mut writer, "c"), say(&mut writer, "d"));
+        assert!(newest < first.as_str() && first < second, "{stranger}: {first} {second}");
+        assert_ne!(first.as_str(), stranger);
+    }
+}
+
+#[test]
 fn an_appended_entry_is_one_line_that_reads_back_as_it_was() {
     let mut writer = Place::new().create();
     let first = say(&mut writer, "line one\nline two \u{2028} \u{0} \"quoted\" ü \u{1f980}");
