@@ -116,9 +116,11 @@ impl SessionManager {
     /// When the folder is there and can't be read.
     pub fn list(&self, scope: Scope) -> Result<Listing, SessionError> {
         let mut listing = Listing::default();
+        // As the header has it, which is not what the system calls it where the name is no Unicode.
+        let cwd = self.cwd.display().to_string();
         for path in self.files(scope)? {
             match Reader::open(&path) {
-                Ok(reader) if scope == Scope::Everywhere || Path::new(&reader.header().cwd) == self.cwd => {
+                Ok(reader) if scope == Scope::Everywhere || reader.header().cwd == cwd => {
                     listing.sessions.push(summary(path, &reader));
                 }
                 Ok(_) => {}

@@ -73,6 +73,15 @@ fn a_flat_folder_holds_the_sessions_of_all_directories() {
 }
 
 #[test]
+fn a_directory_whose_name_is_no_unicode_finds_its_sessions_again() {
+    let root = TempDir::new().unwrap();
+    let cwd = PathBuf::from(OsStr::from_bytes(b"/home/caf\xe9"));
+    let manager = SessionManager::new(Placement::ByDirectory(root.path().into()), cwd);
+    session(&manager, "hello", 100);
+    assert_eq!(prompts(&manager.list(Scope::ThisDirectory).unwrap()), ["hello"]);
+}
+
+#[test]
 fn files_without_a_readable_header_are_passed_over_and_reported() {
     let place = Place::new();
     let good = session(&place.manager, "good", 100);
