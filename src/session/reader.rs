@@ -161,7 +161,8 @@ impl Reader {
         let ids: Vec<&EntryId> =
             index.entries().iter().map(|e| &e.id).filter(|id| id.matches(fragment)).collect();
         match ids.as_slice() {
-            [id] => Ok((*id).clone()),
+            // Of entries with the same id the newest is meant, as everywhere.
+            [id, others @ ..] if others.iter().all(|other| other == id) => Ok((*id).clone()),
             [] => Err(SessionError::NoEntry(fragment.into())),
             several => {
                 several.iter().find(|id| id.as_str() == fragment).map(|id| (*id).clone()).ok_or_else(|| {

@@ -125,6 +125,13 @@ fn of_doubled_ids_the_nearest_earlier_one_is_meant() {
 }
 
 #[test]
+fn a_part_of_a_doubled_id_names_it() {
+    let place = Place::new();
+    let path = place.log(&[&line("aaaa1111", None, "one"), &line("aaaa1111", None, "two")]);
+    assert_eq!(Reader::open(&path).unwrap().find("1111").unwrap().as_str(), "aaaa1111");
+}
+
+#[test]
 fn an_entry_whose_body_is_damaged_keeps_its_place_and_is_reported_when_touched() {
     let place = Place::new();
     let damaged = r#"{"type":"message","id":"b","parentId":"a","message":{"role":"oracle"}}"#;
