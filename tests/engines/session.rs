@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
 
 mod damage;
+mod fixtures;
 mod folder;
 mod fork;
 mod lock;
