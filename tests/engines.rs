@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test's helpers may fail it as well")]
 
 mod engines {
+    mod layers;
     mod process;
+    mod session;
     mod tools;
 }

@@ -4,9 +4,11 @@
 //! named in the findings, and the tree goes on around it.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::entry::Head;
 use super::log::Line;
+use super::mint;
 use crate::id::EntryId;
 use crate::unit::UnixMs;
 
@@ -70,6 +72,13 @@ pub(super) struct Indexed {
     pub(super) length: usize,
 }
 
+impl Indexed {
+    /// Offset of the line's newline.
+    fn end(&self) -> u64 {
+        self.offset + self.length as u64
+    }
+}
+
 /// All entries of a log in the order of their lines.
 #[derive(Debug, Default)]
 pub(super) struct Index {
@@ -99,9 +108,17 @@ impl Index {
         self.by_id.get(id).copied()
     }
 
-    /// The newest ULID-like id, after which new ones are minted.
+    /// The newest ULID, after which new ones are minted.
     pub(super) fn greatest_id(&self) -> Option<&EntryId> {
-        self.entries.iter().map(|entry| &entry.id).filter(|id| id.as_str().len() == 26).max()
+        self.entries.iter().map(|entry| &entry.id).filter(|id| mint::can_go_on_after(id)).max()
+    }
+
+    /// Bytes of the entry's line without its newline, and of the lines between it and its parent if no entry is in them.
+    pub(super) fn span_with_gap(&self, at: usize) -> Range<u64> {
+        let entry = &self.entries[at];
+        let parent = entry.parent.filter(|parent| parent + 1 == at).map(|parent| &self.entries[parent]);
+        let start = parent.map_or(entry.offset, |parent| parent.end() + 1);
+        start..entry.end()
     }
 
     /// Positions from the root to `leaf`.

@@ -125,6 +125,15 @@ impl Log {
         wrote.map_err(|source| SessionError::Append { path: self.path_shown(), source })
     }
 
+    /// Lets others write. Whoever still holds the file only reads or syncs it.
+    pub(super) fn unlock(&self) {
+        if let Some(file) = self.file()
+            && let Err(error) = file.unlock()
+        {
+            tracing::warn!(path = %self.path_shown().display(), %error, "the session could not be unlocked");
+        }
+    }
+
     /// The file, for syncing it on another thread.
     pub(super) fn file(&self) -> Option<Arc<File>> {
         match &*self.bytes.read().unwrap_or_else(PoisonError::into_inner) {

@@ -99,22 +99,13 @@ impl SessionManager {
     /// # Errors
     /// When there is no such entry, or reading or writing fails.
     pub fn fork(&self, from: &Reader, upto: Option<&EntryId>, now: UnixMs) -> Result<Writer, SessionError> {
-        let path = match upto {
-            Some(leaf) => from.path_to(leaf)?,
-            None => Vec::new(),
-        };
         let parent = from.path().map(|path| path.display().to_string());
-        let mut mint = Mint::after(path.last());
+        let mut mint = Mint::after(upto);
         let (header, log) = self.plan(&mut mint, parent, now);
-        if path.is_empty() {
-            return Ok(Writer::create(header, log, mint));
-        }
+        let Some(leaf) = upto else { return Ok(Writer::create(header, log, mint)) };
         let mut bytes = serde_json::to_vec(&header).expect("a header has only string keys");
         bytes.push(b'\n');
-        for id in &path {
-            bytes.extend(from.raw_line(id)?);
-            bytes.push(b'\n');
-        }
+        bytes.extend(from.raw_path(leaf)?);
         log.append(&bytes)?;
         Writer::adopt(log)
     }
@@ -125,9 +116,11 @@ impl SessionManager {
     /// When the folder is there and can't be read.
     pub fn list(&self, scope: Scope) -> Result<Listing, SessionError> {
         let mut listing = Listing::default();
+        // As the header has it, which is not what the system calls it where the name is no Unicode.
+        let cwd = self.cwd.display().to_string();
         for path in self.files(scope)? {
             match Reader::open(&path) {
-                Ok(reader) if scope == Scope::Everywhere || Path::new(&reader.header().cwd) == self.cwd => {
+                Ok(reader) if scope == Scope::Everywhere || reader.header().cwd == cwd => {
                     listing.sessions.push(summary(path, &reader));
                 }
                 Ok(_) => {}

@@ -53,6 +53,13 @@ impl Mint {
     }
 }
 
+/// Whether ids can grow after this one: it is a ULID as tiller writes them, and not at the end of all time.
+pub(super) fn can_go_on_after(id: &EntryId) -> bool {
+    let last_moment = (1 << Ulid::TIME_BITS) - 1;
+    Ulid::from_string(id.as_str())
+        .is_ok_and(|ulid| ulid.timestamp_ms() < last_moment && ulid.to_string() == id.as_str())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -161,7 +161,8 @@ impl Reader {
         let ids: Vec<&EntryId> =
             index.entries().iter().map(|e| &e.id).filter(|id| id.matches(fragment)).collect();
         match ids.as_slice() {
-            [id] => Ok((*id).clone()),
+            // Of entries with the same id the newest is meant, as everywhere.
+            [id, others @ ..] if others.iter().all(|other| other == id) => Ok((*id).clone()),
             [] => Err(SessionError::NoEntry(fragment.into())),
             several => {
                 several.iter().find(|id| id.as_str() == fragment).map(|id| (*id).clone()).ok_or_else(|| {
@@ -207,12 +208,18 @@ impl Reader {
         })
     }
 
-    /// A line exactly as it stands in the file, without its newline.
-    pub(super) fn raw_line(&self, id: &EntryId) -> Result<Vec<u8>, SessionError> {
-        let position = self.position(id)?;
-        let (offset, length) =
-            self.shared.index().entries().get(position).map_or((0, 0), |e| (e.offset, e.length));
-        self.shared.log.read_at(offset, length)
+    /// The lines of the path to `leaf` exactly as they stand in the file, each with its newline. Unreadable lines that a
+    /// bridge leads across are among them: without them its upper end would be an unknown parent.
+    pub(super) fn raw_path(&self, leaf: &EntryId) -> Result<Vec<u8>, SessionError> {
+        let position = self.position(leaf)?;
+        let mut lines = Vec::new();
+        for at in self.shared.index().path(position) {
+            let span = self.shared.index().span_with_gap(at);
+            let length = usize::try_from(span.end - span.start).unwrap_or(usize::MAX);
+            lines.extend(self.shared.log.read_at(span.start, length)?);
+            lines.push(b'\n');
+        }
+        Ok(lines)
     }
 
     fn last_of(&self, kind: super::EntryKind) -> Option<EntryBody> {

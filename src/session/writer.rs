@@ -112,6 +112,10 @@ impl Writer {
         if let Some(missing) = to.filter(|to| self.shared.index().position(to).is_none()) {
             return Err(SessionError::NoEntry(missing.clone()));
         }
+        if self.shared.index().lines() == 0 {
+            // Nothing is written yet, so the leaf is before the first entry already.
+            return Ok(Vec::new());
+        }
         self.write(String::new(), vec![EntryBody::own(&OwnFact::Leaf {})], to.cloned(), now)
     }
 
@@ -158,6 +162,13 @@ impl Writer {
             index.take(&Line { bytes: line.trim_end().as_bytes(), number, offset, closed: true });
             offset += line.len() as u64;
         }
+    }
+}
+
+/// The lock ends with the writer, not with the last reader that still has the file open.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.shared.log.unlock();
     }
 }
 

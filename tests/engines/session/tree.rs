@@ -1,0 +1,191 @@
+//! Leaves and branches, through reopening.
+
+use proptest::prelude::*;
+use tiller::session::SessionError;
+
+use super::*;
+
+fn reopened(writer: Writer) -> Writer {
+    let path = writer.reader().path().unwrap().to_owned();
+    drop(writer);
+    Writer::open(&path).unwrap()
+}
+
+#[test]
+fn reopening_gives_the_same_tree_and_leaf() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let first = say(&mut writer, "one");
+    say(&mut writer, "two");
+    writer.branch(Some(&first), NOW).unwrap();
+    let last = say(&mut writer, "three");
+    let before = (writer.reader().tree().nodes().to_vec(), all(&writer.reader()));
+    let writer = reopened(writer);
+    assert_eq!((writer.reader().tree().nodes().to_vec(), all(&writer.reader())), before);
+    assert_eq!(writer.reader().leaf(), Some(last));
+    assert_eq!(writer.reader().findings(), []);
+}
+
+#[test]
+fn a_branch_goes_on_from_the_entry_it_was_taken_at() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let first = say(&mut writer, "one");
+    say(&mut writer, "two");
+    let moved = writer.branch(Some(&first), NOW).unwrap().remove(0).id;
+    let third = say(&mut writer, "three");
+    let reader = writer.reader();
+    assert_eq!(reader.path_to(&third).unwrap(), [first, moved, third]);
+    assert_eq!(texts(&reader), ["one", "three"]);
+    assert_eq!(reader.tree().branch_count(), 2);
+}
+
+#[test]
+fn where_the_user_moved_to_survives_reopening_without_a_new_message() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let first = say(&mut writer, "one");
+    say(&mut writer, "two");
+    writer.branch(Some(&first), NOW).unwrap();
+    let mut writer = reopened(writer);
+    assert_eq!(texts(&writer.reader()), ["one"]);
+    say(&mut writer, "three");
+    assert_eq!(texts(&writer.reader()), ["one", "three"]);
+}
+
+#[test]
+fn one_can_go_back_before_the_first_entry() {
+    let place = Place::new();
+    let mut writer = place.create();
+    say(&mut writer, "one");
+    writer.branch(None, NOW).unwrap();
+    assert_eq!(texts(&writer.reader()), Vec::<String>::new());
+    let mut writer = reopened(writer);
+    assert_eq!(texts(&writer.reader()), Vec::<String>::new());
+    say(&mut writer, "two");
+    assert_eq!(texts(&writer.reader()), ["two"]);
+    assert_eq!(writer.reader().findings(), []);
+}
+
+#[test]
+fn a_branch_from_nowhere_is_an_error_that_writes_nothing() {
+    let place = Place::new();
+    let mut writer = place.create();
+    say(&mut writer, "one");
+    let path = writer.reader().path().unwrap().to_owned();
+    let before = fs::read(&path).unwrap();
+    let refused = writer.branch(Some(&"nowhere".into()), NOW);
+    assert!(matches!(refused, Err(SessionError::NoEntry(id)) if id.as_str() == "nowhere"));
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_reader_sees_what_the_writer_appends_after_it_was_made() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let reader = writer.reader();
+    say(&mut writer, "one");
+    assert_eq!(texts(&reader), ["one"]);
+}
+
+#[test]
+fn an_entry_is_found_by_the_beginning_or_end_of_its_id() {
+    let place = Place::new();
+    let path = place.log(&[&line("aaaa1111", None, "one"), &line("aaaa2222", Some("aaaa1111"), "two")]);
+    let reader = Reader::open(&path).unwrap();
+    assert_eq!(reader.find("1111").unwrap().as_str(), "aaaa1111");
+    assert_eq!(reader.find("AAAA2").unwrap().as_str(), "aaaa2222");
+    assert_eq!(reader.find("aaaa").unwrap_err().to_string(), "`aaaa` names 2 entries");
+    assert_eq!(reader.find("bbbb").unwrap_err().to_string(), "no entry `bbbb` in this session");
+}
+
+/// Something a user does to a session.
+#[derive(Clone, Debug)]
+enum Step {
+    Say(String),
+    /// Moves to one of the entries so far, counted modulo their number.
+    Branch(usize),
+    BranchToStart,
+    Reopen,
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => any::<String>().prop_map(Step::Say),
+        2 => any::<usize>().prop_map(Step::Branch),
+        1 => Just(Step::BranchToStart),
+        1 => Just(Step::Reopen),
+    ]
+}
+
+/// The least that a session is: each entry's parent and text (none for a move), and the leaf.
+#[derive(Default)]
+struct Model {
+    entries: Vec<(Option<usize>, Option<String>)>,
+    leaf: Option<usize>,
+}
+
+impl Model {
+    fn append(&mut self, parent: Option<usize>, text: Option<String>) {
+        self.entries.push((parent, text));
+        self.leaf = Some(self.entries.len() - 1);
+    }
+
+    fn texts(&self) -> Vec<String> {
+        let path = std::iter::successors(self.leaf, |&at| self.entries[at].0);
+        let mut texts: Vec<String> = path.filter_map(|at| self.entries[at].1.clone()).collect();
+        texts.reverse();
+        texts
+    }
+
+    fn parents(&self) -> Vec<Option<usize>> {
+        self.entries.iter().map(|(parent, _)| *parent).collect()
+    }
+}
+
+fn run(step: &Step, writer: Writer, model: &mut Model) -> Writer {
+    let mut writer = writer;
+    match step {
+        Step::Say(text) => {
+            say(&mut writer, text);
+            model.append(model.leaf, Some(text.clone()));
+        }
+        Step::Branch(_) | Step::BranchToStart if model.entries.is_empty() => {}
+        Step::Branch(at) => {
+            let at = at % model.entries.len();
+            let id = writer.reader().tree().nodes()[at].id.clone();
+            writer.branch(Some(&id), NOW).unwrap();
+            model.append(Some(at), None);
+        }
+        Step::BranchToStart => {
+            writer.branch(None, NOW).unwrap();
+            model.append(None, None);
+        }
+        Step::Reopen if model.entries.is_empty() => {}
+        Step::Reopen => writer = reopened(writer),
+    }
+    writer
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_the_user_does_the_log_is_what_a_simple_model_says(
+        steps in prop::collection::vec(any_step(), 1..24)
+    ) {
+        let place = Place::new();
+        let (mut writer, mut model) = (place.create(), Model::default());
+        for step in &steps {
+            writer = run(step, writer, &mut model);
+            let reader = writer.reader();
+            let parents: Vec<Option<usize>> = reader.tree().nodes().iter().map(|node| node.parent).collect();
+            prop_assert_eq!(parents, model.parents());
+            prop_assert_eq!(texts(&reader), model.texts());
+            prop_assert_eq!(reader.findings(), []);
+        }
+        if let Some(path) = writer.reader().path().filter(|path| path.exists()) {
+            prop_assert_eq!(all(&Reader::open(path).unwrap()), all(&writer.reader()));
+        }
+    }
+}
