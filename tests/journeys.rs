@@ -1,4 +1,5 @@
 //! Journeys through the real binary.
+#![allow(clippy::unwrap_used, reason = "a test's helpers may fail it as well")]
 
 mod support;
 

@@ -4,7 +4,6 @@ use crate::message::ThinkingLevel;
 
 /// A slash command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the table says what each does")]
 pub(super) enum Verb {
     New,
     Resume,
