@@ -2,9 +2,8 @@
 
 use crate::message::ThinkingLevel;
 
-/// A slash command.
+/// A slash command; the table says what each does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the table says what each does")]
 pub(super) enum Verb {
     New,
     Resume,
