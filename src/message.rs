@@ -229,6 +229,33 @@ impl ToolCall {
     }
 }
 
+/// Arguments that say what a call is about, the most telling first.
+const TELLING: [&str; 6] = ["command", "pattern", "path", "url", "query", "name"];
+
+impl ToolCall {
+    /// What the call is about, on one line without control characters: a path, a pattern and where, a command's first
+    /// line. Empty when no argument tells.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let text = |name: &str| self.arguments.get(name).and_then(Value::as_str).map(one_line);
+        match (text("pattern"), text("path")) {
+            (Some(pattern), Some(path)) => format!("{pattern} {path}"),
+            (Some(_), None) | (None, Some(_) | None) => TELLING
+                .iter()
+                .find_map(|name| text(name))
+                .or_else(|| self.arguments.as_object()?.values().find_map(Value::as_str).map(one_line))
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// The first line that isn't blank, and `…` if more follow.
+fn one_line(text: &str) -> String {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default().replace(char::is_control, " ");
+    if lines.next().is_some() { format!("{first} …") } else { first }
+}
+
 /// Why an answer ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -471,6 +498,20 @@ mod tests {
         let call = ToolCall::from_streamed("c1".into(), "list_files".into(), "");
         assert_eq!(call.arguments, serde_json::json!({}));
         assert_eq!(call.raw_arguments, None);
+    }
+
+    #[test]
+    fn a_call_is_summed_up_by_the_argument_that_tells() {
+        for (arguments, expected) in [
+            (r#"{"command": "\n cargo test\u001b[1m\nls", "timeout": 3}"#, "cargo test [1m …"),
+            (r#"{"path": "src/a.rs", "content": "x"}"#, "src/a.rs"),
+            (r#"{"pattern": "fn main", "path": "src"}"#, "fn main src"),
+            (r#"{"pattern": "*.rs"}"#, "*.rs"),
+            (r#"{"count": 3, "city": "Oslo"}"#, "Oslo"),
+            ("{}", ""),
+        ] {
+            assert_eq!(ToolCall::from_streamed("c".into(), "x".into(), arguments).summary(), expected);
+        }
     }
 
     #[test]

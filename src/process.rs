@@ -2,7 +2,7 @@
 //!
 //! A [`Runner`] starts commands through the [`helper`], a small process of our own binary that outlives tiller just long
 //! enough to clean up. Three pipes join the two: the helper's stdin is its lifeline (closed means stop, whoever closed
-//! it), its stdout is what the command prints, its stderr carries one [`report`]. What a command may do is the policy's
+//! it), its stdout is what the command prints, its stderr carries one report. What a command may do is the policy's
 //! business, not decided here.
 
 use std::ffi::OsString;

@@ -2,9 +2,11 @@
 //!
 //! A tool gets checked arguments and answers with a [`ToolOutput`]; what the model can act on (a missing file, an exit
 //! code) is an output with `is_error`, never a Rust error. Whether a call may run at all is the policy's business.
-
-pub mod registry;
-pub mod truncation;
+//!
+//! `registry` gathers the built-in tools, one file each; `typed` gives each its schema and checks from one struct of
+//! arguments. What front ends find in `details`: `{diff, path, added, removed}` of `edit_file` and `write_file`,
+//! `{exitCode, timedOut, fullOutputPath?}` of `bash`, `{lines}` or `{mimeType, bytes}` of `read_file`, `{matches}` of
+//! `grep`, `{files}` of `list_files`.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,7 +15,30 @@ use serde_json::Value;
 
 use crate::message::{ToolSpec, UserBlock};
 
-pub use registry::{ToolEnvironment, Tools};
+mod bash;
+mod blocking;
+mod diff;
+mod edit_file;
+mod gathered;
+mod grep;
+mod image;
+mod list_files;
+mod plain_text;
+mod read_file;
+mod registry;
+mod replace;
+mod schema;
+mod truncation;
+mod typed;
+mod walk;
+mod write_file;
+
+pub use bash::BashTimes;
+pub use gathered::{Gathered, GatheredOutput};
+pub use plain_text::plain;
+pub use registry::{ToolEnvironment, Tools, UnknownTool};
+pub use truncation::{Kept, OutputLimits};
+pub use typed::{Typed, Work};
 
 /// Something a model may call. Built-in tools, MCP tools and an embedder's own implement it.
 pub trait Tool: Send + Sync {

@@ -10,6 +10,7 @@ mod perform;
 mod reports;
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -27,12 +28,13 @@ use crate::policy::Policy;
 use crate::process::Runner;
 use crate::provider::{Model, Providers};
 use crate::session::{Reader, SessionError, SessionManager, Writer};
-use crate::tool::Tools;
-use crate::tool::truncation::OutputLimits;
+use crate::tool::{OutputLimits, Tools};
 use crate::unit::{Tokens, UnixMs};
 
 use current::Current;
-use jobs::{Jobs, Report};
+use jobs::Jobs;
+
+pub(super) use jobs::Report;
 
 /// Reports that jobs may have waiting; a full channel slows the stream down, not the loop.
 const REPORTS: usize = 1_024;
@@ -85,8 +87,10 @@ pub struct AgentOptions {
     pub policy: Policy,
     /// Whether anybody can answer.
     pub audience: Audience,
-    /// How much of a `!` command's output is kept.
+    /// How much of a `!` command's output is kept in the log.
     pub output: OutputLimits,
+    /// Folder for what is more.
+    pub scratch: PathBuf,
     /// What the log says of this process: `tui`, `print`.
     pub mode: &'static str,
 }

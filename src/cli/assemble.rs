@@ -22,8 +22,7 @@ use crate::provider::scripted::{self, Scripted};
 use crate::provider::{Endpoint, Known, Model, Providers, catalog};
 use crate::session::{Placement, Reader, SessionManager, Writer};
 use crate::setting;
-use crate::tool::truncation::OutputLimits;
-use crate::tool::{ToolEnvironment, Tools};
+use crate::tool::{BashTimes, OutputLimits, ToolEnvironment, Tools};
 use crate::unit::{Tokens, UnixMs};
 use crate::workspace::Workspace;
 
@@ -272,23 +271,26 @@ fn tools(
     cwd: &std::path::Path,
     (runner, limits): (&Runner, OutputLimits),
 ) -> Result<Tools, Failure> {
-    let seconds =
-        |setting| std::time::Duration::from_secs(config.settings.count(setting).unwrap_or_default());
-    let environment = ToolEnvironment {
-        workspace: Workspace::new(cwd).map_err(Failure::usage)?,
-        runner: runner.clone(),
-        limits,
-        bash_timeout: seconds(&setting::BASH_TIMEOUT_S),
-        bash_max_timeout: seconds(&setting::BASH_MAX_TIMEOUT_S),
+    let seconds = |setting| config.settings.count(setting).unwrap_or_default();
+    let bash = BashTimes {
+        timeout_s: seconds(&setting::BASH_TIMEOUT_S),
+        max_timeout_s: seconds(&setting::BASH_MAX_TIMEOUT_S),
     };
-    let tools = Tools::built_in(&environment);
     if arguments.agent.no_tools {
-        return tools.restricted_to(&[]).map_err(Failure::usage);
+        return Ok(Tools::default());
     }
+    let workspace = Workspace::new(cwd).map_err(Failure::usage)?;
+    let environment = ToolEnvironment::new(workspace, runner.clone(), scratch(config));
+    let tools = Tools::built_in(ToolEnvironment { limits, bash, ..environment });
     match config.settings.list(&setting::TOOLS) {
-        Some(names) => tools.restricted_to(names).map_err(Failure::usage),
+        Some(names) => tools.restrict(names).map_err(Failure::usage),
         None => Ok(tools),
     }
+}
+
+/// Where outputs that are over the limits go.
+fn scratch(config: &Config) -> PathBuf {
+    config.folders.state.join("outputs")
 }
 
 fn system_prompt(
@@ -352,6 +354,7 @@ fn options(
         },
         audience: if front == Front::Tui { Audience::Somebody } else { Audience::Nobody },
         output,
+        scratch: scratch(config),
         mode: if front == Front::Tui { "tui" } else { "print" },
     }
 }

@@ -141,7 +141,7 @@ mod tests {
             ("a b; c && d|e & f\ng", vec!["a b", "c", "d", "e", "f", "g"]),
             ("echo 'a; b' \"c | d\" e\\;f", vec!["echo a; b c | d e;f"]),
             ("echo \"$(rm 'x)')\" `y` z", vec!["echo ", "rm x)", "y", "z"]),
-            ("(cd x; ls) > out 2>&1", vec!["cd x", "ls"]),
+            ("(cd x; ls) > out 2>&1", vec!["cd x", "ls", ""]),
             ("cat <(curl u)", vec!["cat", "curl u"]),
             ("make 2>err >>log a", vec!["make a"]),
         ] {

@@ -1,32 +1,132 @@
-//! stub
-use super::Tool;
-use crate::message::ToolSpec;
+//! The tools of a session, by name.
+
+use std::path::PathBuf;
 use std::sync::Arc;
+
+use super::bash::{Bash, BashTimes};
+use super::edit_file::EditFile;
+use super::grep::Grep;
+use super::list_files::ListFiles;
+use super::read_file::ReadFile;
+use super::write_file::WriteFile;
+use super::{OutputLimits, Tool, Typed};
+use crate::message::ToolSpec;
+use crate::process::Runner;
+use crate::workspace::{Purpose, Workspace};
+
+/// What the built-in tools work with.
+#[derive(Clone, Debug)]
 pub struct ToolEnvironment {
-    pub workspace: crate::workspace::Workspace,
-    pub runner: crate::process::Runner,
-    pub limits: super::truncation::OutputLimits,
-    pub bash_timeout: std::time::Duration,
-    pub bash_max_timeout: std::time::Duration,
+    /// The files they may touch.
+    pub workspace: Workspace,
+    /// What starts commands.
+    pub runner: Runner,
+    /// Most that one result may hold.
+    pub limits: OutputLimits,
+    /// How long commands may take.
+    pub bash: BashTimes,
+    /// Folder for outputs that are over the limits; made when needed, readable by the tools.
+    pub scratch: PathBuf,
 }
+
+impl ToolEnvironment {
+    /// An environment with default limits and times.
+    #[must_use]
+    pub fn new(workspace: Workspace, runner: Runner, scratch: impl Into<PathBuf>) -> Self {
+        let (limits, bash) = (OutputLimits::default(), BashTimes::default());
+        Self { workspace, runner, limits, bash, scratch: scratch.into() }
+    }
+}
+
+/// A name that no tool has.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no tool is called `{name}`; there are {known}")]
+pub struct UnknownTool {
+    /// The name.
+    pub name: String,
+    /// The names there are.
+    pub known: String,
+}
+
+/// The tools of a session, in the order the model is told of them.
+#[derive(Clone, Default)]
 pub struct Tools {
     tools: Vec<Arc<dyn Tool>>,
     specs: Arc<[ToolSpec]>,
 }
-#[derive(Debug, thiserror::Error)]
-#[error("unknown tool")]
-pub struct UnknownTool;
+
+impl std::fmt::Debug for Tools {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
 impl Tools {
-    pub fn built_in(_e: &ToolEnvironment) -> Self {
-        Self { tools: vec![], specs: Arc::from([]) }
+    /// These tools. Of several with one name the last counts, in the place of the first.
+    pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        let mut unique: Vec<Arc<dyn Tool>> = Vec::new();
+        for tool in tools {
+            match unique.iter_mut().find(|known| known.spec().name == tool.spec().name) {
+                Some(known) => *known = tool,
+                None => unique.push(tool),
+            }
+        }
+        let specs = unique.iter().map(|tool| tool.spec().clone()).collect();
+        Self { tools: unique, specs }
     }
-    pub fn find(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.iter().find(|t| t.spec().name == name)
+
+    /// The built-in tools.
+    #[must_use]
+    pub fn built_in(environment: ToolEnvironment) -> Self {
+        let ToolEnvironment { workspace, runner, limits, bash, scratch } = environment;
+        let readable = workspace.clone().with_folder(&scratch, Purpose::Read);
+        let cwd = workspace.root().to_owned();
+        let tools: [Arc<dyn Tool>; 6] = [
+            Arc::new(Typed::new(ReadFile { workspace: readable.clone(), limits })),
+            Arc::new(Typed::new(ListFiles { workspace: readable.clone(), limits })),
+            Arc::new(Typed::new(Grep { workspace: readable, limits })),
+            Arc::new(Typed::new(EditFile { workspace: workspace.clone() })),
+            Arc::new(Typed::new(WriteFile { workspace })),
+            Arc::new(Typed::new(Bash { runner, cwd, limits, times: bash, scratch })),
+        ];
+        Self::new(tools)
     }
+
+    /// These and another one, which takes the place of one with its name.
+    #[must_use]
+    pub fn with(self, tool: Arc<dyn Tool>) -> Self {
+        Self::new(self.tools.into_iter().chain([tool]))
+    }
+
+    /// Only the tools with these names, in this order.
+    ///
+    /// # Errors
+    /// When there is no tool of a name.
+    pub fn restrict(&self, names: &[String]) -> Result<Self, UnknownTool> {
+        let tools: Result<Vec<_>, _> = names
+            .iter()
+            .map(|name| {
+                let known = || self.names().collect::<Vec<_>>().join(", ");
+                self.find(name).ok_or_else(|| UnknownTool { name: name.clone(), known: known() })
+            })
+            .collect();
+        Ok(Self::new(tools?))
+    }
+
+    /// What the model is told of them.
+    #[must_use]
     pub fn specs(&self) -> Arc<[ToolSpec]> {
-        Arc::clone(&self.specs)
+        self.specs.clone()
     }
-    pub fn restricted_to(self, _n: &[String]) -> Result<Self, UnknownTool> {
-        Ok(self)
+
+    /// The tool of that name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.tools.iter().find(|tool| tool.spec().name == name).cloned()
+    }
+
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.specs.iter().map(|spec| spec.name.as_str())
     }
 }

@@ -1,32 +1,121 @@
-//! stub
-use std::path::PathBuf;
-#[derive(Clone, Copy, Debug)]
+//! How much of a text a model gets to read: whole lines, from the beginning or from the end.
+
+/// Most that one tool result may hold, whichever is reached first. Notices come on top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputLimits {
+    /// Most lines.
     pub max_lines: usize,
+    /// Most characters.
     pub max_chars: usize,
 }
-#[derive(Clone, Debug)]
-pub struct Capture {
-    text: String,
+
+impl Default for OutputLimits {
+    /// The defaults of the settings `tool_output.max_lines` and `tool_output.max_chars`.
+    fn default() -> Self {
+        Self { max_lines: 2_000, max_chars: 40_000 }
+    }
 }
-pub struct Captured {
-    pub text: String,
-    pub truncated: bool,
-    pub full_output_path: Option<PathBuf>,
+
+/// What the limits leave of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept<'a> {
+    /// The part that is left.
+    pub text: &'a str,
+    /// How many lines that is.
+    pub lines: usize,
+    /// What became of the rest.
+    pub extent: Extent,
 }
-impl Capture {
-    pub fn new(_l: OutputLimits) -> Self {
-        Self { text: String::new() }
+
+/// How much of a text is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    Whole,
+    /// Some whole lines.
+    Lines,
+    /// A part of one line, which alone is over the limit.
+    PartOfLine,
+}
+
+impl OutputLimits {
+    /// Keeps the beginning of a text.
+    #[must_use]
+    pub fn head<'a>(&self, text: &'a str) -> Kept<'a> {
+        let (lines, bytes) = self.fitting(text.split_inclusive('\n'));
+        if bytes == 0 && !text.is_empty() {
+            let end = text.char_indices().nth(self.max_chars).map_or(text.len(), |(at, _)| at);
+            return Kept { text: &text[..end], lines: 1, extent: Extent::PartOfLine };
+        }
+        Kept { text: &text[..bytes], lines, extent: extent_of(bytes, text) }
     }
-    pub fn push(&mut self, bytes: &[u8]) -> String {
-        let s = String::from_utf8_lossy(bytes).into_owned();
-        self.text.push_str(&s);
-        s
+
+    /// Keeps the end of a text.
+    #[must_use]
+    pub fn tail<'a>(&self, text: &'a str) -> Kept<'a> {
+        let (lines, bytes) = self.fitting(text.split_inclusive('\n').rev());
+        if bytes == 0 && !text.is_empty() {
+            let last = self.max_chars.saturating_sub(1);
+            let start = text.char_indices().rev().nth(last).map_or(0, |(at, _)| at);
+            return Kept { text: &text[start..], lines: 1, extent: Extent::PartOfLine };
+        }
+        Kept { text: &text[text.len() - bytes..], lines, extent: extent_of(bytes, text) }
     }
-    pub fn finish(self) -> Captured {
-        Captured { text: self.text, truncated: false, full_output_path: None }
+
+    /// How many of the lines fit, and their bytes.
+    fn fitting<'a>(&self, lines: impl Iterator<Item = &'a str>) -> (usize, usize) {
+        let (mut count, mut chars, mut bytes) = (0, 0, 0);
+        for line in lines.take(self.max_lines) {
+            chars += line.chars().count();
+            if chars > self.max_chars {
+                break;
+            }
+            count += 1;
+            bytes += line.len();
+        }
+        (count, bytes)
     }
-    pub fn shown(&self) -> String {
-        self.text.clone()
+}
+
+fn extent_of(bytes: usize, text: &str) -> Extent {
+    if bytes == text.len() { Extent::Whole } else { Extent::Lines }
+}
+
+/// A count with separators, as people read it: `12,345`.
+pub(super) fn thousands(count: usize) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: OutputLimits = OutputLimits { max_lines: 2, max_chars: 6 };
+
+    #[test]
+    fn whole_lines_are_kept_up_to_either_limit() {
+        let kept = |text, lines, extent| Kept { text, lines, extent };
+        for (text, head, tail) in [
+            ("", kept("", 0, Extent::Whole), kept("", 0, Extent::Whole)),
+            ("a\nb\n", kept("a\nb\n", 2, Extent::Whole), kept("a\nb\n", 2, Extent::Whole)),
+            ("a\nb\nc", kept("a\nb\n", 2, Extent::Lines), kept("b\nc", 2, Extent::Lines)),
+            ("äöü\nöäüß\n", kept("äöü\n", 1, Extent::Lines), kept("öäüß\n", 1, Extent::Lines)),
+            ("öäüöäüß", kept("öäüöäü", 1, Extent::PartOfLine), kept("äüöäüß", 1, Extent::PartOfLine)),
+        ] {
+            assert_eq!((LIMITS.head(text), LIMITS.tail(text)), (head, tail), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn counts_are_grouped() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
     }
 }

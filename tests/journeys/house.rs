@@ -1,5 +1,7 @@
 //! A home and a project of a test's own, and the binary in them.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot set up its house has failed")]
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};

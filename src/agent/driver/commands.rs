@@ -6,20 +6,21 @@ use tokio::sync::oneshot;
 
 use super::current::model_change;
 use super::{Driver, now};
-use crate::agent::bash::Capture;
+
 use crate::agent::handle::{
-    AgentError, BashContext, Command, ContextUse, Live, Moved, PromptOptions, Reply, Snapshot, State,
-    StreamingBehavior, Target,
+    AgentError, BashContext, Command, ContextUse, Live, Moved, PromptOptions, Reply, RunningBash, Snapshot,
+    State, StreamingBehavior, Target,
 };
 use crate::agent::queue::Queue;
 use crate::agent::turn::{Input, Prompt};
 use crate::event::{Decision, EventKind, QueueItem, QueueKind, SessionChange};
 use crate::id::{CallId, EntryId, QueueId};
-use crate::message::{Message, ModelRef, ThinkingLevel};
+use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
 use crate::process;
 use crate::session::context::unanswered;
 use crate::session::entry::OwnFact;
 use crate::session::{EntryBody, Reader, Scope, SessionError};
+use crate::tool::Gathered;
 
 impl Driver {
     pub(super) fn command(&mut self, command: Command) {
@@ -58,7 +59,9 @@ impl Driver {
     }
 
     fn abort(&mut self, reply: Reply<Vec<QueueItem>>) {
-        self.end_bash(None);
+        if let Some(bash) = self.jobs.bash_mut() {
+            bash.stop();
+        }
         let items = if self.turn.is_running() { self.turn.queue().items().to_vec() } else { Vec::new() };
         let partial = self.turn.streaming().map(|_| self.answer_so_far());
         self.apply_and_reply(Input::Abort { partial }, |result| answer(reply, result.map(|()| items)));
@@ -100,11 +103,30 @@ impl Driver {
         self.append(EntryBody::own(&OwnFact::Bash { command: line.clone(), exclude }))?;
         let id = self.current.reader().leaf().ok_or(AgentError::Closed)?;
         let command = process::Command { line: line.clone(), cwd: self.fixed.manager.cwd().to_owned() };
-        let capture = Capture::new(self.fixed.options.output);
-        let begun = self.jobs.bash(&self.fixed.runner, &command, id.clone(), (context, capture));
-        self.teller.tell(EventKind::BashExecutionStart { id, command: line, exclude_from_context: exclude });
-        if let Err(error) = begun {
-            self.teller.warn(error.to_string());
+        let shown =
+            RunningBash { id: id.clone(), line: line.clone(), context, since: now(), output: String::new() };
+        let gathered = Gathered::new(self.fixed.options.output, self.fixed.options.scratch.clone());
+        let started = self.fixed.runner.start(&command);
+        self.teller.tell(EventKind::BashExecutionStart {
+            id: id.clone(),
+            command: line,
+            exclude_from_context: exclude,
+        });
+        match started {
+            Ok(process) => self.jobs.bash(shown, process, gathered),
+            Err(error) => {
+                let message = error.to_string();
+                self.teller.warn(message.clone());
+                let record = BashExecutionMessage {
+                    command: shown.line,
+                    output: message,
+                    cancelled: true,
+                    exclude_from_context: exclude,
+                    timestamp: now(),
+                    ..BashExecutionMessage::default()
+                };
+                self.keep_bash(record, id);
+            }
         }
         Ok(())
     }
@@ -213,7 +235,7 @@ impl Driver {
             calls: self.jobs.calls().cloned().collect(),
             queue: self.turn.queue().items().to_vec(),
             approvals: self.approvals.waiting().to_vec(),
-            bash: self.jobs.bash_running().map(Into::into),
+            bash: self.jobs.bash_running().cloned(),
         };
         Snapshot { seq: self.teller.seq, state, live }
     }
@@ -226,7 +248,10 @@ impl Driver {
 
     /// Stops what runs and brings the log to the disk. Blocks for the last sync: nothing else happens any more.
     pub(super) fn close(&mut self, reply: Option<Reply<()>>) {
-        self.end_bash(None);
+        if let Some(bash) = self.jobs.take_bash() {
+            let id = bash.shown.id.clone();
+            self.keep_bash(bash.into_cut_record(now()), id);
+        }
         self.syncing = false;
         let partial = self.turn.streaming().map(|_| self.answer_so_far());
         if self.turn.is_running() {

@@ -9,24 +9,23 @@ use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::now;
-use crate::agent::bash::{Bash, Capture};
-use crate::agent::handle::{BashContext, RunningCall};
+use crate::agent::bash::{Bash, BashEnd};
+use crate::agent::handle::{RunningBash, RunningCall};
 use crate::agent::turn::TurnNumber;
 use crate::event::ToolOutcome;
 use crate::id::{CallId, EntryId};
 use crate::message::{ToolCall, ToolResultMessage};
-use crate::process::{Command, ExitStatus, ProcessError, Runner};
+use crate::process::Running;
 use crate::provider::{Part, Provider, ProviderError, Request};
-use crate::tool::{Invocation, Progress, Tool, ToolOutput};
+use crate::tool::{Gathered, Invocation, Progress, Tool, ToolOutput};
 
 /// What a job reports.
-pub(super) enum Report {
+pub(crate) enum Report {
     /// A piece of the stream.
     Part { turn: TurnNumber, part: Result<Part, ProviderError> },
     /// The stream is over without having said so.
@@ -36,9 +35,9 @@ pub(super) enum Report {
     /// A call has its result.
     ToolEnded { turn: TurnNumber, result: ToolResultMessage, warning: Option<String> },
     /// The user's command printed something.
-    BashOutput { id: EntryId, bytes: Bytes },
+    BashOutput { id: EntryId, delta: String, glance: String },
     /// The user's command is over.
-    BashEnded { id: EntryId, status: Result<ExitStatus, ProcessError> },
+    BashEnded { id: EntryId, end: BashEnd },
     /// The log is on the disk, or isn't.
     Synced(io::Result<()>),
 }
@@ -49,7 +48,7 @@ pub(super) struct Jobs {
     report: mpsc::Sender<Report>,
     stream: Option<AbortHandle>,
     calls: HashMap<CallId, (AbortHandle, RunningCall)>,
-    bash: Option<(AbortHandle, Bash)>,
+    bash: Option<Bash>,
 }
 
 impl Jobs {
@@ -143,44 +142,24 @@ impl Jobs {
         self.calls.values().map(|(_, running)| running)
     }
 
-    /// Runs a command of the user's own.
-    pub(super) fn bash(
-        &mut self,
-        runner: &Runner,
-        command: &Command,
-        id: EntryId,
-        (context, output): (BashContext, Capture),
-    ) -> Result<(), ProcessError> {
-        let mut process = runner.start(command)?;
-        let (report, job) = (self.report.clone(), id.clone());
-        let task = async move {
-            while let Some(bytes) = process.chunk().await {
-                if report.send(Report::BashOutput { id: job.clone(), bytes }).await.is_err() {
-                    return;
-                }
-            }
-            let status = process.wait().await.map(|exit| exit.status);
-            let _ = report.send(Report::BashEnded { id: job, status }).await;
-        };
-        let running = Bash { id, line: command.line.clone(), context, since: now(), output };
-        self.bash = Some((self.tasks.spawn(task), running));
-        Ok(())
+    /// Runs a command of the user's own that was just started.
+    pub(super) fn bash(&mut self, shown: RunningBash, process: Running, gathered: Gathered) {
+        let (bash, job) = Bash::begin(shown, process, gathered, self.report.clone());
+        self.tasks.spawn(job);
+        self.bash = Some(bash);
     }
 
-    pub(super) fn bash_running(&self) -> Option<&Bash> {
-        self.bash.as_ref().map(|(_, running)| running)
+    pub(super) fn bash_running(&self) -> Option<&RunningBash> {
+        self.bash.as_ref().map(|bash| &bash.shown)
     }
 
-    pub(super) fn bash_running_mut(&mut self) -> Option<&mut Bash> {
-        self.bash.as_mut().map(|(_, running)| running)
+    pub(super) fn bash_mut(&mut self) -> Option<&mut Bash> {
+        self.bash.as_mut()
     }
 
-    /// Takes the user's command away, stopping it if it still runs.
-    pub(super) fn end_bash(&mut self) -> Option<Bash> {
-        self.bash.take().map(|(task, running)| {
-            task.abort();
-            running
-        })
+    /// The command is over.
+    pub(super) fn take_bash(&mut self) -> Option<Bash> {
+        self.bash.take()
     }
 
     pub(super) fn sync(&mut self, file: Arc<File>) {

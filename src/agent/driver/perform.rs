@@ -122,7 +122,7 @@ impl Driver {
     fn run_calls(&mut self, turn: TurnNumber, calls: Vec<ToolCall>) {
         for call in calls {
             match self.fixed.tools.find(&call.name) {
-                Some(tool) => self.jobs.run(turn, call, Arc::clone(tool)),
+                Some(tool) => self.jobs.run(turn, call, tool),
                 None => tracing::error!(tool = call.name, "a call of an unknown tool was to run"),
             }
         }
@@ -130,8 +130,8 @@ impl Driver {
 
     /// Asks, unless a rule that the user gave meanwhile answers already.
     fn ask(&mut self, call: ToolCall, reason: String, rule: String) {
-        let spec = self.fixed.tools.find(&call.name).map(|tool| tool.spec());
-        if spec.is_some_and(|spec| matches!(self.approvals.fate(&call, spec), Fate::Run(_))) {
+        let tool = self.fixed.tools.find(&call.name);
+        if tool.is_some_and(|tool| matches!(self.approvals.fate(&call, tool.spec()), Fate::Run(_))) {
             let effects = self.turn.step(Input::Cleared { call: call.id }, now());
             for effect in effects.into_iter().rev() {
                 self.work.push_front(Work::Effect(Box::new(effect)));

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use super::jobs::Report;
 use super::{Driver, now};
+use crate::agent::bash::BashEnd;
 use crate::agent::partial::Growth;
 use crate::agent::turn::{Fate, Input, Planned, TurnNumber};
 use crate::event::{EventKind, ToolOutcome};
 use crate::id::{CallId, EntryId};
-use crate::message::{AssistantMessage, StopReason, ToolCall, ToolResultMessage, UserBlock};
-use crate::process::{ExitStatus, ProcessError};
+use crate::message::{
+    AssistantMessage, BashExecutionMessage, StopReason, ToolCall, ToolResultMessage, UserBlock,
+};
 use crate::provider::{Failure, Part, ProviderError};
 
 impl Driver {
@@ -30,8 +32,8 @@ impl Driver {
             Report::Part { .. } | Report::StreamEnded { .. } => {}
             Report::ToolProgress { call, text } => self.tool_progress(&call, text),
             Report::ToolEnded { turn, result, warning } => self.tool_ended(turn, result, warning),
-            Report::BashOutput { id, bytes } => self.bash_output(&id, &bytes),
-            Report::BashEnded { id, status } => self.bash_ended(&id, status),
+            Report::BashOutput { id, delta, glance } => self.bash_output(&id, delta, glance),
+            Report::BashEnded { id, end } => self.bash_ended(&id, end),
             Report::Synced(result) => self.synced(result),
         }
     }
@@ -114,30 +116,29 @@ impl Driver {
         self.apply(Input::ToolEnded { turn, result });
     }
 
-    fn bash_output(&mut self, id: &EntryId, bytes: &[u8]) {
-        let Some(running) = self.jobs.bash_running_mut().filter(|running| running.id == *id) else { return };
-        let delta = running.output.push(bytes);
+    fn bash_output(&mut self, id: &EntryId, delta: String, glance: String) {
+        let Some(bash) = self.jobs.bash_mut().filter(|bash| bash.shown.id == *id) else { return };
+        bash.shown.output = glance;
         if !delta.is_empty() {
             self.teller.tell(EventKind::BashExecutionUpdate { id: id.clone(), delta });
         }
     }
 
-    fn bash_ended(&mut self, id: &EntryId, status: Result<ExitStatus, ProcessError>) {
+    fn bash_ended(&mut self, id: &EntryId, end: BashEnd) {
         if self.jobs.bash_running().is_none_or(|running| running.id != *id) {
             return;
         }
-        if let Err(error) = &status {
-            self.teller.warn(error.to_string());
+        if let Some(trouble) = &end.trouble {
+            self.teller.warn(trouble.clone());
         }
-        self.end_bash(status.ok());
+        if let Some(bash) = self.jobs.take_bash() {
+            self.keep_bash(bash.into_record(end, now()), id.clone());
+        }
     }
 
-    /// Ends the user's command, by its own exit or because it is stopped, and keeps its record.
-    pub(super) fn end_bash(&mut self, status: Option<ExitStatus>) {
-        let Some(running) = self.jobs.end_bash() else { return };
-        let id = running.id.clone();
-        let message = running.into_record(status, now());
-        self.apply(Input::BashEnded(message.clone()));
-        self.teller.tell(EventKind::BashExecutionEnd { id, message: Arc::new(message) });
+    /// Keeps the record of a command, then tells of its end.
+    pub(super) fn keep_bash(&mut self, record: BashExecutionMessage, id: EntryId) {
+        self.apply(Input::BashEnded(record.clone()));
+        self.teller.tell(EventKind::BashExecutionEnd { id, message: Arc::new(record) });
     }
 }

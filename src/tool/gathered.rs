@@ -1,0 +1,229 @@
+//! A command's output while it grows: the end of it in memory, the whole of it in a file once it is long.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use tokio::io::AsyncWriteExt as _;
+
+use super::plain_text::plain;
+use super::truncation::{Extent, OutputLimits, thousands};
+
+/// Most bytes that are kept in a file. A command that prints for ever must not fill the disk.
+const MAX_FILE: u64 = 64 * 1024 * 1024;
+
+/// How long kept files stay.
+const KEEP: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// Begins the name of every kept file.
+const PREFIX: &str = "output-";
+
+/// What people see of the end while a command runs: a screenful, as it is told several times a second.
+const GLANCE: OutputLimits = OutputLimits { max_lines: 40, max_chars: 4_000 };
+
+/// Output as it comes.
+#[derive(Debug)]
+pub struct Gathered {
+    limits: OutputLimits,
+    scratch: PathBuf,
+    /// The end of the output; all of it as long as there is no file.
+    end: Vec<u8>,
+    newlines: usize,
+    file: Kept,
+}
+
+/// The file that holds the whole output.
+#[derive(Debug)]
+enum Kept {
+    /// Everything is in memory.
+    Not,
+    In {
+        path: PathBuf,
+        file: tokio::fs::File,
+        bytes: u64,
+    },
+    Failed(io::Error),
+}
+
+/// Output that is complete.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GatheredOutput {
+    /// Its end, within the limits and without escape sequences.
+    pub text: String,
+    /// What was left out and where it is, when `text` is not the whole.
+    pub notice: Option<String>,
+    /// The file with the whole output as it came, when `text` is not the whole.
+    pub full_output: Option<PathBuf>,
+}
+
+impl Gathered {
+    /// Nothing yet. Output over the limits goes to a file in `scratch`, which is made when needed.
+    #[must_use]
+    pub fn new(limits: OutputLimits, scratch: impl Into<PathBuf>) -> Self {
+        Self { limits, scratch: scratch.into(), end: Vec::new(), newlines: 0, file: Kept::Not }
+    }
+
+    /// Adds what came next.
+    pub async fn push(&mut self, chunk: &[u8]) {
+        self.newlines += memchr::memchr_iter(b'\n', chunk).count();
+        self.end.extend_from_slice(chunk);
+        // A character has at most four bytes; as much again for colours.
+        let enough = self.limits.max_chars.saturating_mul(8);
+        match &self.file {
+            Kept::Not if self.end.len() > enough => self.begin_file().await,
+            Kept::Not => return,
+            Kept::In { .. } => self.append(chunk).await,
+            Kept::Failed(_) => {}
+        }
+        if self.end.len() > enough.saturating_mul(2) {
+            self.end.drain(..self.end.len() - enough);
+        }
+    }
+
+    /// The last lines, to show while the command runs.
+    #[must_use]
+    pub fn glance(&self) -> String {
+        let start = self.end.len().saturating_sub(GLANCE.max_chars * 8);
+        let text = plain(&String::from_utf8_lossy(&self.end[start..]));
+        GLANCE.tail(&text).text.to_owned()
+    }
+
+    /// The output, now that no more will come.
+    pub async fn finish(mut self) -> GatheredOutput {
+        let text = plain(&String::from_utf8_lossy(&self.end));
+        let kept = self.limits.tail(&text);
+        if kept.extent == Extent::Whole && matches!(self.file, Kept::Not) {
+            return GatheredOutput { text, ..GatheredOutput::default() };
+        }
+        if matches!(self.file, Kept::Not) {
+            self.begin_file().await;
+        }
+        let lines = self.newlines + usize::from(self.end.last().is_some_and(|byte| *byte != b'\n'));
+        let shown = match kept.extent {
+            Extent::PartOfLine => "a part of the last line is".to_owned(),
+            Extent::Lines | Extent::Whole => {
+                format!("the last {} of {} lines are", thousands(kept.lines), thousands(lines))
+            }
+        };
+        let text = kept.text.to_owned();
+        let (rest, full_output) = self.end_file().await;
+        GatheredOutput { text, notice: Some(format!("output cut: {shown} shown; {rest}")), full_output }
+    }
+
+    async fn begin_file(&mut self) {
+        self.file = match create(&self.scratch) {
+            Ok((file, path)) => Kept::In { path, file: tokio::fs::File::from_std(file), bytes: 0 },
+            Err(error) => Kept::Failed(error),
+        };
+        let end = std::mem::take(&mut self.end);
+        self.append(&end).await;
+        self.end = end;
+    }
+
+    async fn append(&mut self, chunk: &[u8]) {
+        let Kept::In { file, bytes, .. } = &mut self.file else { return };
+        let room = usize::try_from(MAX_FILE - *bytes).unwrap_or(usize::MAX);
+        let chunk = &chunk[..chunk.len().min(room)];
+        *bytes += chunk.len() as u64;
+        if let Err(error) = file.write_all(chunk).await {
+            self.file = Kept::Failed(error);
+        }
+    }
+
+    /// Where the rest is, in words and as a path.
+    async fn end_file(self) -> (String, Option<PathBuf>) {
+        match self.file {
+            Kept::In { path, mut file, bytes } => match file.flush().await {
+                Ok(()) if bytes == MAX_FILE => {
+                    (format!("its first 64 MiB are in {}", path.display()), Some(path))
+                }
+                Ok(()) => (format!("all of it is in {}", path.display()), Some(path)),
+                Err(error) => (format!("the rest could not be kept: {error}"), None),
+            },
+            Kept::Failed(error) => (format!("the rest could not be kept: {error}"), None),
+            Kept::Not => ("the rest was not kept".into(), None),
+        }
+    }
+}
+
+/// Makes a new file for this user only, and clears away old ones.
+fn create(scratch: &Path) -> io::Result<(fs::File, PathBuf)> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(scratch)?;
+    clear(scratch);
+    let file = tempfile::Builder::new().prefix(PREFIX).suffix(".txt").tempfile_in(scratch)?;
+    Ok(file.keep()?)
+}
+
+/// Removes files that were kept long enough; what can't be removed stays.
+fn clear(scratch: &Path) {
+    let Some(oldest) = SystemTime::now().checked_sub(KEEP) else { return };
+    let Ok(entries) = fs::read_dir(scratch) else { return };
+    for entry in entries.flatten() {
+        let is_ours = entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes());
+        let modified = entry.metadata().and_then(|metadata| metadata.modified());
+        if is_ours && modified.is_ok_and(|time| time < oldest) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: OutputLimits = OutputLimits { max_lines: 2, max_chars: 10 };
+
+    #[tokio::test]
+    async fn short_output_stays_in_memory() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let mut gathered = Gathered::new(LIMITS, folder.path().join("scratch"));
+        gathered.push(b"\x1b[1ma\x1b[0m\n").await;
+        gathered.push(b"b").await;
+        let expected = GatheredOutput { text: "a\nb".into(), ..GatheredOutput::default() };
+        assert_eq!(gathered.finish().await, expected);
+        assert!(!folder.path().join("scratch").exists());
+    }
+
+    #[tokio::test]
+    async fn of_long_output_the_end_is_shown_and_the_whole_kept() {
+        for count in [3, 500] {
+            let folder = tempfile::TempDir::new().unwrap();
+            let mut gathered = Gathered::new(LIMITS, folder.path().join("scratch"));
+            let whole: String = (1..=count).map(|n| format!("{n}\n")).collect();
+            for line in whole.split_inclusive('\n') {
+                gathered.push(line.as_bytes()).await;
+            }
+            assert_eq!(gathered.glance().lines().last(), Some(count.to_string().as_str()));
+            let output = gathered.finish().await;
+            let path = output.full_output.unwrap();
+            assert_eq!(output.text, format!("{}\n{count}\n", count - 1));
+            assert_eq!(fs::read_to_string(&path).unwrap(), whole);
+            let notice = format!("the last 2 of {count} lines are shown; all of it is in {}", path.display());
+            assert_eq!(output.notice.unwrap(), format!("output cut: {notice}"));
+        }
+    }
+
+    #[tokio::test]
+    async fn output_that_cannot_be_kept_is_still_shown() {
+        let mut gathered = Gathered::new(LIMITS, "/dev/null/no");
+        gathered.push(b"1\n2\n3\n").await;
+        let output = gathered.finish().await;
+        assert_eq!((output.text.as_str(), output.full_output), ("2\n3\n", None));
+        assert!(output.notice.unwrap().contains("could not be kept: Not a directory"));
+    }
+
+    #[test]
+    fn old_files_are_cleared_away_and_others_left_alone() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let old = SystemTime::now() - KEEP - Duration::from_secs(1);
+        for name in ["output-a.txt", "other"] {
+            let file = fs::File::create(folder.path().join(name)).unwrap();
+            file.set_modified(old).unwrap();
+        }
+        let (_, path) = create(folder.path()).unwrap();
+        assert!(path.exists() && folder.path().join("other").exists());
+        assert!(!folder.path().join("output-a.txt").exists());
+    }
+}

@@ -1,0 +1,99 @@
+//! JSON Schemas for models, from the structs that arguments are read into.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// The schema of `T`, with nothing in it that a model doesn't need or a provider may refuse: an optional argument is one
+/// that isn't required, not one that may be null.
+pub(super) fn of<T: JsonSchema>() -> Value {
+    let mut schema = schemars::schema_for!(T).to_value();
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("$schema");
+        object.remove("title");
+        object.remove("description");
+        if let Some(Value::Object(properties)) = object.get_mut("properties") {
+            properties.values_mut().filter_map(Value::as_object_mut).for_each(simplify);
+        }
+    }
+    schema
+}
+
+fn simplify(property: &mut Map<String, Value>) {
+    property.remove("format");
+    property.remove("default");
+    let kinds = property.get("type").and_then(Value::as_array).cloned().unwrap_or_default();
+    if let Some(kind) = kinds.into_iter().find(|kind| kind != "null") {
+        property.insert("type".into(), kind);
+    }
+}
+
+/// Reads arguments.
+///
+/// # Errors
+/// A sentence that names the argument.
+pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
+    serde_path_to_error::deserialize(arguments).map_err(|error| {
+        let path = error.path().to_string();
+        let message = error.inner().to_string().replace("field", "argument");
+        if path == "." {
+            format!("invalid arguments: {message}")
+        } else {
+            format!("argument `{path}`: {message}")
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Not for the model.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Arguments {
+        /// Where.
+        path: String,
+        /// How many.
+        #[serde(default)]
+        #[schemars(range(min = 1))]
+        limit: Option<usize>,
+        /// Whether.
+        #[serde(default)]
+        all: bool,
+    }
+
+    #[test]
+    fn a_schema_holds_what_a_model_needs() {
+        assert_eq!(
+            of::<Arguments>(),
+            json!({
+                "type": "object",
+                "properties": {
+                    "path": {"description": "Where.", "type": "string"},
+                    "limit": {"description": "How many.", "type": "integer", "minimum": 1},
+                    "all": {"description": "Whether.", "type": "boolean"},
+                },
+                "additionalProperties": false,
+                "required": ["path"],
+            })
+        );
+    }
+
+    #[test]
+    fn a_wrong_argument_is_named() {
+        let error = |arguments| read::<Arguments>(&arguments).unwrap_err();
+        assert_eq!(error(json!({})), "invalid arguments: missing argument `path`");
+        assert_eq!(
+            error(json!({"path": 3})),
+            "argument `path`: invalid type: integer `3`, expected a string"
+        );
+        assert!(error(json!({"path": "x", "limit": -1})).starts_with("argument `limit`: invalid value"));
+        assert!(error(json!({"path": "x", "colour": 1})).contains("unknown argument `colour`"));
+        let arguments: Arguments = read(&json!({"path": "x", "limit": null})).unwrap();
+        assert_eq!((arguments.path.as_str(), arguments.limit, arguments.all), ("x", None, false));
+    }
+}
