@@ -5,7 +5,9 @@
 mod args;
 mod assemble;
 mod input;
+mod log;
 mod run;
+mod screen;
 mod sessions;
 mod settings;
 mod transcript;

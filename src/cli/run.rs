@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use super::args::{Arguments, PrintMode};
 use super::assemble::{self, Assembled, Front};
 use super::input::{self, Stdin};
-use super::{DONE, FAILED, Failure, INTERRUPTED, USAGE};
+use super::{DONE, FAILED, Failure, INTERRUPTED, USAGE, log};
 use crate::agent::AgentSession;
 use crate::config::Config;
 use crate::event::RunOutcome;
@@ -15,13 +15,18 @@ use crate::print::{self, Output, PrintError};
 
 pub(super) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     let config = assemble::config(arguments)?;
+    // Without a session nothing is kept on disk, and that goes for the log file too.
+    let warning = if arguments.session.no_session { None } else { log::begin(&config) };
+    if let Some(warning) = warning {
+        eprintln!("warning: {warning}");
+    }
     let front = if arguments.prints(io::stdout().is_terminal()) { Front::Print } else { Front::Tui };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("can't start the async runtime").map_err(Failure::run)?;
     runtime.block_on(async {
         match front {
             Front::Print => print(arguments, &config).await,
-            Front::Tui => Err(Failure::usage(anyhow!("no screen yet"))),
+            Front::Tui => super::screen::run(arguments, &config).await,
         }
     })
 }

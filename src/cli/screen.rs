@@ -1,0 +1,50 @@
+//! `tiller` in a terminal: the TUI over a session.
+
+use super::args::Arguments;
+use super::assemble::{self, Front};
+use super::input::{self, Stdin};
+use super::run::start;
+use super::{DONE, FAILED, Failure, INTERRUPTED};
+use crate::config::Config;
+use crate::provider::demo;
+use crate::tui::{self, Colours, ExitReason, TuiOptions};
+
+pub(super) async fn run(arguments: &Arguments, config: &Config) -> Result<u8, Failure> {
+    let assembled = assemble::assemble(arguments, config, Front::Tui)?;
+    let cwd = assembled.parts.manager.cwd().to_owned();
+    let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Leave)?;
+    let is_demo = assembled.parts.model.facts.provider == demo::NAME;
+    let options = TuiOptions {
+        prompt: (!prompt.is_empty()).then_some(prompt),
+        draft_file: Some(config.folders.state.join("draft.json")),
+        history_file: Some(config.folders.state.join("history.jsonl")),
+        banner: banner(is_demo),
+        notices: assembled.notices.clone(),
+        colours: Colours::choose(config.variable("NO_COLOR"), config.variable("COLORFGBG")),
+        editor: config.variable("VISUAL").or_else(|| config.variable("EDITOR")).map(str::to_owned),
+        home: config.variable("HOME").map(Into::into),
+    };
+    let agent = start(arguments, assembled).await?;
+    let exit = tui::run(agent, options).await.map_err(Failure::run)?;
+    Ok(match exit.reason {
+        ExitReason::Quit | ExitReason::Closed => DONE,
+        ExitReason::Signal => INTERRUPTED,
+        ExitReason::HungUp => FAILED,
+    })
+}
+
+/// What an empty session shows.
+fn banner(is_demo: bool) -> Vec<String> {
+    let mut lines = vec![format!("tiller {}", env!("CARGO_PKG_VERSION"))];
+    if is_demo {
+        lines.push(
+            "This is the demo model: offline, its answers are canned, its tools really run. Say anything."
+                .into(),
+        );
+        lines.push("For a real model set ANTHROPIC_API_KEY or OPENAI_API_KEY and start tiller again.".into());
+    } else {
+        lines.push("Say what you want done. Enter sends; while the agent works, Enter steers it.".into());
+    }
+    lines.push("? shows the keys · /help the commands · Ctrl+D quits".into());
+    lines
+}
