@@ -21,6 +21,9 @@ const FOLDED: usize = 5;
 /// Lines of a diff shown before it is unfolded.
 const FOLDED_DIFF: usize = 16;
 
+/// What a command without output says to the model; a person sees that there is nothing.
+const NO_OUTPUT: &str = "[no output]";
+
 /// Lines of output that are shown at all; the rest is in the log.
 const MOST_LINES: usize = 2_000;
 
@@ -164,7 +167,7 @@ impl Call {
         let text = joined_text(&outcome.content);
         let end = self.end();
         let quiet = matches!(self.name.as_str(), "read_file" | "grep" | "list_files" | "find_files");
-        if end == End::Unrun || (quiet && !is_error && !ctx.folds.output_open) {
+        if end == End::Unrun || text.trim() == NO_OUTPUT || (quiet && !is_error && !ctx.folds.output_open) {
             return Vec::new();
         }
         let role = if is_error && end == End::Badly { Role::Error } else { Role::Muted };

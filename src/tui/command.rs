@@ -2,7 +2,7 @@
 
 use crate::message::ThinkingLevel;
 
-/// A slash command.
+/// A slash command; the table says what each does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
     New,

@@ -7,12 +7,12 @@ use super::popup::{Choice, Item};
 use crate::agent::State;
 use crate::message::{AssistantMessage, Message, ModelRef};
 use crate::provider::catalog::ModelFacts;
-use crate::render::{Line, Role, Span, cut_to};
+use crate::render::{self, Line, Role, Span};
 use crate::session::tree::BranchMark;
 use crate::session::{Entry, EntryBody, EntryKind, Reader, SessionSummary};
 use crate::unit::UnixMs;
 
-/// Columns of a label beyond which it is cut before it is narrowed by or drawn.
+/// Characters of a label that are looked at, for drawing and for narrowing.
 const LONGEST: usize = 300;
 
 /// Models to choose from.
@@ -47,7 +47,7 @@ pub(super) fn sessions(list: &[SessionSummary], now: UnixMs) -> Vec<Item> {
         let said = session.name.as_deref().unwrap_or_else(prompt);
         Item {
             lead: String::new(),
-            label: cut_to(&one_line(said), LONGEST),
+            label: spaced(&said.chars().take(LONGEST).collect::<String>()),
             note: format!(
                 "{} entries · {} · {}",
                 session.entries,
@@ -120,11 +120,11 @@ fn lead(open: &mut Vec<bool>, depth: usize, branch: BranchMark) -> String {
 
 /// How an entry is shown in the tree; `None` for those that aren't.
 fn label(entry: &Entry) -> Option<(String, Role)> {
-    let cut = |text: &str| cut_to(&one_line(&text.chars().take(LONGEST).collect::<String>()), LONGEST);
+    let cut = |text: &str| spaced(&text.chars().take(LONGEST).collect::<String>());
     match &entry.body {
         EntryBody::Message(said) => match &*said.message {
             Message::User(user) => Some((format!("▌ {}", cut(&user.content.joined_text())), Role::Text)),
-            Message::Assistant(answer) => Some((cut(&answer_label(answer)), Role::Muted)),
+            Message::Assistant(answer) => Some((cut(&answer_label(answer)), Role::Text)),
             Message::BashExecution(bash) => Some((format!("! {}", cut(&bash.command)), Role::Muted)),
             Message::ToolResult(_) | Message::System(_) => None,
         },
@@ -134,11 +134,20 @@ fn label(entry: &Entry) -> Option<(String, Role)> {
     }
 }
 
+/// A text on one line, with one space wherever there was more.
+fn spaced(text: &str) -> String {
+    one_line(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
 fn answer_label(answer: &AssistantMessage) -> String {
     let text = answer.joined_text();
     let calls: Vec<&str> = answer.tool_calls().map(|call| call.name.as_str()).collect();
     match (text.trim().is_empty(), calls.is_empty()) {
-        (false, _) => text,
+        (false, _) => {
+            let text: String = text.chars().take(LONGEST).collect();
+            let lines = render::markdown(&text, LONGEST);
+            lines.iter().map(Line::text).collect::<Vec<_>>().join(" ")
+        }
         (true, false) => format!("→ {}", calls.join(", ")),
         (true, true) => "(no answer)".to_owned(),
     }
@@ -152,7 +161,7 @@ pub(super) fn forks(reader: &Reader) -> Vec<Item> {
         let Message::User(user) = &**entry.body.as_message()? else { return None };
         Some(Item {
             lead: String::new(),
-            label: cut_to(&one_line(&user.content.joined_text()), LONGEST),
+            label: spaced(&user.content.joined_text().chars().take(LONGEST).collect::<String>()),
             note: String::new(),
             role: Role::Text,
             choice: Choice::Fork(id.clone()),

@@ -14,8 +14,8 @@ use crossterm::event::{
     PushKeyboardEnhancementFlags,
 };
 use crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-    disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{execute, queue};
 use ratatui::Terminal;
@@ -43,13 +43,14 @@ impl Screen {
         execute!(
             io::stdout(),
             EnterAlternateScreen,
+            // Not `Terminal::clear`: that asks where the cursor is, and whoever still reads the keys takes the answer.
+            Clear(ClearType::All),
             EnableBracketedPaste,
             PushKeyboardEnhancementFlags(flags),
             SetCursorStyle::SteadyBar
         )?;
         let writer = BufWriter::with_capacity(BUFFER, io::stdout());
-        let mut terminal = Terminal::new(CrosstermBackend::new(writer))?;
-        terminal.clear()?;
+        let terminal = Terminal::new(CrosstermBackend::new(writer))?;
         std::mem::forget(given_back);
         Ok(Self { terminal })
     }

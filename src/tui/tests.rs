@@ -120,7 +120,7 @@ impl Stage {
         self.event(EventKind::ToolExecutionStart { tool_call_id: id.into(), tool_name: name.into(), args });
     }
 
-    fn result(&mut self, id: &str, name: &str, text: &str, details: Value, is_error: bool) {
+    fn result(&mut self, (id, name): (&str, &str), text: &str, details: Value, is_error: bool) {
         let content = vec![UserBlock::Text { text: text.into() }];
         let (tool_call_id, tool_name) = (id.into(), name.to_owned());
         let result = ToolResultMessage {
@@ -231,9 +231,9 @@ fn at_work(stage: &mut Stage) {
     ]);
     stage.start("c0", "grep");
     stage.wait(40);
-    stage.result("c0", "grep", "src/parse/lexer.rs:3: x", json!({"matches": 6}), false);
+    stage.result(("c0", "grep"), "src/parse/lexer.rs:3: x", json!({"matches": 6}), false);
     stage.start("c1", "read_file");
-    stage.result("c1", "read_file", "…", json!({"lines": 212}), false);
+    stage.result(("c1", "read_file"), "…", json!({"lines": 212}), false);
     stage.start("c2", "bash");
     stage.wait(12_400);
     let output: String = (1..=9).map(|n| format!("test case_{n} ... \u{1b}[32mok\u{1b}[0m\n")).collect();
@@ -247,8 +247,8 @@ fn at_work(stage: &mut Stage) {
 fn steered(stage: &mut Stage) {
     at_work(stage);
     let output: String = (1..=14).map(|n| format!("test case_{n} ... ok\n")).collect();
-    stage.result("c2", "bash", &output, json!({"exitCode": 101, "timedOut": false}), false);
-    stage.result("c3", "edit_file", "skipped: the user steered", json!({}), true);
+    stage.result(("c2", "bash"), &output, json!({"exitCode": 101, "timedOut": false}), false);
+    stage.result(("c3", "edit_file"), "skipped: the user steered", json!({}), true);
     stage.append(MessageEntry {
         message: Arc::new(Message::User(UserMessage::text(
             "wait — the fixture itself has mixed endings",
@@ -263,7 +263,7 @@ fn steered(stage: &mut Stage) {
     ]);
     stage.start("c4", "edit_file");
     let diff = "--- a\n+++ b\n@@ -2,3 +2,3 @@\n [section]\n-name = \"a\"\r\r\n+name = \"a\"\r\n port = 1\n";
-    stage.result("c4", "edit_file", "edited", json!({"diff": diff, "added": 1, "removed": 1}), false);
+    stage.result(("c4", "edit_file"), "edited", json!({"diff": diff, "added": 1, "removed": 1}), false);
 }
 
 #[test]

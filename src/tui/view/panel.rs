@@ -7,7 +7,7 @@ use ratatui::widgets::{Clear, Widget};
 use super::super::popup::{Page, Picker, Popup};
 use super::super::theme::Colours;
 use super::{put, spread};
-use crate::render::{Emphasis, Line, Role, Span, Style, cut_to};
+use crate::render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, cut_to, wrap};
 
 /// Draws a popup; says where the cursor stands, if it has one.
 pub(super) fn draw(popup: &Popup, area: Rect, buffer: &mut Buffer, colours: Colours) -> Option<(u16, u16)> {
@@ -83,12 +83,24 @@ fn draw_picker(picker: &Picker, area: Rect, buffer: &mut Buffer, colours: Colour
     Some((area.x + column, area.y + 1.min(area.height.saturating_sub(1))))
 }
 
+/// A line of two columns, its second one wrapped beneath itself where there is room for that.
+fn hung(line: &Line, width: usize) -> Vec<Line> {
+    let column = match line.spans.as_slice() {
+        [first, _] if first.width() * 2 <= width => first.width(),
+        _ => 2,
+    };
+    let rest = vec![Span::new(" ".repeat(column.min(width / 2)), Role::Text)];
+    wrap(&line.spans, width, &Indent { first: Vec::new(), rest }, Breaks::Words)
+}
+
 fn draw_page(page: &Page, area: Rect, buffer: &mut Buffer, colours: Colours) {
     let height = usize::from(area.height.saturating_sub(2));
-    let top = page.top.min(page.lines.len().saturating_sub(height));
-    let note = if page.lines.len() > height { "↑↓ pgup pgdn · esc" } else { "esc" };
+    let width = usize::from(area.width.saturating_sub(3)).max(1);
+    let lines: Vec<Line> = page.lines.iter().flat_map(|line| hung(line, width)).collect();
+    let top = page.top.min(lines.len().saturating_sub(height));
+    let note = if lines.len() > height { "↑↓ pgup pgdn · esc" } else { "esc" };
     put(&title(&page.title, note, area.width), row(area, 0), buffer, colours);
-    for (at, line) in (2..area.height).zip(page.lines.iter().skip(top)) {
+    for (at, line) in (2..area.height).zip(lines.iter().skip(top)) {
         let inner =
             Rect { x: area.x + 2.min(area.width), width: area.width.saturating_sub(2), ..row(area, at) };
         put(line, inner, buffer, colours);

@@ -105,12 +105,11 @@ pub(super) fn status(app: &App) -> Option<Line> {
     if app.work.output > 0 {
         spans.push(Span::new(format!(" · ↓{}", crate::unit::Tokens(app.work.output)), Role::Muted));
     }
-    let keys = if app.work.running_since.is_some() {
-        " · esc stops · enter steers · alt+enter queues"
-    } else {
-        " · esc stops"
-    };
-    spans.push(Span::new(keys, Role::Muted));
+    let steerable = app.work.running_since.is_some() && app.work.approvals.is_empty();
+    let used: usize = spans.iter().map(Span::width).sum();
+    let all = " · esc stops · enter steers · alt+enter queues";
+    let fits = used + all.chars().count() <= usize::from(app.size.0);
+    spans.push(Span::new(if steerable && fits { all } else { " · esc stops" }, Role::Muted));
     Some(spans.into())
 }
 
