@@ -126,9 +126,9 @@ fn skip(rest: &str, before: Option<char>) -> usize {
             return rest[start..].find(&end).map_or(rest.len(), |at| start + at + end.len());
         }
     }
-    if rest.starts_with('\'') {
+    if let Some(quoted) = rest.strip_prefix('\'') {
         // A lifetime has no second quote after its first character.
-        let mut chars = rest[1..].chars();
+        let mut chars = quoted.chars();
         let is_character = chars.next() == Some('\\') || chars.next() == Some('\'');
         return if is_character { quoted_length(rest, '\'') } else { 0 };
     }
