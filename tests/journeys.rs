@@ -1,6 +1,8 @@
 //! Journeys through the real binary.
 #![allow(clippy::unwrap_used, reason = "a test's helpers may fail it as well")]
 
+#[path = "support/picture.rs"]
+mod picture;
 mod support;
 #[path = "support/terminal.rs"]
 mod terminal;
