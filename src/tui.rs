@@ -17,6 +17,7 @@ mod gather;
 mod help;
 mod keys;
 mod layout;
+mod pace;
 mod perform;
 mod popup;
 mod record;

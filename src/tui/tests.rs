@@ -9,6 +9,7 @@ use ratatui::backend::TestBackend;
 use serde_json::{Value, json};
 
 use super::app::{Action, App, Input, List, Loaded, Place, Report};
+use super::pace::Stale;
 use super::theme::Colours;
 use super::view::view;
 use crate::agent::{BashContext, ContextUse, Live, Snapshot, State};
@@ -169,8 +170,8 @@ impl Stage {
 
     fn screen(&mut self) -> String {
         let mut terminal = Terminal::new(TestBackend::new(self.app.size.0, self.app.size.1)).unwrap();
-        self.app.prepare();
-        terminal.draw(|frame| view(&self.app, frame)).unwrap();
+        let areas = self.app.prepare();
+        terminal.draw(|frame| view(&self.app, &areas, frame)).unwrap();
         let buffer = terminal.backend().buffer();
         let row = |y| {
             let mut text = String::new();
@@ -488,15 +489,15 @@ fn an_entry_read_from_the_log_is_not_shown_again_when_its_event_comes() {
 fn when_nothing_changes_nothing_is_drawn() {
     let mut stage = Stage::new(80, 24);
     stage.screen();
-    stage.app.dirty = false;
+    stage.app.stale = Stale::No;
     stage.wait(100);
-    assert!(!stage.app.dirty && !stage.app.wants_ticks(), "idle: no clock, no frame");
+    assert!(stage.app.stale == Stale::No && !stage.app.wants_ticks(), "idle: no clock, no frame");
     at_work(&mut stage);
     stage.screen();
-    stage.app.dirty = false;
+    stage.app.stale = Stale::No;
     assert!(stage.app.wants_ticks());
     stage.wait(100);
-    assert!(stage.app.dirty, "the spinner turns");
+    assert!(stage.app.stale == Stale::BySession, "the spinner turns");
 }
 
 #[test]

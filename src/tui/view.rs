@@ -76,16 +76,16 @@ impl Areas {
 
 impl App {
     /// Lays out what is on the screen; drawing after it only reads.
-    pub(super) fn prepare(&mut self) {
-        let height = usize::from(Areas::of(self).transcript.height);
+    pub(super) fn prepare(&mut self) -> Areas {
+        let areas = Areas::of(self);
         let ctx = self.ctx();
-        self.transcript.lay_out(height, &ctx);
+        self.transcript.lay_out(usize::from(areas.transcript.height), &ctx);
+        areas
     }
 }
 
 /// Draws the screen as it was prepared.
-pub(super) fn view(app: &App, frame: &mut Frame<'_>) {
-    let areas = Areas::of(app);
+pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
     let colours = app.place.colours;
     transcript(app, areas.transcript, buffer);
