@@ -79,7 +79,8 @@ impl Call {
         matches!(self.state, CallState::Runs { .. })
     }
 
-    fn head(&self, ctx: &Ctx) -> Line {
+    /// Its line.
+    pub(super) fn head(&self, ctx: &Ctx) -> Line {
         let (sign, role) = self.sign(ctx);
         let mut left = vec![Span::new(format!("{sign} "), role)];
         let name = clean(&self.name, Carriage::Shown).into_owned();
@@ -178,11 +179,22 @@ impl Call {
 
 /// Of a command at work the newest lines are the ones to see.
 pub(super) fn running_output(text: &str, ctx: &Ctx) -> Vec<Line> {
-    let mut lines = output_lines(text.trim_end(), Role::Muted, ctx);
+    let text = text.trim_end();
+    let most = if ctx.folds.output_open { MOST_LINES } else { FOLDED };
+    let mut lines = output_lines(last_lines(text, most, most * ctx.width), Role::Muted, ctx);
     if !ctx.folds.output_open && lines.len() > FOLDED {
         lines.drain(..lines.len() - FOLDED);
     }
     indented(lines, "  │ ", Role::Muted)
+}
+
+/// The last `most` lines of a text, and of those no more than about so many bytes.
+fn last_lines(text: &str, most: usize, bytes: usize) -> &str {
+    let end = text.len();
+    let by_lines = text.rmatch_indices('\n').nth(most.saturating_sub(1)).map_or(0, |(at, _)| at + 1);
+    // Escape sequences are bytes too: four times what the screen holds is enough of any line.
+    let by_bytes = text.ceil_char_boundary(end.saturating_sub(bytes.saturating_mul(4)));
+    &text[by_lines.max(by_bytes)..]
 }
 
 /// Output that is complete, folded.
