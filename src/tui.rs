@@ -17,6 +17,7 @@ mod gather;
 mod help;
 mod keys;
 mod layout;
+mod offscreen;
 mod pace;
 mod perform;
 mod popup;
@@ -34,6 +35,7 @@ use std::path::PathBuf;
 use crate::agent::{AgentError, AgentSession};
 use crate::id::SessionId;
 
+pub use offscreen::OffScreen;
 pub use theme::Colours;
 
 /// What the terminal front end is told by whoever starts it; it reads neither environment nor settings itself.

@@ -111,7 +111,8 @@ impl Block {
             stream.settle();
             return stream.len();
         }
-        let cache = self.cache.take().filter(|cache| cache.width == inner.width && cache.folds == inner.folds);
+        let cache =
+            self.cache.take().filter(|cache| cache.width == inner.width && cache.folds == inner.folds);
         let make = || Cache { width: inner.width, folds: inner.folds, lines: self.lines(&inner) };
         let mut cache = cache.unwrap_or_else(make);
         if let (Some(head), Some(first)) = (self.moving_head(&inner), cache.lines.first_mut()) {
@@ -267,7 +268,8 @@ impl Shell {
                 (vec![self.running_head(*since, ctx)], call::running_output(&self.output, ctx))
             }
             ShellState::Over { note, failed } => {
-                let sign = if *failed { Span::new("✗ ", Role::Error) } else { Span::new("✓ ", Role::Success) };
+                let sign =
+                    if *failed { Span::new("✗ ", Role::Error) } else { Span::new("✓ ", Role::Success) };
                 let mut left = self.head(sign, &self.command);
                 left.extend(self.notes(note));
                 let head = wrap(&left, ctx.width, &Indent::default(), Breaks::Words);
