@@ -39,6 +39,7 @@ fn parts(folder: &TempDir) -> Parts {
         providers,
         thinking: ThinkingLevel::Off,
         choice: Choice::Caller,
+        thinking_choice: Choice::Caller,
         tools: Tools::new([]),
         runner: Runner::with_helper("unused"),
         system_prompt: SystemPrompt::default(),

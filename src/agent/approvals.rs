@@ -66,6 +66,11 @@ impl Approvals {
         Some(self.waiting.remove(at))
     }
 
+    /// Nothing waits any more.
+    pub(super) fn take_waiting(&mut self) -> Vec<ApprovalRequest> {
+        std::mem::take(&mut self.waiting)
+    }
+
     /// Allows what the rule of a call that asked covers, until tiller ends.
     pub(super) fn allow_for_session(&mut self, request: &ApprovalRequest, spec: &ToolSpec) {
         if let Verdict::Ask { rule, .. } = self.policy.judge(spec, &request.args, &self.rules) {

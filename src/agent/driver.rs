@@ -53,6 +53,8 @@ pub struct Parts {
     pub thinking: ThinkingLevel,
     /// Whose word counts when the log names another model.
     pub choice: Choice,
+    /// Whose word counts when the log names another level.
+    pub thinking_choice: Choice,
     /// What the model may call.
     pub tools: Tools,
     /// How commands of the user's own are run.
@@ -170,9 +172,11 @@ impl AgentSession {
     pub fn start(parts: Parts) -> Result<Self, SessionError> {
         let (commands, received) = mpsc::channel(COMMANDS);
         let (events, _) = broadcast::channel(EVENTS);
-        let (driver, reader) = Driver::with_reports(parts, events.clone())?;
+        // The driver alone keeps the events open, so that they end with it.
+        let watched = events.downgrade();
+        let (driver, reader, notices) = Driver::with_reports(parts, events)?;
         tokio::spawn(driver.run(received));
-        Ok(Self { commands, events, reader })
+        Ok(Self { commands, events: watched, reader, notices: notices.into() })
     }
 }
 
@@ -180,11 +184,11 @@ impl Driver {
     fn with_reports(
         parts: Parts,
         events: broadcast::Sender<Arc<Event>>,
-    ) -> Result<(DriverWithReports, watch::Receiver<Reader>), SessionError> {
+    ) -> Result<(DriverWithReports, watch::Receiver<Reader>, Vec<String>), SessionError> {
         let (report, reports) = mpsc::channel(REPORTS);
-        let mut teller = Teller { events, seq: 0 };
         let system = parts.system_prompt.text(parts.manager.cwd());
-        let (current, queue) = Current::load(parts.writer, parts.model, parts.thinking)?;
+        let (mut current, queue, mut notices) = Current::load(parts.writer, parts.model, parts.thinking)?;
+        notices.extend(current.follow_the_log(&parts.providers, parts.choice, parts.thinking_choice));
         let fixed = Fixed {
             manager: parts.manager,
             providers: parts.providers,
@@ -194,7 +198,7 @@ impl Driver {
             options: parts.options,
         };
         let (reader, watched) = watch::channel(current.reader());
-        let mut driver = Self {
+        let driver = Self {
             turn: Turn::new(fixed.options.turn, queue),
             approvals: Approvals::new(fixed.options.policy.clone(), fixed.options.audience),
             fixed,
@@ -203,25 +207,31 @@ impl Driver {
             syncing: false,
             jobs: Jobs::new(report),
             partial: None,
-            teller: Teller { events: teller.events.clone(), seq: 0 },
+            teller: Teller { events, seq: 0 },
             running_since: None,
             reader,
         };
-        if parts.choice == Choice::Log {
-            driver.current.follow_the_log(&driver.fixed.providers, &mut teller);
-        }
-        driver.teller.seq = teller.seq;
-        Ok((DriverWithReports { driver, reports }, watched))
+        Ok((DriverWithReports { driver, reports }, watched, notices))
     }
 
     /// Begins with another session's log.
     fn adopt(&mut self, writer: Writer) -> Result<(), SessionError> {
         let (model, thinking) = (self.current.model.clone(), self.current.thinking);
-        let (current, queue) = Current::load(writer, model, thinking)?;
+        let (current, queue, notices) = Current::load(writer, model, thinking)?;
         self.current = current;
-        self.current.follow_the_log(&self.fixed.providers, &mut self.teller);
+        for notice in notices {
+            self.teller.warn(notice);
+        }
+        self.follow_the_log();
         self.begin(queue);
         Ok(())
+    }
+
+    fn follow_the_log(&mut self) {
+        let notice = self.current.follow_the_log(&self.fixed.providers, Choice::Log, Choice::Log);
+        if let Some(notice) = notice {
+            self.teller.warn(notice);
+        }
     }
 
     /// A machine at rest over the session as it is now.

@@ -23,8 +23,9 @@ pub(super) const EVENTS: usize = 8_192;
 #[derive(Clone)]
 pub struct AgentSession {
     pub(super) commands: mpsc::Sender<Command>,
-    pub(super) events: broadcast::Sender<Arc<Event>>,
+    pub(super) events: broadcast::WeakSender<Arc<Event>>,
     pub(super) reader: watch::Receiver<Reader>,
+    pub(super) notices: Arc<[String]>,
 }
 
 /// How a prompt is to be taken.
@@ -272,10 +273,21 @@ impl AgentSession {
         self.ask(|reply| Command::Snapshot { reply }).await
     }
 
-    /// Events from now on.
+    /// Events from now on; none when the session is closed.
     #[must_use]
     pub fn subscribe(&self) -> EventStream {
-        EventStream { events: self.events.subscribe() }
+        let events = match self.events.upgrade() {
+            Some(events) => events.subscribe(),
+            None => broadcast::channel(1).1,
+        };
+        EventStream { events }
+    }
+
+    /// What the user should know of the session it was started with, a sentence each: damaged entries, a model that
+    /// isn't to be had any more.
+    #[must_use]
+    pub fn notices(&self) -> &[String] {
+        &self.notices
     }
 
     /// A reader of the log of the session as it is now; `SessionChanged` says when to take another.

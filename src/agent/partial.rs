@@ -61,6 +61,7 @@ impl Partial {
             Part::Thinking { block, text } => self.grow(block, thinking(), text),
             Part::Signature { block, text } => self.sign(block, &text),
             Part::Call { block, id, name } => {
+                let id = self.unused(block, id);
                 let kind = Kind::Call { id, name, arguments: String::new() };
                 self.find_or_open(block, kind).1.into_iter().map(Growth::Delta).collect()
             }
@@ -111,6 +112,14 @@ impl Partial {
             signature.push_str(piece);
         }
         started.into_iter().map(Growth::Delta).collect()
+    }
+
+    /// Some servers give several calls of an answer the same id; results could not be told apart.
+    fn unused(&self, number: usize, id: CallId) -> CallId {
+        let is_used = self.blocks.iter().any(|block| {
+            block.number != number && matches!(&block.kind, Kind::Call { id: used, .. } if *used == id)
+        });
+        if is_used { CallId::new(format!("{id}-{number}")) } else { id }
     }
 
     /// Streams nearly always grow the newest block, so the search begins there.
@@ -234,6 +243,16 @@ mod tests {
                 Growth::Finished(StopReason::Stop),
             ]
         );
+    }
+
+    #[test]
+    fn calls_that_share_an_id_are_told_apart() {
+        let mut partial = Partial::default();
+        let call = |block| Part::Call { block, id: "same".into(), name: "bash".into() };
+        feed(&mut partial, vec![call(0), call(1)]);
+        let message = partial.message();
+        let ids: Vec<&str> = message.tool_calls().map(|call| call.id.as_str()).collect();
+        assert_eq!(ids, ["same", "same-1"]);
     }
 
     #[test]

@@ -108,7 +108,14 @@ pub enum Input {
     /// A `!` command is over.
     BashEnded(BashExecutionMessage),
     /// An entry could not be written; the effects after it were not performed.
-    StoreFailed(String),
+    StoreFailed {
+        /// Why.
+        reason: String,
+        /// What waits according to the log.
+        queue: Queue,
+        /// Records of `!` commands among what was not written.
+        records: Vec<BashExecutionMessage>,
+    },
 }
 
 /// Something the user says.
@@ -253,6 +260,15 @@ impl Turn {
         matches!(self.phase, Phase::Streaming(_)).then_some(self.turn)
     }
 
+    /// Whether a call was begun and has no result yet.
+    #[must_use]
+    pub fn awaits(&self, call: &CallId) -> bool {
+        match &self.phase {
+            Phase::Working(working) => working.is_running(call),
+            Phase::Idle | Phase::Streaming(_) => false,
+        }
+    }
+
     /// Takes an input and says what is to be done about it.
     pub fn step(&mut self, input: Input, now: UnixMs) -> Vec<Effect> {
         let mut out = Out { effects: Vec::new(), now };
@@ -277,7 +293,11 @@ impl Turn {
             Input::BashEnded(record) => {
                 out.append(EntryBody::message(Arc::new(Message::BashExecution(record))));
             }
-            Input::StoreFailed(reason) => self.store_failed(reason, &mut out),
+            Input::StoreFailed { reason, queue, records } => {
+                self.deferred.splice(0..0, records);
+                self.queue = queue;
+                self.store_failed(reason, &mut out);
+            }
         }
         out.effects
     }
@@ -404,11 +424,15 @@ impl Turn {
     }
 
     fn close_turn(&mut self, working: Box<Working>, out: &mut Out) {
+        self.flush_deferred(out);
+        let (message, tool_results) = working.into_parts();
+        out.emit(EventKind::TurnEnd { message, tool_results });
+    }
+
+    fn flush_deferred(&mut self, out: &mut Out) {
         for record in self.deferred.drain(..) {
             out.append(EntryBody::message(Arc::new(Message::BashExecution(record))));
         }
-        let (message, tool_results) = working.into_parts();
-        out.emit(EventKind::TurnEnd { message, tool_results });
     }
 
     /// The run ends here, whatever waits; what waits is held.
@@ -435,7 +459,13 @@ impl Turn {
             Phase::Idle => {}
             Phase::Streaming(_) => {
                 out.effects.push(Effect::StopStream);
-                let message = Arc::new(Message::Assistant(aborted(partial.unwrap_or_default(), out.now)));
+                let Some(partial) = partial else {
+                    // It was not asked yet: there is no answer to keep.
+                    self.flush_deferred(out);
+                    self.unqueue_all(&waiting, out);
+                    return self.settle(RunOutcome::Aborted, out);
+                };
+                let message = Arc::new(Message::Assistant(aborted(partial, out.now)));
                 let entry = MessageEntry {
                     message: Arc::clone(&message),
                     tiller_queue_id: None,
@@ -470,6 +500,7 @@ impl Turn {
         let hint =
             "nothing already written is damaged; make room or mend the disk, then send the message again";
         out.emit(EventKind::Warning { message: reason, hint: Some(hint.into()) });
+        out.emit(self.queue.update());
         if was_running {
             let messages = std::mem::take(&mut self.said);
             out.emit(EventKind::AgentEnd { messages, will_retry: false, outcome: RunOutcome::Failed });

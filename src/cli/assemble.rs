@@ -94,6 +94,7 @@ pub(super) fn assemble(arguments: &Arguments, config: &Config, front: Front) -> 
         model: chosen.model,
         thinking: chosen.thinking,
         choice: chosen.choice,
+        thinking_choice: chosen.thinking_choice,
         tools,
         runner,
         system_prompt,
@@ -176,6 +177,7 @@ struct Chosen {
     model: Model,
     thinking: ThinkingLevel,
     choice: Choice,
+    thinking_choice: Choice,
     notice: Option<String>,
 }
 
@@ -189,6 +191,7 @@ fn model(
     let words = config.settings.text(&setting::MODEL);
     let on_flags = arguments.model.model.is_some() || arguments.model.provider.is_some();
     let choice = if on_flags { Choice::Caller } else { Choice::Log };
+    let level_on_flags = arguments.model.thinking.is_some();
     if let Some(provider) = provider.filter(|provider| providers.names().all(|name| name != *provider)) {
         return Err(no_provider(provider));
     }
@@ -210,7 +213,8 @@ fn model(
             model.facts.max_output
         )
     });
-    Ok(Chosen { model, thinking, choice, notice })
+    let thinking_choice = if level_on_flags { Choice::Caller } else { choice };
+    Ok(Chosen { model, thinking, choice, thinking_choice, notice })
 }
 
 /// A model of one provider: a part of a listed id, or any id at all.

@@ -56,6 +56,9 @@ async fn print(arguments: &Arguments, config: &Config) -> Result<u8, Failure> {
         Some(PrintMode::Text) | None => Output::Text,
     };
     let agent = start(arguments, assembled).await?;
+    for notice in agent.notices() {
+        eprintln!("warning: {notice}");
+    }
     tell_of_held(&agent).await;
     let (mut out, mut err) = (io::BufWriter::new(io::stdout().lock()), io::stderr());
     let run = print::run(&agent, prompt, output, &mut out, &mut err);

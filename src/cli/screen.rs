@@ -14,7 +14,7 @@ pub(super) async fn run(arguments: &Arguments, config: &Config) -> Result<u8, Fa
     let cwd = assembled.parts.manager.cwd().to_owned();
     let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Leave)?;
     let is_demo = assembled.parts.model.facts.provider == demo::NAME;
-    let options = TuiOptions {
+    let mut options = TuiOptions {
         prompt: (!prompt.is_empty()).then_some(prompt),
         draft_file: Some(config.folders.state.join("draft.json")),
         history_file: Some(config.folders.state.join("history.jsonl")),
@@ -25,6 +25,7 @@ pub(super) async fn run(arguments: &Arguments, config: &Config) -> Result<u8, Fa
         home: config.variable("HOME").map(Into::into),
     };
     let agent = start(arguments, assembled).await?;
+    options.notices.extend_from_slice(agent.notices());
     let exit = tui::run(agent, options).await.map_err(Failure::run)?;
     Ok(match exit.reason {
         ExitReason::Quit | ExitReason::Closed => DONE,

@@ -222,8 +222,16 @@ fn make(path: &Path, lines: &[u8]) -> Result<File, SessionError> {
         })
         .and_then(|()| {
             // The name itself must survive a power cut, not only what is written under it.
-            let synced = File::open(folder).and_then(|folder| folder.sync_all());
-            synced.map_err(io_error(folder, "be synced"))
+            match File::open(folder).and_then(|folder| folder.sync_all()) {
+                Ok(()) => Ok(()),
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
+                {
+                    tracing::warn!(folder = %folder.display(), "this filesystem doesn't sync folders");
+                    Ok(())
+                }
+                Err(error) => Err(io_error(folder, "be synced")(error)),
+            }
         });
     if begun.is_err() {
         // A file without a whole header would be no session, and in the way of the next try.

@@ -118,6 +118,7 @@ impl Stage {
             model: chosen,
             thinking: ThinkingLevel::Off,
             choice: Choice::Log,
+            thinking_choice: Choice::Log,
             tools: Tools::new([Arc::new(gate) as Arc<dyn Tool>]),
             runner: Runner::with_helper(env!("CARGO_BIN_EXE_tiller")),
             system_prompt: SystemPrompt::default(),
@@ -448,4 +449,49 @@ async fn a_closed_session_lets_go_of_its_log() {
     stage.agent.close().await.unwrap();
     assert!(matches!(held.steer("x").await, Err(AgentError::Closed)));
     manager.open(&path).unwrap();
+}
+
+#[tokio::test]
+async fn events_end_with_the_session() {
+    let mut stage = Stage::new(Access::Reads, vec![]);
+    stage.agent.close().await.unwrap();
+    assert!(stage.events.next().await.is_none());
+    assert!(stage.agent.subscribe().next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_damaged_message_on_the_path_is_told_when_the_session_goes_on() {
+    let mut stage = Stage::new(Access::Reads, vec![says("one")]);
+    stage.prompt("first").await;
+    stage.settled().await;
+    let log = stage.agent.reader().path().unwrap().to_owned();
+    let text = std::fs::read_to_string(&log).unwrap().replace(r#""role":"user""#, r#""role":7"#);
+    let copy = stage.folder.path().join("logs/damaged.jsonl");
+    std::fs::write(&copy, text).unwrap();
+    let later = Stage::on(TempDir::new().unwrap(), Access::Reads, vec![], Some(copy));
+    let notices = later.agent.notices();
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    assert!(notices[0].contains("is damaged"), "{notices:?}");
+}
+
+#[tokio::test]
+async fn every_command_that_died_with_tiller_gets_its_record() {
+    let folder = TempDir::new().unwrap();
+    let stage = Stage::new(Access::Writes, vec![calls(&[json!({})])]);
+    stage.prompt("go").await;
+    stage.begun.notified().await;
+    stage.agent.bash("true", BashContext::Include).await.unwrap();
+    while stage.agent.snapshot().await.unwrap().live.bash.is_some() {
+        tokio::task::yield_now().await;
+    }
+    stage.agent.bash("sleep 60", BashContext::Exclude).await.unwrap();
+    let copy = folder.path().join("copy.jsonl");
+    std::fs::copy(stage.agent.reader().path().unwrap(), &copy).unwrap();
+
+    let mut later = Stage::on(folder, Access::Writes, vec![says("one"), says("two")], Some(copy));
+    later.prompt("on").await;
+    later.settled().await;
+    let said = later.said();
+    let records: Vec<&String> = said.iter().filter(|line| line.starts_with("bash")).collect();
+    assert_eq!(records, ["bash true None ", "bash sleep 60 None "]);
 }

@@ -114,3 +114,18 @@ fn a_fork_begins_with_the_path_of_its_parent() {
     let header: Value = serde_json::from_str(&after[0]).unwrap();
     assert_eq!(header["parentSession"], parent.to_str().unwrap());
 }
+
+#[test]
+fn a_thinking_level_on_the_command_line_counts_for_an_old_session_too() {
+    let house = House::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+    let ask = |more: &[&str]| house.run(&[&["-p", "--provider", "anthropic"], more, &["hi"]].concat());
+    ask(&["--thinking", "low"]);
+    ask(&["-c", "--thinking", "high"]);
+    let levels: Vec<Value> = house
+        .log()
+        .iter()
+        .filter(|l| l["type"] == "thinking_level_change")
+        .map(|l| l["thinkingLevel"].clone())
+        .collect();
+    assert_eq!(levels, ["low", "high"]);
+}

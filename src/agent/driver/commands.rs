@@ -63,7 +63,7 @@ impl Driver {
             bash.stop();
         }
         let items = if self.turn.is_running() { self.turn.queue().items().to_vec() } else { Vec::new() };
-        let partial = self.turn.streaming().map(|_| self.answer_so_far());
+        let partial = self.partial.as_ref().map(|_| self.answer_so_far());
         self.apply_and_reply(Input::Abort { partial }, |result| answer(reply, result.map(|()| items)));
     }
 
@@ -134,8 +134,8 @@ impl Driver {
     fn set_model(&mut self, words: &str) -> Result<ModelRef, AgentError> {
         let found = self.fixed.providers.find(words)?;
         let reference = found.model.reference();
-        self.current.model = found.model;
         self.note(model_change(&reference))?;
+        self.current.model = found.model;
         self.teller.tell(EventKind::ModelChanged { model: reference.clone() });
         self.set_thinking(found.thinking.unwrap_or(self.current.thinking))?;
         Ok(reference)
@@ -144,8 +144,8 @@ impl Driver {
     fn set_thinking(&mut self, level: ThinkingLevel) -> Result<ThinkingLevel, AgentError> {
         let level = self.current.model.facts.clamp(level);
         if level != self.current.thinking {
-            self.current.thinking = level;
             self.note(EntryBody::ThinkingLevelChange { thinking_level: level })?;
+            self.current.thinking = level;
             self.teller.tell(EventKind::ThinkingLevelChanged { level });
         }
         Ok(level)
@@ -165,7 +165,9 @@ impl Driver {
     }
 
     fn switch(&mut self, to: Target) -> Result<Moved, AgentError> {
-        if self.turn.is_running() || self.jobs.bash_running().is_some() {
+        // What is still to be written belongs to this session, not to the next.
+        let is_writing = self.syncing || !self.work.is_empty();
+        if self.turn.is_running() || self.jobs.bash_running().is_some() || is_writing {
             return Err(AgentError::Running);
         }
         let (change, editor) = match to {
@@ -209,7 +211,10 @@ impl Driver {
             self.teller.tell(EventKind::EntryAppended { entry_id: entry.id, entry: entry.line });
         }
         self.current.project()?;
-        self.current.follow_the_log(&self.fixed.providers, &mut self.teller);
+        // Before this process has said anything, its model is the one it was started with.
+        if self.current.is_introduced() {
+            self.follow_the_log();
+        }
         let queue: Queue = self.turn.queue().clone();
         self.begin(queue);
         Ok(editor)
@@ -231,7 +236,7 @@ impl Driver {
         };
         let live = Live {
             running_since: self.running_since,
-            partial: self.turn.streaming().map(|_| self.answer_so_far()),
+            partial: self.partial.as_ref().map(|_| self.answer_so_far()),
             calls: self.jobs.calls().cloned().collect(),
             queue: self.turn.queue().items().to_vec(),
             approvals: self.approvals.waiting().to_vec(),
@@ -252,7 +257,7 @@ impl Driver {
             let id = bash.shown.id.clone();
             self.keep_bash(bash.into_cut_record(now()), id);
         }
-        let partial = self.turn.streaming().map(|_| self.answer_so_far());
+        let partial = self.partial.as_ref().map(|_| self.answer_so_far());
         if self.turn.is_running() {
             self.apply(Input::Abort { partial });
         }

@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use super::{Teller, now};
+use super::{Choice, now};
 use crate::agent::queue::Queue;
 use crate::message::{AssistantMessage, BashExecutionMessage, Message, ModelRef, ThinkingLevel, Usage};
 use crate::provider::{Model, Providers};
 use crate::session::context::{self, Projection};
 use crate::session::entry::OwnFact;
-use crate::session::{Appended, Entry, EntryBody, Reader, SessionError, Writer};
+use crate::session::{Appended, Entry, EntryBody, Finding, Reader, SessionError, Writer};
 
 /// A session at hand.
 pub(super) struct Current {
@@ -24,18 +24,18 @@ pub(super) struct Current {
 
 struct BeforeFirst {
     resumed: bool,
-    cut_off_command: Option<BashExecutionMessage>,
+    cut_off_commands: Vec<BashExecutionMessage>,
 }
 
 impl Current {
-    /// Takes a session over, with the messages that an earlier process left waiting.
+    /// Takes a session over, with the messages that an earlier process left waiting and what is wrong with the log.
     pub(super) fn load(
         writer: Writer,
         model: Model,
         thinking: ThinkingLevel,
-    ) -> Result<(Self, Queue), SessionError> {
+    ) -> Result<(Self, Queue, Vec<String>), SessionError> {
         let reader = writer.reader();
-        let (all, _) = reader.entries()?;
+        let (all, damaged) = reader.entries()?;
         let mut current = Self {
             writer,
             projection: Projection::default(),
@@ -47,8 +47,9 @@ impl Current {
         };
         current.project()?;
         current.before_first =
-            Some(BeforeFirst { resumed: !all.is_empty(), cut_off_command: cut_off_command(&all) });
-        Ok((current, Queue::left_over(&all)))
+            Some(BeforeFirst { resumed: !all.is_empty(), cut_off_commands: cut_off_commands(&all) });
+        let notice = |finding: &Finding| format!("session log, byte {}: {}", finding.byte, finding.what);
+        Ok((current, Queue::left_over(&all), damaged.iter().map(notice).collect()))
     }
 
     pub(super) fn reader(&self) -> Reader {
@@ -70,16 +71,27 @@ impl Current {
         Ok(())
     }
 
-    /// Goes on with the model and level that the log names, as far as they are to be had.
-    pub(super) fn follow_the_log(&mut self, providers: &Providers, teller: &mut Teller) {
-        let Some(named) = self.projection.model.clone() else { return };
-        match providers.exact(&named) {
-            Ok(model) => {
-                self.thinking = model.facts.clamp(self.projection.thinking);
-                self.model = model;
+    /// Goes on with the model and the level that the log names, each where the log has the word. Answers with a notice
+    /// when that model is not to be had.
+    pub(super) fn follow_the_log(
+        &mut self,
+        providers: &Providers,
+        model: Choice,
+        thinking: Choice,
+    ) -> Option<String> {
+        let named = self.projection.model.clone()?;
+        let mut notice = None;
+        if model == Choice::Log {
+            match providers.exact(&named) {
+                Ok(model) => self.model = model,
+                Err(error) => notice = Some(format!("{error}; going on with {}", self.model.reference())),
             }
-            Err(error) => teller.warn(format!("{error}; going on with {}", self.model.reference())),
         }
+        if thinking == Choice::Log {
+            self.thinking = self.projection.thinking;
+        }
+        self.thinking = self.model.facts.clamp(self.thinking);
+        notice
     }
 
     /// Appends an entry, with what belongs before the first one of this process.
@@ -116,7 +128,7 @@ impl Current {
             resumed: before.resumed,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }));
-        if let Some(record) = &before.cut_off_command {
+        for record in &before.cut_off_commands {
             bodies.push_back(EntryBody::message(std::sync::Arc::new(Message::BashExecution(record.clone()))));
         }
         if self.projection.model.as_ref() != Some(&self.model.reference()) {
@@ -145,23 +157,23 @@ fn as_answer(message: &std::sync::Arc<Message>) -> Option<&AssistantMessage> {
     }
 }
 
-/// The `!` command that has a beginning in the log and no record: its process died with tiller.
-fn cut_off_command(entries: &[Entry]) -> Option<BashExecutionMessage> {
-    let begun = |entry: &Entry| match entry.body.as_own() {
-        Some(OwnFact::Bash { command, exclude }) => Some((command, exclude)),
-        _ => None,
-    };
-    let (at, (command, exclude_from_context)) =
-        entries.iter().enumerate().rev().find_map(|(at, entry)| begun(entry).map(|found| (at, found)))?;
-    let recorded = entries[at..]
-        .iter()
-        .filter_map(|entry| entry.body.as_message())
-        .any(|message| matches!(&**message, Message::BashExecution(record) if record.command == command));
-    (!recorded).then(|| BashExecutionMessage {
-        command,
-        cancelled: true,
-        exclude_from_context,
-        timestamp: now(),
-        ..BashExecutionMessage::default()
-    })
+/// The `!` commands that have a beginning in the log and no record: tiller died before it could write one.
+fn cut_off_commands(entries: &[Entry]) -> Vec<BashExecutionMessage> {
+    let mut open: Vec<BashExecutionMessage> = Vec::new();
+    for entry in entries {
+        if let Some(OwnFact::Bash { command, exclude }) = entry.body.as_own() {
+            open.push(BashExecutionMessage {
+                command,
+                cancelled: true,
+                exclude_from_context: exclude,
+                timestamp: now(),
+                ..BashExecutionMessage::default()
+            });
+        } else if let Some(Message::BashExecution(record)) = entry.body.as_message().map(|message| &**message)
+            && let Some(at) = open.iter().position(|begun| begun.command == record.command)
+        {
+            open.remove(at);
+        }
+    }
+    open
 }

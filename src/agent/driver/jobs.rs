@@ -68,14 +68,18 @@ impl Jobs {
     pub(super) fn stream(&mut self, turn: TurnNumber, provider: &dyn Provider, request: Request) {
         self.stop_stream();
         let mut parts = provider.stream(request);
-        let report = self.report.clone();
-        let task = async move {
+        let (report, end) = (self.report.clone(), self.report.clone());
+        let stream = async move {
             while let Some(part) = parts.next().await {
                 if report.send(Report::Part { turn, part }).await.is_err() {
                     return;
                 }
             }
-            let _ = report.send(Report::StreamEnded { turn }).await;
+        };
+        let task = async move {
+            // A provider that panics has ended its stream too early, like one that breaks off.
+            let _ = AssertUnwindSafe(stream).catch_unwind().await;
+            let _ = end.send(Report::StreamEnded { turn }).await;
         };
         self.stream = Some(self.tasks.spawn(task));
     }

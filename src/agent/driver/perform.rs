@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::{Driver, SyncPolicy, Work, now};
 use crate::agent::handle::AgentError;
 use crate::agent::partial::Partial;
+use crate::agent::queue::Queue;
 use crate::agent::turn::{Effect, Fate, Input, TurnNumber};
-use crate::event::{ApprovalRequest, EventKind};
-use crate::message::{AssistantMessage, Message, ToolCall};
+use crate::event::{ApprovalRequest, Decision, EventKind};
+use crate::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
 use crate::provider::{Request, ToolChoice};
 use crate::session::context::sendable;
 use crate::session::{EntryBody, SessionError};
@@ -20,21 +21,24 @@ impl Driver {
             match self.work.pop_front() {
                 None => return,
                 Some(Work::Reply(reply)) => reply(Ok(())),
-                Some(Work::Effect(effect)) => {
-                    if let Err(error) = self.perform_one(*effect) {
-                        self.store_failed(&error);
-                    }
-                }
+                Some(Work::Effect(effect)) => self.perform_one(*effect),
             }
         }
     }
 
-    fn perform_one(&mut self, effect: Effect) -> Result<(), SessionError> {
+    fn perform_one(&mut self, effect: Effect) {
         match effect {
-            Effect::Append(body) => self.append(body)?,
+            Effect::Append(body) => {
+                let record = bash_record(&body);
+                if let Err(error) = self.append(body) {
+                    self.store_failed(&error, record);
+                }
+            }
             Effect::Sync if self.fixed.options.sync == SyncPolicy::Turn => self.sync(),
             // With `always` every append was followed by one already.
             Effect::Sync => {}
+            // The run may have been stopped while this waited for the disk.
+            Effect::Request { turn, .. } if self.turn.streaming() != Some(turn) => {}
             Effect::Request { turn, tool_choice } => self.request(turn, tool_choice),
             Effect::Run { turn, calls } => self.run_calls(turn, calls),
             Effect::Ask { call, reason, rule } => self.ask(call, reason, rule),
@@ -45,7 +49,6 @@ impl Driver {
             Effect::StopTools => self.jobs.stop_tools(),
             Effect::Emit(event) => self.emit(event),
         }
-        Ok(())
     }
 
     /// Appends an entry, then tells of it.
@@ -68,15 +71,28 @@ impl Driver {
     }
 
     /// What was to follow a failed write doesn't happen; the machine is told, and whoever waits for an answer.
-    pub(super) fn store_failed(&mut self, error: &SessionError) {
+    /// A command's record that was not written is kept for later, and what waits is again what the log says.
+    fn store_failed(&mut self, error: &SessionError, record: Option<BashExecutionMessage>) {
         let reason = chain(error);
-        let dropped = std::mem::take(&mut self.work);
-        for work in dropped {
-            if let Work::Reply(reply) = work {
-                reply(Err(AgentError::Store(reason.clone())));
+        let mut records = Vec::from_iter(record);
+        for work in std::mem::take(&mut self.work) {
+            match work {
+                Work::Reply(reply) => reply(Err(AgentError::Store(reason.clone()))),
+                Work::Effect(effect) => {
+                    if let Effect::Append(body) = *effect {
+                        records.extend(bash_record(&body));
+                    }
+                }
             }
         }
-        let effects = self.turn.step(Input::StoreFailed(reason), now());
+        for request in self.approvals.take_waiting() {
+            let decision = Decision::Deny { reason: "the session could not be written".to_owned() };
+            let tool_call_id = request.tool_call_id;
+            self.teller.tell(EventKind::ApprovalResolved { tool_call_id, decision });
+        }
+        let logged = self.current.reader().entries().map(|(entries, _)| Queue::left_over(&entries));
+        let queue = logged.unwrap_or_else(|_| self.turn.queue().clone());
+        let effects = self.turn.step(Input::StoreFailed { reason, queue, records }, now());
         self.queue(effects);
     }
 
@@ -120,7 +136,7 @@ impl Driver {
     }
 
     fn run_calls(&mut self, turn: TurnNumber, calls: Vec<ToolCall>) {
-        for call in calls {
+        for call in calls.into_iter().filter(|call| self.turn.awaits(&call.id)).collect::<Vec<_>>() {
             match self.fixed.tools.find(&call.name) {
                 Some(tool) => self.jobs.run(turn, call, tool),
                 None => tracing::error!(tool = call.name, "a call of an unknown tool was to run"),
@@ -153,9 +169,16 @@ impl Driver {
         self.syncing = false;
         if let Err(source) = result {
             let path = self.current.reader().path().map_or_else(Default::default, ToOwned::to_owned);
-            self.store_failed(&SessionError::Io { path, action: "be synced to the disk", source });
+            self.store_failed(&SessionError::Io { path, action: "be synced to the disk", source }, None);
         }
         self.perform();
+    }
+}
+
+fn bash_record(body: &EntryBody) -> Option<BashExecutionMessage> {
+    match body.as_message().map(|message| &**message) {
+        Some(Message::BashExecution(record)) => Some(record.clone()),
+        _ => None,
     }
 }
 

@@ -52,6 +52,10 @@ impl Working {
         !self.results.is_empty()
     }
 
+    pub(super) fn is_running(&self, call: &CallId) -> bool {
+        self.running.iter().any(|running| running.id == *call)
+    }
+
     pub(super) fn receipt(&self) -> Receipt {
         Receipt { after_calls: self.results.len() - self.skipped, skipped_calls: self.skipped }
     }
@@ -108,8 +112,12 @@ impl Turn {
     }
 
     pub(super) fn tool_ended(&mut self, result: ToolResultMessage, out: &mut Out) {
-        let Phase::Working(mut working) = std::mem::take(&mut self.phase) else {
-            return;
+        let mut working = match std::mem::take(&mut self.phase) {
+            Phase::Working(working) => working,
+            other => {
+                self.phase = other;
+                return;
+            }
         };
         let begun = working.running.len();
         working.running.retain(|call| call.id != result.tool_call_id);
@@ -142,11 +150,14 @@ impl Turn {
 
     /// A rule given meanwhile allows the call that was about to ask: it runs, and nobody is told of a question.
     pub(super) fn cleared(&mut self, call: &CallId, out: &mut Out) {
-        if let Phase::Working(mut working) = std::mem::take(&mut self.phase) {
-            if let Some(asking) = working.asking.take_if(|asking| asking.call.id == *call) {
-                self.run(&mut working, vec![asking.call], out);
+        match std::mem::take(&mut self.phase) {
+            Phase::Working(mut working) => {
+                if let Some(asking) = working.asking.take_if(|asking| asking.call.id == *call) {
+                    self.run(&mut working, vec![asking.call], out);
+                }
+                self.phase = Phase::Working(working);
             }
-            self.phase = Phase::Working(working);
+            other => self.phase = other,
         }
     }
 

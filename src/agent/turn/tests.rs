@@ -368,7 +368,7 @@ fn abort_in_the_stream_keeps_what_was_said_and_hands_the_queue_back() {
     step(&mut turn, prompt("go"));
     step(&mut turn, follow_up("later"));
     assert_eq!(
-        step(&mut turn, Input::Abort { partial: None }),
+        step(&mut turn, Input::Abort { partial: Some(AssistantMessage::default()) }),
         lines(&[
             &one("stop stream"),
             &answer("Aborted"),
@@ -554,10 +554,55 @@ fn a_full_disk_ends_the_run_with_a_reason_and_holds_what_waits() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step(&mut turn, follow_up("later"));
+    let mut waiting = Queue::default();
+    waiting.add("q".into(), QueueKind::FollowUp, "logged".into());
     assert_eq!(
-        step(&mut turn, Input::StoreFailed("no space".into())),
-        ["stop stream", "stop tools", "tell warning", "tell agent_end Failed 1", "tell agent_settled"]
+        step(
+            &mut turn,
+            Input::StoreFailed { reason: "no space".into(), queue: waiting, records: Vec::new() }
+        ),
+        [
+            "stop stream",
+            "stop tools",
+            "tell warning",
+            "tell queue_update [logged (held)]",
+            "tell agent_end Failed 1",
+            "tell agent_settled"
+        ]
     );
     assert!(!turn.is_running());
     assert!(turn.queue().items()[0].held);
+}
+
+#[test]
+fn abort_before_the_request_went_out_leaves_no_answer() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    assert_eq!(
+        step(&mut turn, Input::Abort { partial: None }),
+        lines(&[&one("stop stream"), &settled("Aborted", 1)])
+    );
+    assert_eq!(turn.streaming(), None);
+}
+
+#[test]
+fn a_bash_record_that_could_not_be_written_is_written_at_the_next_turns_end() {
+    let record = BashExecutionMessage { command: "ls".into(), ..BashExecutionMessage::default() };
+    let mut turn = machine(TurnOptions::default());
+    let failed =
+        Input::StoreFailed { reason: "no space".into(), queue: Queue::default(), records: vec![record] };
+    step(&mut turn, failed);
+    step(&mut turn, prompt("go"));
+    let effects = step(&mut turn, text(2, StopReason::Stop));
+    assert!(effects.contains(&"append bash ls".to_owned()), "{effects:?}");
+}
+
+#[test]
+fn only_calls_that_were_begun_and_have_no_result_are_awaited() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, calls(1, &["w1", "w2"]));
+    assert!(turn.awaits(&"w1".into()) && !turn.awaits(&"w2".into()));
+    step(&mut turn, Input::Abort { partial: None });
+    assert!(!turn.awaits(&"w1".into()));
 }
