@@ -44,3 +44,18 @@ fn the_screen_is_whole_at_every_size_while_an_answer_streams() {
     terminal.key(Key::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
 }
+
+#[test]
+fn resizing_as_fast_as_a_mouse_can_drag_breaks_nothing() {
+    let house = House::new();
+    let answer = r#"{"text": "One **word** and `another`, then a line.\n", "repeat": 5000, "delay_ms": 1, "hang": true}"#;
+    let mut terminal = house.play(&[answer], &["go"]);
+    terminal.wait_for("One word and another");
+    for step in 0..2_000 {
+        terminal.resize(if step % 2 == 0 { Size(200, 60) } else { Size(20, 5) });
+    }
+    terminal.resize(Size(100, 40));
+    let rule = "─".repeat(100);
+    terminal.wait_until("the editor at its size", |screen| screen.lines().any(|line| line == rule));
+    terminal.wait_for("esc stops");
+}
