@@ -17,6 +17,8 @@ mod gather;
 mod help;
 mod keys;
 mod layout;
+mod offscreen;
+mod pace;
 mod perform;
 mod popup;
 mod record;
@@ -33,6 +35,7 @@ use std::path::PathBuf;
 use crate::agent::{AgentError, AgentSession};
 use crate::id::SessionId;
 
+pub use offscreen::OffScreen;
 pub use theme::Colours;
 
 /// What the terminal front end is told by whoever starts it; it reads neither environment nor settings itself.

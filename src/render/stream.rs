@@ -6,13 +6,20 @@
 
 use std::borrow::Cow;
 
-use pulldown_cmark::Parser;
+use pulldown_cmark::{Event, Parser, Tag};
 
 use super::markdown::{markdown, options};
 use super::{Carriage, Line, clean, code};
 
-/// Bytes of one unfinished block beyond which it is finished by force at a line's end, so that no block makes a piece dear.
-const LARGEST_BLOCK: usize = 16 * 1024;
+/// Bytes of one unfinished block beyond which it is finished by force at a line's end, so that no block makes a piece dear. Most
+/// blocks are shorter. The lines of a longer one break where they broke in the source, until the answer is whole.
+const LARGEST_BLOCK: usize = 2 * 1024;
+
+/// The same for one line without end, finished at a space.
+const LARGEST_LINE: usize = 4 * 1024;
+
+/// The same for a block that can't be cut without showing as something else: a table.
+const LARGEST_WHOLE: usize = 16 * 1024;
 
 /// Markdown that grows at its end.
 #[derive(Clone, Debug)]
@@ -24,6 +31,10 @@ pub struct MarkdownStream {
     /// Where in `text` begins what isn't in `finished`.
     from: usize,
     fence: Option<Fence>,
+    /// Up to where `text` was looked at for blocks that end.
+    looked: usize,
+    /// Whether what isn't finished goes on with a block whose beginning is.
+    inside: bool,
     tail: Vec<Line>,
     stale: bool,
 }
@@ -45,6 +56,8 @@ impl MarkdownStream {
             finished: Vec::new(),
             from: 0,
             fence: None,
+            looked: 0,
+            inside: false,
             tail: Vec::new(),
             stale: false,
         }
@@ -115,11 +128,12 @@ impl MarkdownStream {
     /// Moves every block but the last into the finished lines, and enters a code block that is open.
     fn finish_blocks(&mut self) {
         // Only whole lines decide: `|` alone ends a table that `| 1 |` goes on with.
-        let whole = self.text[self.from..].rfind('\n').map_or(0, |at| at + 1);
-        if let Some(last) = last_block(&self.text[self.from..self.from + whole])
-            && last > 0
-        {
-            self.finish(self.from + last);
+        let whole = self.text[self.from..].rfind('\n').map_or(self.from, |at| self.from + at + 1);
+        if whole > self.looked {
+            self.looked = whole;
+            if let Some(last) = last_block(&self.text[self.from..whole]) {
+                self.finish_before(last);
+            }
         }
         let rest = &self.text[self.from..];
         if let Some((fence, language, body)) = open_fence(rest) {
@@ -128,10 +142,25 @@ impl MarkdownStream {
             self.finished.extend(label);
             self.from += body;
             self.fence = Some(fence);
-        } else if rest.len() > LARGEST_BLOCK
-            && let Some(end) = rest.rfind('\n')
+        } else if rest.len() > if rest.contains('\n') { LARGEST_WHOLE } else { LARGEST_LINE }
+            && let Some(end) = rest.rfind(['\n', ' '])
         {
             self.finish(self.from + end + 1);
+            self.inside = true;
+        }
+    }
+
+    /// Finishes what stands before the last block, and of a long one all but its last item or line.
+    fn finish_before(&mut self, last: LastBlock) {
+        let start = self.from;
+        if last.from > 0 {
+            self.finish(start + last.from);
+        }
+        if self.looked - self.from > LARGEST_BLOCK
+            && let Some(cut) = last.cut.filter(|cut| *cut > last.from)
+        {
+            self.finish(start + cut);
+            self.inside = true;
         }
     }
 
@@ -144,8 +173,9 @@ impl MarkdownStream {
         self.from = end;
     }
 
+    /// Leaves a line free, unless the same block goes on.
     fn gap(&mut self) {
-        if !self.finished.is_empty() {
+        if !std::mem::take(&mut self.inside) && !self.finished.is_empty() {
             self.finished.push(Line::default());
         }
     }
@@ -161,6 +191,7 @@ impl MarkdownStream {
             self.from += end + 1;
             if closes {
                 self.fence = None;
+                self.looked = self.from;
                 return;
             }
         }
@@ -176,7 +207,7 @@ impl MarkdownStream {
             return code::code_line(&clean(rest, Carriage::Shown), self.width);
         }
         let mut lines = markdown(&mended(steady(rest)), self.width);
-        if !lines.is_empty() && !self.finished.is_empty() {
+        if !lines.is_empty() && !self.finished.is_empty() && !self.inside {
             lines.insert(0, Line::default());
         }
         lines
@@ -191,19 +222,34 @@ impl Fence {
     }
 }
 
-/// Where the last top-level block begins.
-fn last_block(text: &str) -> Option<usize> {
+/// The last top-level block of a text.
+#[derive(Clone, Copy)]
+struct LastBlock {
+    /// Where it begins.
+    from: usize,
+    /// Where it may be cut: before its last item, or its last line; `None` where it may not.
+    cut: Option<usize>,
+}
+
+fn last_block(text: &str) -> Option<LastBlock> {
+    let before_last_line = text.trim_end_matches('\n').rfind('\n').map(|at| at + 1);
     let (mut depth, mut last) = (0_usize, None);
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
         match event {
-            pulldown_cmark::Event::Start(_) => {
-                if depth == 0 {
-                    last = Some(range.start);
+            Event::Start(tag) => {
+                let cut = match tag {
+                    Tag::Paragraph | Tag::BlockQuote(_) if depth == 0 => before_last_line,
+                    _ => None,
+                };
+                match (&mut last, &tag) {
+                    (_, _) if depth == 0 => last = Some(LastBlock { from: range.start, cut }),
+                    (Some(list), Tag::Item) if depth == 1 => list.cut = Some(range.start),
+                    _ => {}
                 }
                 depth += 1;
             }
-            pulldown_cmark::Event::End(_) => depth -= 1,
-            pulldown_cmark::Event::Rule if depth == 0 => last = Some(range.start),
+            Event::End(_) => depth -= 1,
+            Event::Rule if depth == 0 => last = Some(LastBlock { from: range.start, cut: None }),
             _ => {}
         }
     }
@@ -321,7 +367,34 @@ mod tests {
             stream.settle();
             assert!(stream.text.len() - stream.from <= LARGEST_BLOCK);
         }
-        assert_eq!(stream.lines().filter(|line| !line.spans.is_empty()).count(), 2_000);
+        assert_eq!(texts(&lines(&mut stream)), vec!["• another item of a list"; 2_000]);
+    }
+
+    #[test]
+    fn a_long_paragraph_is_finished_line_by_line_and_a_long_table_in_one() {
+        let mut stream = MarkdownStream::new(30);
+        for _ in 0..200 {
+            stream.push("some **words** of a paragraph\n");
+            stream.settle();
+            assert!(stream.text.len() - stream.from <= LARGEST_BLOCK + 30);
+        }
+        assert_eq!(texts(&lines(&mut stream)).iter().filter(|line| line.is_empty()).count(), 0);
+        stream.push("\n| a | b |\n|---|---|\n");
+        for _ in 0..50 {
+            stream.push(&"| one | two |\n".repeat(10));
+            stream.settle();
+        }
+        assert_eq!(texts(&lines(&mut stream)).iter().filter(|line| *line == "one  two").count(), 500);
+    }
+
+    #[test]
+    fn a_long_text_without_any_line_end_is_finished_too() {
+        let mut stream = MarkdownStream::new(30);
+        for _ in 0..500 {
+            stream.push(&"again and ".repeat(10));
+            stream.settle();
+        }
+        assert!(stream.text.len() - stream.from <= LARGEST_LINE);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use super::block::{Block, BlockKind, Level};
 use super::editor::Editor;
 use super::layout::{Ctx, Folds};
+use super::pace::Stale;
 use super::popup::{Item, Popup};
 use super::theme::Colours;
 use super::transcript::Transcript;
@@ -140,8 +141,8 @@ pub(super) struct App {
     pub(super) notes: Notes,
     /// Which of the completions of a half-typed command is chosen.
     pub(super) completion: usize,
-    /// Whether what is on the screen is out of date.
-    pub(super) dirty: bool,
+    /// How far what is on the screen is out of date.
+    pub(super) stale: Stale,
 }
 
 /// What the session is.
@@ -218,16 +219,18 @@ impl App {
             now: UnixMs(0),
             notes: Notes::default(),
             completion: 0,
-            dirty: true,
+            stale: Stale::ByUser,
         }
     }
 
     /// Takes an input at a moment; says what is to be done about it.
     pub(super) fn update(&mut self, input: Input, now: UnixMs) -> Vec<Action> {
         self.now = now;
-        if !matches!(input, Input::Tick) {
-            self.dirty = true;
-        }
+        self.stale = self.stale.max(match input {
+            Input::Tick => Stale::No,
+            Input::Agent(_) => Stale::BySession,
+            _ => Stale::ByUser,
+        });
         let mut actions = match input {
             Input::Key(key) => self.key(key),
             Input::Paste(text) => self.pasted(&text),
@@ -255,10 +258,12 @@ impl App {
     }
 
     fn tick(&mut self) {
-        self.dirty |= self.is_animated();
+        if self.is_animated() {
+            self.stale = self.stale.max(Stale::BySession);
+        }
         if self.notes.flash.as_ref().is_some_and(|(_, since)| self.now.since_ms(*since) >= FLASH_MS) {
             self.notes.flash = None;
-            self.dirty = true;
+            self.stale = Stale::ByUser;
         }
     }
 

@@ -4,12 +4,16 @@ use super::call::{self, Call};
 use super::layout::{Ctx, Folds, right_aligned, rule};
 use crate::id::EntryId;
 use crate::render::{
-    self, Breaks, Carriage, Emphasis, Indent, Line, MarkdownStream, Role, Span, Style, clean, wrap,
+    self, Breaks, Carriage, Emphasis, Indent, Line, MarkdownStream, Role, Span, Style, clean, cut_to, wrap,
 };
 use crate::unit::UnixMs;
 
 /// Lines of a thought shown before it is unfolded.
 const FOLDED_THOUGHT: usize = 2;
+
+/// Bytes of a folded thought that are looked at, for each column of its lines: enough of four-byte characters for more lines than
+/// are shown.
+const GLANCE: usize = 4 * (FOLDED_THOUGHT + 1);
 
 /// One piece of a transcript.
 #[derive(Clone, Debug)]
@@ -107,11 +111,16 @@ impl Block {
             stream.settle();
             return stream.len();
         }
-        let fresh = |cache: &Cache| cache.width == inner.width && cache.folds == inner.folds;
-        if self.is_alive() || !self.cache.as_ref().is_some_and(fresh) {
-            self.cache = Some(Cache { width: inner.width, folds: inner.folds, lines: self.lines(&inner) });
+        let cache =
+            self.cache.take().filter(|cache| cache.width == inner.width && cache.folds == inner.folds);
+        let make = || Cache { width: inner.width, folds: inner.folds, lines: self.lines(&inner) };
+        let mut cache = cache.unwrap_or_else(make);
+        if let (Some(head), Some(first)) = (self.moving_head(&inner), cache.lines.first_mut()) {
+            *first = head;
         }
-        self.cache.as_ref().map_or(0, |cache| cache.lines.len())
+        let count = cache.lines.len();
+        self.cache = Some(cache);
+        count
     }
 
     /// A line of it, as it was measured last.
@@ -145,6 +154,18 @@ impl Block {
             BlockKind::Call(call) => call.is_alive(),
             BlockKind::Shell(shell) => matches!(shell.state, ShellState::Runs { .. }),
             _ => false,
+        }
+    }
+
+    /// The first line of what is going on, as time changes it. What stands under it is laid out when it changes only.
+    fn moving_head(&self, ctx: &Ctx) -> Option<Line> {
+        match &self.kind {
+            BlockKind::Call(call) if call.is_alive() => Some(call.head(ctx)),
+            BlockKind::Shell(shell) => match shell.state {
+                ShellState::Runs { since } => Some(shell.running_head(since, ctx)),
+                ShellState::Over { .. } => None,
+            },
+            _ => None,
         }
     }
 
@@ -191,15 +212,16 @@ fn thought(text: &str, ctx: &Ctx) -> Vec<Line> {
     let style = Style::from(Role::Thinking);
     let mark = Span::new("∴ ", Role::Muted);
     let indent = Indent { first: vec![mark], rest: vec![Span::new("  ", style)] };
-    let text = clean(text.trim(), Carriage::Shown);
     if ctx.folds.thinking_open {
+        let text = clean(text.trim(), Carriage::Shown);
         let spans = [Span::new(text.as_ref(), style)];
         return wrap(&spans, ctx.width, &indent, Breaks::Words);
     }
     // A glance at the end of the thought is enough, and a long one costs no more than a short one.
-    let words: Vec<&str> = text.split_whitespace().rev().take(ctx.width).collect();
-    let all = words.len() < ctx.width;
-    let end: Vec<&str> = words.into_iter().rev().collect();
+    let text = text.trim();
+    let from = text.ceil_char_boundary(text.len().saturating_sub(ctx.width * GLANCE));
+    let (all, text) = (from == 0, clean(&text[from..], Carriage::Shown));
+    let end: Vec<&str> = text.split_whitespace().collect();
     let mut lines = wrap(&[Span::new(end.join(" "), style)], ctx.width, &indent, Breaks::Words);
     let hidden = lines.len().saturating_sub(FOLDED_THOUGHT);
     if hidden > 0 || !all {
@@ -241,36 +263,41 @@ fn notice(level: Level, text: &str, hint: Option<&str>, width: usize) -> Vec<Lin
 
 impl Shell {
     fn lines(&self, ctx: &Ctx) -> Vec<Line> {
-        let (sign, role) = match &self.state {
-            ShellState::Runs { .. } => (ctx.spinner(), Role::Accent),
-            ShellState::Over { failed: true, .. } => ("✗", Role::Error),
-            ShellState::Over { failed: false, .. } => ("✓", Role::Success),
-        };
-        let marks = if self.excluded { "!!" } else { "!" };
-        let mut left = vec![
-            Span::new(format!("{sign} "), role),
-            Span::new(format!("{marks} "), Role::Accent),
-            Span::new(call::one_line(&self.command), Role::Text),
-        ];
-        let mut notes: Vec<String> = Vec::new();
-        if let ShellState::Over { note, .. } = &self.state {
-            notes.extend((!note.is_empty()).then(|| note.clone()));
-        }
-        notes.extend(self.excluded.then(|| "not sent to the model".to_owned()));
-        if !notes.is_empty() {
-            left.push(Span::new(format!("  {}", notes.join(", ")), Role::Muted));
-        }
-        let mut lines = match &self.state {
+        let (mut lines, output) = match &self.state {
             ShellState::Runs { since } => {
-                let elapsed = Span::new(call::seconds(ctx.now.since_ms(*since)), Role::Muted);
-                vec![right_aligned(left, Some(elapsed), ctx.width)]
+                (vec![self.running_head(*since, ctx)], call::running_output(&self.output, ctx))
             }
-            ShellState::Over { .. } => wrap(&left, ctx.width, &Indent::default(), Breaks::Words),
+            ShellState::Over { note, failed } => {
+                let sign =
+                    if *failed { Span::new("✗ ", Role::Error) } else { Span::new("✓ ", Role::Success) };
+                let mut left = self.head(sign, &self.command);
+                left.extend(self.notes(note));
+                let head = wrap(&left, ctx.width, &Indent::default(), Breaks::Words);
+                (head, call::finished_output(&self.output, ctx))
+            }
         };
-        lines.extend(match &self.state {
-            ShellState::Runs { .. } => call::running_output(&self.output, ctx),
-            ShellState::Over { .. } => call::finished_output(&self.output, ctx),
-        });
+        lines.extend(output);
         lines
+    }
+
+    fn running_head(&self, since: UnixMs, ctx: &Ctx) -> Line {
+        let elapsed = Span::new(call::seconds(ctx.now.since_ms(since)), Role::Muted);
+        let notes = self.notes("");
+        let used = 5 + elapsed.width() + notes.as_ref().map_or(0, Span::width);
+        let command = cut_to(&call::one_line(&self.command), ctx.width.saturating_sub(used).max(8));
+        let mut left = self.head(Span::new(format!("{} ", ctx.spinner()), Role::Accent), &command);
+        left.extend(notes);
+        right_aligned(left, Some(elapsed), ctx.width)
+    }
+
+    fn head(&self, sign: Span, command: &str) -> Vec<Span> {
+        let marks = if self.excluded { "!! " } else { "! " };
+        vec![sign, Span::new(marks, Role::Accent), Span::new(call::one_line(command), Role::Text)]
+    }
+
+    fn notes(&self, note: &str) -> Option<Span> {
+        let unsent = if self.excluded { "not sent to the model" } else { "" };
+        let notes: Vec<&str> = [note, unsent].into_iter().filter(|note| !note.is_empty()).collect();
+        (!notes.is_empty()).then(|| Span::new(format!("  {}", notes.join(", ")), Role::Muted))
     }
 }

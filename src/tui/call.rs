@@ -79,7 +79,8 @@ impl Call {
         matches!(self.state, CallState::Runs { .. })
     }
 
-    fn head(&self, ctx: &Ctx) -> Line {
+    /// Its line.
+    pub(super) fn head(&self, ctx: &Ctx) -> Line {
         let (sign, role) = self.sign(ctx);
         let mut left = vec![Span::new(format!("{sign} "), role)];
         let name = clean(&self.name, Carriage::Shown).into_owned();
@@ -167,22 +168,49 @@ impl Call {
         let text = joined_text(&outcome.content);
         let end = self.end();
         let quiet = matches!(self.name.as_str(), "read_file" | "grep" | "list_files" | "find_files");
-        if end == End::Unrun || text.trim() == NO_OUTPUT || (quiet && !is_error && !ctx.folds.output_open) {
+        if end == End::Unrun || (quiet && !is_error && !ctx.folds.output_open) {
             return Vec::new();
         }
-        let role = if is_error && end == End::Badly { Role::Error } else { Role::Muted };
-        let lines = output_lines(&text, role, ctx);
+        // A command that failed still printed what it printed; what a tool says of its own failure is the error.
+        let lines = match exit_code(outcome) {
+            Some(code) => output_lines(printed(&text, code), Role::Muted, ctx),
+            None if is_error => {
+                render::plain(text.trim_end(), Role::Error, ctx.width.saturating_sub(4).max(1))
+            }
+            None => output_lines(&text, Role::Muted, ctx),
+        };
         indented(folded(lines, FOLDED, ctx), "  │ ", Role::Muted)
+    }
+}
+
+/// What a command printed, without what its line already says: that it failed, that there is nothing.
+fn printed(text: &str, code: i64) -> &str {
+    let text = text.trim_end();
+    let text = text.strip_suffix(&format!("[exit code {code}]")).unwrap_or(text).trim_end();
+    match text.strip_prefix(NO_OUTPUT) {
+        Some(rest) if rest.is_empty() || rest.starts_with("\n[") => rest.trim_start(),
+        Some(_) | None => text,
     }
 }
 
 /// Of a command at work the newest lines are the ones to see.
 pub(super) fn running_output(text: &str, ctx: &Ctx) -> Vec<Line> {
-    let mut lines = output_lines(text.trim_end(), Role::Muted, ctx);
+    let text = text.trim_end();
+    let most = if ctx.folds.output_open { MOST_LINES } else { FOLDED };
+    let mut lines = output_lines(last_lines(text, most, most * ctx.width), Role::Muted, ctx);
     if !ctx.folds.output_open && lines.len() > FOLDED {
         lines.drain(..lines.len() - FOLDED);
     }
     indented(lines, "  │ ", Role::Muted)
+}
+
+/// The last `most` lines of a text, and of those no more than about so many bytes.
+fn last_lines(text: &str, most: usize, bytes: usize) -> &str {
+    let end = text.len();
+    let by_lines = text.rmatch_indices('\n').nth(most.saturating_sub(1)).map_or(0, |(at, _)| at + 1);
+    // Escape sequences are bytes too: four times what the screen holds is enough of any line.
+    let by_bytes = text.ceil_char_boundary(end.saturating_sub(bytes.saturating_mul(4)));
+    &text[by_lines.max(by_bytes)..]
 }
 
 /// Output that is complete, folded.
@@ -323,6 +351,23 @@ mod tests {
             ["  │ line 1", "  │ line 2", "  │ … 16 more lines (ctrl+o)", "  │ line 19", "  │ line 20"]
         );
         assert!(shown(&call, 60)[0].starts_with("✗ bash"));
+    }
+
+    #[test]
+    fn a_command_that_prints_nothing_shows_nothing() {
+        let quiet =
+            |text, code| done("bash", json!({"command": "x"}), text, json!({"exitCode": code}), code != 0);
+        assert_eq!(shown(&quiet("[no output]", 0), 60).len(), 1);
+        assert_eq!(shown(&quiet("[no output]\n[exit code 3]", 3), 60).len(), 1);
+        assert_eq!(shown(&quiet("", 0), 60).len(), 1);
+        assert_eq!(shown(&quiet("so\n[exit code 3]", 3), 60)[1..], ["  │ so"]);
+    }
+
+    #[test]
+    fn what_a_tool_says_of_its_failure_keeps_its_words_whole() {
+        let call =
+            done("edit_file", json!({"path": "x"}), "the text to replace is not there", json!({}), true);
+        assert_eq!(shown(&call, 26)[1..], ["  │ the text to replace is", "  │ not there"]);
     }
 
     #[test]

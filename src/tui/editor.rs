@@ -223,6 +223,10 @@ impl Editor {
 
     /// Rows that the text takes at a width.
     pub(super) fn height(&self, width: u16) -> u16 {
+        // What is copied below is the whole text with all that can be undone; most of the time there is none.
+        if self.is_empty() {
+            return 1;
+        }
         let mut copy = self.area.clone();
         copy.move_cursor(CursorMove::Bottom);
         copy.move_cursor(CursorMove::End);

@@ -1,7 +1,8 @@
 //! The one loop: inputs in, frames and actions out.
 //!
-//! Keys come first, then a frame that is due, then everything else, so that no stream of events delays what is typed. A frame is
-//! due when something changed and 16 ms have gone by since the last; when nothing changes, nothing is written.
+//! Keys come first, then a frame that is due, then everything else, so that no stream of events delays what is typed. [`Pace`] says
+//! when a frame is due; when nothing changes, nothing is written. While one is awaited the agent's events gather, and are taken all
+//! at once before it is drawn: a fast stream wakes the loop twice a frame, not once a piece.
 
 use std::io::Write;
 use std::process::Command;
@@ -19,6 +20,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 use super::app::{Action, App, Input, Place, Report};
 use super::block::Level;
 use super::files;
+use super::pace::{Pace, Stale};
 use super::perform::{Performer, now};
 use super::terminal::Screen;
 use super::{ExitReason, TuiError, TuiExit, TuiOptions};
@@ -26,14 +28,11 @@ use crate::agent::{AgentSession, EventStream, Lagged};
 use crate::event::Event;
 use crate::render;
 
-/// Least time between two frames.
-const FRAME: Duration = Duration::from_millis(16);
-
 /// Time between two states of a spinner.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Events of the agent taken before keys are looked at again.
-const BATCH: usize = 256;
+/// Events of the agent taken before keys are looked at again: a few milliseconds' work.
+const BATCH: usize = 4_096;
 
 /// Lines of the last exchange that are left on the normal screen.
 const FAREWELL: usize = 40;
@@ -58,7 +57,8 @@ struct Front {
     performer: Performer,
     signals: Signals,
     tick: Interval,
-    drawn: Option<Instant>,
+    began: Instant,
+    pace: Pace,
     options: TuiOptions,
 }
 
@@ -104,7 +104,8 @@ impl Front {
         let screen = Screen::enter().map_err(TuiError::Terminal)?;
         app.size = screen.size();
         let (screen, keys) = (Some(screen), Some(Keys::new()));
-        Ok(Self { app, screen, keys, events, reports, performer, signals, tick, drawn: None, options })
+        let (began, pace) = (Instant::now(), Pace::default());
+        Ok(Self { app, screen, keys, events, reports, performer, signals, tick, began, pace, options })
     }
 
     async fn work(&mut self) -> ExitReason {
@@ -118,9 +119,9 @@ impl Front {
                     None => continue,
                 },
                 Wake::Terminal(Some(Err(_)) | None) => return ExitReason::HungUp,
-                Wake::Frame => match self.draw() {
-                    Ok(()) => continue,
-                    Err(_) => return ExitReason::HungUp,
+                Wake::Frame => match self.frame() {
+                    Some(reason) => return reason,
+                    None => continue,
                 },
                 Wake::Report(Some(report)) => Input::Report(report),
                 Wake::Agent(Some(Ok(event))) => Input::Agent(event),
@@ -129,11 +130,7 @@ impl Front {
                 Wake::Tick => Input::Tick,
             };
             let loaded = matches!(input, Input::Report(Report::Loaded(_)));
-            let is_event = matches!(input, Input::Agent(_));
             if let Some(reason) = self.take(input) {
-                return reason;
-            }
-            if is_event && let Some(reason) = self.take_batch() {
                 return reason;
             }
             if loaded && !std::mem::replace(&mut noticed, true) {
@@ -145,7 +142,7 @@ impl Front {
     }
 
     async fn wake(&mut self) -> Wake {
-        let due = self.app.dirty.then(|| self.drawn.map_or_else(Instant::now, |drawn| drawn + FRAME));
+        let due = self.pace.due(self.app.stale).map(|due| self.began + due);
         let keys = self.keys.get_or_insert_with(Keys::new);
         tokio::select! {
             biased;
@@ -155,7 +152,7 @@ impl Front {
             event = keys.next() => Wake::Terminal(event),
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Wake::Frame,
             report = self.reports.recv() => Wake::Report(report),
-            event = self.events.next() => Wake::Agent(event),
+            event = self.events.next(), if due.is_none() => Wake::Agent(event),
             _ = self.tick.tick(), if self.app.wants_ticks() => Wake::Tick,
         }
     }
@@ -179,14 +176,17 @@ impl Front {
         actions.into_iter().find_map(|action| self.perform(action))
     }
 
-    fn draw(&mut self) -> std::io::Result<()> {
-        self.app.dirty = false;
-        self.app.now = now();
-        if let Some(screen) = &mut self.screen {
-            screen.draw(&mut self.app)?;
+    /// Takes what gathered, and draws.
+    fn frame(&mut self) -> Option<ExitReason> {
+        if let Some(reason) = self.take_batch() {
+            return Some(reason);
         }
-        self.drawn = Some(Instant::now());
-        Ok(())
+        let at = self.began.elapsed();
+        self.app.stale = Stale::No;
+        self.app.now = now();
+        let drawn = self.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&mut self.app));
+        self.pace.drew(at, self.began.elapsed() - at);
+        drawn.err().map(|_| ExitReason::HungUp)
     }
 
     /// Does what needs the terminal; the rest is the performer's.
@@ -217,7 +217,7 @@ impl Front {
             Ok(screen) => {
                 self.app.size = screen.size();
                 self.screen = Some(screen);
-                self.app.dirty = true;
+                self.app.stale = Stale::ByUser;
                 None
             }
             Err(_) => Some(ExitReason::HungUp),

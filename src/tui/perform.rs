@@ -216,14 +216,14 @@ fn failed(error: &AgentError, text: Option<String>) -> Report {
 }
 
 /// The newest entries of the path to the leaf, and the ids of those before them.
-fn newest(reader: &Reader) -> (Vec<EntryId>, Vec<Entry>) {
+pub(super) fn newest(reader: &Reader) -> (Vec<EntryId>, Vec<Entry>) {
     let mut older = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
     let ids = older.split_off(older.len().saturating_sub(FIRST));
     (older, read(reader, &ids))
 }
 
 /// Entries by their ids; a damaged one costs only itself.
-fn read(reader: &Reader, ids: &[EntryId]) -> Vec<Entry> {
+pub(super) fn read(reader: &Reader, ids: &[EntryId]) -> Vec<Entry> {
     ids.iter().filter_map(|id| reader.entry(id).ok()).collect()
 }
 

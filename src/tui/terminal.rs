@@ -65,8 +65,8 @@ impl Screen {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
         self.terminal.autoresize()?;
         app.size = self.size();
-        app.prepare();
-        self.terminal.draw(|frame| view(app, frame))?;
+        let areas = app.prepare();
+        self.terminal.draw(|frame| view(app, &areas, frame))?;
         execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
     }
 

@@ -1,14 +1,20 @@
 //! The front end as a whole: scripted events and keys in, actions and screens out.
 
+use std::cell::RefCell;
+use std::io::Write;
+use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use jiff::tz::TimeZone;
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
+use ratatui::backend::{CrosstermBackend, TestBackend};
+use ratatui::layout::Rect;
+use ratatui::{Terminal, TerminalOptions, Viewport};
 use serde_json::{Value, json};
 
 use super::app::{Action, App, Input, List, Loaded, Place, Report};
+use super::pace::{Pace, Stale};
 use super::theme::Colours;
 use super::view::view;
 use crate::agent::{BashContext, ContextUse, Live, Snapshot, State};
@@ -169,8 +175,8 @@ impl Stage {
 
     fn screen(&mut self) -> String {
         let mut terminal = Terminal::new(TestBackend::new(self.app.size.0, self.app.size.1)).unwrap();
-        self.app.prepare();
-        terminal.draw(|frame| view(&self.app, frame)).unwrap();
+        let areas = self.app.prepare();
+        terminal.draw(|frame| view(&self.app, &areas, frame)).unwrap();
         let buffer = terminal.backend().buffer();
         let row = |y| {
             let mut text = String::new();
@@ -268,7 +274,9 @@ fn steered(stage: &mut Stage) {
 
 #[test]
 fn the_start_says_where_one_is_and_how_to_connect_a_model() {
-    insta::assert_snapshot!("start_80x24", Stage::new(80, 24).screen());
+    for (width, height) in [(80, 24), (120, 40)] {
+        insta::assert_snapshot!(format!("start_{width}x{height}"), Stage::new(width, height).screen());
+    }
 }
 
 #[test]
@@ -288,14 +296,17 @@ fn work_shows_each_call_and_what_waits() {
 
 #[test]
 fn an_answer_streams_in_as_markdown() {
-    let mut stage = Stage::new(80, 24);
-    stage.user("explain");
-    stage.event(EventKind::AgentStart);
-    stage.delta(AssistantDelta::ThinkingDelta { content_index: 0, delta: "A short list will do.".into() });
-    stage.text(1, "Two things:\n\n1. the **lexer** counts `\\r`\n2. the fixture is mix");
-    stage.text(1, "ed\n\n```rust\nfn next(&mut self) -> Option<char> {\n    self.chars.n");
-    stage.wait(2_300);
-    insta::assert_snapshot!("streaming_80x24", stage.screen());
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        stage.user("explain");
+        stage.event(EventKind::AgentStart);
+        let delta = "A short list will do.".into();
+        stage.delta(AssistantDelta::ThinkingDelta { content_index: 0, delta });
+        stage.text(1, "Two things:\n\n1. the **lexer** counts `\\r`\n2. the fixture is mix");
+        stage.text(1, "ed\n\n```rust\nfn next(&mut self) -> Option<char> {\n    self.chars.n");
+        stage.wait(2_300);
+        insta::assert_snapshot!(format!("streaming_{width}x{height}"), stage.screen());
+    }
 }
 
 #[test]
@@ -488,15 +499,75 @@ fn an_entry_read_from_the_log_is_not_shown_again_when_its_event_comes() {
 fn when_nothing_changes_nothing_is_drawn() {
     let mut stage = Stage::new(80, 24);
     stage.screen();
-    stage.app.dirty = false;
+    stage.app.stale = Stale::No;
     stage.wait(100);
-    assert!(!stage.app.dirty && !stage.app.wants_ticks(), "idle: no clock, no frame");
+    assert!(stage.app.stale == Stale::No && !stage.app.wants_ticks(), "idle: no clock, no frame");
     at_work(&mut stage);
     stage.screen();
-    stage.app.dirty = false;
+    stage.app.stale = Stale::No;
     assert!(stage.app.wants_ticks());
     stage.wait(100);
-    assert!(stage.app.dirty, "the spinner turns");
+    assert!(stage.app.stale == Stale::BySession, "the spinner turns");
+}
+
+#[test]
+fn a_thousand_pieces_in_a_second_are_drawn_some_thirty_times_and_then_never_again() {
+    let (mut stage, mut pace, mut frames) = (Stage::new(80, 24), Pace::default(), 0);
+    let mut draw_if_due = |stage: &mut Stage| {
+        let at = Duration::from_millis(u64::try_from(stage.now - START).unwrap());
+        if pace.due(stage.app.stale).is_some_and(|due| due <= at) {
+            stage.app.stale = Stale::No;
+            pace.drew(at, Duration::ZERO);
+            frames += 1;
+        }
+        frames
+    };
+    for _ in 0..1_000 {
+        stage.text(0, "word ");
+        stage.wait(1);
+        draw_if_due(&mut stage);
+    }
+    stage.event(EventKind::AgentSettled);
+    let mut drawn = Vec::new();
+    for _ in 0..10 {
+        stage.wait(100);
+        drawn.push(draw_if_due(&mut stage));
+    }
+    assert_eq!(drawn, [32; 10], "one more frame for the end");
+}
+
+/// Keeps what is written to a terminal.
+#[derive(Clone, Default)]
+struct Tap(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Tap {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_frame_in_which_nothing_changed_writes_no_text() {
+    let viewport = Viewport::Fixed(Rect::new(0, 0, 80, 24));
+    let tap = Tap::default();
+    let backend = CrosstermBackend::new(tap.clone());
+    let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport }).unwrap();
+    let mut stage = Stage::new(80, 24);
+    steered(&mut stage);
+    let mut written = |stage: &mut Stage| {
+        let areas = stage.app.prepare();
+        terminal.draw(|frame| view(&stage.app, &areas, frame)).unwrap();
+        let bytes = tap.0.take();
+        crate::render::clean(&String::from_utf8(bytes).unwrap(), crate::render::Carriage::Shown).into_owned()
+    };
+    assert!(written(&mut stage).contains("fixture"));
+    assert_eq!(written(&mut stage), "");
+    stage.type_text("x");
+    assert_eq!(written(&mut stage), "x");
 }
 
 #[test]

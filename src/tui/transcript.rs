@@ -5,6 +5,7 @@
 //! screen is full.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 use super::block::{Block, BlockKind, Level};
 use super::call::CallState;
@@ -320,33 +321,32 @@ impl Transcript {
             if rows.len() >= height {
                 break;
             }
-            let all = self.rows_of(block, ctx);
-            skip = skip.min(if block == from { all.len().saturating_sub(1) } else { 0 });
-            rows.extend(all.into_iter().skip(std::mem::take(&mut skip)));
+            let count = self.height(block, ctx);
+            skip = skip.min(if block == from { count.saturating_sub(1) } else { 0 });
+            let last = count.min(skip + height - rows.len());
+            rows.extend(self.rows_of(block, std::mem::take(&mut skip)..last));
         }
-        rows.truncate(height);
         rows
     }
 
     /// The last `height` rows there are.
     fn rows_up(&mut self, height: usize, ctx: &Ctx) -> Vec<Row> {
-        let (mut parts, mut count) = (Vec::new(), 0);
+        let (mut parts, mut missing) = (Vec::new(), height);
         let mut block = self.live_end();
-        while block > self.first && count < height {
+        while block > self.first && missing > 0 {
             block -= 1;
-            let rows = self.rows_of(block, ctx);
-            count += rows.len();
-            parts.push(rows);
+            let count = self.height(block, ctx);
+            let taken = count.min(missing);
+            parts.push((block, count - taken..count));
+            missing -= taken;
         }
-        let rows: Vec<Row> = parts.into_iter().rev().flatten().collect();
-        rows[count.saturating_sub(height)..].to_vec()
+        parts.into_iter().rev().flat_map(|(block, rows)| self.rows_of(block, rows)).collect()
     }
 
-    fn rows_of(&mut self, block: i64, ctx: &Ctx) -> Vec<Row> {
-        let height = self.height(block, ctx);
-        let gap = usize::from(height > 0 && self.gap(block));
-        let lines = (0..height - gap).map(|line| Row::Line { block, line });
-        std::iter::repeat_n(Row::Free, gap).chain(lines).collect()
+    /// Rows of a block that was measured, the free one above it being the first: no more than are asked for, of a block however long.
+    fn rows_of(&self, block: i64, rows: Range<usize>) -> impl Iterator<Item = Row> + use<> {
+        let gap = usize::from(self.gap(block));
+        rows.map(move |row| row.checked_sub(gap).map_or(Row::Free, |line| Row::Line { block, line }))
     }
 
     /// What is on the screen, top to bottom: columns left free, and the line; `None` is a free row.

@@ -52,7 +52,8 @@ impl Areas {
         let top_rule = take(u16::from(height >= 8), 1);
         let bottom_rule = take(u16::from(height >= 12), 1);
         let approval = take(count(prompt::approval(app).len()), 3);
-        let status = take(if prompt::status(app).is_none() { 0 } else { 1 + u16::from(height >= 16) }, 1);
+        // On a screen that isn't small a row stays free below the transcript.
+        let status = take(u16::from(prompt::status(app).is_some()) + u16::from(height >= 16), 1);
         let queue = take(count(app.work.queue.len()).min(MOST_QUEUED), 3);
         let completion = take(count(app.completions().len()).min(MOST_COMPLETIONS).min(height / 3), 1);
         let mut y = 0;
@@ -76,22 +77,24 @@ impl Areas {
 
 impl App {
     /// Lays out what is on the screen; drawing after it only reads.
-    pub(super) fn prepare(&mut self) {
-        let height = usize::from(Areas::of(self).transcript.height);
+    pub(super) fn prepare(&mut self) -> Areas {
+        let areas = Areas::of(self);
         let ctx = self.ctx();
-        self.transcript.lay_out(height, &ctx);
+        self.transcript.lay_out(usize::from(areas.transcript.height), &ctx);
+        areas
     }
 }
 
 /// Draws the screen as it was prepared.
-pub(super) fn view(app: &App, frame: &mut Frame<'_>) {
-    let areas = Areas::of(app);
+pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
     let colours = app.place.colours;
     transcript(app, areas.transcript, buffer);
     lines(&prompt::approval(app), areas.approval, buffer, colours);
     let status: Vec<Line> = prompt::status(app).into_iter().collect();
-    lines(&status, bottom_row(areas.status), buffer, colours);
+    if !status.is_empty() {
+        lines(&status, bottom_row(areas.status), buffer, colours);
+    }
     lines(&prompt::queue(app), areas.queue, buffer, colours);
     lines(&prompt::completion(app), areas.completion, buffer, colours);
     lines(&[top_rule(app)], areas.top_rule, buffer, colours);

@@ -41,8 +41,12 @@ fn answers(app: &App, request: &ApprovalRequest) -> Vec<Span> {
     }
     let key = |key: &str| Span::new(key.to_owned(), Style::from(Role::Accent).with(Emphasis::BOLD));
     let said = |text: String| Span::new(text, Role::Muted);
-    let rule =
-        if request.rule.is_empty() { String::new() } else { format!(" ({})", one_line(&request.rule)) };
+    /// Columns of a rule beyond which it is cut: the call that it was made from stands above it in full.
+    const MOST: usize = 40;
+    let rule = match request.rule.as_str() {
+        "" => String::new(),
+        rule => format!(" ({})", cut_to(&one_line(rule), MOST)),
+    };
     vec![
         key("y"),
         said(" once · ".to_owned()),
@@ -159,11 +163,12 @@ pub(super) fn completion(app: &App) -> Vec<Line> {
     let row = |(at, command): (usize, &&super::super::command::Command)| {
         let chosen = at == app.completion;
         let (mark, role) = if chosen { ("▸ ", Role::Accent) } else { ("  ", Role::Text) };
-        let name = format!("/{} {}", command.name, command.argument);
+        let name = format!("{:<26}", format!("/{} {}", command.name, command.argument));
+        let room = usize::from(app.size.0).saturating_sub(3 + name.len());
         Line::from(vec![
             Span::new(format!(" {mark}"), Role::Accent),
-            Span::new(format!("{name:<26}"), role),
-            Span::new(command.about, Role::Muted),
+            Span::new(name, role),
+            Span::new(cut_to(command.about, room), Role::Muted),
         ])
     };
     completions.iter().enumerate().skip(top).map(row).collect()

@@ -1,0 +1,130 @@
+//! What a frame costs: of sessions of every length, and while a long answer is still arriving.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark fails by panicking")]
+
+use std::sync::Arc;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use divan::{Bencher, black_box};
+use serde_json::json;
+use tiller::agent::{ContextUse, Live, Snapshot, State};
+use tiller::event::{AssistantDelta, Event, EventKind};
+use tiller::message::{
+    AssistantBlock, AssistantMessage, Message, ModelRef, StopReason, ThinkingLevel, ToolCall,
+    ToolResultMessage, Usage, UserBlock, UserMessage,
+};
+use tiller::session::{EntryBody, Placement, SessionManager};
+use tiller::tui::{OffScreen, TuiOptions};
+use tiller::unit::{Tokens, UnixMs};
+
+const SIZE: (u16, u16) = (120, 40);
+const NOW: UnixMs = UnixMs(1_795_269_720_000);
+
+/// Some of what models write, about 500 bytes.
+const PIECE: &str = "## What happens\n\nThe **lexer** counts `\\r` as a line of its own, which is why line numbers drift apart in files with \
+mixed endings. Three places are concerned:\n\n- `Lexer::next`, which looks at one character only\n- `Lexer::line`, which trusts it\n- \
+the fixture, which nobody looked at\n\n```rust\nfn next(&mut self) -> Option<char> {\n    let c = self.chars.next()?;\n    self.line += \
+usize::from(c == '\\n');\n    Some(c)\n}\n```\n\n| file | before | after |\n|---|--:|--:|\n| a.toml | 12 | 11 |\n\n";
+
+fn main() {
+    divan::main();
+}
+
+/// An entry of a session: a prompt, an answer with a call, its result, and again.
+fn entry(at: usize) -> EntryBody {
+    let id = format!("c{}", at / 3);
+    let message = match at % 3 {
+        0 => Message::User(UserMessage::text(format!("prompt {at}: why does line {at} drift?"), NOW)),
+        1 => Message::Assistant(AssistantMessage {
+            content: vec![
+                AssistantBlock::Text { text: PIECE.into() },
+                AssistantBlock::ToolCall(ToolCall {
+                    id: id.as_str().into(),
+                    name: "bash".into(),
+                    arguments: json!({"command": "cargo test lexer"}),
+                    raw_arguments: None,
+                }),
+            ],
+            stop_reason: StopReason::ToolUse,
+            ..AssistantMessage::default()
+        }),
+        _ => Message::ToolResult(ToolResultMessage {
+            tool_call_id: id.as_str().into(),
+            tool_name: "bash".into(),
+            content: vec![UserBlock::Text { text: "test lexer::crlf ... ok\n".repeat(30) }],
+            details: Some(json!({"exitCode": 0})),
+            is_error: false,
+            timestamp: NOW,
+        }),
+    };
+    EntryBody::message(Arc::new(message))
+}
+
+fn screen(entries: usize) -> OffScreen {
+    let manager = SessionManager::new(Placement::Memory, "/home/ada/code".into());
+    let mut writer = manager.create(NOW);
+    for at in 0..entries {
+        writer.append(entry(at), NOW).unwrap();
+    }
+    let reader = writer.reader();
+    let state = State {
+        session: reader.id().clone(),
+        path: None,
+        name: None,
+        cwd: "/home/ada/code".into(),
+        model: ModelRef { provider: "anthropic".into(), id: "claude-sonnet-4-5".into() },
+        thinking: ThinkingLevel::Off,
+        context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
+        usage: Usage::default(),
+        approval: "ask".into(),
+    };
+    let live = Live { running_since: Some(NOW), ..Live::default() };
+    OffScreen::new(SIZE, Snapshot { seq: 0, state, live }, reader, &TuiOptions::default(), NOW)
+}
+
+fn press(screen: &mut OffScreen, code: KeyCode) {
+    screen.key(KeyEvent::new(code, KeyModifiers::NONE), NOW);
+}
+
+/// A frame a tick later, of the end of a session.
+#[divan::bench(args = [100, 10_000, 100_000])]
+fn at_the_end(bencher: Bencher<'_, '_>, entries: usize) {
+    let (mut screen, mut now) = (screen(entries), NOW);
+    bencher.bench_local(move || {
+        now.0 += 100;
+        black_box(screen.draw(now));
+    });
+}
+
+/// A page up and a frame, in a session of which everything has been read and shown once at its top.
+#[divan::bench(args = [100, 10_000, 100_000])]
+fn a_page_up(bencher: Bencher<'_, '_>, entries: usize) {
+    let mut screen = screen(entries);
+    press(&mut screen, KeyCode::Home);
+    screen.draw(NOW);
+    let mut pages = 0;
+    bencher.bench_local(move || {
+        press(&mut screen, if pages % 20 == 0 { KeyCode::End } else { KeyCode::PageUp });
+        pages += 1;
+        black_box(screen.draw(NOW));
+    });
+}
+
+/// One more piece of an answer that is already so many bytes long, and a frame.
+#[divan::bench(args = [1_000, 100_000, 1_000_000])]
+fn a_piece_of_an_answer(bencher: Bencher<'_, '_>, bytes: usize) {
+    let mut screen = screen(100);
+    let mut seq = 0;
+    let mut say = move |screen: &mut OffScreen, text: &str| {
+        seq += 1;
+        let delta = AssistantDelta::TextDelta { content_index: 0, delta: text.into() };
+        let kind = EventKind::MessageUpdate { usage: Usage::default(), assistant_message_event: delta };
+        screen.event(Arc::new(Event { kind, seq, time: NOW }), NOW);
+    };
+    say(&mut screen, &PIECE.repeat(bytes / PIECE.len() + 1));
+    screen.draw(NOW);
+    let mut pieces = ["and ", "so **the** ", "line `ends`.\n", "\n"].into_iter().cycle();
+    bencher.bench_local(move || {
+        say(&mut screen, pieces.next().unwrap_or_default());
+        black_box(screen.draw(NOW));
+    });
+}

@@ -1,0 +1,87 @@
+//! A session's screen without a terminal: for pictures, for measuring, for programs that show it in a place of their own.
+
+use std::sync::Arc;
+
+use crossterm::event::KeyEvent;
+use jiff::tz::TimeZone;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+
+use super::TuiOptions;
+use super::app::{Action, App, Input, Loaded, Place, Report};
+use super::perform::{newest, read};
+use super::view::view;
+use crate::agent::Snapshot;
+use crate::event::Event;
+use crate::session::Reader;
+use crate::unit::UnixMs;
+
+/// The screen of a session, drawn into memory exactly as [`run`](super::run) draws it on a terminal.
+///
+/// Nobody stands behind it: what keys ask of the agent is not done. What they ask of the log is.
+pub struct OffScreen {
+    app: App,
+    reader: Reader,
+    terminal: Terminal<TestBackend>,
+}
+
+impl OffScreen {
+    /// The screen of a session as a snapshot and its log tell it; `size` is columns and rows. Times are shown in UTC, so that the
+    /// same session makes the same picture everywhere.
+    #[must_use]
+    pub fn new(
+        size: (u16, u16),
+        snapshot: Snapshot,
+        reader: Reader,
+        options: &TuiOptions,
+        now: UnixMs,
+    ) -> Self {
+        let place = Place {
+            cwd: snapshot.state.cwd.clone(),
+            home: options.home.clone(),
+            zone: TimeZone::UTC,
+            colours: options.colours,
+            banner: options.banner.clone(),
+        };
+        let Ok(terminal) = Terminal::new(TestBackend::new(size.0, size.1));
+        let mut screen = Self { app: App::new(place, Vec::new()), reader, terminal };
+        let (older, entries) = newest(&screen.reader);
+        screen.app.size = size;
+        let loaded = Loaded { snapshot, older, entries };
+        screen.take(Input::Report(Report::Loaded(Box::new(loaded))), now);
+        screen
+    }
+
+    /// Takes an event, as the agent would tell it.
+    pub fn event(&mut self, event: Arc<Event>, now: UnixMs) {
+        self.take(Input::Agent(event), now);
+    }
+
+    /// Takes a key.
+    pub fn key(&mut self, key: KeyEvent, now: UnixMs) {
+        self.take(Input::Key(key), now);
+    }
+
+    /// Takes text that was pasted.
+    pub fn paste(&mut self, text: String, now: UnixMs) {
+        self.take(Input::Paste(text), now);
+    }
+
+    /// Draws the screen as it is at a moment.
+    pub fn draw(&mut self, now: UnixMs) -> &Buffer {
+        self.app.now = now;
+        let areas = self.app.prepare();
+        let Ok(_) = self.terminal.draw(|frame| view(&self.app, &areas, frame));
+        self.terminal.backend().buffer()
+    }
+
+    fn take(&mut self, input: Input, now: UnixMs) {
+        for action in self.app.update(input, now) {
+            if let Action::LoadOlder(ids) = action {
+                let older = read(&self.reader, &ids);
+                self.take(Input::Report(Report::Older(older)), now);
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! When the next frame is due. Pure: moments come in, as time since the front end began.
+
+use std::time::Duration;
+
+/// Least time between two frames: 60 a second are as many as a screen shows.
+const FRAME: Duration = Duration::from_millis(16);
+
+/// Least time between two frames that nobody but the agent asks for: text that comes in more pieces than that is read no faster.
+const QUIET_FRAME: Duration = Duration::from_millis(33);
+
+/// Of the time between frames that nobody but the agent asks for, drawing takes at most one part in this many.
+const SHARE: u32 = 16;
+
+/// Longest time that a screen out of date stays so, however dear its frames are.
+const LONGEST: Duration = Duration::from_millis(200);
+
+/// How far the screen is out of date.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stale {
+    /// It shows what is.
+    #[default]
+    No,
+    /// Something went on in the session, or time went by.
+    BySession,
+    /// The user did something and waits to see it.
+    ByUser,
+}
+
+/// The frames drawn so far, as far as the next one depends on them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pace {
+    last: Option<Drawn>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Drawn {
+    at: Duration,
+    took: Duration,
+}
+
+impl Pace {
+    /// When a frame is to be drawn; `None` while there is nothing new to show.
+    pub(super) fn due(&self, stale: Stale) -> Option<Duration> {
+        let after = |drawn: Drawn| match stale {
+            Stale::BySession => drawn.at + QUIET_FRAME.max((drawn.took * SHARE).min(LONGEST)),
+            Stale::No | Stale::ByUser => drawn.at + FRAME,
+        };
+        (stale != Stale::No).then(|| self.last.map_or(Duration::ZERO, after))
+    }
+
+    /// A frame was begun at a moment, and took so long.
+    pub(super) fn drew(&mut self, at: Duration, took: Duration) {
+        self.last = Some(Drawn { at, took });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    /// Frames drawn in a second in which something comes every millisecond.
+    fn frames(stale: Stale, took: Duration) -> usize {
+        let (mut pace, mut count) = (Pace::default(), 0);
+        for at in (0..1_000).map(ms) {
+            if pace.due(stale).is_some_and(|due| due <= at) {
+                pace.drew(at, took);
+                count += 1;
+            }
+        }
+        count
+    }
+
+    #[test]
+    fn a_thousand_pieces_a_second_make_no_more_frames_than_one_can_see() {
+        assert_eq!(frames(Stale::BySession, ms(0)), 31);
+        assert_eq!(frames(Stale::ByUser, ms(0)), 63);
+        assert_eq!(frames(Stale::No, ms(0)), 0);
+    }
+
+    #[test]
+    fn dear_frames_are_fewer_unless_the_user_waits_for_them() {
+        assert_eq!(frames(Stale::BySession, ms(4)), 16);
+        assert_eq!(frames(Stale::BySession, ms(100)), 5);
+        assert_eq!(frames(Stale::ByUser, ms(4)), 63);
+    }
+
+    #[test]
+    fn the_first_frame_and_one_after_a_rest_are_due_at_once() {
+        let mut pace = Pace::default();
+        assert_eq!(pace.due(Stale::BySession), Some(ms(0)));
+        pace.drew(ms(0), ms(1));
+        assert!(pace.due(Stale::BySession).unwrap() < ms(500));
+    }
+}
