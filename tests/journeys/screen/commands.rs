@@ -35,6 +35,7 @@ fn the_model_reads_what_one_exclamation_mark_ran_and_never_what_two_did() {
     let mut terminal = house.play(&[r#"{"expect": "what was that?", "text": "A greeting."}"#], &[]);
     enter(&mut terminal, "!echo hi there");
     terminal.wait_until("its output", |screen| screen.matches("hi there").count() == 2);
+    terminal.wait_without("esc stops");
     enter(&mut terminal, "!!echo secret word");
     terminal.wait_until("its output", |screen| screen.matches("secret word").count() == 2);
     terminal.wait_without("esc stops");

@@ -38,6 +38,19 @@ fn the_terminal_is_given_back_when_the_user_leaves() {
 }
 
 #[test]
+fn interrupting_once_warns_and_twice_leaves() {
+    let house = House::new();
+    let mut terminal = house.play(&[HELLO], &[]);
+    terminal.wait_for("Say what you want done");
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_for("ctrl+c again quits");
+    terminal.key(Key::Ctrl('c'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+    assert!(house.logs().is_empty(), "nothing was said, so nothing is kept");
+    assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
+}
+
+#[test]
 fn the_terminal_is_given_back_after_a_signal() {
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let house = House::new();
