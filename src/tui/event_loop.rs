@@ -1,7 +1,7 @@
 //! The one loop: inputs in, frames and actions out.
 //!
-//! Keys come first, then a frame that is due, then everything else, so that no stream of events delays what is typed. [`Pace`] says
-//! when a frame is due; when nothing changes, nothing is written. While one is awaited the agent's events gather, and are taken all
+//! A frame that is due comes first, then keys, then everything else, so that no stream of events delays what is typed, and no
+//! flood of keys what is shown. [`Pace`] says when a frame is due; when nothing changes, nothing is written. While one is awaited the agent's events gather, and are taken all
 //! at once before it is drawn: a fast stream wakes the loop twice a frame, not once a piece.
 
 use std::io::Write;
@@ -149,8 +149,8 @@ impl Front {
             _ = self.signals.hangup.recv() => Wake::Hangup,
             _ = self.signals.terminate.recv() => Wake::Signal,
             _ = self.signals.interrupt.recv() => Wake::Signal,
-            event = keys.next() => Wake::Terminal(event),
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Wake::Frame,
+            event = keys.next() => Wake::Terminal(event),
             report = self.reports.recv() => Wake::Report(report),
             event = self.events.next(), if due.is_none() => Wake::Agent(event),
             _ = self.tick.tick(), if self.app.wants_ticks() => Wake::Tick,
