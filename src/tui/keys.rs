@@ -286,7 +286,7 @@ impl App {
 
     /// What a half-typed command may become.
     pub(super) fn completions(&self) -> Vec<&'static command::Command> {
-        if self.editor.is_empty() { Vec::new() } else { command::completions(&self.editor.text()) }
+        if self.editor.begins_command() { command::completions(&self.editor.text()) } else { Vec::new() }
     }
 
     /// Up, Down and Tab choose among completions; whatever else is typed begins the choice anew.
