@@ -87,6 +87,11 @@ impl Editor {
         true
     }
 
+    /// Prompts of earlier times, oldest first.
+    pub(super) fn history(&self) -> &[String] {
+        &self.history
+    }
+
     pub(super) fn paste(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let lines = text.lines().count();
@@ -203,6 +208,13 @@ impl Editor {
         }
         let Some((at, _)) = &self.recalled else { return false };
         self.recall(at + 1)
+    }
+
+    /// Shows a prompt that is in the history; what is there now comes back below the newest.
+    pub(super) fn recall_text(&mut self, text: &str) {
+        if let Some(at) = self.history.iter().rposition(|prompt| prompt == text) {
+            self.recall(at);
+        }
     }
 
     /// Shows a prompt of the history, or after the newest what was there before.
