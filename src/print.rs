@@ -3,7 +3,10 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use crate::agent::{AgentError, AgentSession, Lagged, PromptOptions};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use crate::agent::{AgentError, AgentSession, EventStream, Lagged, PromptOptions};
 use crate::event::{Event, EventKind, RunOutcome};
 use crate::id::EntryId;
 use crate::message::{AssistantMessage, Message};
@@ -45,18 +48,17 @@ pub async fn run(
     out: &mut impl Write,
     err: &mut impl Write,
 ) -> Result<RunOutcome, PrintError> {
-    let mut events = agent.subscribe();
-    let mut printer =
-        Printer { output, out, err, last_entry: None, answer: None, outcome: RunOutcome::Failed };
+    let mut events = Buffered::new(agent.subscribe());
+    let mut printer = Printer::new(output, out, err);
     printer.begin(&agent.reader())?;
     agent.prompt(prompt, PromptOptions::default()).await?;
     loop {
         // What is written is read as it happens: nothing stays in the buffer while nothing follows.
-        let event = match events.try_next() {
-            Some(event) => event,
-            None => {
+        let event = match events.received.try_recv() {
+            Ok(event) => event,
+            Err(_) => {
                 printer.out.flush()?;
-                events.next().await.ok_or(PrintError::Cut)?
+                events.received.recv().await.ok_or(PrintError::Cut)?
             }
         };
         match event {
@@ -71,6 +73,31 @@ pub async fn run(
     }
 }
 
+/// Events that may wait for stdout. A model that streams faster than stdout takes is waited out up to here (some 20 MB);
+/// after that events are lost, which is said, and the log is read instead.
+const BUFFERED: usize = 65_536;
+
+/// Takes events off the session as they come, so that a burst doesn't outrun stdout.
+struct Buffered {
+    received: mpsc::Receiver<Result<Arc<Event>, Lagged>>,
+    _forwarder: JoinSet<()>,
+}
+
+impl Buffered {
+    fn new(mut events: EventStream) -> Self {
+        let (sender, received) = mpsc::channel(BUFFERED);
+        let mut forwarder = JoinSet::new();
+        forwarder.spawn(async move {
+            while let Some(event) = events.next().await {
+                if sender.send(event).await.is_err() {
+                    return;
+                }
+            }
+        });
+        Self { received, _forwarder: forwarder }
+    }
+}
+
 struct Printer<'a, Out, Err> {
     output: Output,
     out: &'a mut Out,
@@ -79,9 +106,15 @@ struct Printer<'a, Out, Err> {
     last_entry: Option<EntryId>,
     answer: Option<AssistantMessage>,
     outcome: RunOutcome,
+    /// Events that were lost because stdout was too slow.
+    lost: u64,
 }
 
-impl<Out: Write, Err: Write> Printer<'_, Out, Err> {
+impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
+    fn new(output: Output, out: &'a mut Out, err: &'a mut Err) -> Self {
+        Self { output, out, err, last_entry: None, answer: None, outcome: RunOutcome::Failed, lost: 0 }
+    }
+
     fn begin(&mut self, reader: &Reader) -> io::Result<()> {
         if self.output == Output::Json {
             self.line(reader.header())?;
@@ -114,10 +147,7 @@ impl<Out: Write, Err: Write> Printer<'_, Out, Err> {
 
     /// Events are gone; what they told of is in the log.
     fn catch_up(&mut self, count: u64, reader: &Reader) -> io::Result<()> {
-        writeln!(
-            self.err,
-            "warning: {count} events were passed over because stdout is slow; the log has everything"
-        )?;
+        self.lost += count;
         let missed = missed(reader, self.last_entry.as_ref());
         for entry in missed {
             if let Some(message) = entry.body.as_message() {
@@ -133,6 +163,13 @@ impl<Out: Write, Err: Write> Printer<'_, Out, Err> {
 
     fn end(self) -> Result<RunOutcome, PrintError> {
         let answer = self.answer.unwrap_or_default();
+        if self.lost > 0 && self.output == Output::Json {
+            let lost = self.lost;
+            writeln!(
+                self.err,
+                "warning: {lost} events were passed over because stdout is slow; the log has everything"
+            )?;
+        }
         if self.output == Output::Text && matches!(self.outcome, RunOutcome::Completed | RunOutcome::MaxTurns)
         {
             writeln!(self.out, "{}", answer.joined_text())?;

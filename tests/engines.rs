@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test's helpers may fail it as well")]
 
 mod engines {
+    mod agent;
     mod layers;
     mod process;
     mod session;

@@ -1,11 +1,22 @@
 //! Journeys through the real binary.
 #![allow(clippy::unwrap_used, reason = "a test's helpers may fail it as well")]
 
+#[path = "support/picture.rs"]
+mod picture;
 mod support;
+#[path = "support/terminal.rs"]
+mod terminal;
 
 mod journeys {
     mod command_line;
     mod house;
     mod print;
+    mod screen {
+        mod commands;
+        mod endings;
+        mod steering;
+        mod tour;
+        mod typing;
+    }
     mod survival;
 }

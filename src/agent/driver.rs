@@ -263,11 +263,19 @@ impl DriverWithReports {
                 biased;
                 command = commands.recv() => match command {
                     Some(Command::Close { reply }) => {
-                        self.driver.close(Some(reply));
+                        let closed = self.driver.close();
+                        // Whoever waits for this wants the log to be free.
+                        drop(self);
+                        let _ = reply.send(closed);
                         return;
                     }
                     Some(command) => self.driver.command(command),
-                    None => return self.driver.close(None),
+                    None => {
+                        if let Err(error) = self.driver.close() {
+                            tracing::error!(%error, "the log could not be synced at the end");
+                        }
+                        return;
+                    }
                 },
                 _ = self.reports.recv_many(&mut batch, REPORTS) => {
                     for report in batch.drain(..) {

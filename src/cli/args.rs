@@ -81,7 +81,7 @@ pub(super) struct ModelArgs {
     #[arg(long)]
     pub(super) provider: Option<String>,
     /// Key for that provider (the environment is the safer place)
-    #[arg(long, hide_env_values = true)]
+    #[arg(long)]
     pub(super) api_key: Option<String>,
     /// How much to think: off, minimal, low, medium, high, xhigh
     #[arg(long, value_name = "LEVEL")]

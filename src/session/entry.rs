@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::index::EntryKind;
 use crate::event::QueueKind;
 use crate::id::{CallId, EntryId, QueueId, SessionId};
 use crate::message::{Content, Message, ThinkingLevel, Usage};
@@ -347,6 +348,15 @@ pub(super) struct Head {
 impl Head {
     pub(super) fn moment(&self) -> UnixMs {
         self.timestamp.as_deref().and_then(UnixMs::from_iso).unwrap_or_default()
+    }
+}
+
+/// Reads what a line says, its head being known.
+pub(super) fn parse_body(kind: EntryKind, line: &[u8]) -> serde_json::Result<EntryBody> {
+    match kind {
+        // Nearly all lines are messages, and serde reads a tagged enum twice.
+        EntryKind::Message => serde_json::from_slice(line).map(EntryBody::Message),
+        _ => serde_json::from_slice(line),
     }
 }
 

@@ -115,7 +115,8 @@ impl Log {
     pub(super) fn append(&self, lines: &[u8]) -> Result<(), SessionError> {
         let mut bytes = self.bytes.write().unwrap_or_else(PoisonError::into_inner);
         if let (Bytes::Nowhere, Some(path)) = (&*bytes, &self.path) {
-            *bytes = Bytes::Disk(Arc::new(make(path)?));
+            *bytes = Bytes::Disk(Arc::new(make(path, lines)?));
+            return Ok(());
         }
         let wrote = match &mut *bytes {
             Bytes::Nowhere => Err(io::Error::other("the log has no place")),
@@ -192,9 +193,9 @@ fn scan_lines(reader: &mut impl BufRead, visit: &mut impl FnMut(&Line<'_>)) -> i
 }
 
 /// One `write(2)`; what it leaves over is an error, never a second write.
-fn write_once(file: &mut Arc<File>, lines: &[u8]) -> io::Result<()> {
+fn write_once(mut file: &File, lines: &[u8]) -> io::Result<()> {
     let written = loop {
-        match (&**file).write(lines) {
+        match file.write(lines) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             result => break result?,
         }
@@ -208,17 +209,27 @@ fn write_once(file: &mut Arc<File>, lines: &[u8]) -> io::Result<()> {
     ))
 }
 
-fn make(path: &Path) -> Result<File, SessionError> {
+/// Makes a log with its first lines, whole or not at all, so that it can be tried again.
+fn make(path: &Path, lines: &[u8]) -> Result<File, SessionError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(io_error(folder, "be made as a folder"))?;
     let open = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(path);
     let file = open.map_err(io_error(path, "be made"))?;
-    lock(path, &file)?;
-    // The name itself must survive a power cut, not only what is written under it.
-    let synced = File::open(folder).and_then(|folder| folder.sync_all());
-    synced.map_err(io_error(folder, "be synced"))?;
-    Ok(file)
+    let begun = lock(path, &file)
+        .and_then(|()| {
+            write_once(&file, lines).map_err(|source| SessionError::Append { path: path.to_owned(), source })
+        })
+        .and_then(|()| {
+            // The name itself must survive a power cut, not only what is written under it.
+            let synced = File::open(folder).and_then(|folder| folder.sync_all());
+            synced.map_err(io_error(folder, "be synced"))
+        });
+    if begun.is_err() {
+        // A file without a whole header would be no session, and in the way of the next try.
+        let _ = fs::remove_file(path);
+    }
+    begun.map(|()| file)
 }
 
 fn lock(path: &Path, file: &File) -> Result<(), SessionError> {

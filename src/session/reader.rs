@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use super::entry::{Entry, EntryBody, Head, Header};
+use super::entry::{self, Entry, EntryBody, Header};
 use super::error::SessionError;
 use super::index::{Finding, Index, Indexed};
 use super::log::{Line, Log};
@@ -258,10 +258,9 @@ impl Reader {
             id: at.id.clone(),
             source,
         };
-        let head: Head = serde_json::from_slice(&bytes).map_err(damaged)?;
-        let body: EntryBody = serde_json::from_slice(&bytes).map_err(damaged)?;
+        let body = entry::parse_body(at.kind, &bytes).map_err(damaged)?;
         let parent = at.parent.map(|parent| self.shared.index().entries()[parent].id.clone());
-        Ok(Entry { timestamp: head.moment(), id: at.id, parent, body })
+        Ok(Entry { timestamp: at.timestamp, id: at.id, parent, body })
     }
 }
 

@@ -8,6 +8,8 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::terminal::{Size, Start, Terminal};
+
 /// A home for tiller and a directory to work in; both vanish with it.
 pub(crate) struct House {
     home: TempDir,
@@ -63,6 +65,31 @@ impl House {
         command.env("HOME", self.home()).env("TILLER_HOME", self.home().join("tiller"));
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
+    }
+
+    /// The binary in a terminal of 100 columns and 40 rows.
+    pub(crate) fn open(&self, arguments: &[&str]) -> Terminal {
+        self.open_in(Size(100, 40), arguments)
+    }
+
+    /// The binary in a terminal of that size.
+    pub(crate) fn open_in(&self, size: Size, arguments: &[&str]) -> Terminal {
+        let own = [("HOME", self.home().to_owned()), ("TILLER_HOME", self.home().join("tiller"))];
+        let own = own.map(|(name, path)| (name.to_owned(), path.display().to_string()));
+        Terminal::start(&Start {
+            program: env!("CARGO_BIN_EXE_tiller").into(),
+            arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
+            cwd: self.project().to_owned(),
+            variables: own.into_iter().chain(self.variables.clone()).collect(),
+            size,
+        })
+    }
+
+    /// The binary in a terminal, with a script of these lines that allows every call.
+    pub(crate) fn play(&self, lines: &[&str], arguments: &[&str]) -> Terminal {
+        let script = self.script(lines);
+        let fixed = ["--yes", "--provider", "scripted", "--model", &script];
+        self.open(&[&fixed, arguments].concat())
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {

@@ -41,7 +41,7 @@ impl Driver {
             Command::Models { reply } => answer(reply, Ok(self.fixed.providers.models())),
             Command::Sessions { scope, reply } => self.sessions(scope, reply),
             Command::Snapshot { reply } => answer(reply, Ok(Box::new(self.snapshot()))),
-            Command::Close { reply } => self.close(Some(reply)),
+            Command::Close { reply } => answer(reply, self.close()),
         }
     }
 
@@ -247,28 +247,23 @@ impl Driver {
     }
 
     /// Stops what runs and brings the log to the disk. Blocks for the last sync: nothing else happens any more.
-    pub(super) fn close(&mut self, reply: Option<Reply<()>>) {
+    pub(super) fn close(&mut self) -> Result<(), AgentError> {
         if let Some(bash) = self.jobs.take_bash() {
             let id = bash.shown.id.clone();
             self.keep_bash(bash.into_cut_record(now()), id);
         }
-        self.syncing = false;
         let partial = self.turn.streaming().map(|_| self.answer_so_far());
         if self.turn.is_running() {
             self.apply(Input::Abort { partial });
         }
+        // A sync that is still under way holds nothing back now; the last one below covers it.
         while std::mem::take(&mut self.syncing) {
             self.perform();
         }
-        let synced = self.current.writer.file().map_or(Ok(()), |file| crate::session::sync(&file));
-        if let Err(error) = &synced {
-            tracing::error!(%error, "the log could not be synced at the end");
-        }
-        if let Some(reply) = reply {
-            let path = self.current.reader().path().map_or_else(Default::default, Path::to_owned);
-            let action = "be synced to the disk";
-            answer(reply, synced.map_err(|source| SessionError::Io { path, action, source }.into()));
-        }
+        let Some(file) = self.current.writer.file() else { return Ok(()) };
+        let path = self.current.reader().path().map_or_else(Default::default, Path::to_owned);
+        let action = "be synced to the disk";
+        crate::session::sync(&file).map_err(|source| SessionError::Io { path, action, source }.into())
     }
 }
 

@@ -27,10 +27,18 @@ const NOT_RUN: &str = "not run: the user stopped the agent";
 pub(super) struct Working {
     answer: Arc<Message>,
     waiting: VecDeque<Planned>,
-    asking: Option<ToolCall>,
+    asking: Option<Asking>,
     running: Vec<ToolCall>,
     results: Vec<Arc<Message>>,
     skipped: usize,
+}
+
+/// A call that waits for somebody's word.
+#[derive(Debug)]
+struct Asking {
+    call: ToolCall,
+    /// What "always" would allow.
+    rule: String,
 }
 
 impl Working {
@@ -85,7 +93,7 @@ impl Turn {
                 }
                 Some(Fate::Ask { reason, rule }) => {
                     let call = working.waiting.pop_front().expect("a front was just seen").call;
-                    working.asking = Some(call.clone());
+                    working.asking = Some(Asking { call: call.clone(), rule: rule.clone() });
                     out.effects.push(Effect::Ask { call, reason, rule });
                     break;
                 }
@@ -118,7 +126,7 @@ impl Turn {
     pub(super) fn decided(&mut self, call: &CallId, decision: Decision, out: &mut Out) {
         match std::mem::take(&mut self.phase) {
             Phase::Working(mut working)
-                if working.asking.as_ref().is_some_and(|asking| asking.id == *call) =>
+                if working.asking.as_ref().is_some_and(|asking| asking.call.id == *call) =>
             {
                 let asking = working.asking.take().expect("the guard saw it");
                 self.resolve(&mut working, asking, decision, out);
@@ -135,18 +143,19 @@ impl Turn {
     /// A rule given meanwhile allows the call that was about to ask: it runs, and nobody is told of a question.
     pub(super) fn cleared(&mut self, call: &CallId, out: &mut Out) {
         if let Phase::Working(mut working) = std::mem::take(&mut self.phase) {
-            if let Some(asking) = working.asking.take_if(|asking| asking.id == *call) {
-                self.run(&mut working, vec![asking], out);
+            if let Some(asking) = working.asking.take_if(|asking| asking.call.id == *call) {
+                self.run(&mut working, vec![asking.call], out);
             }
             self.phase = Phase::Working(working);
         }
     }
 
-    fn resolve(&mut self, working: &mut Working, call: ToolCall, decision: Decision, out: &mut Out) {
+    fn resolve(&mut self, working: &mut Working, asking: Asking, decision: Decision, out: &mut Out) {
+        let Asking { call, rule } = asking;
         out.append(EntryBody::own(&OwnFact::Approval {
             tool_call_id: call.id.clone(),
             decision: decision.name().to_owned(),
-            rule: None,
+            rule: (decision == Decision::Session).then_some(rule),
             by: "user".to_owned(),
         }));
         out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision: decision.clone() });
@@ -160,7 +169,7 @@ impl Turn {
     pub(super) fn steered_while_asking(&mut self, out: &mut Out) {
         match std::mem::take(&mut self.phase) {
             Phase::Working(mut working) if working.asking.is_some() => {
-                let call = working.asking.take().expect("the guard saw it");
+                let call = working.asking.take().expect("the guard saw it").call;
                 let decision = Decision::Deny { reason: "the user steered".to_owned() };
                 out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision });
                 working.skipped += 1;
@@ -194,7 +203,7 @@ impl Turn {
         for call in std::mem::take(&mut working.running) {
             self.answer(working, refusal(&call, ABORTED, out), out);
         }
-        if let Some(call) = working.asking.take() {
+        if let Some(Asking { call, .. }) = working.asking.take() {
             let decision = Decision::Deny { reason: "the user stopped the agent".to_owned() };
             out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision });
             self.answer_unrun(working, &call, NOT_RUN, out);

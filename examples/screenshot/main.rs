@@ -1,0 +1,46 @@
+//! Renders the pictures of the documentation from the real screen: `cargo run --release --example screenshot`.
+//!
+//! The built `tiller` runs in a pseudo-terminal, in a small project in a temporary folder, with answers from a script and a
+//! `cargo` of its own that prints what it is told to; everything else is real: the tools, the steering, the log. The SVGs go to
+//! `docs/screenshots`. What differs from run to run, clocks and durations, is masked.
+
+#[path = "../../tests/support/picture.rs"]
+mod picture;
+mod project;
+mod scenes;
+#[path = "../../tests/support/terminal.rs"]
+mod terminal;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+fn main() -> anyhow::Result<()> {
+    let program = program()?;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/screenshots");
+    std::fs::create_dir_all(&folder)?;
+    write(&folder.join("at-work.svg"), &scenes::at_work(&program)?)?;
+    write(&folder.join("tree.svg"), &scenes::tree(&program)?)
+}
+
+fn write(path: &Path, svg: &str) -> anyhow::Result<()> {
+    std::fs::write(path, svg).with_context(|| format!("can't write {}", path.display()))?;
+    println!("{}", path.display());
+    Ok(())
+}
+
+/// The `tiller` of the same build: examples stand in a folder beside it.
+fn program() -> anyhow::Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let folder =
+        own.parent().and_then(Path::parent).context("an example stands in target/PROFILE/examples")?;
+    let program = folder.join("tiller");
+    if !program.is_file() {
+        let profile = folder.file_name().unwrap_or_default().display();
+        bail!(
+            "{} isn't built; `cargo build` it first, with --release for {profile} = release",
+            program.display()
+        );
+    }
+    Ok(program)
+}

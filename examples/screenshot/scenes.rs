@@ -1,0 +1,181 @@
+//! What the pictures show, and how it comes about.
+
+use std::path::Path;
+
+use anyhow::Context;
+use serde_json::{Value, json};
+
+use crate::picture::Picture;
+use crate::project::{Project, call};
+use crate::terminal::{Key, Size, Terminal};
+
+const SIZE: Size = Size(116, 36);
+const PROMPT: &str = "the parser test fails on windows line endings, find out why";
+const STEERING: &str = "leave the fixture as it is, users send us files like that: fix the lexer";
+const FOLLOW_UP: &str = "then add a line to CHANGELOG.md";
+
+/// The agent at work: steered once, a command running, a message waiting.
+pub(crate) fn at_work(program: &Path) -> anyhow::Result<String> {
+    let project = Project::new()?;
+    let mut terminal =
+        project.open(program, SIZE, (&[look(), fix(), said("Done.")], &["--name", "fix-crlf", PROMPT]))?;
+    terminal.wait_for("right: 4");
+    enter(&mut terminal, STEERING);
+    terminal.wait_for("↳ steer");
+    project.let_through(1)?;
+    terminal.wait_for("crlf_is_one_newline ... ok");
+    terminal.send(FOLLOW_UP);
+    terminal.wait_for(FOLLOW_UP);
+    terminal.key(Key::AltEnter);
+    terminal.wait_for("↳ next");
+    terminal.send("and a test for a lone \\r");
+    terminal.wait_for("a lone \\r");
+    taken(&terminal)
+}
+
+/// The tree of a session that was taken up again and again: two points from which it went two ways.
+pub(crate) fn tree(program: &Path) -> anyhow::Result<String> {
+    let project = Project::new()?;
+    project.let_through(1)?;
+    project.let_through(2)?;
+    let begun = [look(), said("The lexer makes two newlines of `\\r\\n`.")];
+    let open = |later: &[&str], arguments: &[&str]| {
+        let later = later.iter().map(|text| said(text));
+        let answers: Vec<Value> = begun.iter().cloned().chain(later).collect();
+        project.open(program, Size(116, 20), (&answers, arguments))
+    };
+
+    let mut terminal =
+        open(&["It counts 4 lines now, but a quoted string lost its `\\r`."], &["--name", "fix-crlf"])?;
+    say(&mut terminal, PROMPT, "two newlines of");
+    say(&mut terminal, "normalise the line endings when the file is read", "a quoted string lost");
+    back_to(&mut terminal, "normalise");
+    leave(terminal)?;
+
+    let mut terminal =
+        open(&["One token for both; strings keep their bytes.", "Entry written, under “Fixed”."], &["-c"])?;
+    terminal.wait_for("two newlines of");
+    say(&mut terminal, "fix it in the lexer instead, strings must keep their bytes", "One token for both");
+    say(&mut terminal, FOLLOW_UP, "under “Fixed”");
+    back_to(&mut terminal, FOLLOW_UP);
+    leave(terminal)?;
+
+    let mut terminal =
+        open(&["", "A lone `\\r` stays what it was; the test says so.", "All 15 tests pass."], &["-c"])?;
+    terminal.wait_for("One token for both");
+    say(&mut terminal, "add a test for a lone \\r first", "the test says so");
+    say(&mut terminal, "run the whole suite", "All 15 tests pass.");
+    enter(&mut terminal, "/tree");
+    terminal.wait_until("the newest answer chosen", |screen| {
+        screen.lines().any(|line| line.contains('▸') && line.contains("All 15 tests pass."))
+    });
+    for _ in 0..7 {
+        terminal.key(Key::Up);
+    }
+    terminal.wait_for("▸ └─ ▌ fix it");
+    taken(&terminal)
+}
+
+fn said(text: &str) -> Value {
+    json!({"text": text, "usage": {"input": 2_100, "output": 140, "cacheRead": 9_400}})
+}
+
+/// The answer that looks around and is steered in the middle of its calls.
+fn look() -> Value {
+    let edit = json!({"path": "tests/fixtures/mixed.conf", "old_text": "\r\r\n", "new_text": "\r\n"});
+    json!({
+        "text": "I'll look at the lexer first.",
+        "calls": [
+            call("grep", json!({"pattern": "newline", "path": "src"})),
+            call("read_file", json!({"path": "src/lexer.rs"})),
+            call("bash", json!({"command": "cargo test lexer"})),
+            call("edit_file", edit),
+            call("bash", json!({"command": "cargo test"})),
+        ],
+        "usage": {"input": 6_200, "output": 310, "cacheRead": 8_800, "cost": {"total": 0.026}},
+    })
+}
+
+/// The answer to the steering: an edit, and a command that is still running in the picture.
+fn fix() -> Value {
+    let old = "        self.take(1, Kind::Newline)\n";
+    let new = "        self.take(if self.rest.starts_with(\"\\r\\n\") { 2 } else { 1 }, Kind::Newline)\n";
+    json!({
+        "text": "Understood, the fixture stays. `newline` makes **two** tokens of `\\r\\n`, one each; it has to take both at once:",
+        "calls": [
+            call("edit_file", json!({"path": "src/lexer.rs", "old_text": old, "new_text": new})),
+            call("bash", json!({"command": "cargo test"})),
+        ],
+        // Slow enough for the footer to have counted the first answer, and only that, in every picture.
+        "delay_ms": 15,
+        "usage": {"input": 7_900, "output": 520, "cacheRead": 14_100, "cost": {"total": 0.041}},
+    })
+}
+
+fn enter(terminal: &mut Terminal, line: &str) {
+    terminal.send(line);
+    terminal.wait_for(&format!("❯ {line}"));
+    terminal.key(Key::Enter);
+}
+
+fn say(terminal: &mut Terminal, prompt: &str, answer: &str) {
+    terminal.wait_for("❯");
+    enter(terminal, prompt);
+    terminal.wait_for(answer);
+    terminal.wait_without("esc stops");
+}
+
+/// Goes back to before a message of the user's, and says nothing.
+fn back_to(terminal: &mut Terminal, beginning: &str) {
+    enter(terminal, "/tree");
+    terminal.wait_until("the tree", |screen| screen.contains("── tree") && screen.contains('▸'));
+    terminal.key(Key::Up);
+    terminal.wait_until("the message chosen", |screen| {
+        screen.lines().any(|line| line.contains('▸') && line.contains(&format!("▌ {beginning}")))
+    });
+    terminal.key(Key::Enter);
+    terminal.wait_for(&format!("❯ {beginning}"));
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_without(&format!("❯ {beginning}"));
+}
+
+fn leave(mut terminal: Terminal) -> anyhow::Result<()> {
+    terminal.key(Key::Ctrl('d'));
+    let status = terminal.wait();
+    status.success().then_some(()).with_context(|| format!("tiller ended with {status}"))
+}
+
+fn taken(terminal: &Terminal) -> anyhow::Result<String> {
+    let mut picture = terminal.look(Picture::of);
+    picture.mask(mask);
+    Ok(picture.to_svg("tiller — ~/code/conf"))
+}
+
+/// Puts fixed values in the place of clocks, durations and spinners, at the same widths.
+fn mask(row: &mut [char]) {
+    for c in row.iter_mut().filter(|c| ('\u{2801}'..='\u{28ff}').contains(*c)) {
+        *c = '⠹';
+    }
+    clock(row);
+    duration(row);
+}
+
+/// `06:55` reads `14:02`.
+fn clock(row: &mut [char]) {
+    let is_clock = |at: &[char]| {
+        at.iter().enumerate().all(|(place, c)| if place == 2 { *c == ':' } else { c.is_ascii_digit() })
+    };
+    if let Some(at) = row.windows(5).position(is_clock) {
+        row[at..at + 5].copy_from_slice(&['1', '4', ':', '0', '2']);
+    }
+}
+
+/// The last `1.2s` of a row reads `0.4s`.
+fn duration(row: &mut [char]) {
+    let is_duration = |at: &[char]| {
+        at[0] == ' ' && at[1].is_ascii_digit() && at[2] == '.' && at[3].is_ascii_digit() && at[4] == 's'
+    };
+    if let Some(at) = row.windows(5).rposition(is_duration) {
+        row[at + 1..at + 4].copy_from_slice(&['0', '.', '4']);
+    }
+}

@@ -1,0 +1,451 @@
+//! `AgentSession` through its handle, with a scripted model and tools that wait for the test.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tiller::agent::{
+    AgentError, AgentOptions, AgentSession, Audience, BashContext, Choice, EventStream, Parts, PromptOptions,
+    StreamingBehavior, SyncPolicy, SystemPrompt, turn::TurnOptions,
+};
+use tiller::event::{AssistantDelta, Decision, EventKind, RunOutcome};
+use tiller::message::{Access, Message, ThinkingLevel, ToolSpec, joined_text};
+use tiller::policy::Policy;
+use tiller::process::Runner;
+use tiller::provider::scripted::{Answer, Scripted};
+use tiller::provider::{PartStream, Provider, Providers, Request};
+use tiller::session::{Placement, Reader, Scope, SessionManager};
+use tiller::tool::{Invocation, OutputLimits, RunFuture, Tool, ToolOutput, Tools};
+use tiller::unit::{Tokens, UnixMs};
+use tokio::sync::{Notify, Semaphore};
+
+/// Longest wait for an event.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Plays answers, and notes each request together with the log as it is at that moment.
+struct Model {
+    script: Scripted,
+    asked: Mutex<Vec<(Request, String)>>,
+    logs: PathBuf,
+}
+
+impl Provider for Model {
+    fn name(&self) -> &str {
+        self.script.name()
+    }
+
+    fn api(&self) -> &'static str {
+        self.script.api()
+    }
+
+    fn stream(&self, request: Request) -> PartStream {
+        let logs = std::fs::read_dir(&self.logs).into_iter().flatten();
+        let log = logs.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect();
+        self.asked.lock().unwrap().push((request.clone(), log));
+        self.script.stream(request)
+    }
+}
+
+/// A tool that begins, says so, and waits to be let go. Called with `{"crash": true}` it panics.
+struct Gate {
+    spec: ToolSpec,
+    begun: Arc<Notify>,
+    go: Arc<Semaphore>,
+}
+
+impl Tool for Gate {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn check(&self, arguments: &Value) -> Result<(), String> {
+        if arguments.get("wrong").is_some() { Err("`wrong` is wrong".into()) } else { Ok(()) }
+    }
+
+    fn run(&self, invocation: Invocation) -> RunFuture<'_> {
+        Box::pin(async move {
+            assert!(invocation.arguments.get("crash").is_none(), "told to crash");
+            self.begun.notify_one();
+            self.go.acquire().await.unwrap().forget();
+            ToolOutput::text("through")
+        })
+    }
+}
+
+/// A session, its model and its gate.
+struct Stage {
+    agent: AgentSession,
+    events: EventStream,
+    model: Arc<Model>,
+    begun: Arc<Notify>,
+    go: Arc<Semaphore>,
+    folder: TempDir,
+}
+
+impl Stage {
+    fn new(access: Access, answers: Vec<Answer>) -> Self {
+        Self::on(TempDir::new().unwrap(), access, answers, None)
+    }
+
+    fn on(folder: TempDir, access: Access, answers: Vec<Answer>, open: Option<PathBuf>) -> Self {
+        let logs = folder.path().join("logs");
+        let manager =
+            SessionManager::new(Placement::Flat(logs.clone()), folder.path().canonicalize().unwrap());
+        let writer = match open {
+            Some(path) => manager.open(&path).unwrap(),
+            None => manager.create(UnixMs(1_700_000_000_000)),
+        };
+        let script = Scripted::new(answers);
+        let facts = script.facts();
+        let model = Arc::new(Model { script, asked: Mutex::default(), logs });
+        let mut providers = Providers::default();
+        providers.add(Arc::clone(&model) as Arc<dyn Provider>, vec![facts]);
+        let chosen = providers.models().remove(0);
+        let (begun, go) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
+        let spec = ToolSpec {
+            name: "gate".into(),
+            description: "waits".into(),
+            parameters: Arc::new(json!({"type": "object"})),
+            access,
+        };
+        let gate = Gate { spec, begun: Arc::clone(&begun), go: Arc::clone(&go) };
+        let parts = Parts {
+            manager,
+            writer,
+            providers,
+            model: chosen,
+            thinking: ThinkingLevel::Off,
+            choice: Choice::Log,
+            tools: Tools::new([Arc::new(gate) as Arc<dyn Tool>]),
+            runner: Runner::with_helper(env!("CARGO_BIN_EXE_tiller")),
+            system_prompt: SystemPrompt::default(),
+            options: options(folder.path().join("outputs")),
+        };
+        let agent = AgentSession::start(parts).unwrap();
+        let events = agent.subscribe();
+        Self { agent, events, model, begun, go, folder }
+    }
+
+    async fn prompt(&self, text: &str) {
+        self.agent.prompt(text, PromptOptions::default()).await.unwrap();
+    }
+
+    /// Waits for an event that `pick` takes.
+    async fn until<T>(&mut self, pick: impl Fn(&EventKind) -> Option<T>) -> T {
+        loop {
+            // A test that waits in vain should say so, not hang.
+            let event =
+                tokio::time::timeout(PATIENCE, self.events.next()).await.expect("the event never came");
+            let event = event.unwrap().unwrap();
+            if let Some(picked) = pick(&event.kind) {
+                return picked;
+            }
+        }
+    }
+
+    async fn settled(&mut self) -> RunOutcome {
+        let end = |event: &EventKind| match event {
+            EventKind::AgentEnd { outcome, .. } => Some(*outcome),
+            _ => None,
+        };
+        let outcome = self.until(end).await;
+        self.until(|event| matches!(event, EventKind::AgentSettled).then_some(())).await;
+        outcome
+    }
+
+    fn said(&self) -> Vec<String> {
+        said(&self.agent.reader())
+    }
+
+    fn requests(&self) -> Vec<Request> {
+        self.model.asked.lock().unwrap().iter().map(|(request, _)| request.clone()).collect()
+    }
+}
+
+fn options(scratch: PathBuf) -> AgentOptions {
+    AgentOptions {
+        turn: TurnOptions::default(),
+        sync: SyncPolicy::Turn,
+        max_tokens: Tokens(100),
+        temperature: None,
+        policy: Policy::default(),
+        audience: Audience::Somebody,
+        output: OutputLimits::default(),
+        scratch,
+        mode: "test",
+    }
+}
+
+/// The messages of the current branch, a line each.
+fn said(reader: &Reader) -> Vec<String> {
+    let (entries, _) = reader.branch(&reader.leaf().unwrap()).unwrap();
+    let line = |message: &Arc<Message>| match &**message {
+        Message::User(user) => format!("user {}", user.content.joined_text()),
+        Message::Assistant(answer) => format!("answer {} {:?}", answer.joined_text(), answer.stop_reason),
+        Message::ToolResult(result) => format!("result {}", joined_text(&result.content)),
+        Message::BashExecution(bash) => {
+            format!("bash {} {:?} {}", bash.command, bash.exit_code, bash.output.trim())
+        }
+        Message::System(_) => "system".into(),
+    };
+    entries.iter().filter_map(|entry| entry.body.as_message()).map(line).collect()
+}
+
+fn says(text: &str) -> Answer {
+    Answer { text: text.into(), ..Answer::default() }
+}
+
+fn calls(arguments: &[Value]) -> Answer {
+    let calls: Vec<Value> = arguments.iter().map(|a| json!({"name": "gate", "arguments": a})).collect();
+    serde_json::from_value(json!({"calls": calls})).unwrap()
+}
+
+fn with(behavior: StreamingBehavior) -> PromptOptions {
+    PromptOptions { streaming_behavior: Some(behavior) }
+}
+
+#[tokio::test]
+async fn a_prompt_is_in_the_file_before_the_model_is_asked() {
+    let mut stage = Stage::new(Access::Reads, vec![says("yes")]);
+    stage.prompt("is it there?").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let asked = stage.model.asked.lock().unwrap();
+    assert!(asked[0].1.ends_with("}\n") && asked[0].1.contains("is it there?"), "{}", asked[0].1);
+}
+
+#[tokio::test]
+async fn a_prompt_while_the_agent_works_needs_to_say_what_it_is() {
+    let stage = Stage::new(Access::Writes, vec![calls(&[json!({})]), says("done")]);
+    stage.prompt("go").await;
+    stage.begun.notified().await;
+    let refused = stage.agent.prompt("more", PromptOptions::default()).await;
+    assert!(matches!(refused, Err(AgentError::Busy)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn steering_skips_what_has_not_begun_and_a_follow_up_comes_last() {
+    let answers = vec![calls(&[json!({}), json!({}), json!({})]), says("steered"), says("followed")];
+    let mut stage = Stage::new(Access::Writes, answers);
+    stage.prompt("go").await;
+    stage.begun.notified().await;
+    stage.agent.follow_up("and then").await.unwrap();
+    stage.agent.steer("wait").await.unwrap();
+    stage.go.add_permits(1);
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let skipped = "result skipped: the user steered";
+    assert_eq!(
+        stage.said(),
+        [
+            "user go",
+            "answer  ToolUse",
+            "result through",
+            skipped,
+            skipped,
+            "user wait",
+            "answer steered Stop",
+            "user and then",
+            "answer followed Stop"
+        ]
+    );
+    let log = std::fs::read_to_string(stage.agent.reader().path().unwrap()).unwrap();
+    assert!(log.contains(r#""tillerReceipt":{"afterCalls":1,"skippedCalls":2}"#), "{log}");
+}
+
+#[tokio::test]
+async fn abort_keeps_what_was_said_and_hands_the_queue_back() {
+    let answer = Answer { text: "half an answer".into(), hang: true, ..Answer::default() };
+    let mut stage = Stage::new(Access::Reads, vec![answer]);
+    stage.prompt("go").await;
+    let last_piece = |event: &EventKind| match event {
+        EventKind::MessageUpdate {
+            assistant_message_event: AssistantDelta::TextDelta { delta, .. }, ..
+        } => (delta == "er").then_some(()),
+        _ => None,
+    };
+    stage.until(last_piece).await;
+    stage.agent.prompt("later", with(StreamingBehavior::FollowUp)).await.unwrap();
+    let back = stage.agent.abort().await.unwrap();
+    assert_eq!(back.iter().map(|item| item.text.as_str()).collect::<Vec<_>>(), ["later"]);
+    assert_eq!(stage.settled().await, RunOutcome::Aborted);
+    assert_eq!(stage.said(), ["user go", "answer half an answer Aborted"]);
+    assert!(stage.agent.snapshot().await.unwrap().live.queue.is_empty());
+}
+
+#[tokio::test]
+async fn a_tool_that_crashes_has_a_result_and_the_run_goes_on() {
+    let mut stage = Stage::new(Access::Writes, vec![calls(&[json!({"crash": true})]), says("survived")]);
+    stage.prompt("go").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let said = stage.said();
+    assert!(said[2].starts_with("result crashed"), "{said:?}");
+    assert_eq!(said[3], "answer survived Stop");
+}
+
+#[tokio::test]
+async fn unknown_tools_and_wrong_arguments_are_told_to_the_model() {
+    let unknown = serde_json::from_value(json!({"calls": [{"name": "magic"}]})).unwrap();
+    let mut stage = Stage::new(Access::Reads, vec![unknown, calls(&[json!({"wrong": 1})]), says("ok")]);
+    stage.prompt("go").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let said = stage.said();
+    assert_eq!(said[2], "result unknown tool `magic`; there are: gate");
+    assert_eq!(said[4], "result invalid arguments: `wrong` is wrong");
+}
+
+#[tokio::test]
+async fn a_word_for_the_session_covers_the_other_calls_of_the_same_answer() {
+    let mut stage = Stage::new(Access::Executes, vec![calls(&[json!({}), json!({})]), says("done")]);
+    stage.go.add_permits(2);
+    stage.prompt("go").await;
+    let asked = stage
+        .until(|event| match event {
+            EventKind::ApprovalRequested(request) => Some(request.tool_call_id.clone()),
+            _ => None,
+        })
+        .await;
+    stage.agent.decide(asked.clone(), Decision::Session).await.unwrap();
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    assert_eq!(stage.said()[2..4], ["result through", "result through"]);
+    assert!(matches!(stage.agent.decide(asked, Decision::Once).await, Err(AgentError::Gone(_))));
+}
+
+#[tokio::test]
+async fn what_waited_when_tiller_died_comes_back_held() {
+    let stage = Stage::new(Access::Writes, vec![calls(&[json!({})])]);
+    stage.prompt("go").await;
+    stage.begun.notified().await;
+    stage.agent.steer("remember me").await.unwrap();
+    let log = stage.agent.reader().path().unwrap().to_owned();
+    let copy = stage.folder.path().join("logs/copy.jsonl");
+    std::fs::copy(&log, &copy).unwrap();
+
+    let folder = TempDir::new().unwrap();
+    let mut later = Stage::on(folder, Access::Writes, vec![says("first"), says("second")], Some(copy));
+    let queue = later.agent.snapshot().await.unwrap().live.queue;
+    assert_eq!(
+        queue.iter().map(|item| (item.text.as_str(), item.held)).collect::<Vec<_>>(),
+        [("remember me", true)]
+    );
+    later.prompt("go on").await;
+    assert_eq!(later.settled().await, RunOutcome::Completed);
+    let said = later.said();
+    assert!(said[2].starts_with("result interrupted"), "{said:?}");
+    assert_eq!(said[3..], ["user go on", "answer second Stop"], "a held message is not sent");
+    let taken = later.agent.take_queue().await.unwrap();
+    assert_eq!(taken[0].text, "remember me");
+    assert!(later.agent.snapshot().await.unwrap().live.queue.is_empty());
+}
+
+#[tokio::test]
+async fn what_a_double_bang_printed_is_in_the_log_and_in_no_request() {
+    let mut stage = Stage::new(Access::Reads, vec![says("ok")]);
+    let ended = |event: &EventKind| matches!(event, EventKind::BashExecutionEnd { .. }).then_some(());
+    stage.agent.bash("echo $((40+2)) to-the-model", BashContext::Include).await.unwrap();
+    stage.until(ended).await;
+    stage.agent.bash("echo hush-$((40+2))", BashContext::Exclude).await.unwrap();
+    stage.until(ended).await;
+    stage.prompt("go").await;
+    stage.settled().await;
+    assert_eq!(
+        stage.said(),
+        [
+            "bash echo $((40+2)) to-the-model Some(0) 42 to-the-model",
+            "bash echo hush-$((40+2)) Some(0) hush-42",
+            "user go",
+            "answer ok Stop"
+        ]
+    );
+    let sent = format!("{:?}", stage.requests()[0].messages);
+    assert!(sent.contains("42 to-the-model") && !sent.contains("hush"), "{sent}");
+}
+
+#[tokio::test]
+async fn stopping_a_command_keeps_what_it_printed() {
+    let mut stage = Stage::new(Access::Reads, vec![]);
+    stage.agent.bash("echo begun; sleep 60", BashContext::Include).await.unwrap();
+    stage.until(|event| matches!(event, EventKind::BashExecutionUpdate { .. }).then_some(())).await;
+    stage.agent.abort().await.unwrap();
+    let record = stage
+        .until(|event| match event {
+            EventKind::BashExecutionEnd { message, .. } => Some(Arc::clone(message)),
+            _ => None,
+        })
+        .await;
+    assert!(record.cancelled && record.exit_code.is_none(), "{record:?}");
+    assert_eq!(stage.said(), ["bash echo begun; sleep 60 None begun"]);
+}
+
+#[tokio::test]
+async fn going_back_in_the_tree_begins_another_branch_with_the_text_in_the_editor() {
+    let mut stage = Stage::new(Access::Reads, vec![says("one"), says("two")]);
+    stage.prompt("first").await;
+    stage.settled().await;
+    stage.prompt("second").await;
+    stage.settled().await;
+    let reader = stage.agent.reader();
+    let second =
+        reader.entries().unwrap().0.into_iter().rev().find(|entry| {
+            entry.body.as_message().is_some_and(|message| matches!(&**message, Message::User(_)))
+        });
+    let second = second.unwrap().id;
+    let moved = stage.agent.navigate(second.clone()).await.unwrap();
+    assert_eq!(moved.editor.as_deref(), Some("second"));
+    stage.prompt("other").await;
+    stage.settled().await;
+    assert_eq!(stage.said(), ["user first", "answer one Stop", "user other", "answer two Stop"]);
+    assert_eq!(stage.agent.reader().tree().branch_count(), 2);
+
+    let fork = stage.agent.fork(second).await.unwrap();
+    assert_eq!(fork.editor.as_deref(), Some("second"));
+    assert_eq!(said(&stage.agent.reader()), ["user first", "answer one Stop"]);
+    assert_eq!(stage.agent.sessions(Scope::ThisDirectory).await.unwrap().sessions.len(), 2);
+    stage.agent.new_session().await.unwrap();
+    assert_eq!(stage.agent.reader().leaf(), None);
+}
+
+#[tokio::test]
+async fn a_front_end_that_never_reads_does_not_stall_the_agent() {
+    let answer = Answer { text: "word ".into(), repeat: 30_000, ..Answer::default() };
+    let mut stage = Stage::new(Access::Reads, vec![answer]);
+    let mut asleep = stage.agent.subscribe();
+    stage.prompt("go").await;
+    let running = loop {
+        match stage.events.next().await.unwrap() {
+            Ok(event) if matches!(event.kind, EventKind::AgentSettled) => break false,
+            Ok(_) | Err(_) => {}
+        }
+    };
+    assert!(!running);
+    assert!(asleep.next().await.unwrap().is_err(), "it is told that it lagged");
+    assert_eq!(stage.said()[1].len(), "answer  Stop".len() + 5 * 30_000);
+}
+
+#[tokio::test]
+async fn a_snapshot_shows_what_is_going_on() {
+    let mut stage = Stage::new(Access::Writes, vec![calls(&[json!({"n": 1})]), says("done")]);
+    stage.prompt("go").await;
+    stage.begun.notified().await;
+    stage.agent.follow_up("later").await.unwrap();
+    let snapshot = stage.agent.snapshot().await.unwrap();
+    assert!(snapshot.live.running_since.is_some());
+    assert_eq!(snapshot.live.calls[0].arguments, json!({"n": 1}));
+    assert_eq!(snapshot.live.queue[0].text, "later");
+    let told = stage.events.next().await.unwrap().unwrap().seq;
+    assert!(told <= snapshot.seq);
+}
+
+#[tokio::test]
+async fn a_closed_session_lets_go_of_its_log() {
+    let mut stage = Stage::new(Access::Reads, vec![says("one")]);
+    stage.prompt("go").await;
+    stage.settled().await;
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    let manager = SessionManager::new(Placement::Memory, stage.folder.path().to_owned());
+    assert!(manager.open(&path).is_err(), "it is held");
+    let held = stage.agent.clone();
+    stage.agent.close().await.unwrap();
+    assert!(matches!(held.steer("x").await, Err(AgentError::Closed)));
+    manager.open(&path).unwrap();
+}

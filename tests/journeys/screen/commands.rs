@@ -1,0 +1,174 @@
+//! Slash commands and commands of the shell.
+
+use std::fs;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::Value;
+
+use crate::journeys::house::House;
+use crate::terminal::{Key, Terminal};
+
+const TWO: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
+
+fn say(terminal: &mut Terminal, prompt: &str, answer: &str) {
+    enter(terminal, prompt);
+    terminal.wait_for(answer);
+    terminal.wait_without("esc stops");
+}
+
+fn enter(terminal: &mut Terminal, line: &str) {
+    terminal.wait_for("❯");
+    terminal.send(line);
+    terminal.wait_for(&format!("❯ {line}"));
+    terminal.key(Key::Enter);
+}
+
+/// The id of the only session.
+fn only(house: &House) -> String {
+    house.log()[0]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_model_reads_what_one_exclamation_mark_ran_and_never_what_two_did() {
+    let house = House::new();
+    let mut terminal = house.play(&[r#"{"expect": "what was that?", "text": "A greeting."}"#], &[]);
+    enter(&mut terminal, "!echo hi there");
+    terminal.wait_until("its output", |screen| screen.matches("hi there").count() == 2);
+    enter(&mut terminal, "!!echo secret word");
+    terminal.wait_until("its output", |screen| screen.matches("secret word").count() == 2);
+    terminal.wait_without("esc stops");
+    say(&mut terminal, "what was that?", "A greeting.");
+    enter(&mut terminal, "/quit");
+    assert_eq!(terminal.wait().exit_code(), 0);
+
+    let log = house.log();
+    let records = log.iter().filter(|line| line["message"]["role"] == "bashExecution");
+    let records: Vec<(&str, bool)> = records
+        .map(|line| &line["message"])
+        .map(|record| (record["output"].as_str().unwrap(), record["excludeFromContext"] == true))
+        .collect();
+    assert_eq!(records, [("hi there\n", false), ("secret word\n", true)]);
+    let context = house.run(&["sessions", "show", &only(&house), "--context"]).out;
+    assert!(context.contains("hi there") && !context.contains("secret"), "{context}");
+}
+
+#[test]
+fn the_tree_leads_back_to_just_before_a_message_and_a_second_branch_begins() {
+    let house = House::new();
+    let mut terminal = house.play(&TWO, &[]);
+    say(&mut terminal, "question one", "Answer one.");
+    say(&mut terminal, "question two", "Answer two.");
+    enter(&mut terminal, "/tree");
+    terminal.wait_for("▸ Answer two.");
+    terminal.key(Key::Up);
+    terminal.wait_for("▸ ▌ question two");
+    terminal.key(Key::Enter);
+    terminal.wait_for("❯ question two");
+    terminal.wait_without("Answer two.");
+    terminal.send(", put differently");
+    terminal.key(Key::Enter);
+    terminal.wait_for("▌ question two, put differently");
+    terminal.wait_for("Answer two.");
+    terminal.wait_without("esc stops");
+
+    let shown = house.run(&["sessions", "show", &only(&house)]).out;
+    assert!(shown.contains("question one") && shown.contains("put differently"), "{shown}");
+    assert!(!shown.contains("> question two\n"), "{shown}");
+    let tree = house.run(&["sessions", "tree", &only(&house)]).out;
+    assert_eq!(
+        without_ids(&house, tree),
+        "* ·  > question one\n\
+         * ·  Answer one.\n  \
+           ├─ ·  > question two\n  \
+           │  ·  Answer two.\n\
+         * └─ ·  > question two, put differently\n\
+         * │  ·  Answer two.\n"
+    );
+}
+
+fn without_ids(house: &House, text: String) -> String {
+    let log = house.log();
+    let ids = log.iter().filter_map(|entry| entry["id"].as_str());
+    ids.fold(text, |text, id| text.replace(&id[id.len().saturating_sub(6)..], "·"))
+}
+
+#[test]
+fn a_fork_is_a_session_of_its_own_and_the_old_one_can_be_resumed() {
+    let house = House::new();
+    let mut terminal = house.play(&TWO, &["--name", "trunk"]);
+    say(&mut terminal, "question one", "Answer one.");
+    say(&mut terminal, "question two", "Answer two.");
+    let parent = house.logs()[0].clone();
+    enter(&mut terminal, "/fork");
+    terminal.wait_for("▸ question two");
+    terminal.key(Key::Enter);
+    terminal.wait_for("❯ question two");
+    terminal.wait_without("Answer two.");
+    terminal.send("b");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Answer two.");
+    terminal.wait_without("esc stops");
+    let logs = house.logs();
+    assert_eq!(logs.len(), 2);
+    let fork = logs.iter().find(|path| **path != parent).unwrap();
+    let header: Value =
+        serde_json::from_str(fs::read_to_string(fork).unwrap().lines().next().unwrap()).unwrap();
+    assert_eq!(header["parentSession"], parent.to_str().unwrap());
+    let log = fs::read_to_string(fork).unwrap();
+    assert!(log.contains("question twob") && !log.contains("\"question two\""), "{log}");
+
+    enter(&mut terminal, "/new");
+    terminal.wait_for("Say what you want done");
+    terminal.wait_without("question one");
+    enter(&mut terminal, "/resume");
+    let parent_id = parent.file_stem().unwrap().to_str().unwrap().to_owned();
+    terminal.wait_for("▸ trunk");
+    terminal.send(&parent_id[parent_id.len() - 6..]);
+    terminal.wait_for("1 of 2");
+    terminal.key(Key::Enter);
+    terminal.wait_for("▌ question two");
+    terminal.wait_without("question twob");
+    assert_eq!(house.logs().len(), 2, "a session in which nothing was said leaves no file");
+}
+
+#[test]
+fn lists_and_pages_open_over_the_transcript_and_close_again() {
+    let house = House::new();
+    let mut terminal = house.play(&TWO, &[]);
+    enter(&mut terminal, "/model");
+    terminal.wait_for("── models");
+    terminal.wait_for("200k window");
+    terminal.key(Key::Esc);
+    terminal.wait_without("── models");
+    enter(&mut terminal, "/help");
+    terminal.wait_for("── help");
+    terminal.wait_for("alt+enter");
+    terminal.key(Key::Esc);
+    terminal.wait_without("── help");
+    terminal.send("?");
+    terminal.wait_for("── help");
+    terminal.send("q");
+    terminal.wait_without("── help");
+}
+
+#[test]
+fn an_unknown_command_is_not_sent_and_the_nearest_is_suggested() {
+    let house = House::new();
+    let mut terminal = house.play(&TWO, &[]);
+    enter(&mut terminal, "/modle");
+    terminal.wait_for("there is no command /modle; did you mean /model?");
+    terminal.wait_for("❯ /modle");
+    assert!(house.logs().is_empty());
+}
+
+#[test]
+fn the_last_answer_goes_to_the_clipboard_of_the_terminal() {
+    let house = House::new();
+    let mut terminal = house.play(&TWO, &[]);
+    say(&mut terminal, "question one", "Answer one.");
+    enter(&mut terminal, "/copy");
+    terminal.wait_for("copied the last answer");
+    let sequence = format!("\x1b]52;c;{}", BASE64_STANDARD.encode("Answer one."));
+    assert!(terminal.written().contains(&sequence));
+}

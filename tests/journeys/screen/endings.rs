@@ -1,0 +1,118 @@
+//! However it ends: the terminal is given back, the log is whole, no child is left.
+
+use std::fs;
+use std::time::Instant;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::journeys::house::House;
+use crate::terminal::{DEADLINE, Key, Terminal};
+
+const HELLO: &str = r#"{"text": "Hello yourself."}"#;
+const ENDLESS: &str = r#"{"text": "I could go on", "hang": true}"#;
+
+/// What must be so after the end: the normal screen, the line that resumes, and a terminal that a shell can use.
+fn is_given_back(house: &House, terminal: &Terminal) {
+    let screen = terminal.screen();
+    let id = house.log()[0]["id"].as_str().unwrap().to_owned();
+    assert!(screen.contains(&format!("tiller --session {id}")), "{screen}");
+    let (alternate, hidden, bracketed) =
+        terminal.look(|screen| (screen.alternate_screen(), screen.hide_cursor(), screen.bracketed_paste()));
+    assert_eq!((alternate, hidden, bracketed), (false, false, false), "{screen}");
+    assert!(terminal.is_cooked(), "raw mode was left on");
+}
+
+#[test]
+fn the_terminal_is_given_back_when_the_user_leaves() {
+    let house = House::new();
+    let mut terminal = house.play(&[HELLO], &["hello"]);
+    terminal.wait_for("Hello yourself.");
+    terminal.wait_without("esc stops");
+    assert!(terminal.look(vt100::Screen::alternate_screen) && !terminal.is_cooked());
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+    is_given_back(&house, &terminal);
+    let screen = terminal.screen();
+    assert!(screen.starts_with("> hello\n\nHello yourself.\n"), "the last exchange stays:\n{screen}");
+}
+
+#[test]
+fn the_terminal_is_given_back_after_a_signal() {
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let house = House::new();
+        let mut terminal = house.play(&[ENDLESS], &["talk"]);
+        terminal.wait_for("I could go on");
+        terminal.signal(signal);
+        assert_eq!(terminal.wait().exit_code(), 130);
+        is_given_back(&house, &terminal);
+        assert_eq!(house.said(), ["user: talk", "assistant: I could go on"]);
+    }
+}
+
+#[test]
+fn tiller_ends_when_its_terminal_goes_away_and_the_log_is_whole() {
+    let house = House::new();
+    let mut terminal = house.play(&[ENDLESS], &["talk"]);
+    terminal.wait_for("I could go on");
+    terminal.hang_up();
+    assert_eq!(terminal.wait().exit_code(), 1);
+    assert!(fs::read_to_string(&house.logs()[0]).unwrap().ends_with('\n'));
+    assert_eq!(house.said(), ["user: talk", "assistant: I could go on"]);
+}
+
+#[test]
+fn no_command_outlives_a_tiller_that_is_killed() {
+    let house = House::new();
+    let run =
+        r#"{"calls": [{"name": "bash", "arguments": {"command": "sleep 1000 & echo $$ $! > ids; wait"}}]}"#;
+    let mut terminal = house.play(&[run], &["run"]);
+    terminal.wait_for("running bash");
+    let ids = wait_for_ids(&house);
+    assert!(ids.iter().all(|id| is_alive(*id)));
+    terminal.signal(Signal::SIGKILL);
+    terminal.wait();
+    let until = Instant::now() + DEADLINE;
+    while ids.iter().any(|id| is_alive(*id)) {
+        assert!(Instant::now() < until, "{ids:?} outlived tiller");
+        std::thread::yield_now();
+    }
+}
+
+fn wait_for_ids(house: &House) -> Vec<Pid> {
+    let until = Instant::now() + DEADLINE;
+    loop {
+        let text = fs::read_to_string(house.project().join("ids")).unwrap_or_default();
+        if text.ends_with('\n') {
+            return text.split_whitespace().map(|id| Pid::from_raw(id.parse().unwrap())).collect();
+        }
+        assert!(Instant::now() < until, "the command never began");
+        std::thread::yield_now();
+    }
+}
+
+fn is_alive(id: Pid) -> bool {
+    kill(id, None).is_ok()
+}
+
+#[test]
+fn an_unsent_draft_is_there_again() {
+    let house = House::new();
+    let mut terminal = house.play(&[HELLO], &["hello"]);
+    terminal.wait_for("Hello yourself.");
+    terminal.send("half a thought");
+    terminal.wait_for("❯ half a thought");
+    terminal.signal(Signal::SIGTERM);
+    terminal.wait();
+
+    let mut terminal = house.play(&[HELLO], &[]);
+    terminal.wait_for("❯ half a thought");
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_without("half a thought");
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+
+    let terminal = house.play(&[HELLO], &[]);
+    terminal.wait_for("Say what you want done");
+    assert!(!terminal.screen().contains("half a thought"));
+}

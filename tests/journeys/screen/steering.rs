@@ -1,0 +1,136 @@
+//! What is said while the agent works: steering, follow-ups, stopping.
+
+use serde_json::json;
+
+use crate::journeys::house::House;
+use crate::terminal::{Key, Terminal};
+
+/// A command that runs until the test lets it go.
+const GATE: &str = r#"{"calls": [
+    {"name": "bash", "arguments": {"command": "while [ ! -e gate ]; do sleep 0.02; done; echo gone through"}},
+    {"name": "bash", "arguments": {"command": "touch second"}},
+    {"name": "bash", "arguments": {"command": "touch third"}}]}"#;
+
+const ENDLESS: &str = r#"{"text": "I could go on", "hang": true}"#;
+
+fn gate() -> String {
+    GATE.replace('\n', " ")
+}
+
+fn ask(terminal: &mut Terminal, prompt: &str) {
+    terminal.wait_for("Say what you want done");
+    terminal.send(prompt);
+    terminal.key(Key::Enter);
+}
+
+#[test]
+fn a_steering_message_skips_what_has_not_begun() {
+    let house = House::new();
+    let answer = r#"{"expect": "look at the fixture", "text": "Looking there."}"#;
+    let mut terminal = house.play(&[&gate(), answer], &[]);
+    ask(&mut terminal, "do three things");
+    terminal.wait_for("running bash");
+    terminal.send("look at the fixture");
+    terminal.key(Key::Enter);
+    terminal.wait_for("↳ steer   look at the fixture");
+    house.write("gate", "");
+    terminal.wait_for("Looking there.");
+    terminal.wait_without("↳ steer");
+    let screen = terminal.screen();
+    assert_eq!(screen.matches("skipped: the user steered").count(), 2, "{screen}");
+    assert!(screen.contains("gone through"), "{screen}");
+
+    assert!(!house.project().join("second").exists() && !house.project().join("third").exists());
+    let said = house.said();
+    assert!(said[2].starts_with("toolResult: gone through"), "{said:?}");
+    assert_eq!(
+        said[3..],
+        [
+            "toolResult: skipped: the user steered",
+            "toolResult: skipped: the user steered",
+            "user: look at the fixture",
+            "assistant: Looking there.",
+        ]
+    );
+    let log = house.log();
+    let steered = log.iter().find(|line| !line["tillerReceipt"].is_null()).unwrap();
+    assert_eq!(steered["tillerReceipt"], json!({"afterCalls": 1, "skippedCalls": 2}));
+    let added = log.iter().find(|line| line["data"]["queueId"].is_string());
+    assert_eq!(
+        added.unwrap()["data"]["queueId"],
+        steered["tillerQueueId"],
+        "it was kept before it was delivered"
+    );
+}
+
+#[test]
+fn a_follow_up_waits_until_the_agent_has_finished() {
+    let house = House::new();
+    let answers = [r#"{"text": "All three done."}"#, r#"{"expect": "run the suite", "text": "Suite ran."}"#];
+    let mut terminal = house.play(&[&gate(), answers[0], answers[1]], &[]);
+    ask(&mut terminal, "do three things");
+    terminal.wait_for("running bash");
+    terminal.send("then run the suite");
+    terminal.key(Key::AltEnter);
+    terminal.wait_for("↳ next    then run the suite");
+    house.write("gate", "");
+    terminal.wait_for("Suite ran.");
+    terminal.wait_without("↳ next");
+    assert!(house.project().join("third").exists());
+    assert_eq!(
+        house.said()[5..],
+        ["assistant: All three done.", "user: then run the suite", "assistant: Suite ran."]
+    );
+}
+
+#[test]
+fn stopping_keeps_what_was_said_and_hands_the_queue_back() {
+    let house = House::new();
+    let mut terminal = house.play(&[ENDLESS], &[]);
+    ask(&mut terminal, "talk");
+    terminal.wait_for("I could go on");
+    terminal.send("first thought");
+    terminal.key(Key::Enter);
+    terminal.wait_for("↳ steer   first thought");
+    terminal.send("second thought");
+    terminal.key(Key::AltEnter);
+    terminal.wait_for("↳ next    second thought");
+    terminal.send("half a th");
+    terminal.wait_for("❯ half a th");
+    terminal.key(Key::Esc);
+    terminal.wait_for("❯ first thought");
+    terminal.wait_without("↳");
+    terminal.wait_without("esc stops");
+    let screen = terminal.screen();
+    assert!(screen.contains("stopped") && screen.contains("I could go on"), "{screen}");
+    assert!(screen.contains("second thought") && screen.contains("half a th"), "{screen}");
+    let log = house.log();
+    let answer = log.iter().find(|line| line["message"]["role"] == "assistant").unwrap();
+    assert_eq!(answer["message"]["stopReason"], "aborted");
+    assert_eq!(house.said(), ["user: talk", "assistant: I could go on"]);
+
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_without("first thought");
+    terminal.key(Key::Ctrl('c'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+}
+
+#[test]
+fn a_message_waiting_when_tiller_is_killed_comes_back_held() {
+    let house = House::new();
+    let mut terminal = house.play(&[ENDLESS], &[]);
+    ask(&mut terminal, "talk");
+    terminal.wait_for("I could go on");
+    terminal.send("and then this");
+    terminal.key(Key::AltEnter);
+    terminal.wait_for("↳ next    and then this");
+    terminal.signal(nix::sys::signal::Signal::SIGKILL);
+    terminal.wait();
+
+    let mut terminal = house.play(&[r#"{"text": "unasked"}"#], &["-c"]);
+    terminal.wait_for("↳ next    held · and then this");
+    terminal.key(Key::AltUp);
+    terminal.wait_for("❯ and then this");
+    terminal.wait_without("held");
+    assert_eq!(house.said(), ["user: talk"], "nothing was sent by itself");
+}

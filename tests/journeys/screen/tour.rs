@@ -1,0 +1,72 @@
+//! The demo, from an empty folder on.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::journeys::house::House;
+use crate::terminal::{Key, Size, Terminal};
+
+/// Longer than an approval is on the screen before keys answer it.
+const NOTICED: Duration = Duration::from_millis(500);
+
+/// The transcript without what a log doesn't know: how long calls took.
+fn transcript(terminal: &Terminal) -> Vec<String> {
+    let screen = terminal.screen();
+    let rule = "─".repeat(100);
+    let above = screen.lines().take_while(|line| *line != rule);
+    above.filter(|line| !line.is_empty()).map(without_duration).collect()
+}
+
+fn without_duration(line: &str) -> String {
+    let is_duration = |word: &str| word.strip_suffix('s').is_some_and(|count| count.parse::<f64>().is_ok());
+    let cut = line.rsplit_once(' ').filter(|(_, last)| is_duration(last));
+    cut.map_or(line, |(rest, _)| rest).trim_end().to_owned()
+}
+
+#[test]
+fn a_newcomer_steers_queues_leaves_and_finds_everything_again() {
+    let house = House::new();
+    let mut terminal = house.open_in(Size(100, 90), &[]);
+    terminal.wait_for("This is the demo model");
+    terminal.send("hello");
+    terminal.key(Key::Enter);
+    terminal.wait_for("✓ list_files");
+    terminal.wait_for_lasting("? bash asks:", NOTICED);
+    terminal.send("a");
+    terminal.wait_for("running bash");
+    terminal.send("look at the tests first");
+    terminal.key(Key::Enter);
+    terminal.wait_for("↳ steer   look at the tests first");
+    terminal.wait_until("two skipped calls", |s| s.matches("skipped: the user steered").count() == 2);
+    terminal.wait_for("say anything.");
+    terminal.wait_without("esc stops");
+
+    let log = house.log();
+    let results: Vec<String> =
+        house.said().into_iter().filter(|said| said.starts_with("toolResult")).collect();
+    assert_eq!(results.len(), 4, "{results:?}");
+    assert_eq!(results[2..], ["toolResult: skipped: the user steered"; 2]);
+    let steered = log.iter().find(|line| !line["tillerReceipt"].is_null()).unwrap();
+    assert_eq!(steered["tillerReceipt"], json!({"afterCalls": 1, "skippedCalls": 2}));
+    assert_eq!(steered["message"]["content"][0]["text"], "look at the tests first");
+
+    terminal.send("go on");
+    terminal.key(Key::Enter);
+    terminal.wait_for("2 · Follow-ups.");
+    terminal.send("what comes next?");
+    terminal.key(Key::AltEnter);
+    terminal.wait_for("↳ next    what comes next?");
+    terminal.wait_for("3 · The tree and the shell. This message, “what comes next?”");
+    terminal.wait_for("To connect a real model:");
+    terminal.wait_without("esc stops");
+    let before = transcript(&terminal);
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+
+    let mut terminal = house.open_in(Size(100, 90), &["-c"]);
+    terminal.wait_for("To connect a real model:");
+    assert_eq!(transcript(&terminal), before);
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+}
