@@ -181,11 +181,12 @@ impl Front {
         if let Some(reason) = self.take_batch() {
             return Some(reason);
         }
-        let at = self.began.elapsed();
+        let before = self.began.elapsed();
         self.app.stale = Stale::No;
         self.app.now = now();
         let drawn = self.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&mut self.app));
-        self.pace.drew(at, self.began.elapsed() - at);
+        let at = self.began.elapsed();
+        self.pace.drew(at, at - before);
         drawn.err().map(|_| ExitReason::HungUp)
     }
 
