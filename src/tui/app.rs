@@ -15,7 +15,7 @@ use super::theme::Colours;
 use super::transcript::Transcript;
 use crate::agent::{BashContext, ContextUse, Moved, Snapshot, State};
 use crate::event::{ApprovalRequest, Decision, Event, QueueItem};
-use crate::id::{CallId, EntryId};
+use crate::id::{CallId, EntryId, QueueId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::render::Line;
 use crate::session::Entry;
@@ -90,7 +90,8 @@ pub(super) enum Action {
     FollowUp(String),
     Bash(String, BashContext),
     Abort,
-    TakeQueue,
+    /// Take a waiting message back into the editor.
+    Unqueue(QueueId),
     Decide(CallId, Decision),
     SetModel(String),
     /// The next model of those that can be asked, or the one before.
@@ -102,6 +103,8 @@ pub(super) enum Action {
     NewSession,
     Open(PathBuf),
     Fork(EntryId),
+    /// Go on in a new session that begins with the path of this one.
+    Clone,
     Navigate(EntryId),
     /// Gather what a picker offers.
     Gather(List),

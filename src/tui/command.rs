@@ -9,6 +9,7 @@ pub(super) enum Verb {
     Resume,
     Tree,
     Fork,
+    Clone,
     Name,
     Model,
     Thinking,
@@ -35,11 +36,12 @@ const fn row(verb: Verb, name: &'static str, argument: &'static str, about: &'st
 }
 
 /// Every slash command, in the order they are shown.
-pub(super) const TABLE: [Command; 13] = [
+pub(super) const TABLE: [Command; 14] = [
     row(Verb::New, "new", "", "begin a fresh session"),
     row(Verb::Resume, "resume", "", "go to another session"),
     row(Verb::Tree, "tree", "", "the session as a tree: go back to any point of it"),
     row(Verb::Fork, "fork", "", "a new session from an earlier message of this one"),
+    row(Verb::Clone, "clone", "", "go on in a copy of this session"),
     row(Verb::Name, "name", "NAME", "name this session"),
     row(Verb::Model, "model", "[NAME[:LEVEL]]", "choose who answers"),
     row(

@@ -87,6 +87,11 @@ impl Editor {
         true
     }
 
+    /// Prompts of earlier times, oldest first.
+    pub(super) fn history(&self) -> &[String] {
+        &self.history
+    }
+
     pub(super) fn paste(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let lines = text.lines().count();
@@ -205,6 +210,13 @@ impl Editor {
         self.recall(at + 1)
     }
 
+    /// Shows a prompt that is in the history; what is there now comes back below the newest.
+    pub(super) fn recall_text(&mut self, text: &str) {
+        if let Some(at) = self.history.iter().rposition(|prompt| prompt == text) {
+            self.recall(at);
+        }
+    }
+
     /// Shows a prompt of the history, or after the newest what was there before.
     fn recall(&mut self, at: usize) -> bool {
         let before = match self.recalled.take() {
@@ -221,18 +233,25 @@ impl Editor {
         true
     }
 
-    /// Rows that the text takes at a width.
-    pub(super) fn height(&self, width: u16) -> u16 {
-        // What is copied below is the whole text with all that can be undone; most of the time there is none.
-        if self.is_empty() {
-            return 1;
+    /// Rows that the text takes at a width, if they are fewer than `most`; else `most`.
+    pub(super) fn height(&self, width: u16, most: u16) -> u16 {
+        // No character is longer than four bytes: what is over this can't be fewer rows.
+        let bytes = 4 * usize::from(width.max(1)) * usize::from(most);
+        let lines = self.area.lines();
+        if lines.len() >= usize::from(most) || lines.iter().any(|line| line.len() > bytes) {
+            return most;
         }
-        let mut copy = self.area.clone();
+        let mut copy = blank_area(lines.to_vec());
         copy.move_cursor(CursorMove::Bottom);
         copy.move_cursor(CursorMove::End);
         let area = Rect::new(0, 0, width.max(1), 1);
         (&copy).render(area, &mut Buffer::empty(area));
-        u16::try_from(copy.screen_cursor().row + 1).unwrap_or(u16::MAX)
+        u16::try_from(copy.screen_cursor().row + 1).unwrap_or(u16::MAX).min(most)
+    }
+
+    /// Whether the text begins with a slash and is one line.
+    pub(super) fn begins_command(&self) -> bool {
+        matches!(self.area.lines(), [line] if line.starts_with('/'))
     }
 
     /// Draws the text; says where the cursor stands.
@@ -337,8 +356,10 @@ mod tests {
 
     #[test]
     fn height_counts_wrapped_rows() {
-        assert_eq!(typed("").height(10), 1);
-        assert_eq!(typed("one two three").height(8), 2);
-        assert_eq!(typed("日本語日本語").height(6), 2);
+        assert_eq!(typed("").height(10, 8), 1);
+        assert_eq!(typed("one two three").height(8, 8), 2);
+        assert_eq!(typed("日本語日本語").height(6, 8), 2);
+        assert_eq!(typed("日本語日本語日本語").height(2, 8), 8);
+        assert_eq!(typed(&"long ".repeat(100)).height(10, 8), 8);
     }
 }

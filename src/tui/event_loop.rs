@@ -1,7 +1,7 @@
 //! The one loop: inputs in, frames and actions out.
 //!
-//! Keys come first, then a frame that is due, then everything else, so that no stream of events delays what is typed. [`Pace`] says
-//! when a frame is due; when nothing changes, nothing is written. While one is awaited the agent's events gather, and are taken all
+//! A frame that is due comes first, then keys, then everything else, so that no stream of events delays what is typed, and no
+//! flood of keys what is shown. [`Pace`] says when a frame is due; when nothing changes, nothing is written. While one is awaited the agent's events gather, and are taken all
 //! at once before it is drawn: a fast stream wakes the loop twice a frame, not once a piece.
 
 use std::io::Write;
@@ -149,8 +149,8 @@ impl Front {
             _ = self.signals.hangup.recv() => Wake::Hangup,
             _ = self.signals.terminate.recv() => Wake::Signal,
             _ = self.signals.interrupt.recv() => Wake::Signal,
-            event = keys.next() => Wake::Terminal(event),
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Wake::Frame,
+            event = keys.next() => Wake::Terminal(event),
             report = self.reports.recv() => Wake::Report(report),
             event = self.events.next(), if due.is_none() => Wake::Agent(event),
             _ = self.tick.tick(), if self.app.wants_ticks() => Wake::Tick,
@@ -181,11 +181,12 @@ impl Front {
         if let Some(reason) = self.take_batch() {
             return Some(reason);
         }
-        let at = self.began.elapsed();
+        let before = self.began.elapsed();
         self.app.stale = Stale::No;
         self.app.now = now();
         let drawn = self.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&mut self.app));
-        self.pace.drew(at, self.began.elapsed() - at);
+        let at = self.began.elapsed();
+        self.pace.drew(at, at - before);
         drawn.err().map(|_| ExitReason::HungUp)
     }
 

@@ -1,10 +1,11 @@
 //! What pickers offer: models, sessions, the tree, messages to fork before; and the facts of a session.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::call::one_line;
 use super::popup::{Choice, Item};
 use crate::agent::State;
+use crate::event::{QueueItem, QueueKind};
 use crate::message::{AssistantMessage, Message, ModelRef};
 use crate::provider::catalog::ModelFacts;
 use crate::render::{self, Line, Role, Span};
@@ -168,6 +169,35 @@ pub(super) fn forks(reader: &Reader) -> Vec<Item> {
         })
     };
     path.iter().rev().filter_map(item).collect()
+}
+
+/// The messages that wait, to take one back.
+pub(super) fn queue(waiting: &[QueueItem]) -> Vec<Item> {
+    let item = |item: &QueueItem| Item {
+        lead: String::new(),
+        label: spaced(&item.text.chars().take(LONGEST).collect::<String>()),
+        note: match item.kind {
+            QueueKind::Steer => "steer".to_owned(),
+            QueueKind::FollowUp => "next".to_owned(),
+        },
+        role: Role::Text,
+        choice: Choice::Unqueue(item.id.clone()),
+    };
+    waiting.iter().map(item).collect()
+}
+
+/// Prompts of earlier times, newest first, each once.
+pub(super) fn prompts(history: &[String]) -> Vec<Item> {
+    let mut seen = HashSet::new();
+    let newest = history.iter().rev().filter(|text| seen.insert(text.as_str()));
+    let item = |text: &String| Item {
+        lead: String::new(),
+        label: spaced(&text.chars().take(LONGEST).collect::<String>()),
+        note: String::new(),
+        role: Role::Text,
+        choice: Choice::Prompt(text.clone()),
+    };
+    newest.map(item).collect()
 }
 
 /// What there is to know about a session.

@@ -4,13 +4,13 @@ use super::command::TABLE;
 use crate::render::{Emphasis, Line, Role, Span, Style};
 
 /// Every key that does something, in the order it is likely to be wanted.
-const KEYS: [(&str, &str); 24] = [
+const KEYS: [(&str, &str); 25] = [
     ("enter", "send; while the agent works: steer it at the next gap between its calls"),
     ("alt+enter, ctrl+q", "send when the agent has finished"),
     ("shift+enter, ctrl+j, \\ enter", "a new line"),
     ("esc", "stop the agent; what waited comes back into the editor"),
     ("esc esc", "the tree (nothing runs, editor empty)"),
-    ("alt+up", "take the waiting messages back into the editor"),
+    ("alt+up", "take a waiting message back into the editor"),
     ("y  a  n", "answer a call that asks: once, this session, no (editor empty)"),
     ("ctrl+c", "clear the editor; empty: stop the agent; twice: quit"),
     ("ctrl+d", "quit (nothing runs, editor empty)"),
@@ -21,6 +21,7 @@ const KEYS: [(&str, &str); 24] = [
     ("ctrl+t", "unfold thinking"),
     ("pgup, pgdn", "scroll"),
     ("home, end", "top; end, and follow again (editor empty)"),
+    ("ctrl+r", "search earlier prompts"),
     ("up, down", "earlier prompts, at the edges of the text"),
     ("tab", "complete a command"),
     ("ctrl+w, alt+d, ctrl+u, ctrl+k", "delete a word back, forth; to the line's beginning, end"),

@@ -7,8 +7,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::app::{Action, App, List, Twice};
 use super::command::{self, Meaning, Verb};
-use super::help;
-use super::popup::{Choice, Page, Picker, Popup};
+use super::popup::{Choice, Item, Page, Picker, Popup};
+use super::{gather, help};
 use crate::agent::BashContext;
 use crate::event::Decision;
 use crate::message::ThinkingLevel;
@@ -81,7 +81,7 @@ impl App {
             KeyCode::Esc => self.escape(pressed),
             KeyCode::Char(c) if ctrl => return self.control_key(c.to_ascii_lowercase(), shift, pressed),
             KeyCode::BackTab => self.next_thinking(),
-            KeyCode::Up if alt => vec![Action::TakeQueue],
+            KeyCode::Up if alt => self.unqueue(),
             KeyCode::PageUp => self.scroll(-1),
             KeyCode::PageDown => self.scroll(1),
             KeyCode::Home if self.editor.is_empty() => {
@@ -113,10 +113,33 @@ impl App {
                 self.folds.thinking_open = !self.folds.thinking_open;
                 Vec::new()
             }
+            'r' => self.search_history(),
             'g' => vec![Action::EditElsewhere(self.editor.expanded())],
             'z' => vec![Action::Suspend],
             _ => return None,
         })
+    }
+
+    /// Takes a waiting message back: the only one, or the one that is chosen.
+    fn unqueue(&mut self) -> Vec<Action> {
+        match self.work.queue.as_slice() {
+            [] => {
+                self.flash("no message waits");
+                Vec::new()
+            }
+            [item] => vec![Action::Unqueue(item.id.clone())],
+            several => self.choose("take back", gather::queue(several)),
+        }
+    }
+
+    fn search_history(&mut self) -> Vec<Action> {
+        let prompts = gather::prompts(self.editor.history());
+        self.choose("earlier prompts", prompts)
+    }
+
+    fn choose(&mut self, title: &str, items: Vec<Item>) -> Vec<Action> {
+        self.popups.push(Popup::Pick(Picker::of(title, items)));
+        Vec::new()
     }
 
     fn newline(&mut self) -> Vec<Action> {
@@ -186,6 +209,7 @@ impl App {
             Verb::Resume => self.pick("sessions", List::Sessions),
             Verb::Tree => self.pick("tree", List::Tree),
             Verb::Fork => self.pick("fork before", List::Forks),
+            Verb::Clone => vec![Action::Clone],
             Verb::Name if argument.is_empty() => self.ask_for("/name ", "a name follows /name"),
             Verb::Name => vec![Action::Rename(argument.to_owned())],
             Verb::Model if argument.is_empty() => self.pick("models", List::Models),
@@ -286,7 +310,7 @@ impl App {
 
     /// What a half-typed command may become.
     pub(super) fn completions(&self) -> Vec<&'static command::Command> {
-        if self.editor.is_empty() { Vec::new() } else { command::completions(&self.editor.text()) }
+        if self.editor.begins_command() { command::completions(&self.editor.text()) } else { Vec::new() }
     }
 
     /// Up, Down and Tab choose among completions; whatever else is typed begins the choice anew.
@@ -357,7 +381,7 @@ impl App {
             KeyCode::Enter => {
                 let Some(choice) = picker.chosen().map(|item| item.choice.clone()) else { return Vec::new() };
                 self.popups.pop();
-                return vec![chosen(choice)];
+                return self.chosen(choice);
             }
             KeyCode::Char('u') if ctrl => picker.clear(),
             KeyCode::Char(c) if !ctrl => picker.push(c),
@@ -366,13 +390,18 @@ impl App {
         }
         Vec::new()
     }
-}
 
-fn chosen(choice: Choice) -> Action {
-    match choice {
-        Choice::Navigate(entry) => Action::Navigate(entry),
-        Choice::Fork(entry) => Action::Fork(entry),
-        Choice::Open(path) => Action::Open(path),
-        Choice::Model(words) => Action::SetModel(words),
+    fn chosen(&mut self, choice: Choice) -> Vec<Action> {
+        vec![match choice {
+            Choice::Navigate(entry) => Action::Navigate(entry),
+            Choice::Fork(entry) => Action::Fork(entry),
+            Choice::Open(path) => Action::Open(path),
+            Choice::Model(words) => Action::SetModel(words),
+            Choice::Unqueue(id) => Action::Unqueue(id),
+            Choice::Prompt(text) => {
+                self.editor.recall_text(&text);
+                return Vec::new();
+            }
+        }]
     }
 }

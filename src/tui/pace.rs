@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// Least time between two frames: 60 a second are as many as a screen shows.
+/// Least time from one frame's end to the next: 60 a second are as many as a screen shows. From its end, so that however dear frames
+/// are there is time between them to take what is typed.
 const FRAME: Duration = Duration::from_millis(16);
 
 /// Least time between two frames that nobody but the agent asks for: text that comes in more pieces than that is read no faster.
@@ -48,7 +49,7 @@ impl Pace {
         (stale != Stale::No).then(|| self.last.map_or(Duration::ZERO, after))
     }
 
-    /// A frame was begun at a moment, and took so long.
+    /// A frame was done at a moment, and took so long.
     pub(super) fn drew(&mut self, at: Duration, took: Duration) {
         self.last = Some(Drawn { at, took });
     }

@@ -79,7 +79,7 @@ impl Worker {
             Action::FollowUp(text) => said(agent.follow_up(text).await?),
             Action::Bash(line, context) => said(agent.bash(line, context).await?),
             Action::Abort => vec![Report::Queue(agent.abort().await?)],
-            Action::TakeQueue => vec![Report::Queue(agent.take_queue().await?)],
+            Action::Unqueue(id) => vec![Report::Queue(vec![agent.remove_queued(id).await?])],
             Action::Decide(call, decision) => said(agent.decide(call, decision).await?),
             Action::SetModel(words) => {
                 let model = agent.set_model(words).await?;
@@ -94,6 +94,14 @@ impl Worker {
             Action::NewSession => vec![Report::Moved(agent.new_session().await?)],
             Action::Open(path) => vec![Report::Moved(agent.open_session(path).await?)],
             Action::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
+            Action::Clone => match agent.reader().leaf() {
+                Some(leaf) => {
+                    let moved = agent.fork(leaf).await?;
+                    let note = format!("this is a copy now, session {}", moved.session.short());
+                    vec![Report::Moved(moved), Report::Note(note)]
+                }
+                None => vec![Report::Note("there is nothing to copy yet".to_owned())],
+            },
             Action::Navigate(entry) => vec![Report::Moved(agent.navigate(entry).await?)],
             Action::Gather(list) => self.gather(list, beside).await?,
             Action::LoadOlder(ids) => {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::id::EntryId;
+use crate::id::{EntryId, QueueId};
 use crate::render::{Line, Role};
 
 /// Something over the transcript.
@@ -49,6 +49,10 @@ pub(super) enum Choice {
     Open(PathBuf),
     /// Let this model answer.
     Model(String),
+    /// Take this waiting message back into the editor.
+    Unqueue(QueueId),
+    /// Put this prompt into the editor.
+    Prompt(String),
 }
 
 /// A text to read.
@@ -70,6 +74,13 @@ impl Picker {
             selected: 0,
             waiting: true,
         }
+    }
+
+    /// A list that is there.
+    pub(super) fn of(title: &str, items: Vec<Item>) -> Self {
+        let mut picker = Self::waiting(title);
+        picker.fill(items, 0);
+        picker
     }
 
     /// Gets its items; `selected` is where it begins.

@@ -417,6 +417,53 @@ fn escape_stops_the_run_and_what_waited_comes_back_into_the_editor() {
 }
 
 #[test]
+fn waiting_messages_are_taken_back_one_by_one() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    let item = |id: &str, text: &str| QueueItem {
+        id: id.into(),
+        kind: QueueKind::FollowUp,
+        text: text.into(),
+        held: false,
+    };
+    let waits = |items| EventKind::QueueUpdate { steering: vec![], follow_up: vec![], items };
+    assert_eq!(stage.press(KeyCode::Up, KeyModifiers::ALT), []);
+    stage.event(waits(vec![item("q1", "first"), item("q2", "second")]));
+    assert_eq!(stage.press(KeyCode::Up, KeyModifiers::ALT), []);
+    stage.key(KeyCode::Down);
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Unqueue("q2".into())]);
+    stage.event(waits(vec![item("q1", "first")]));
+    stage.input(Input::Report(Report::Queue(vec![item("q2", "second")])));
+    assert_eq!(stage.app.editor.text(), "second");
+    assert_eq!(stage.press(KeyCode::Up, KeyModifiers::ALT), [Action::Unqueue("q1".into())]);
+}
+
+#[test]
+fn an_earlier_prompt_is_found_by_its_words() {
+    let mut stage = Stage::new(80, 24);
+    for text in ["fix the lexer", "write a poem", "fix the lexer"] {
+        stage.type_text(text);
+        stage.key(KeyCode::Enter);
+    }
+    stage.type_text("a draft");
+    stage.control('r');
+    assert_eq!(stage.screen().matches("fix the lexer").count(), 1);
+    stage.type_text("poem");
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert_eq!(stage.app.editor.text(), "write a poem");
+    stage.key(KeyCode::Down);
+    stage.key(KeyCode::Down);
+    assert_eq!(stage.app.editor.text(), "a draft");
+}
+
+#[test]
+fn a_copy_is_asked_for_by_name() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/clone");
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Clone]);
+}
+
+#[test]
 fn ctrl_c_clears_then_quits() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("text");

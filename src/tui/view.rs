@@ -47,7 +47,7 @@ impl Areas {
             room -= given;
             given
         };
-        let editor = take(app.editor.height(width.saturating_sub(MARK)).clamp(1, (height / 3).max(1)), 0);
+        let editor = take(app.editor.height(width.saturating_sub(MARK), (height / 3).max(1)), 0);
         let footer = take(u16::from(height >= 4), 1);
         let top_rule = take(u16::from(height >= 8), 1);
         let bottom_rule = take(u16::from(height >= 12), 1);
