@@ -63,10 +63,12 @@ impl Screen {
     /// Draws the state. The terminal shows all of it or nothing yet.
     pub(super) fn draw(&mut self, app: &mut App) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
-        self.terminal.autoresize()?;
-        app.size = self.size();
-        let areas = app.prepare();
-        self.terminal.draw(|frame| view(app, &areas, frame))?;
+        self.terminal.draw(|frame| {
+            // Asked for again, the size could be another one by now, and the frame would not fit its buffer.
+            app.size = (frame.area().width, frame.area().height);
+            let areas = app.prepare();
+            view(app, &areas, frame);
+        })?;
         execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
     }
 
