@@ -153,6 +153,7 @@ pub(super) struct App {
 pub(super) struct Facts {
     /// Events up to this one are known.
     pub(super) seq: u64,
+    gap: Gap,
     pub(super) name: Option<String>,
     pub(super) model: Option<ModelRef>,
     pub(super) thinking: ThinkingLevel,
@@ -160,6 +161,14 @@ pub(super) struct Facts {
     pub(super) usage: Usage,
     pub(super) approval: String,
     pub(super) branch: Option<String>,
+}
+
+/// Events that came while a snapshot was on its way: it may not know of them yet.
+#[derive(Clone, Debug, Default)]
+struct Gap {
+    /// Snapshots that were asked for and have not arrived.
+    expected: usize,
+    events: Vec<Arc<Event>>,
 }
 
 /// What the session is doing.
@@ -245,6 +254,10 @@ impl App {
                 self.tick();
                 Vec::new()
             }
+            Input::Agent(event) if self.facts.gap.expected > 0 => {
+                self.facts.gap.events.push(event);
+                Vec::new()
+            }
             Input::Agent(event) => self.agent(&event),
             Input::Lagged => vec![Action::Reload],
             Input::Report(report) => self.report(report),
@@ -252,7 +265,14 @@ impl App {
         if self.transcript.wants_older() {
             actions.extend(self.load_older(OLDER));
         }
+        let reloads = actions.iter().filter(|action| matches!(action, Action::Reload)).count();
+        self.facts.gap.expected += reloads;
         actions
+    }
+
+    /// A snapshot was asked for: what happens from here on waits for it.
+    pub(super) fn expect_snapshot(&mut self) {
+        self.facts.gap.expected += 1;
     }
 
     pub(super) fn load_older(&mut self, count: usize) -> Option<Action> {
@@ -320,7 +340,10 @@ impl App {
     fn report(&mut self, report: Report) -> Vec<Action> {
         match report {
             Report::Failed { what, hint, text } => self.failed(what, hint, text),
-            Report::Loaded(loaded) => self.load(*loaded),
+            Report::Loaded(loaded) => {
+                self.load(*loaded);
+                return self.close_gap();
+            }
             Report::State(state) => self.know(*state),
             Report::Older(entries) => self.transcript.prepend(&entries),
             Report::Queue(items) => {
@@ -385,10 +408,21 @@ impl App {
         }
     }
 
+    /// Takes the events that the snapshot doesn't know of. While another one is on its way they go on waiting for it too.
+    fn close_gap(&mut self) -> Vec<Action> {
+        self.facts.gap.expected = self.facts.gap.expected.saturating_sub(1);
+        let events = match self.facts.gap.expected {
+            0 => std::mem::take(&mut self.facts.gap.events),
+            _ => self.facts.gap.events.clone(),
+        };
+        events.iter().flat_map(|event| self.agent(event)).collect()
+    }
+
     fn know(&mut self, state: State) {
         self.place.cwd = state.cwd;
         self.facts = Facts {
             seq: self.facts.seq,
+            gap: std::mem::take(&mut self.facts.gap),
             branch: self.facts.branch.take(),
             name: state.name,
             model: Some(state.model),

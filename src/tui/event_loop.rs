@@ -95,6 +95,7 @@ impl Front {
         }
         let (performer, reports) = Performer::start(agent.clone(), options.history_file.clone());
         performer.tell(Action::Reload);
+        app.expect_snapshot();
         if let Some(prompt) = options.prompt.clone() {
             performer.tell(Action::Steer(prompt));
         }

@@ -646,3 +646,15 @@ fn a_command_of_the_users_own_streams_and_its_record_takes_its_place() {
     let screen = stage.screen();
     assert_eq!(screen.matches("!! ls  exit 2, not sent to the model").count(), 1, "{screen}");
 }
+
+#[test]
+fn what_happens_while_a_snapshot_is_on_its_way_is_not_forgotten_when_it_arrives() {
+    let mut stage = Stage::new(80, 24);
+    stage.app.expect_snapshot();
+    stage.event(EventKind::AgentStart);
+    let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
+    stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, older: vec![], entries: vec![] }))));
+    assert!(stage.app.work.running_since.is_some(), "the snapshot was older than the event");
+    stage.event(EventKind::AgentSettled);
+    assert!(stage.app.work.running_since.is_none(), "and nothing waits any more");
+}
