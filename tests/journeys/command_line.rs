@@ -56,6 +56,28 @@ fn settings_are_shown_with_their_sources() {
 }
 
 #[test]
+fn flags_may_stand_before_a_command_or_after_it() {
+    let house = House::new();
+    let project = house.project().canonicalize().unwrap().display().to_string();
+    scripted(&house, &[r#"{"text": "Hi."}"#], &["--session-dir", "logs", "hello"]);
+    let orders: [&[&str]; 3] = [
+        &["--cwd", &project, "--session-dir", "logs", "sessions", "list", "--json"],
+        &["sessions", "--session-dir", "logs", "list", "--json"],
+        &["sessions", "list", "--json", "--session-dir", "logs", "--cwd", &project],
+    ];
+    for order in orders {
+        let ran = house.run(order);
+        assert_eq!(ran.code, Some(0), "{order:?}: {}", ran.err);
+        let list: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(list[0]["firstPrompt"], "hello", "{order:?}");
+    }
+    let shown = house.run(&["--model", "opus", "settings", "--json"]);
+    let shown: Value = serde_json::from_str(&shown.out).unwrap();
+    let model = shown.as_array().unwrap().iter().find(|row| row["name"] == "model").unwrap();
+    assert_eq!((&model["value"], &model["source"]), (&json!("opus"), &json!("--model")));
+}
+
+#[test]
 fn without_a_session_nothing_is_kept() {
     let house = House::new();
     let ran = scripted(&house, &[r#"{"text": "Hi."}"#], &["--no-session", "hello"]);
