@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
 use secrecy::SecretString;
+use tempfile::TempDir;
 
 use super::args::Arguments;
 use super::{Failure, USAGE, input};
@@ -70,6 +71,32 @@ pub(super) fn manager(arguments: &Arguments, config: &Config, cwd: PathBuf) -> S
 pub(super) struct Assembled {
     pub(super) parts: Parts,
     pub(super) notices: Vec<String>,
+    /// To be kept until the session is closed.
+    pub(super) scratch: Scratch,
+}
+
+/// The folder for outputs that are over the limits.
+pub(super) enum Scratch {
+    Lasting(PathBuf),
+    /// Nothing is to stay on disk: it goes when this is dropped.
+    Passing(TempDir),
+}
+
+impl Scratch {
+    fn choose(arguments: &Arguments, config: &Config) -> Result<Self, Failure> {
+        if !arguments.session.no_session {
+            return Ok(Self::Lasting(config.folders.state.join("outputs")));
+        }
+        let made = tempfile::Builder::new().prefix("tiller-").tempdir();
+        made.map(Self::Passing).context("can't make a folder for long outputs").map_err(Failure::run)
+    }
+
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Lasting(path) => path.clone(),
+            Self::Passing(folder) => folder.path().to_owned(),
+        }
+    }
 }
 
 pub(super) fn assemble(arguments: &Arguments, config: &Config, front: Front) -> Result<Assembled, Failure> {
@@ -85,7 +112,13 @@ pub(super) fn assemble(arguments: &Arguments, config: &Config, front: Front) -> 
     notices.extend(chosen.notice);
     let runner = Runner::this_program().context("can't find tiller's own program").map_err(Failure::run)?;
     let limits = output_limits(config);
-    let tools = tools(arguments, config, &cwd, (&runner, limits))?;
+    let scratch = Scratch::choose(arguments, config)?;
+    let environment = |workspace| ToolEnvironment {
+        limits,
+        bash: bash_times(config),
+        ..ToolEnvironment::new(workspace, runner.clone(), scratch.path())
+    };
+    let tools = tools(arguments, config, &cwd, environment)?;
     let system_prompt = system_prompt(arguments, &cwd, &mut notices)?;
     let parts = Parts {
         manager,
@@ -97,9 +130,9 @@ pub(super) fn assemble(arguments: &Arguments, config: &Config, front: Front) -> 
         tools,
         runner,
         system_prompt,
-        options: options(arguments, config, (front, cwd), limits),
+        options: options(arguments, config, (front, cwd), (limits, scratch.path())),
     };
-    Ok(Assembled { parts, notices })
+    Ok(Assembled { parts, notices, scratch })
 }
 
 fn session(arguments: &Arguments, manager: &SessionManager, front: Front) -> Result<Writer, Failure> {
@@ -269,28 +302,25 @@ fn tools(
     arguments: &Arguments,
     config: &Config,
     cwd: &std::path::Path,
-    (runner, limits): (&Runner, OutputLimits),
+    environment: impl FnOnce(Workspace) -> ToolEnvironment,
 ) -> Result<Tools, Failure> {
-    let seconds = |setting| config.settings.count(setting).unwrap_or_default();
-    let bash = BashTimes {
-        timeout_s: seconds(&setting::BASH_TIMEOUT_S),
-        max_timeout_s: seconds(&setting::BASH_MAX_TIMEOUT_S),
-    };
     if arguments.agent.no_tools {
         return Ok(Tools::default());
     }
     let workspace = Workspace::new(cwd).map_err(Failure::usage)?;
-    let environment = ToolEnvironment::new(workspace, runner.clone(), scratch(config));
-    let tools = Tools::built_in(ToolEnvironment { limits, bash, ..environment });
+    let tools = Tools::built_in(environment(workspace));
     match config.settings.list(&setting::TOOLS) {
         Some(names) => tools.restrict(names).map_err(Failure::usage),
         None => Ok(tools),
     }
 }
 
-/// Where outputs that are over the limits go.
-fn scratch(config: &Config) -> PathBuf {
-    config.folders.state.join("outputs")
+fn bash_times(config: &Config) -> BashTimes {
+    let seconds = |setting| config.settings.count(setting).unwrap_or_default();
+    BashTimes {
+        timeout_s: seconds(&setting::BASH_TIMEOUT_S),
+        max_timeout_s: seconds(&setting::BASH_MAX_TIMEOUT_S),
+    }
 }
 
 fn system_prompt(
@@ -318,7 +348,7 @@ fn options(
     arguments: &Arguments,
     config: &Config,
     (front, cwd): (Front, PathBuf),
-    output: OutputLimits,
+    (output, scratch): (OutputLimits, PathBuf),
 ) -> AgentOptions {
     let settings = &config.settings;
     let delivery = |setting| {
@@ -354,7 +384,7 @@ fn options(
         },
         audience: if front == Front::Tui { Audience::Somebody } else { Audience::Nobody },
         output,
-        scratch: scratch(config),
+        scratch,
         mode: if front == Front::Tui { "tui" } else { "print" },
     }
 }

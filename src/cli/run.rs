@@ -5,10 +5,10 @@ use std::io::{self, IsTerminal, Write};
 use anyhow::{Context, anyhow};
 
 use super::args::{Arguments, PrintMode};
-use super::assemble::{self, Assembled, Front};
+use super::assemble::{self, Front};
 use super::input::{self, Stdin};
 use super::{DONE, FAILED, Failure, INTERRUPTED, USAGE, log};
-use crate::agent::AgentSession;
+use crate::agent::{AgentSession, Parts};
 use crate::config::Config;
 use crate::event::RunOutcome;
 use crate::print::{self, Output, PrintError};
@@ -32,8 +32,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Failure> {
 }
 
 /// Starts the session, named if a name was given.
-pub(super) async fn start(arguments: &Arguments, assembled: Assembled) -> Result<AgentSession, Failure> {
-    let agent = AgentSession::start(assembled.parts)?;
+pub(super) async fn start(arguments: &Arguments, parts: Parts) -> Result<AgentSession, Failure> {
+    let agent = AgentSession::start(parts)?;
     if let Some(name) = &arguments.session.name {
         agent.rename(name.clone()).await.map_err(Failure::run)?;
     }
@@ -55,7 +55,8 @@ async fn print(arguments: &Arguments, config: &Config) -> Result<u8, Failure> {
         Some(PrintMode::Json) => Output::Json,
         Some(PrintMode::Text) | None => Output::Text,
     };
-    let agent = start(arguments, assembled).await?;
+    let _scratch = assembled.scratch;
+    let agent = start(arguments, assembled.parts).await?;
     tell_of_held(&agent).await;
     let (mut out, mut err) = (io::BufWriter::new(io::stdout().lock()), io::stderr());
     let run = print::run(&agent, prompt, output, &mut out, &mut err);

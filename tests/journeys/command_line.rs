@@ -1,8 +1,10 @@
 //! What the command line says, and with which exit code.
 
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::house::House;
+use crate::terminal::Key;
 
 fn scripted(house: &House, lines: &[&str], more: &[&str]) -> super::house::Ran {
     let script = house.script(lines);
@@ -82,6 +84,29 @@ fn without_a_session_nothing_is_kept() {
     let house = House::new();
     let ran = scripted(&house, &[r#"{"text": "Hi."}"#], &["--no-session", "hello"]);
     assert_eq!((ran.out.as_str(), ran.code), ("Hi.\n", Some(0)), "{}", ran.err);
+    assert!(!house.home().join("tiller").exists());
+}
+
+#[test]
+fn without_a_session_the_screen_keeps_no_prompt_no_draft_and_no_output() {
+    let mut house = House::new();
+    let temporary = house.project().join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    house = house.with("TMPDIR", &temporary.display().to_string());
+    let long = r#"{"calls": [{"name": "bash", "arguments": {"command": "seq 9000; ls $TMPDIR > made"}}]}"#;
+    let mut terminal = house.play(&[long, r#"{"text": "Counted."}"#], &["--no-session"]);
+    terminal.wait_for("❯");
+    terminal.send("count to 9000");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Counted.");
+    terminal.wait_without("esc stops");
+    terminal.send("half a thought");
+    terminal.wait_for("❯ half a thought");
+    terminal.signal(Signal::SIGTERM);
+    assert_eq!(terminal.wait().exit_code(), 130);
+    let made = std::fs::read_to_string(house.project().join("made")).unwrap();
+    assert!(made.starts_with("tiller-"), "{made}");
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
     assert!(!house.home().join("tiller").exists());
 }
 
