@@ -14,7 +14,7 @@ use super::args::{Arguments, PrintMode};
 use super::assemble::{self, Front};
 use super::input::{self, Stdin};
 use super::{DONE, FAILED, Failure, INTERRUPTED, USAGE, log};
-use crate::agent::{AgentSession, Parts};
+use crate::agent::{AgentError, AgentSession, Parts};
 use crate::config::Config;
 use crate::event::RunOutcome;
 use crate::print::{self, Output, PrintError};
@@ -90,6 +90,8 @@ fn code(outcome: Result<RunOutcome, PrintError>) -> Result<u8, Failure> {
         Ok(RunOutcome::Completed) => Ok(DONE),
         Ok(RunOutcome::Failed | RunOutcome::Aborted | RunOutcome::MaxTurns) => Ok(FAILED),
         Err(PrintError::Stdout(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(DONE),
+        // The disk said no, not the caller.
+        Err(error @ PrintError::Agent(AgentError::Store(_))) => Err(Failure::run(error)),
         Err(error @ PrintError::Agent(_)) => Err(Failure { code: USAGE, ..Failure::run(error) }),
         Err(error) => Err(Failure::run(error)),
     }

@@ -267,6 +267,17 @@ fn ended(child: &mut Child, within: Duration) -> Option<i32> {
 }
 
 #[test]
+fn a_log_that_cannot_be_written_fails_the_run_and_is_no_wrong_usage() {
+    let house = House::new();
+    house.write("full", "a file, where a folder should be");
+    let script = house.script(&[r#"{"text": "Never."}"#]);
+    let arguments = ["-p", "--provider", "scripted", "--model", &script, "--session-dir", "full/logs", "hi"];
+    let ran = house.run(&arguments);
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(1)), "{}", ran.err);
+    assert!(ran.err.contains("full/logs"), "{}", ran.err);
+}
+
+#[test]
 fn the_limit_of_turns_forces_a_final_answer_and_exit_code_1() {
     let house = House::new();
     let look = r#"{"calls": [{"name": "list_files", "arguments": {}}]}"#;
