@@ -169,6 +169,11 @@ fn now() -> UnixMs {
 fn providers(arguments: &Arguments, config: &Config) -> Result<Providers, Failure> {
     let mut providers = Providers::default();
     let named = config.settings.text(&setting::PROVIDER);
+    if arguments.model.api_key.is_some() && named.is_none() {
+        return Err(
+            Failure::usage(anyhow!("whose key is --api-key?")).hint("name the provider with --provider")
+        );
+    }
     if let Some(endpoint) = endpoint(arguments, config, "anthropic", anthropic::BASE_URL) {
         let provider = Anthropic::new(endpoint).map_err(Failure::usage)?;
         providers.add(Arc::new(provider), catalog::known("anthropic"));

@@ -25,10 +25,11 @@ fn a_script_must_not_pass_on_canned_answers() {
 #[test]
 fn wrong_usage_is_exit_code_2_and_says_what_is_wrong() {
     let house = House::new();
-    let cases: [(&[&str], &str); 7] = [
+    let cases: [(&[&str], &str); 8] = [
         (&["--no-such-flag"], "--no-such-flag"),
         (&["-p", "--provider", "nobody", "hi"], "there is no provider `nobody`"),
         (&["-p", "--provider", "anthropic", "hi"], "there is no key for anthropic"),
+        (&["-p", "--api-key", "sk-mine", "--model", "sonnet", "hi"], "name the provider with --provider"),
         (&["-p", "--provider", "demo"], "there is nothing to ask"),
         (&["-p", "--provider", "demo", "-c", "hi"], "there is no session of"),
         (
