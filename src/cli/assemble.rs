@@ -21,7 +21,7 @@ use crate::provider::demo::{self, Demo};
 use crate::provider::openai_chat::{self, OpenAiChat};
 use crate::provider::scripted::{self, Scripted};
 use crate::provider::{Endpoint, Known, Model, Providers, catalog};
-use crate::session::{Placement, Reader, SessionManager, Writer};
+use crate::session::{Placement, Reader, SessionError, SessionManager, Writer};
 use crate::setting;
 use crate::tool::{BashTimes, OutputLimits, ToolEnvironment, Tools};
 use crate::unit::{Tokens, UnixMs};
@@ -141,8 +141,8 @@ fn session(arguments: &Arguments, manager: &SessionManager, front: Front) -> Res
         return Ok(manager.open(&manager.find(words)?)?);
     }
     if let Some(words) = &asked.fork {
-        let (session, entry) = words.rsplit_once('@').map_or((words.as_str(), None), |(s, e)| (s, Some(e)));
-        let reader = Reader::open(&manager.find(session)?)?;
+        let (path, entry) = forked(manager, words)?;
+        let reader = Reader::open(&path)?;
         let entry = entry.map(|entry| reader.find(entry)).transpose()?.or_else(|| reader.leaf());
         return Ok(manager.fork(&reader, entry.as_ref(), now())?);
     }
@@ -156,6 +156,16 @@ fn session(arguments: &Arguments, manager: &SessionManager, front: Front) -> Res
             Err(Failure::usage(nothing)
                 .hint("without -c a new one begins; `tiller sessions list --all` shows all"))
         }
+    }
+}
+
+/// The log to fork and the entry that was named. A path may hold an `@` of its own, so all of the words come first.
+fn forked<'a>(manager: &SessionManager, words: &'a str) -> Result<(PathBuf, Option<&'a str>), SessionError> {
+    match (manager.find(words), words.rsplit_once('@')) {
+        (Err(SessionError::NotFound(_)), Some((session, entry))) if !entry.contains('/') => {
+            Ok((manager.find(session)?, Some(entry)))
+        }
+        (found, _) => Ok((found?, None)),
     }
 }
 

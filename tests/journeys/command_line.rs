@@ -162,3 +162,22 @@ fn a_fork_begins_with_the_path_of_its_parent() {
     let header: Value = serde_json::from_str(&after[0]).unwrap();
     assert_eq!(header["parentSession"], parent.to_str().unwrap());
 }
+
+#[test]
+fn a_fork_is_made_of_a_path_with_an_at_sign_with_and_without_an_entry() {
+    let house = House::new();
+    std::fs::create_dir(house.project().join("me@home")).unwrap();
+    let answers = [r#"{"text": "One."}"#, r#"{"text": "Two."}"#];
+    scripted(&house, &answers, &["--session-dir", "me@home", "first"]);
+    let mut logs = std::fs::read_dir(house.project().join("me@home")).unwrap();
+    let parent = logs.next().unwrap().unwrap().path().display().to_string();
+    let ran = scripted(&house, &answers, &["--fork", &parent, "second"]);
+    assert_eq!(ran.out, "Two.\n", "{}", ran.err);
+
+    let text = std::fs::read_to_string(&parent).unwrap();
+    let entries = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let first = entries.into_iter().find(|entry| entry["message"]["role"] == "user").unwrap();
+    let upto = format!("{parent}@{}", first["id"].as_str().unwrap());
+    let ran = scripted(&house, &answers, &["--fork", &upto, "instead"]);
+    assert_eq!(ran.out, "One.\n", "{}", ran.err);
+}
