@@ -1,6 +1,8 @@
 //! The front end without a screen: one prompt to its end, the answer or the events on stdout.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
+use std::mem;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -98,12 +100,23 @@ impl Buffered {
     }
 }
 
+/// The entry of the message whose end comes next; its `EntryAppended` goes before.
+enum Announced {
+    Nothing,
+    Entry(EntryId),
+    /// Events were lost since. Whatever an end is now of was in the log before it was told, and was told from there.
+    Lost,
+}
+
 struct Printer<'a, Out, Err> {
     output: Output,
     out: &'a mut Out,
     err: &'a mut Err,
-    /// The newest entry that was told, from which to catch up.
-    last_entry: Option<EntryId>,
+    /// The newest message that was told, from which to catch up.
+    last_told: Option<EntryId>,
+    announced: Announced,
+    /// Messages that were told from the log and whose own events may still come.
+    caught_up: HashSet<EntryId>,
     answer: Option<AssistantMessage>,
     outcome: RunOutcome,
     /// Events that were lost because stdout was too slow.
@@ -112,10 +125,21 @@ struct Printer<'a, Out, Err> {
 
 impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
     fn new(output: Output, out: &'a mut Out, err: &'a mut Err) -> Self {
-        Self { output, out, err, last_entry: None, answer: None, outcome: RunOutcome::Failed, lost: 0 }
+        Self {
+            output,
+            out,
+            err,
+            last_told: None,
+            announced: Announced::Nothing,
+            caught_up: HashSet::new(),
+            answer: None,
+            outcome: RunOutcome::Failed,
+            lost: 0,
+        }
     }
 
     fn begin(&mut self, reader: &Reader) -> io::Result<()> {
+        self.last_told = reader.leaf();
         if self.output == Output::Json {
             self.line(reader.header())?;
         }
@@ -128,8 +152,9 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
                 let hint = hint.as_ref().map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
                 writeln!(self.err, "warning: {message}{hint}")?;
             }
+            EventKind::MessageEnd { .. } if self.was_told() => return Ok(()),
             EventKind::MessageEnd { message } => self.note(message),
-            EventKind::EntryAppended { entry_id, .. } => self.last_entry = Some(entry_id.clone()),
+            EventKind::EntryAppended { entry_id, .. } => self.announced = Announced::Entry(entry_id.clone()),
             EventKind::AgentEnd { outcome, .. } => self.outcome = *outcome,
             _ => {}
         }
@@ -137,6 +162,19 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
             self.line(event)?;
         }
         Ok(())
+    }
+
+    /// Whether the message that ends was told from the log already.
+    fn was_told(&mut self) -> bool {
+        match mem::replace(&mut self.announced, Announced::Nothing) {
+            Announced::Lost => true,
+            Announced::Entry(entry) if self.caught_up.remove(&entry) => true,
+            Announced::Entry(entry) => {
+                self.last_told = Some(entry);
+                false
+            }
+            Announced::Nothing => false,
+        }
     }
 
     fn note(&mut self, message: &Message) {
@@ -148,15 +186,16 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
     /// Events are gone; what they told of is in the log.
     fn catch_up(&mut self, count: u64, reader: &Reader) -> io::Result<()> {
         self.lost += count;
-        let missed = missed(reader, self.last_entry.as_ref());
-        for entry in missed {
+        self.announced = Announced::Lost;
+        for entry in missed(reader, self.last_told.as_ref()) {
             if let Some(message) = entry.body.as_message() {
                 self.note(message);
                 if self.output == Output::Json {
                     self.line(&serde_json::json!({"type": "message_end", "message": message}))?;
                 }
+                self.caught_up.insert(entry.id.clone());
             }
-            self.last_entry = Some(entry.id);
+            self.last_told = Some(entry.id);
         }
         Ok(())
     }
@@ -193,4 +232,59 @@ fn missed(reader: &Reader, last: Option<&EntryId>) -> Vec<Entry> {
     let entries = reader.branch(&leaf).map(|(entries, _)| entries).unwrap_or_default();
     let known = last.and_then(|last| entries.iter().position(|entry| entry.id == *last));
     entries.into_iter().skip(known.map_or(0, |at| at + 1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::UserMessage;
+    use crate::session::{EntryBody, Placement, SessionManager, Writer};
+    use crate::unit::UnixMs;
+
+    fn user(text: &str) -> Arc<Message> {
+        Arc::new(Message::User(UserMessage::text(text.to_owned(), UnixMs(0))))
+    }
+
+    /// Appends a message; answers with the events that tell of it.
+    fn say(writer: &mut Writer, text: &str) -> [Arc<Event>; 2] {
+        let message = user(text);
+        let entry =
+            writer.append(EntryBody::message(Arc::clone(&message)), UnixMs(0)).unwrap().pop().unwrap();
+        let appended = EventKind::EntryAppended { entry_id: entry.id, entry: entry.line };
+        [appended, EventKind::MessageEnd { message }]
+            .map(|kind| Arc::new(Event { kind, seq: 1, time: UnixMs(0) }))
+    }
+
+    /// The texts of the messages whose ends were printed.
+    fn told(out: &[u8]) -> Vec<String> {
+        let lines = std::str::from_utf8(out).unwrap().lines();
+        let values = lines.map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let ends = values.filter(|value| value["type"] == "message_end");
+        ends.map(|end| end["message"]["content"].to_string()).collect()
+    }
+
+    #[test]
+    fn every_message_of_a_run_is_told_once_wherever_events_were_lost() {
+        // Events `from..to` of the six are lost; the log is read when all of it is written.
+        for (from, to) in (0..6).flat_map(|from| (from + 1..=6).map(move |to| (from, to))) {
+            let manager = SessionManager::new(Placement::Memory, "/".into());
+            let mut writer = manager.create(UnixMs(0));
+            say(&mut writer, "of an earlier run");
+            let (mut out, mut err) = (Vec::new(), Vec::new());
+            let mut printer = Printer::new(Output::Json, &mut out, &mut err);
+            printer.begin(&writer.reader()).unwrap();
+            let events: Vec<_> =
+                ["one", "two", "three"].iter().flat_map(|text| say(&mut writer, text)).collect();
+            for event in &events[..from] {
+                printer.event(event).unwrap();
+            }
+            printer.catch_up(1, &writer.reader()).unwrap();
+            for event in &events[to..] {
+                printer.event(event).unwrap();
+            }
+            printer.catch_up(1, &writer.reader()).unwrap();
+            let content = |text| serde_json::to_value(&*user(text)).unwrap()["content"].to_string();
+            assert_eq!(told(&out), ["one", "two", "three"].map(content), "{from}..{to}");
+        }
+    }
 }

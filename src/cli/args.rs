@@ -9,7 +9,7 @@ use crate::setting;
 
 /// The agent session that never loses, never lags, and never has to be abandoned.
 #[derive(Debug, Parser)]
-#[command(name = "tiller", version, about, args_conflicts_with_subcommands = true, max_term_width = 100)]
+#[command(name = "tiller", version, about, max_term_width = 100)]
 pub(super) struct Arguments {
     #[command(subcommand)]
     pub(super) command: Option<Command>,
@@ -64,7 +64,7 @@ pub(super) struct SessionArgs {
     #[arg(long, group = "which")]
     pub(super) no_session: bool,
     /// Put and look for logs in this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", global = true)]
     pub(super) session_dir: Option<String>,
     /// Name the session
     #[arg(long)]
@@ -236,6 +236,17 @@ mod tests {
     fn two_ways_to_choose_a_session_exclude_each_other() {
         assert!(Arguments::try_parse_from(["tiller", "-c", "--session", "x"]).is_err());
         assert!(Arguments::try_parse_from(["tiller", "-c", "go on"]).is_ok());
+    }
+
+    #[test]
+    fn a_command_may_follow_flags_but_not_the_words_of_a_message() {
+        let message = |line: &[&str]| {
+            let arguments = Arguments::try_parse_from(line).unwrap();
+            (arguments.command.is_some(), arguments.message)
+        };
+        assert_eq!(message(&["tiller", "--model", "opus", "settings"]), (true, Vec::new()));
+        assert_eq!(message(&["tiller", "fix", "settings"]), (false, vec!["fix".into(), "settings".into()]));
+        assert_eq!(message(&["tiller", "--", "settings"]), (false, vec!["settings".into()]));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
 use secrecy::SecretString;
+use tempfile::TempDir;
 
 use super::args::Arguments;
 use super::{Failure, USAGE, input};
@@ -20,7 +21,7 @@ use crate::provider::demo::{self, Demo};
 use crate::provider::openai_chat::{self, OpenAiChat};
 use crate::provider::scripted::{self, Scripted};
 use crate::provider::{Endpoint, Known, Model, Providers, catalog};
-use crate::session::{Placement, Reader, SessionManager, Writer};
+use crate::session::{Placement, Reader, SessionError, SessionManager, Writer};
 use crate::setting;
 use crate::tool::{BashTimes, OutputLimits, ToolEnvironment, Tools};
 use crate::unit::{Tokens, UnixMs};
@@ -70,6 +71,32 @@ pub(super) fn manager(arguments: &Arguments, config: &Config, cwd: PathBuf) -> S
 pub(super) struct Assembled {
     pub(super) parts: Parts,
     pub(super) notices: Vec<String>,
+    /// To be kept until the session is closed.
+    pub(super) scratch: Scratch,
+}
+
+/// The folder for outputs that are over the limits.
+pub(super) enum Scratch {
+    Lasting(PathBuf),
+    /// Nothing is to stay on disk: it goes when this is dropped.
+    Passing(TempDir),
+}
+
+impl Scratch {
+    fn choose(arguments: &Arguments, config: &Config) -> Result<Self, Failure> {
+        if !arguments.session.no_session {
+            return Ok(Self::Lasting(config.folders.state.join("outputs")));
+        }
+        let made = tempfile::Builder::new().prefix("tiller-").tempdir();
+        made.map(Self::Passing).context("can't make a folder for long outputs").map_err(Failure::run)
+    }
+
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Lasting(path) => path.clone(),
+            Self::Passing(folder) => folder.path().to_owned(),
+        }
+    }
 }
 
 pub(super) fn assemble(arguments: &Arguments, config: &Config, front: Front) -> Result<Assembled, Failure> {
@@ -85,7 +112,13 @@ pub(super) fn assemble(arguments: &Arguments, config: &Config, front: Front) -> 
     notices.extend(chosen.notice);
     let runner = Runner::this_program().context("can't find tiller's own program").map_err(Failure::run)?;
     let limits = output_limits(config);
-    let tools = tools(arguments, config, &cwd, (&runner, limits))?;
+    let scratch = Scratch::choose(arguments, config)?;
+    let environment = |workspace| ToolEnvironment {
+        limits,
+        bash: bash_times(config),
+        ..ToolEnvironment::new(workspace, runner.clone(), scratch.path())
+    };
+    let tools = tools(arguments, config, &cwd, environment)?;
     let system_prompt = system_prompt(arguments, &cwd, &mut notices)?;
     let parts = Parts {
         manager,
@@ -98,9 +131,9 @@ pub(super) fn assemble(arguments: &Arguments, config: &Config, front: Front) -> 
         tools,
         runner,
         system_prompt,
-        options: options(arguments, config, (front, cwd), limits),
+        options: options(arguments, config, (front, cwd), (limits, scratch.path())),
     };
-    Ok(Assembled { parts, notices })
+    Ok(Assembled { parts, notices, scratch })
 }
 
 fn session(arguments: &Arguments, manager: &SessionManager, front: Front) -> Result<Writer, Failure> {
@@ -109,8 +142,8 @@ fn session(arguments: &Arguments, manager: &SessionManager, front: Front) -> Res
         return Ok(manager.open(&manager.find(words)?)?);
     }
     if let Some(words) = &asked.fork {
-        let (session, entry) = words.rsplit_once('@').map_or((words.as_str(), None), |(s, e)| (s, Some(e)));
-        let reader = Reader::open(&manager.find(session)?)?;
+        let (path, entry) = forked(manager, words)?;
+        let reader = Reader::open(&path)?;
         let entry = entry.map(|entry| reader.find(entry)).transpose()?.or_else(|| reader.leaf());
         return Ok(manager.fork(&reader, entry.as_ref(), now())?);
     }
@@ -127,6 +160,16 @@ fn session(arguments: &Arguments, manager: &SessionManager, front: Front) -> Res
     }
 }
 
+/// The log to fork and the entry that was named. A path may hold an `@` of its own, so all of the words come first.
+fn forked<'a>(manager: &SessionManager, words: &'a str) -> Result<(PathBuf, Option<&'a str>), SessionError> {
+    match (manager.find(words), words.rsplit_once('@')) {
+        (Err(SessionError::NotFound(_)), Some((session, entry))) if !entry.contains('/') => {
+            Ok((manager.find(session)?, Some(entry)))
+        }
+        (found, _) => Ok((found?, None)),
+    }
+}
+
 fn now() -> UnixMs {
     let since = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH);
     UnixMs(since.ok().and_then(|since| i64::try_from(since.as_millis()).ok()).unwrap_or(0))
@@ -137,6 +180,11 @@ fn now() -> UnixMs {
 fn providers(arguments: &Arguments, config: &Config) -> Result<Providers, Failure> {
     let mut providers = Providers::default();
     let named = config.settings.text(&setting::PROVIDER);
+    if arguments.model.api_key.is_some() && named.is_none() {
+        return Err(
+            Failure::usage(anyhow!("whose key is --api-key?")).hint("name the provider with --provider")
+        );
+    }
     if let Some(endpoint) = endpoint(arguments, config, "anthropic", anthropic::BASE_URL) {
         let provider = Anthropic::new(endpoint).map_err(Failure::usage)?;
         providers.add(Arc::new(provider), catalog::known("anthropic"));
@@ -273,28 +321,25 @@ fn tools(
     arguments: &Arguments,
     config: &Config,
     cwd: &std::path::Path,
-    (runner, limits): (&Runner, OutputLimits),
+    environment: impl FnOnce(Workspace) -> ToolEnvironment,
 ) -> Result<Tools, Failure> {
-    let seconds = |setting| config.settings.count(setting).unwrap_or_default();
-    let bash = BashTimes {
-        timeout_s: seconds(&setting::BASH_TIMEOUT_S),
-        max_timeout_s: seconds(&setting::BASH_MAX_TIMEOUT_S),
-    };
     if arguments.agent.no_tools {
         return Ok(Tools::default());
     }
     let workspace = Workspace::new(cwd).map_err(Failure::usage)?;
-    let environment = ToolEnvironment::new(workspace, runner.clone(), scratch(config));
-    let tools = Tools::built_in(ToolEnvironment { limits, bash, ..environment });
+    let tools = Tools::built_in(environment(workspace));
     match config.settings.list(&setting::TOOLS) {
         Some(names) => tools.restrict(names).map_err(Failure::usage),
         None => Ok(tools),
     }
 }
 
-/// Where outputs that are over the limits go.
-fn scratch(config: &Config) -> PathBuf {
-    config.folders.state.join("outputs")
+fn bash_times(config: &Config) -> BashTimes {
+    let seconds = |setting| config.settings.count(setting).unwrap_or_default();
+    BashTimes {
+        timeout_s: seconds(&setting::BASH_TIMEOUT_S),
+        max_timeout_s: seconds(&setting::BASH_MAX_TIMEOUT_S),
+    }
 }
 
 fn system_prompt(
@@ -322,7 +367,7 @@ fn options(
     arguments: &Arguments,
     config: &Config,
     (front, cwd): (Front, PathBuf),
-    output: OutputLimits,
+    (output, scratch): (OutputLimits, PathBuf),
 ) -> AgentOptions {
     let settings = &config.settings;
     let delivery = |setting| {
@@ -358,7 +403,7 @@ fn options(
         },
         audience: if front == Front::Tui { Audience::Somebody } else { Audience::Nobody },
         output,
-        scratch: scratch(config),
+        scratch,
         mode: if front == Front::Tui { "tui" } else { "print" },
     }
 }

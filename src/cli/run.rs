@@ -1,17 +1,26 @@
 //! `tiller` itself: a session with an agent and a front end.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, anyhow};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 
 use super::args::{Arguments, PrintMode};
-use super::assemble::{self, Assembled, Front};
+use super::assemble::{self, Front};
 use super::input::{self, Stdin};
 use super::{DONE, FAILED, Failure, INTERRUPTED, USAGE, log};
-use crate::agent::AgentSession;
+use crate::agent::{AgentError, AgentSession, Parts};
 use crate::config::Config;
 use crate::event::RunOutcome;
 use crate::print::{self, Output, PrintError};
+
+/// Time that a stopped run has to end and its last lines have to reach stdout.
+const GRACE: Duration = Duration::from_secs(3);
 
 pub(super) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     let config = assemble::config(arguments)?;
@@ -32,8 +41,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Failure> {
 }
 
 /// Starts the session, named if a name was given.
-pub(super) async fn start(arguments: &Arguments, assembled: Assembled) -> Result<AgentSession, Failure> {
-    let agent = AgentSession::start(assembled.parts)?;
+pub(super) async fn start(arguments: &Arguments, parts: Parts) -> Result<AgentSession, Failure> {
+    let agent = AgentSession::start(parts)?;
     if let Some(name) = &arguments.session.name {
         agent.rename(name.clone()).await.map_err(Failure::run)?;
     }
@@ -55,23 +64,18 @@ async fn print(arguments: &Arguments, config: &Config) -> Result<u8, Failure> {
         Some(PrintMode::Json) => Output::Json,
         Some(PrintMode::Text) | None => Output::Text,
     };
-    let agent = start(arguments, assembled).await?;
+    let _scratch = assembled.scratch;
+    let agent = start(arguments, assembled.parts).await?;
     for notice in agent.notices() {
         eprintln!("warning: {notice}");
     }
     tell_of_held(&agent).await;
     let (mut out, mut err) = (io::BufWriter::new(io::stdout().lock()), io::stderr());
-    let run = print::run(&agent, prompt, output, &mut out, &mut err);
-    let code = tokio::select! {
-        outcome = run => code(outcome),
-        signal = interrupted() => {
-            let _ = agent.abort().await;
-            Ok(signal)
-        }
-    };
+    let interruption = Interruption::watch(agent.clone());
+    let outcome = print::run(&agent, prompt, output, &mut out, &mut err).await;
     let _ = agent.close().await;
     out.flush().or_else(ignore_closed_pipe).context("can't write to stdout").map_err(Failure::run)?;
-    code
+    if interruption.happened() { Ok(INTERRUPTED) } else { code(outcome) }
 }
 
 /// Messages that an earlier process left waiting stay where they are; whoever reads stderr learns of them.
@@ -89,6 +93,8 @@ fn code(outcome: Result<RunOutcome, PrintError>) -> Result<u8, Failure> {
         Ok(RunOutcome::Completed) => Ok(DONE),
         Ok(RunOutcome::Failed | RunOutcome::Aborted | RunOutcome::MaxTurns) => Ok(FAILED),
         Err(PrintError::Stdout(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(DONE),
+        // The disk said no, not the caller.
+        Err(error @ PrintError::Agent(AgentError::Store(_))) => Err(Failure::run(error)),
         Err(error @ PrintError::Agent(_)) => Err(Failure { code: USAGE, ..Failure::run(error) }),
         Err(error) => Err(Failure::run(error)),
     }
@@ -99,17 +105,53 @@ fn ignore_closed_pipe(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
 }
 
-/// Waits for SIGINT or SIGTERM; answers with the exit code for it.
-async fn interrupted() -> u8 {
-    use tokio::signal::unix::{SignalKind, signal};
-    match (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) {
-        (Ok(mut interrupt), Ok(mut terminate)) => {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
+/// Stops the run at SIGINT or SIGTERM; what it says to its end is still printed.
+///
+/// The watch is kept by a task of its own, because a stdout that nobody reads blocks the task that prints. After [`GRACE`], or at a
+/// second signal, the process ends wherever it is.
+struct Interruption {
+    happened: Arc<AtomicBool>,
+    _watcher: JoinSet<()>,
+}
+
+impl Interruption {
+    fn watch(agent: AgentSession) -> Self {
+        let happened = Arc::new(AtomicBool::new(false));
+        let mut watcher = JoinSet::new();
+        // Without handlers a signal ends the process at once, as it does any other.
+        if let (Ok(interrupt), Ok(terminate)) =
+            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+        {
+            watcher.spawn(end_at_signal(agent, [interrupt, terminate], Arc::clone(&happened)));
         }
-        _ => std::future::pending().await,
+        Self { happened, _watcher: watcher }
     }
-    INTERRUPTED
+
+    fn happened(&self) -> bool {
+        self.happened.load(Ordering::Acquire)
+    }
+}
+
+async fn end_at_signal(
+    agent: AgentSession,
+    [mut interrupt, mut terminate]: [Signal; 2],
+    happened: Arc<AtomicBool>,
+) {
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    happened.store(true, Ordering::Release);
+    let ended = async {
+        let _ = agent.abort().await;
+        sleep(GRACE).await;
+        // What is in the log is synced, if that can be had.
+        let _ = timeout(GRACE, agent.close()).await;
+    };
+    tokio::select! {
+        () = ended => {}
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    std::process::exit(INTERRUPTED.into());
 }

@@ -14,17 +14,19 @@ pub(super) async fn run(arguments: &Arguments, config: &Config) -> Result<u8, Fa
     let cwd = assembled.parts.manager.cwd().to_owned();
     let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Leave)?;
     let is_demo = assembled.parts.model.facts.provider == demo::NAME;
+    let kept = |name| (!arguments.session.no_session).then(|| config.folders.state.join(name));
     let mut options = TuiOptions {
         prompt: (!prompt.is_empty()).then_some(prompt),
-        draft_file: Some(config.folders.state.join("draft.json")),
-        history_file: Some(config.folders.state.join("history.jsonl")),
+        draft_file: kept("draft.json"),
+        history_file: kept("history.jsonl"),
         banner: banner(is_demo),
         notices: assembled.notices.clone(),
         colours: Colours::choose(config.variable("NO_COLOR"), config.variable("COLORFGBG")),
         editor: config.variable("VISUAL").or_else(|| config.variable("EDITOR")).map(str::to_owned),
         home: config.variable("HOME").map(Into::into),
     };
-    let agent = start(arguments, assembled).await?;
+    let _scratch = assembled.scratch;
+    let agent = start(arguments, assembled.parts).await?;
     options.notices.extend_from_slice(agent.notices());
     let exit = tui::run(agent, options).await.map_err(Failure::run)?;
     Ok(match exit.reason {

@@ -15,7 +15,7 @@ use jiff::tz::TimeZone;
 use nix::sys::signal::{Signal, raise};
 use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, timeout_at};
 
 use super::app::{Action, App, Input, Place, Report};
 use super::block::Level;
@@ -33,6 +33,9 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Events of the agent taken before keys are looked at again: a few milliseconds' work.
 const BATCH: usize = 4_096;
+
+/// Time that messages sent just before the end have to reach the agent: some syncs of a slow disk.
+const SETTLE: Duration = Duration::from_secs(2);
 
 /// Lines of the last exchange that are left on the normal screen.
 const FAREWELL: usize = 40;
@@ -54,7 +57,8 @@ struct Front {
     keys: Option<Keys>,
     events: EventStream,
     reports: mpsc::Receiver<Report>,
-    performer: Performer,
+    /// There until the end.
+    performer: Option<Performer>,
     signals: Signals,
     tick: Interval,
     began: Instant,
@@ -105,6 +109,7 @@ impl Front {
         let screen = Screen::enter().map_err(TuiError::Terminal)?;
         app.size = screen.size();
         let (screen, keys) = (Some(screen), Some(Keys::new()));
+        let performer = Some(performer);
         let (began, pace) = (Instant::now(), Pace::default());
         Ok(Self { app, screen, keys, events, reports, performer, signals, tick, began, pace, options })
     }
@@ -202,7 +207,7 @@ impl Front {
             Action::Suspend => return self.away(|_| _ = raise(Signal::SIGTSTP)),
             Action::EditElsewhere(text) => return self.away(|front| front.edit(&text)),
             action => {
-                if !self.performer.tell(action) {
+                if !self.performer.as_ref().is_some_and(|performer| performer.tell(action)) {
                     self.app.flash("busy; try again in a moment");
                 }
             }
@@ -237,13 +242,30 @@ impl Front {
         }
     }
 
+    fn store_draft(&self) {
+        if let Some(path) = &self.options.draft_file {
+            files::store_draft(path, &self.app.place.cwd, &self.app.editor.expanded());
+        }
+    }
+
+    /// Lets what was typed last reach the agent; what it refuses is a draft again.
+    async fn settle(&mut self) {
+        let _task = self.performer.take().map(Performer::finish);
+        let until = Instant::now() + SETTLE;
+        while let Ok(Some(report)) = timeout_at(until, self.reports.recv()).await {
+            if matches!(report, Report::Failed { text: Some(_), .. }) {
+                self.app.update(Input::Report(report), now());
+                self.store_draft();
+            }
+        }
+    }
+
     async fn end(mut self, agent: &AgentSession, reason: ExitReason) -> Result<TuiExit, TuiError> {
         // The thread that reads the keys spins on a terminal that is gone; it ends here, before anything that may take time.
         self.keys = None;
         self.screen = None;
-        if let Some(path) = &self.options.draft_file {
-            files::store_draft(path, &self.app.place.cwd, &self.app.editor.expanded());
-        }
+        self.store_draft();
+        self.settle().await;
         let reader = agent.reader();
         // Closed already is closed.
         let _ = agent.close().await;

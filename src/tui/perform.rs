@@ -26,7 +26,7 @@ const FIRST: usize = 150;
 /// The task that carries actions out; it ends when this is dropped.
 pub(super) struct Performer {
     actions: mpsc::Sender<Action>,
-    _task: JoinSet<()>,
+    task: JoinSet<()>,
 }
 
 impl Performer {
@@ -36,12 +36,17 @@ impl Performer {
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
         task.spawn(Worker { agent, history, reports }.work(todo));
-        (Self { actions, _task: task }, received)
+        (Self { actions, task }, received)
     }
 
     /// Tells it to carry out an action; false when it has too much to do.
     pub(super) fn tell(&self, action: Action) -> bool {
         self.actions.try_send(action).is_ok()
+    }
+
+    /// Takes no more actions; when those it has are carried out, the reports end. The task goes on while the answer is held.
+    pub(super) fn finish(self) -> JoinSet<()> {
+        self.task
     }
 }
 
@@ -70,6 +75,7 @@ impl Worker {
                 }
             }
         }
+        while beside.join_next().await.is_some() {}
     }
 
     async fn perform(&self, action: Action, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {

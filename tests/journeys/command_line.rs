@@ -1,8 +1,10 @@
 //! What the command line says, and with which exit code.
 
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::house::House;
+use crate::terminal::Key;
 
 fn scripted(house: &House, lines: &[&str], more: &[&str]) -> super::house::Ran {
     let script = house.script(lines);
@@ -23,10 +25,11 @@ fn a_script_must_not_pass_on_canned_answers() {
 #[test]
 fn wrong_usage_is_exit_code_2_and_says_what_is_wrong() {
     let house = House::new();
-    let cases: [(&[&str], &str); 7] = [
+    let cases: [(&[&str], &str); 8] = [
         (&["--no-such-flag"], "--no-such-flag"),
         (&["-p", "--provider", "nobody", "hi"], "there is no provider `nobody`"),
         (&["-p", "--provider", "anthropic", "hi"], "there is no key for anthropic"),
+        (&["-p", "--api-key", "sk-mine", "--model", "sonnet", "hi"], "name the provider with --provider"),
         (&["-p", "--provider", "demo"], "there is nothing to ask"),
         (&["-p", "--provider", "demo", "-c", "hi"], "there is no session of"),
         (
@@ -56,10 +59,55 @@ fn settings_are_shown_with_their_sources() {
 }
 
 #[test]
+fn flags_may_stand_before_a_command_or_after_it() {
+    let house = House::new();
+    let project = house.project().canonicalize().unwrap().display().to_string();
+    scripted(&house, &[r#"{"text": "Hi."}"#], &["--session-dir", "logs", "hello"]);
+    let orders: [&[&str]; 3] = [
+        &["--cwd", &project, "--session-dir", "logs", "sessions", "list", "--json"],
+        &["sessions", "--session-dir", "logs", "list", "--json"],
+        &["sessions", "list", "--json", "--session-dir", "logs", "--cwd", &project],
+    ];
+    for order in orders {
+        let ran = house.run(order);
+        assert_eq!(ran.code, Some(0), "{order:?}: {}", ran.err);
+        let list: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(list[0]["firstPrompt"], "hello", "{order:?}");
+    }
+    let shown = house.run(&["--model", "opus", "settings", "--json"]);
+    let shown: Value = serde_json::from_str(&shown.out).unwrap();
+    let model = shown.as_array().unwrap().iter().find(|row| row["name"] == "model").unwrap();
+    assert_eq!((&model["value"], &model["source"]), (&json!("opus"), &json!("--model")));
+}
+
+#[test]
 fn without_a_session_nothing_is_kept() {
     let house = House::new();
     let ran = scripted(&house, &[r#"{"text": "Hi."}"#], &["--no-session", "hello"]);
     assert_eq!((ran.out.as_str(), ran.code), ("Hi.\n", Some(0)), "{}", ran.err);
+    assert!(!house.home().join("tiller").exists());
+}
+
+#[test]
+fn without_a_session_the_screen_keeps_no_prompt_no_draft_and_no_output() {
+    let mut house = House::new();
+    let temporary = house.project().join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    house = house.with("TMPDIR", &temporary.display().to_string());
+    let long = r#"{"calls": [{"name": "bash", "arguments": {"command": "seq 9000; ls $TMPDIR > made"}}]}"#;
+    let mut terminal = house.play(&[long, r#"{"text": "Counted."}"#], &["--no-session"]);
+    terminal.wait_for("❯");
+    terminal.send("count to 9000");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Counted.");
+    terminal.wait_without("esc stops");
+    terminal.send("half a thought");
+    terminal.wait_for("❯ half a thought");
+    terminal.signal(Signal::SIGTERM);
+    assert_eq!(terminal.wait().exit_code(), 130);
+    let made = std::fs::read_to_string(house.project().join("made")).unwrap();
+    assert!(made.starts_with("tiller-"), "{made}");
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
     assert!(!house.home().join("tiller").exists());
 }
 
@@ -128,4 +176,23 @@ fn a_thinking_level_on_the_command_line_counts_for_an_old_session_too() {
         .map(|l| l["thinkingLevel"].clone())
         .collect();
     assert_eq!(levels, ["low", "high"]);
+}
+
+#[test]
+fn a_fork_is_made_of_a_path_with_an_at_sign_with_and_without_an_entry() {
+    let house = House::new();
+    std::fs::create_dir(house.project().join("me@home")).unwrap();
+    let answers = [r#"{"text": "One."}"#, r#"{"text": "Two."}"#];
+    scripted(&house, &answers, &["--session-dir", "me@home", "first"]);
+    let mut logs = std::fs::read_dir(house.project().join("me@home")).unwrap();
+    let parent = logs.next().unwrap().unwrap().path().display().to_string();
+    let ran = scripted(&house, &answers, &["--fork", &parent, "second"]);
+    assert_eq!(ran.out, "Two.\n", "{}", ran.err);
+
+    let text = std::fs::read_to_string(&parent).unwrap();
+    let entries = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let first = entries.into_iter().find(|entry| entry["message"]["role"] == "user").unwrap();
+    let upto = format!("{parent}@{}", first["id"].as_str().unwrap());
+    let ran = scripted(&house, &answers, &["--fork", &upto, "instead"]);
+    assert_eq!(ran.out, "One.\n", "{}", ran.err);
 }

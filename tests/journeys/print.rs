@@ -1,5 +1,11 @@
 //! `tiller -p` against servers that play a model.
 
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::house::House;
@@ -180,6 +186,95 @@ fn every_event_is_a_line_of_json_and_the_last_says_that_it_is_settled() {
     let numbers: Vec<u64> = lines[1..].iter().map(|line| line["seq"].as_u64().unwrap()).collect();
     let first = numbers[0];
     assert_eq!(numbers, (first..first + numbers.len() as u64).collect::<Vec<_>>());
+}
+
+/// A run that prints events.
+fn start(house: &House, answers: &[&str]) -> (Child, BufReader<ChildStdout>) {
+    let script = house.script(answers);
+    let arguments = ["--mode", "json", "--yes", "--provider", "scripted", "--model", &script, "talk"];
+    let mut child = house.start(&mut house.command(&arguments));
+    let events = BufReader::new(child.stdout.take().unwrap());
+    (child, events)
+}
+
+fn send(child: &Child, signal: Signal) {
+    kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
+}
+
+#[test]
+fn an_interrupted_run_is_printed_to_its_settled_end() {
+    let house = House::new();
+    let (mut child, mut events) = start(&house, &[r#"{"text": "I could go on", "hang": true}"#]);
+    let mut line = String::new();
+    while !line.contains("text_delta") {
+        line.clear();
+        assert_ne!(events.read_line(&mut line).unwrap(), 0, "it ended before it spoke");
+    }
+    send(&child, Signal::SIGINT);
+    let lines: Vec<Value> =
+        events.lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let ends = lines.iter().filter(|line| line["type"] == "message_end");
+    let stops: Vec<&Value> = ends.map(|line| &line["message"]["stopReason"]).collect();
+    assert_eq!(stops, ["aborted"]);
+    assert_eq!(lines.last().unwrap()["type"], "agent_settled");
+    assert_eq!(house.said().len(), 2);
+}
+
+/// A run that hangs in a write: it said more than a pipe holds, and nobody reads.
+fn stalled(house: &House) -> (Child, BufReader<ChildStdout>) {
+    let long = r#"{"text": "on and on ", "repeat": 20000,
+        "calls": [{"name": "write_file", "arguments": {"path": "said", "content": "all"}}]}"#;
+    let (mut child, unread) = start(house, &[&long.replace('\n', ""), r#"{"text": "and", "hang": true}"#]);
+    while !house.project().join("said").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it said all");
+        std::thread::yield_now();
+    }
+    (child, unread)
+}
+
+#[test]
+fn a_run_whose_stdout_nobody_reads_ends_a_few_seconds_after_an_interrupt() {
+    let house = House::new();
+    let (mut child, _unread) = stalled(&house);
+    send(&child, Signal::SIGINT);
+    assert_eq!(ended(&mut child, Duration::from_secs(10)), Some(130));
+    assert_eq!(house.said()[0], "user: talk");
+}
+
+#[test]
+fn a_second_interrupt_ends_the_run_wherever_it_is() {
+    let house = House::new();
+    let (mut child, _unread) = stalled(&house);
+    // Two at once may count as one, but two kinds never do.
+    send(&child, Signal::SIGINT);
+    send(&child, Signal::SIGTERM);
+    assert_eq!(ended(&mut child, Duration::from_secs(2)), Some(130));
+}
+
+/// The exit code, if it comes in time.
+fn ended(child: &mut Child, within: Duration) -> Option<i32> {
+    let until = Instant::now() + within;
+    while Instant::now() < until {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    None
+}
+
+#[test]
+fn a_log_that_cannot_be_written_fails_the_run_and_is_no_wrong_usage() {
+    let house = House::new();
+    house.write("full", "a file, where a folder should be");
+    let script = house.script(&[r#"{"text": "Never."}"#]);
+    let arguments = ["-p", "--provider", "scripted", "--model", &script, "--session-dir", "full/logs", "hi"];
+    let ran = house.run(&arguments);
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(1)), "{}", ran.err);
+    assert!(ran.err.contains("full/logs"), "{}", ran.err);
 }
 
 #[test]

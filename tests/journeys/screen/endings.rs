@@ -129,3 +129,16 @@ fn an_unsent_draft_is_there_again() {
     terminal.wait_for("Say what you want done");
     assert!(!terminal.screen().contains("half a thought"));
 }
+
+#[test]
+fn messages_sent_just_before_leaving_are_in_the_log() {
+    let house = House::new();
+    let mut terminal = house.play(&[ENDLESS], &[]);
+    terminal.wait_for("Say what you want done");
+    let sent: Vec<String> = (0..40).map(|number| format!("thought {number}.")).collect();
+    terminal.send(&format!("{}\r/quit\r", sent.join("\r")));
+    assert_eq!(terminal.wait().exit_code(), 0);
+    let log = fs::read_to_string(&house.logs()[0]).unwrap();
+    let lost: Vec<&String> = sent.iter().filter(|text| !log.contains(*text)).collect();
+    assert!(lost.is_empty(), "{lost:?}");
+}
