@@ -191,6 +191,8 @@ pub(super) struct Asked {
     pub(super) request: ApprovalRequest,
     /// When it appeared on the screen.
     pub(super) since: UnixMs,
+    /// The key that answers it, and when it was pressed: it counts when no other key follows at once.
+    pub(super) answer: Option<(KeyEvent, UnixMs)>,
 }
 
 /// Where the front end runs.
@@ -250,10 +252,7 @@ impl App {
                 self.size = (width, height);
                 Vec::new()
             }
-            Input::Tick => {
-                self.tick();
-                Vec::new()
-            }
+            Input::Tick => self.tick(),
             Input::Agent(event) if self.facts.gap.expected > 0 => {
                 self.facts.gap.events.push(event);
                 Vec::new()
@@ -280,7 +279,7 @@ impl App {
         (!ids.is_empty()).then_some(Action::LoadOlder(ids))
     }
 
-    fn tick(&mut self) {
+    fn tick(&mut self) -> Vec<Action> {
         if self.is_animated() {
             self.stale = self.stale.max(Stale::BySession);
         }
@@ -288,6 +287,7 @@ impl App {
             self.notes.flash = None;
             self.stale = Stale::ByUser;
         }
+        self.answer_approval(super::keys::ANSWER_MS).into_iter().collect()
     }
 
     /// Whether time alone changes the screen.
@@ -397,7 +397,7 @@ impl App {
             output: 0,
         };
         for request in &live.approvals {
-            self.work.approvals.push(Asked { request: request.clone(), since: self.now });
+            self.work.approvals.push(Asked { request: request.clone(), since: self.now, answer: None });
         }
         if self.transcript.is_empty() {
             self.transcript.push(Block::new(BlockKind::Banner(self.place.banner.clone())));

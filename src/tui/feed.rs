@@ -45,7 +45,7 @@ impl App {
             }
             EventKind::ToolExecutionEnd { tool_call_id, .. } => self.call_ended(tool_call_id),
             EventKind::ApprovalRequested(request) => {
-                self.work.approvals.push(Asked { request: request.clone(), since: self.now });
+                self.work.approvals.push(Asked { request: request.clone(), since: self.now, answer: None });
                 self.transcript.with_call(&request.tool_call_id, |state| *state = CallState::Asks);
             }
             EventKind::ApprovalResolved { tool_call_id, .. } => {

@@ -17,6 +17,10 @@ use crate::unit::UnixMs;
 /// How long an approval is on the screen before keys answer it, in milliseconds: longer than a key already on its way.
 const APPROVAL_MS: u64 = 400;
 
+/// How long no other key may follow one that answers an approval, in milliseconds: somebody who types "yes, but" is writing a
+/// message.
+pub(super) const ANSWER_MS: u64 = 350;
+
 /// Within what time a second Esc counts, in milliseconds.
 const TWICE_ESCAPE_MS: u64 = 600;
 
@@ -28,6 +32,16 @@ const TWICE_INTERRUPT_MS: u64 = 2_000;
 enum When {
     Now,
     Afterwards,
+}
+
+/// The word that a key says on a call that asks.
+fn decision(key: KeyEvent) -> Option<Decision> {
+    match key.code {
+        KeyCode::Char('y') => Some(Decision::Once),
+        KeyCode::Char('a') => Some(Decision::Session),
+        KeyCode::Char('n') => Some(Decision::Deny { reason: "the user said no".to_owned() }),
+        _ => None,
+    }
 }
 
 impl App {
@@ -48,26 +62,43 @@ impl App {
         Vec::new()
     }
 
-    /// `y`, `a` and `n` answer the call that asks. What is typed beside them goes to the editor, and Enter steers with it.
+    /// `y`, `a` and `n` answer the call that asks, when nothing else is typed right after them. Other text goes to the
+    /// editor, and Enter steers with it.
     fn approval_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let asked = self.work.approvals.first()?;
-        if !self.editor.is_empty() || !(key.modifiers - KeyModifiers::SHIFT).is_empty() {
+        let asked = self.work.approvals.first_mut()?;
+        let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
+        if let Some((begun, _)) = asked.answer.take() {
+            match key.code {
+                KeyCode::Enter => {
+                    asked.answer = Some((begun, self.now));
+                    return Some(self.answer_approval(0).into_iter().collect());
+                }
+                KeyCode::Char(_) if is_plain => drop(self.editor.key(begun)),
+                _ => {}
+            }
             return None;
         }
-        let decision = match key.code {
-            KeyCode::Char('y') => Decision::Once,
-            KeyCode::Char('a') => Decision::Session,
-            KeyCode::Char('n') => Decision::Deny { reason: "the user said no".to_owned() },
-            _ => return None,
-        };
-        if self.now.since_ms(asked.since) < APPROVAL_MS {
-            return Some(Vec::new());
+        if !self.editor.is_empty() || !is_plain || decision(key).is_none() {
+            return None;
         }
+        if self.now.since_ms(asked.since) >= APPROVAL_MS {
+            asked.answer = Some((key, self.now));
+        }
+        Some(Vec::new())
+    }
+
+    /// Takes the answer to the first call that asks, once it stands for so long.
+    pub(super) fn answer_approval(&mut self, after_ms: u64) -> Option<Action> {
+        let (key, at) = self.work.approvals.first()?.answer?;
+        if self.now.since_ms(at) < after_ms {
+            return None;
+        }
+        let decision = decision(key)?;
         let asked = self.work.approvals.remove(0);
         if let Some(next) = self.work.approvals.first_mut() {
             next.since = self.now;
         }
-        Some(vec![Action::Decide(asked.request.tool_call_id, decision)])
+        Some(Action::Decide(asked.request.tool_call_id, decision))
     }
 
     fn screen_key(&mut self, key: KeyEvent, pressed: Option<(Twice, UnixMs)>) -> Option<Vec<Action>> {
@@ -271,19 +302,21 @@ impl App {
         Vec::new()
     }
 
+    /// Clears the editor; with nothing in it stops the agent; with nothing to stop quits when pressed twice.
     fn interrupt(&mut self, pressed: Option<(Twice, UnixMs)>) -> Vec<Action> {
-        if self.is_second(pressed, Twice::Interrupt, TWICE_INTERRUPT_MS) && self.editor.is_empty() {
-            return vec![Action::Quit];
-        }
-        self.notes.pressed = Some((Twice::Interrupt, self.now));
+        let is_second = self.is_second(pressed, Twice::Interrupt, TWICE_INTERRUPT_MS);
         if !self.editor.is_empty() {
             self.editor.clear();
-            self.flash("cleared; alt+u brings it back, ctrl+c again quits");
+            let again = if self.is_working() { "stops" } else { "quits" };
+            self.flash(format!("cleared; alt+u brings it back, ctrl+c again {again}"));
         } else if self.is_working() {
             return vec![Action::Abort];
+        } else if is_second {
+            return vec![Action::Quit];
         } else {
             self.flash("ctrl+c again quits");
         }
+        self.notes.pressed = Some((Twice::Interrupt, self.now));
         Vec::new()
     }
 

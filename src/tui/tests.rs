@@ -402,7 +402,24 @@ fn keys_answer_an_approval_only_after_a_moment_and_never_take_what_is_typed() {
     assert_eq!(stage.key(KeyCode::Char('y')), []);
     assert_eq!(stage.app.editor.text(), "xy");
     stage.control('u');
-    assert_eq!(stage.key(KeyCode::Char('a')), [Action::Decide("c2".into(), Decision::Session)]);
+    assert_eq!(stage.key(KeyCode::Char('a')), []);
+    stage.type_text("nd first the tests");
+    assert_eq!(stage.app.editor.text(), "and first the tests", "it was the beginning of a message");
+    stage.control('u');
+    assert_eq!(stage.key(KeyCode::Char('a')), []);
+    stage.actions.clear();
+    stage.wait(400);
+    assert_eq!(stage.actions, [Action::Decide("c2".into(), Decision::Session)]);
+}
+
+#[test]
+fn control_c_twice_while_the_agent_works_clears_and_stops_and_does_not_quit() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    stage.type_text("half");
+    assert_eq!(stage.control('c'), []);
+    assert_eq!(stage.control('c'), [Action::Abort]);
+    assert_eq!(stage.control('c'), [Action::Abort]);
 }
 
 #[test]

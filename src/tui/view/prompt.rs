@@ -147,7 +147,7 @@ pub(super) fn queue(app: &App) -> Vec<Line> {
         };
         let mut spans = vec![Span::new(format!("  ↳ {kind}   "), Role::Accent)];
         if item.held {
-            spans.push(Span::new("held · ", Role::Warning));
+            spans.push(Span::new("held, alt+up takes it back · ", Role::Warning));
         }
         spans.push(Span::new(cut_to(&one_line(&item.text), width), Role::Muted));
         Line::from(spans)
