@@ -19,7 +19,7 @@ pub const MODEL: &str = "tour";
 
 /// Characters of one piece, and the pause before it: a fast, readable stream.
 const CHUNK: usize = 6;
-const PAUSE_MS: u64 = 22;
+const PAUSE_MS: u64 = 45;
 
 /// Long enough to read two lines and type a third.
 const SLOW_COMMAND: &str = "sleep 7";

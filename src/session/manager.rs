@@ -156,6 +156,12 @@ impl SessionManager {
             sessions.iter().filter(|session| session.id.matches(words)).collect();
         match named.as_slice() {
             [session] => Ok(session.path.clone()),
+            [] if words.chars().count() < crate::id::SHORTEST_FRAGMENT => {
+                let least = crate::id::SHORTEST_FRAGMENT;
+                Err(SessionError::NotFound(format!(
+                    "`{words}` is too short for a part of an id; give {least} characters or more"
+                )))
+            }
             [] => Err(SessionError::NotFound(format!("no session's id begins or ends with `{words}`"))),
             several => match several.iter().find(|session| session.id.as_str() == words) {
                 Some(session) => Ok(session.path.clone()),

@@ -128,7 +128,7 @@ fn a_message_waiting_when_tiller_is_killed_comes_back_held() {
     terminal.wait();
 
     let mut terminal = house.play(&[r#"{"text": "unasked"}"#], &["-c"]);
-    terminal.wait_for("↳ next    held · and then this");
+    terminal.wait_for("↳ next    held, alt+up takes it back · and then this");
     terminal.key(Key::AltUp);
     terminal.wait_for("❯ and then this");
     terminal.wait_without("held");
