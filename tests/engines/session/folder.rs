@@ -124,7 +124,7 @@ fn words_that_name_no_session_or_several_say_so() {
     let refused = |words: &str| place.manager.find(words).unwrap_err().to_string();
     assert_eq!(refused("abcd"), "`abcd` names 3 sessions; give more of the id");
     assert_eq!(refused("nope"), "no session's id begins or ends with `nope`");
-    assert_eq!(refused("abc"), "no session's id begins or ends with `abc`");
+    assert_eq!(refused("abc"), "`abc` is too short for a part of an id; give 4 characters or more");
     assert_eq!(refused("gone.jsonl"), "there is no session file gone.jsonl");
     // The whole id of one is the beginning of another's.
     assert_eq!(place.manager.find("abcd1").unwrap(), folder.join("abcd1.jsonl"));
