@@ -178,6 +178,9 @@ impl Front {
     }
 
     fn take(&mut self, input: Input) -> Option<ExitReason> {
+        if let (Input::Resize { .. }, Some(screen)) = (&input, &mut self.screen) {
+            screen.repaint();
+        }
         let actions = self.app.update(input, now());
         actions.into_iter().find_map(|action| self.perform(action))
     }

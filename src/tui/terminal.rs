@@ -30,6 +30,7 @@ const BUFFER: usize = 64 * 1024;
 /// The terminal while it is ours.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    is_stale: bool,
 }
 
 impl Screen {
@@ -52,7 +53,7 @@ impl Screen {
         let writer = BufWriter::with_capacity(BUFFER, io::stdout());
         let terminal = Terminal::new(CrosstermBackend::new(writer))?;
         std::mem::forget(given_back);
-        Ok(Self { terminal })
+        Ok(Self { terminal, is_stale: false })
     }
 
     /// Columns and rows.
@@ -63,6 +64,12 @@ impl Screen {
     /// Draws the state. The terminal shows all of it or nothing yet.
     pub(super) fn draw(&mut self, app: &mut App) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        if std::mem::take(&mut self.is_stale) {
+            queue!(self.terminal.backend_mut(), Clear(ClearType::All))?;
+            // Each swap empties one of the two buffers. `Terminal::clear` would ask where the cursor is.
+            self.terminal.swap_buffers();
+            self.terminal.swap_buffers();
+        }
         self.terminal.draw(|frame| {
             // Asked for again, the size could be another one by now, and the frame would not fit its buffer.
             app.size = (frame.area().width, frame.area().height);
@@ -70,6 +77,12 @@ impl Screen {
             view(app, &areas, frame);
         })?;
         execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
+    }
+
+    /// Has the next frame written whole: what the terminal shows is no longer what was drawn, as after a resize, also one to
+    /// a size and back before a frame noticed.
+    pub(super) fn repaint(&mut self) {
+        self.is_stale = true;
     }
 
     /// Gives a text to the terminal's clipboard (OSC 52).

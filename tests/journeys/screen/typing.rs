@@ -54,8 +54,8 @@ fn resizing_as_fast_as_a_mouse_can_drag_breaks_nothing() {
     for step in 0..2_000 {
         terminal.resize(if step % 2 == 0 { Size(200, 60) } else { Size(20, 5) });
     }
-    terminal.resize(Size(90, 30));
-    let rule = "─".repeat(90);
+    terminal.resize(Size(100, 40));
+    let rule = "─".repeat(100);
     terminal.wait_until("the editor at its size", |screen| screen.lines().any(|line| line == rule));
     terminal.wait_for("esc stops");
 }
