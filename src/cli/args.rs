@@ -1,11 +1,15 @@
 //! What can be typed.
 
+mod sessions;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::FlagValue;
 use crate::setting;
+
+pub(super) use sessions::SessionsCommand;
 
 /// The agent session that never loses, never lags, and never has to be abandoned.
 #[derive(Debug, Parser)]
@@ -151,41 +155,6 @@ pub(super) enum Command {
     Sessions(SessionsCommand),
     /// Show every setting with its value and where that comes from
     Settings {
-        /// As JSON
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum SessionsCommand {
-    /// List the sessions of this directory, the newest first
-    List {
-        /// Those of all directories
-        #[arg(long)]
-        all: bool,
-        /// As JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Print the transcript of a session's current branch
-    Show {
-        /// A file, or a part of an id
-        session: String,
-        /// The messages as a model would get them
-        #[arg(long, conflicts_with = "stats")]
-        context: bool,
-        /// The facts
-        #[arg(long)]
-        stats: bool,
-        /// As JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Draw a session's tree
-    Tree {
-        /// A file, or a part of an id
-        session: String,
         /// As JSON
         #[arg(long)]
         json: bool,

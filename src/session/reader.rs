@@ -152,6 +152,22 @@ impl Reader {
         self.entries_at(all)
     }
 
+    /// Visits the entries from the position `from` (counted from 0) on in the order of the file, one at a time; a damaged
+    /// one as a finding.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn visit(
+        &self,
+        from: usize,
+        mut visitor: impl FnMut(Result<Entry, Finding>),
+    ) -> Result<(), SessionError> {
+        for position in from..self.entry_count() {
+            visitor(self.entry_or_finding(position)?);
+        }
+        Ok(())
+    }
+
     /// The entry that a person's words name: an id, or a prefix or suffix of one.
     ///
     /// # Errors
@@ -237,16 +253,23 @@ impl Reader {
     ) -> Result<(Vec<Entry>, Vec<Finding>), SessionError> {
         let (mut entries, mut findings) = (Vec::new(), Vec::new());
         for position in positions {
-            match self.entry_at(position) {
+            match self.entry_or_finding(position)? {
                 Ok(entry) => entries.push(entry),
-                Err(error @ SessionError::Damaged { line, .. }) => {
-                    let byte = self.shared.index().entries()[position].offset;
-                    findings.push(Finding { line, byte, what: error_chain(&error) });
-                }
-                Err(error) => return Err(error),
+                Err(finding) => findings.push(finding),
             }
         }
         Ok((entries, findings))
+    }
+
+    fn entry_or_finding(&self, position: usize) -> Result<Result<Entry, Finding>, SessionError> {
+        match self.entry_at(position) {
+            Ok(entry) => Ok(Ok(entry)),
+            Err(error @ SessionError::Damaged { line, .. }) => {
+                let byte = self.shared.index().entries()[position].offset;
+                Ok(Err(Finding { line, byte, what: error_chain(&error) }))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn entry_at(&self, position: usize) -> Result<Entry, SessionError> {

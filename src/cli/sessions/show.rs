@@ -1,0 +1,84 @@
+//! `tiller sessions show`: a branch as a transcript, as a model would get it, or as facts.
+
+use serde_json::{Value, json};
+
+use super::{branch, entry_json, print_json};
+use crate::cli::{Failure, transcript};
+use crate::message::{Message, Usage};
+use crate::session::context::{self as projecting, Projection};
+use crate::session::{EntryBody, Reader};
+
+pub(super) fn show(reader: &Reader, as_json: bool) -> Result<(), Failure> {
+    let entries = branch(reader)?;
+    if as_json {
+        return print_json(&entries.iter().map(entry_json).collect::<Vec<_>>());
+    }
+    print!("{}", transcript::transcript(&entries));
+    Ok(())
+}
+
+pub(super) fn context(reader: &Reader, as_json: bool) -> Result<(), Failure> {
+    let projection = projecting::project(&branch(reader)?);
+    let sent = projecting::sendable(projection.messages.iter().map(|projected| &projected.message));
+    if as_json {
+        return print_json(&sent);
+    }
+    for message in sent {
+        println!("{}", transcript::message(&message, false));
+    }
+    Ok(())
+}
+
+pub(super) fn stats(reader: &Reader, as_json: bool) -> Result<(), Failure> {
+    let entries = branch(reader)?;
+    let stats = facts(reader, &projecting::project(&entries))?;
+    if as_json {
+        return print_json(&stats);
+    }
+    for (name, value) in stats.as_object().into_iter().flatten() {
+        match value {
+            Value::String(text) => println!("{name:<16} {text}"),
+            value => println!("{name:<16} {value}"),
+        }
+    }
+    Ok(())
+}
+
+fn facts(reader: &Reader, projection: &Projection) -> Result<Value, Failure> {
+    let (all, mut warnings) = reader.entries()?;
+    warnings.extend(reader.findings());
+    let mut usage = Usage::default();
+    for entry in &all {
+        match &entry.body {
+            EntryBody::Usage { usage: spent, .. } => usage.add(spent),
+            EntryBody::Compaction(compaction) => usage.add(&compaction.usage.clone().unwrap_or_default()),
+            EntryBody::BranchSummary { usage: Some(spent), .. } => usage.add(spent),
+            body => {
+                if let Some(Message::Assistant(answer)) = body.as_message().map(|message| &**message) {
+                    usage.add(&answer.usage);
+                }
+            }
+        }
+    }
+    let mut stats = json!({
+        "path": reader.path(),
+        "id": reader.id(),
+        "version": reader.header().version,
+        "cwd": reader.header().cwd,
+        "entries": reader.entry_count(),
+        "branches": reader.tree().branch_count(),
+        "leaf": reader.leaf(),
+        "contextMessages": projection.message_count(),
+        "contextTokens": projection.tokens(),
+        "thinkingLevel": projection.thinking,
+        "usage": usage,
+        "warnings": warnings,
+    });
+    if let Some(name) = reader.name() {
+        stats["name"] = name.into();
+    }
+    if let Some(model) = &projection.model {
+        stats["model"] = json!({"provider": model.provider, "id": model.id});
+    }
+    Ok(stats)
+}
