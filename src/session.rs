@@ -7,16 +7,20 @@
 pub mod context;
 pub mod entry;
 mod error;
+mod head;
 mod index;
+mod lines;
 mod log;
 mod manager;
 mod mint;
 mod reader;
+mod repair;
 pub mod tree;
 mod writer;
 
 pub use entry::{Entry, EntryBody};
 pub use error::SessionError;
+pub use head::Role;
 pub use index::{EntryKind, Finding};
 pub use manager::{Listing, Placement, Scope, SessionManager, SessionSummary};
 pub use mint::Mint;

@@ -1,7 +1,7 @@
 //! Quantities that carry their unit in their type: moments, tokens, money.
 
 use std::fmt;
-use std::ops::{Add, AddAssign};
+use std::ops::{Add, AddAssign, Range};
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,32 @@ impl UnixMs {
     /// Reads an ISO-8601 moment with an offset; `None` when it isn't one.
     #[must_use]
     pub fn from_iso(text: &str) -> Option<Self> {
-        text.parse::<jiff::Timestamp>().ok().map(|moment| Self(moment.as_millisecond()))
+        Self::from_usual_iso(text)
+            .or_else(|| text.parse::<jiff::Timestamp>().ok().map(|moment| Self(moment.as_millisecond())))
+    }
+
+    /// Reads `2026-11-21T03:16:58.198Z`, the form of nearly every moment in a log, many times faster than the general
+    /// form. `None` for every other, leap seconds among them.
+    fn from_usual_iso(text: &str) -> Option<Self> {
+        let digits = <&[u8; 24]>::try_from(text.as_bytes()).ok()?;
+        for (at, sign) in [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')] {
+            if digits[at] != sign {
+                return None;
+            }
+        }
+        let number = |range: Range<usize>| {
+            digits[range]
+                .iter()
+                .try_fold(0_i64, |sum, byte| byte.is_ascii_digit().then(|| sum * 10 + i64::from(byte - b'0')))
+        };
+        let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
+        let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
+        // Days up to 28 are in every month; the general form knows the others.
+        if !(1..=12).contains(&month) || !(1..=28).contains(&day) || hour > 23 || minute > 59 || second > 59 {
+            return None;
+        }
+        let days = days_since_1970(year, month, day);
+        Some(Self((((days * 24 + hour) * 60 + minute) * 60 + second) * 1_000 + number(20..23)?))
     }
 
     /// Milliseconds from `earlier` to here, never negative.
@@ -35,6 +60,16 @@ impl UnixMs {
     pub fn since_ms(self, earlier: Self) -> u64 {
         u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
     }
+}
+
+/// Days from 1970-01-01 to a day of the Gregorian calendar from the year 0 on. The year is taken to begin in March, so that the
+/// leap day is its last.
+const fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    /// From 0000-03-01 to 1970-01-01.
+    const BEFORE_1970: i64 = 719_468;
+    let year = if month <= 2 { year - 1 } else { year };
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + day_of_year - BEFORE_1970
 }
 
 /// A number of tokens, as a provider counts them.
@@ -103,6 +138,19 @@ mod tests {
         assert_eq!(UnixMs::from_iso("2026-11-21T03:16:58.198Z"), Some(moment));
         assert_eq!(UnixMs::from_iso("yesterday"), None);
         assert_eq!(UnixMs(0).to_iso(), "1970-01-01T00:00:00.000Z");
+    }
+
+    #[test]
+    fn the_usual_form_of_a_moment_reads_like_the_general_one() {
+        let days = (0..400_000_i64).step_by(3).map(|day| day * 86_400_000 + day * 7_919 - 62_000_000_000_000);
+        for moment in days.map(UnixMs) {
+            let text = moment.to_iso();
+            let general = text.parse::<jiff::Timestamp>().unwrap().as_millisecond();
+            assert_eq!(UnixMs::from_iso(&text), Some(UnixMs(general)), "{text}");
+        }
+        for wrong in ["2026-02-30T00:00:00.000Z", "2026-13-01T00:00:00.000Z", "2026-01-01T24:00:00.000Z"] {
+            assert_eq!(UnixMs::from_iso(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::args::{Arguments, SessionsCommand};
 use super::{DONE, Failure, assemble};
-use crate::session::{Entry, Reader};
+use crate::session::{Entry, Finding, Reader};
 
 /// Longest line of a list or tree that shows a text, in characters.
 const SHOWN: usize = 72;
@@ -42,11 +42,16 @@ fn entry_json(entry: &Entry) -> Value {
 fn branch(reader: &Reader) -> Result<Vec<Entry>, Failure> {
     let Some(leaf) = reader.leaf() else { return Ok(Vec::new()) };
     let (entries, damaged) = reader.branch(&leaf)?;
-    for finding in reader.findings().iter().chain(&damaged) {
+    warn(reader, &damaged);
+    Ok(entries)
+}
+
+/// Says what is wrong with the lines, and with those that were looked into.
+fn warn(reader: &Reader, damaged: &[Finding]) {
+    for finding in reader.findings().iter().chain(damaged) {
         let path = reader.path().unwrap_or(Path::new("")).display();
         eprintln!("warning: {path}, line {} (byte {}): {}", finding.line, finding.byte, finding.what);
     }
-    Ok(entries)
 }
 
 fn one_line(text: &str) -> String {

@@ -60,7 +60,7 @@ pub fn project(path: &[Entry]) -> Projection {
     if let Some((at, compaction)) = compaction {
         projection.messages.push(summary_of(&path[at], compaction));
         from =
-            path[..at].iter().position(|entry| entry.id == compaction.first_kept_entry_id).unwrap_or(at + 1);
+            path[..at].iter().rposition(|entry| entry.id == compaction.first_kept_entry_id).unwrap_or(at + 1);
     }
     let reset = path
         .iter()
@@ -75,6 +75,13 @@ pub fn project(path: &[Entry]) -> Projection {
         }
     }
     projection
+}
+
+/// Whether an entry has a word on who answers.
+pub(super) fn names_model(body: &EntryBody) -> bool {
+    let mut projection = Projection::default();
+    projection.note_state(body);
+    projection.model.is_some()
 }
 
 impl Projection {

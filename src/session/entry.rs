@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::head::Role;
 use super::index::EntryKind;
+use super::repair::repaired;
 use crate::event::QueueKind;
 use crate::id::{CallId, EntryId, QueueId, SessionId};
 use crate::message::{Content, Message, ThinkingLevel, Usage};
@@ -332,32 +334,39 @@ impl From<CustomParts> for EntryBody {
     }
 }
 
-/// The part of a line that says where it hangs; read without looking at the rest.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Head {
-    #[serde(rename = "type")]
-    pub(super) kind: String,
-    pub(super) id: EntryId,
-    #[serde(default)]
-    pub(super) parent_id: Option<EntryId>,
-    #[serde(default)]
-    pub(super) timestamp: Option<String>,
+/// Reads what a line says, its head being known. Characters that are broken read as U+FFFD.
+pub(super) fn parse_body(kind: EntryKind, role: Option<Role>, line: &[u8]) -> serde_json::Result<EntryBody> {
+    parse_whole(kind, role, line).or_else(|error| match repaired(line) {
+        Some(text) => parse_whole(kind, role, text.as_bytes()),
+        None => Err(error),
+    })
 }
 
-impl Head {
-    pub(super) fn moment(&self) -> UnixMs {
-        self.timestamp.as_deref().and_then(UnixMs::from_iso).unwrap_or_default()
+fn parse_whole(kind: EntryKind, role: Option<Role>, line: &[u8]) -> serde_json::Result<EntryBody> {
+    #[derive(Deserialize)]
+    struct Wrapped {
+        message: CustomMessage,
     }
-}
-
-/// Reads what a line says, its head being known.
-pub(super) fn parse_body(kind: EntryKind, line: &[u8]) -> serde_json::Result<EntryBody> {
-    match kind {
+    match (kind, role) {
+        // Some programs write their own messages as a role instead of a type.
+        (EntryKind::Message, Some(Role::Custom)) => {
+            let CustomMessage { custom_type, content, display } =
+                serde_json::from_slice::<Wrapped>(line)?.message;
+            Ok(EntryBody::CustomMessage { custom_type, content, display })
+        }
         // Nearly all lines are messages, and serde reads a tagged enum twice.
-        EntryKind::Message => serde_json::from_slice(line).map(EntryBody::Message),
+        (EntryKind::Message, _) => serde_json::from_slice(line).map(EntryBody::Message),
         _ => serde_json::from_slice(line),
     }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CustomMessage {
+    custom_type: String,
+    content: Content,
+    #[serde(default)]
+    display: bool,
 }
 
 /// Writes an entry as one line with its newline; type, id, parent and time come first.

@@ -3,13 +3,18 @@
 //! Built by one pass over the lines and extended by every append. A line costs an error only itself: what can't be read is
 //! named in the findings, and the tree goes on around it.
 
-use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
-use super::entry::Head;
-use super::log::Line;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use serde::de::IgnoredAny;
+
+use super::head::{Head, Role};
+use super::lines::Line;
 use super::mint;
 use crate::id::EntryId;
+use crate::message::Usage;
 use crate::unit::UnixMs;
 
 /// Something about a log that isn't as it should be.
@@ -42,7 +47,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    fn parse(name: &str) -> Self {
+    pub(super) fn parse(name: &str) -> Self {
         match name {
             "message" => Self::Message,
             "model_change" => Self::ModelChange,
@@ -64,18 +69,26 @@ impl EntryKind {
 #[derive(Clone, Debug)]
 pub(super) struct Indexed {
     pub(super) id: EntryId,
-    pub(super) parent: Option<usize>,
+    pub(super) parent: Option<u32>,
     pub(super) kind: EntryKind,
+    pub(super) role: Option<Role>,
     pub(super) timestamp: UnixMs,
     pub(super) line: u64,
+    /// Where the file has it.
     pub(super) offset: u64,
+    /// Where it is read from: the same, but for a log that was migrated.
+    pub(super) stored: u64,
     pub(super) length: usize,
 }
 
 impl Indexed {
-    /// Offset of the line's newline.
+    pub(super) fn parent(&self) -> Option<usize> {
+        self.parent.map(|parent| parent as usize)
+    }
+
+    /// Where the line's newline is read from.
     fn end(&self) -> u64 {
-        self.offset + self.length as u64
+        self.stored + self.length as u64
     }
 }
 
@@ -83,7 +96,13 @@ impl Indexed {
 #[derive(Debug, Default)]
 pub(super) struct Index {
     entries: Vec<Indexed>,
-    by_id: HashMap<EntryId, usize>,
+    /// Positions by id; of entries with the same id the last one's.
+    by_id: HashTable<u32>,
+    hasher: RandomState,
+    /// Positions of the entries with facts of tiller's own that are looked for later.
+    own: Vec<u32>,
+    /// What all entries cost.
+    usage: Usage,
     findings: Vec<Finding>,
     /// Whether the line before this one could not be read.
     gap: bool,
@@ -99,13 +118,26 @@ impl Index {
         &self.findings
     }
 
+    pub(super) fn own(&self) -> &[u32] {
+        &self.own
+    }
+
+    pub(super) fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
     /// Lines seen, the header's among them.
     pub(super) fn lines(&self) -> u64 {
         self.lines
     }
 
-    pub(super) fn position(&self, id: &EntryId) -> Option<usize> {
-        self.by_id.get(id).copied()
+    pub(super) fn position(&self, id: &str) -> Option<usize> {
+        // Nearly always it is the entry that was written last.
+        if self.entries.last().is_some_and(|last| last.id.as_str() == id) {
+            return Some(self.entries.len() - 1);
+        }
+        let same = |&at: &u32| self.entries[at as usize].id.as_str() == id;
+        self.by_id.find(self.hasher.hash_one(id), same).map(|&at| at as usize)
     }
 
     /// The newest ULID, after which new ones are minted.
@@ -116,16 +148,15 @@ impl Index {
     /// Bytes of the entry's line without its newline, and of the lines between it and its parent if no entry is in them.
     pub(super) fn span_with_gap(&self, at: usize) -> Range<u64> {
         let entry = &self.entries[at];
-        let parent = entry.parent.filter(|parent| parent + 1 == at).map(|parent| &self.entries[parent]);
-        let start = parent.map_or(entry.offset, |parent| parent.end() + 1);
+        let parent = entry.parent().filter(|parent| parent + 1 == at).map(|parent| &self.entries[parent]);
+        let start = parent.map_or(entry.stored, |parent| parent.end() + 1);
         start..entry.end()
     }
 
     /// Positions from the root to `leaf`.
     pub(super) fn path(&self, leaf: usize) -> Vec<usize> {
         let mut path: Vec<usize> =
-            std::iter::successors(Some(leaf), |&at| self.entries.get(at).and_then(|entry| entry.parent))
-                .collect();
+            std::iter::successors(Some(leaf), |&at| self.entries.get(at).and_then(Indexed::parent)).collect();
         path.reverse();
         path
     }
@@ -142,40 +173,70 @@ impl Index {
         if bytes.is_empty() {
             return;
         }
-        match serde_json::from_slice::<Head>(bytes) {
+        match Head::parse(bytes) {
+            // The end of a line that nobody closed may be missing; then its head alone proves nothing.
+            Ok(_) if !line.closed && !is_whole(bytes) => self.pass_over(line, "torn: it ends in the middle"),
             Ok(head) => self.take_head(head, line),
-            Err(error) => {
-                let what = if line.closed { "not readable" } else { "torn: it ends in the middle" };
-                self.find(line, format!("{what} ({error}); the line is kept and passed over"));
-                self.gap = true;
+            Err(error) if line.closed => self.pass_over(line, &format!("not readable ({error})")),
+            Err(error) => self.pass_over(line, &format!("torn: it ends in the middle ({error})")),
+        }
+    }
+
+    fn pass_over(&mut self, line: &Line<'_>, what: &str) {
+        self.find(line, format!("{what}; the line is kept and passed over"));
+        self.gap = true;
+    }
+
+    fn take_head(&mut self, head: Head<'_>, line: &Line<'_>) {
+        let parent = head.parent.as_deref().and_then(|parent| self.parent_position(parent, line));
+        let position = u32::try_from(self.entries.len()).expect("a log has fewer than 2^32 entries");
+        self.entries.push(Indexed {
+            id: EntryId::new(&head.id),
+            parent,
+            kind: head.kind,
+            role: head.role,
+            timestamp: head.timestamp,
+            line: line.number,
+            offset: line.offset,
+            stored: line.stored,
+            length: line.bytes.len(),
+        });
+        if self.name(position) {
+            self.find(line, format!("the id {} stands for an earlier entry too", head.id));
+        }
+        if head.own {
+            self.own.push(position);
+        }
+        if let Some(usage) = &head.usage {
+            self.usage.add(usage);
+        }
+        self.gap = false;
+    }
+
+    /// Lets the id of the entry at `position` mean that one; answers whether it meant another.
+    fn name(&mut self, position: u32) -> bool {
+        let Self { entries, by_id, hasher, .. } = self;
+        let id = |at: u32| entries[at as usize].id.as_str();
+        let wanted = id(position);
+        let entry =
+            by_id.entry(hasher.hash_one(wanted), |&at| id(at) == wanted, |&at| hasher.hash_one(id(at)));
+        match entry {
+            Entry::Occupied(mut other) => {
+                *other.get_mut() = position;
+                true
+            }
+            Entry::Vacant(free) => {
+                free.insert(position);
+                false
             }
         }
     }
 
-    fn take_head(&mut self, head: Head, line: &Line<'_>) {
-        let parent = head.parent_id.as_ref().and_then(|parent| self.parent_position(parent, line));
-        let moment = head.moment();
-        let position = self.entries.len();
-        if self.by_id.insert(head.id.clone(), position).is_some() {
-            self.find(line, format!("the id {} stands for an earlier entry too", head.id));
-        }
-        self.entries.push(Indexed {
-            id: head.id,
-            parent,
-            kind: EntryKind::parse(&head.kind),
-            timestamp: moment,
-            line: line.number,
-            offset: line.offset,
-            length: line.bytes.len(),
-        });
-        self.gap = false;
-    }
-
     /// A parent names an earlier line. One that is lost with the lines directly before is bridged to the last entry
     /// before them; any other unknown one makes a root.
-    fn parent_position(&mut self, parent: &EntryId, line: &Line<'_>) -> Option<usize> {
+    fn parent_position(&mut self, parent: &str, line: &Line<'_>) -> Option<u32> {
         if let Some(position) = self.position(parent) {
-            return Some(position);
+            return u32::try_from(position).ok();
         }
         let bridge = if self.gap { self.entries.len().checked_sub(1) } else { None };
         let what = match bridge {
@@ -186,10 +247,15 @@ impl Index {
             None => format!("its parent {parent} is not in the lines before it; it is taken for a root"),
         };
         self.find(line, what);
-        bridge
+        bridge.and_then(|at| u32::try_from(at).ok())
     }
 
     fn find(&mut self, line: &Line<'_>, what: String) {
         self.findings.push(Finding { line: line.number, byte: line.offset, what });
     }
+}
+
+/// Whether these bytes are JSON to the end.
+fn is_whole(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
 }

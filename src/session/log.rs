@@ -4,12 +4,13 @@
 //! only partly is closed with a newline before the next, so it costs itself alone.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::error::SessionError;
+use super::lines::{self, Line};
 
 /// Where a log's bytes are.
 #[derive(Debug)]
@@ -24,17 +25,6 @@ enum Bytes {
     Nowhere,
     Disk(Arc<File>),
     Memory(Vec<u8>),
-}
-
-/// One line of a log with its place.
-pub(super) struct Line<'a> {
-    /// Without its newline.
-    pub(super) bytes: &'a [u8],
-    /// From 1.
-    pub(super) number: u64,
-    /// Of its first byte.
-    pub(super) offset: u64,
-    pub(super) closed: bool,
 }
 
 impl Log {
@@ -85,12 +75,11 @@ impl Log {
         let file = match &*self.bytes.read().unwrap_or_else(PoisonError::into_inner) {
             Bytes::Nowhere => return Ok(()),
             Bytes::Memory(bytes) => {
-                return scan_lines(&mut bytes.as_slice(), &mut visit).map_err(self.io("be read"));
+                return lines::visit(bytes.as_slice(), 0, 1, &mut visit).map_err(self.io("be read"));
             }
             Bytes::Disk(file) => Arc::clone(file),
         };
-        let mut reader = BufReader::with_capacity(1 << 20, Positioned { file: &file, at: 0 });
-        scan_lines(&mut reader, &mut visit).map_err(self.io("be read"))
+        lines::visit(Positioned { file: &file, at: 0 }, 0, 1, &mut visit).map_err(self.io("be read"))
     }
 
     /// Reads one line's bytes.
@@ -173,22 +162,6 @@ impl Read for Positioned<'_> {
         let count = self.file.read_at(buffer, self.at)?;
         self.at += count as u64;
         Ok(count)
-    }
-}
-
-fn scan_lines(reader: &mut impl BufRead, visit: &mut impl FnMut(&Line<'_>)) -> io::Result<()> {
-    let (mut buffer, mut offset, mut number) = (Vec::new(), 0_u64, 0_u64);
-    loop {
-        buffer.clear();
-        let count = reader.read_until(b'\n', &mut buffer)?;
-        if count == 0 {
-            return Ok(());
-        }
-        number += 1;
-        let closed = buffer.last() == Some(&b'\n');
-        let bytes = &buffer[..count - usize::from(closed)];
-        visit(&Line { bytes, number, offset, closed });
-        offset += count as u64;
     }
 }
 

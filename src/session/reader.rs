@@ -1,12 +1,15 @@
 //! Looking things up in a log while somebody else may be appending to it.
 
+mod derived;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use super::entry::{self, Entry, EntryBody, Header};
 use super::error::SessionError;
 use super::index::{Finding, Index, Indexed};
-use super::log::{Line, Log};
+use super::lines::Line;
+use super::log::Log;
 use super::tree::{Node, Tree};
 use crate::id::{EntryId, SessionId};
 use crate::message::Message;
@@ -194,8 +197,9 @@ impl Reader {
         let index = self.shared.index();
         let node = |entry: &Indexed| Node {
             id: entry.id.clone(),
-            parent: entry.parent,
+            parent: entry.parent(),
             kind: entry.kind,
+            role: entry.role,
             timestamp: entry.timestamp,
         };
         Tree::new(index.entries().iter().map(node).collect())
@@ -244,7 +248,7 @@ impl Reader {
     }
 
     fn position(&self, id: &EntryId) -> Result<usize, SessionError> {
-        self.shared.index().position(id).ok_or_else(|| SessionError::NoEntry(id.clone()))
+        self.shared.index().position(id.as_str()).ok_or_else(|| SessionError::NoEntry(id.clone()))
     }
 
     fn entries_at(
@@ -274,15 +278,15 @@ impl Reader {
 
     fn entry_at(&self, position: usize) -> Result<Entry, SessionError> {
         let at = self.shared.index().entries()[position].clone();
-        let bytes = self.shared.log.read_at(at.offset, at.length)?;
+        let bytes = self.shared.log.read_at(at.stored, at.length)?;
         let damaged = |source| SessionError::Damaged {
             path: self.path().map_or_else(PathBuf::new, Path::to_path_buf),
             line: at.line,
             id: at.id.clone(),
             source,
         };
-        let body = entry::parse_body(at.kind, &bytes).map_err(damaged)?;
-        let parent = at.parent.map(|parent| self.shared.index().entries()[parent].id.clone());
+        let body = entry::parse_body(at.kind, at.role, &bytes).map_err(damaged)?;
+        let parent = at.parent().map(|parent| self.shared.index().entries()[parent].id.clone());
         Ok(Entry { timestamp: at.timestamp, id: at.id, parent, body })
     }
 }

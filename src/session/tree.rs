@@ -3,6 +3,7 @@
 use crate::id::EntryId;
 use crate::unit::UnixMs;
 
+use super::head::Role;
 use super::index::EntryKind;
 
 /// One entry in the tree.
@@ -14,6 +15,8 @@ pub struct Node {
     pub parent: Option<usize>,
     /// What kind of entry.
     pub kind: EntryKind,
+    /// Who speaks, if it is a message.
+    pub role: Option<Role>,
     /// When it was written.
     pub timestamp: UnixMs,
 }
@@ -156,6 +159,7 @@ mod tests {
             id: EntryId::new(format!("n{at}")),
             parent: *parent,
             kind: if at % 2 == 0 { EntryKind::Message } else { EntryKind::Custom },
+            role: None,
             timestamp: UnixMs(0),
         };
         Tree::new(parents.iter().enumerate().map(node).collect())

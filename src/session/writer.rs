@@ -12,7 +12,8 @@ use serde_json::value::RawValue;
 
 use super::entry::{self, Entry, EntryBody, Header, OwnFact};
 use super::error::SessionError;
-use super::log::{Line, Log};
+use super::lines::Line;
+use super::log::Log;
 use super::mint::Mint;
 use super::reader::{Reader, Shared};
 use crate::id::{EntryId, QueueId};
@@ -109,7 +110,7 @@ impl Writer {
     /// # Errors
     /// When there is no such entry, or the move could not be written.
     pub fn branch(&mut self, to: Option<&EntryId>, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
-        if let Some(missing) = to.filter(|to| self.shared.index().position(to).is_none()) {
+        if let Some(missing) = to.filter(|to| self.shared.index().position(to.as_str()).is_none()) {
             return Err(SessionError::NoEntry(missing.clone()));
         }
         if self.shared.index().lines() == 0 {
@@ -159,7 +160,8 @@ impl Writer {
         }
         for (_, line) in lines {
             let number = index.lines() + 1;
-            index.take(&Line { bytes: line.trim_end().as_bytes(), number, offset, closed: true });
+            let bytes = line.trim_end().as_bytes();
+            index.take(&Line { bytes, number, offset, stored: offset, closed: true });
             offset += line.len() as u64;
         }
     }

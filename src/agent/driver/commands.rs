@@ -231,7 +231,7 @@ impl Driver {
             model: self.current.model.reference(),
             thinking: self.current.thinking,
             context: ContextUse { used: self.current.projection.tokens(), window },
-            usage: self.current.usage.clone(),
+            usage: self.current.reader().usage(),
             approval: self.approvals.mode_name().to_owned(),
         };
         let live = Live {

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use super::{Choice, now};
 use crate::agent::queue::Queue;
-use crate::message::{AssistantMessage, BashExecutionMessage, Message, ModelRef, ThinkingLevel, Usage};
+use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
 use crate::provider::{Model, Providers};
-use crate::session::context::{self, Projection};
+use crate::session::context::Projection;
 use crate::session::entry::OwnFact;
 use crate::session::{Appended, Entry, EntryBody, Finding, Reader, SessionError, Writer};
 
@@ -14,7 +14,6 @@ use crate::session::{Appended, Entry, EntryBody, Finding, Reader, SessionError, 
 pub(super) struct Current {
     pub(super) writer: Writer,
     pub(super) projection: Projection,
-    pub(super) usage: Usage,
     pub(super) model: Model,
     pub(super) thinking: ThinkingLevel,
     pub(super) name: Option<String>,
@@ -35,40 +34,37 @@ impl Current {
         thinking: ThinkingLevel,
     ) -> Result<(Self, Queue, Vec<String>), SessionError> {
         let reader = writer.reader();
-        let (all, damaged) = reader.entries()?;
+        let (facts, mut damaged) = reader.own_facts()?;
         let mut current = Self {
             writer,
             projection: Projection::default(),
-            usage: Usage::default(),
             model,
             thinking,
             name: reader.name(),
             before_first: None,
         };
-        current.project()?;
-        current.before_first =
-            Some(BeforeFirst { resumed: !all.is_empty(), cut_off_commands: cut_off_commands(&all) });
+        damaged.extend(current.project()?);
+        let resumed = reader.entry_count() > 0;
+        let cut_off_commands = cut_off_commands(&facts);
+        current.before_first = Some(BeforeFirst { resumed, cut_off_commands });
         let notice = |finding: &Finding| format!("session log, byte {}: {}", finding.byte, finding.what);
-        Ok((current, Queue::left_over(&all), damaged.iter().map(notice).collect()))
+        Ok((current, Queue::left_over(&facts), damaged.iter().map(notice).collect()))
     }
 
     pub(super) fn reader(&self) -> Reader {
         self.writer.reader()
     }
 
-    /// Derives context and totals from the path to the leaf.
-    pub(super) fn project(&mut self) -> Result<(), SessionError> {
+    /// Derives the context from the path to the leaf; answers with what could not be read of it.
+    pub(super) fn project(&mut self) -> Result<Vec<Finding>, SessionError> {
         let reader = self.writer.reader();
-        let path = match reader.leaf() {
-            Some(leaf) => reader.branch(&leaf)?.0,
-            None => Vec::new(),
+        let Some(leaf) = reader.leaf() else {
+            self.projection = Projection::default();
+            return Ok(Vec::new());
         };
-        self.projection = context::project(&path);
-        self.usage = Usage::default();
-        for answer in path.iter().filter_map(|entry| entry.body.as_message()).filter_map(as_answer) {
-            self.usage.add(&answer.usage);
-        }
-        Ok(())
+        let (projection, damaged) = reader.projection(&leaf)?;
+        self.projection = projection;
+        Ok(damaged)
     }
 
     /// Goes on with the model and the level that the log names, each where the log has the word. Answers with a notice
@@ -110,9 +106,6 @@ impl Current {
     fn append_one(&mut self, body: EntryBody) -> Result<Vec<Appended>, SessionError> {
         let appended = self.writer.append(body.clone(), now())?;
         if let (Some(message), Some(last)) = (body.as_message(), appended.last()) {
-            if let Some(answer) = as_answer(message) {
-                self.usage.add(&answer.usage);
-            }
             self.projection.push(last.id.clone(), std::sync::Arc::clone(message));
         }
         Ok(appended)
@@ -148,13 +141,6 @@ impl Current {
 
 pub(super) fn model_change(model: &ModelRef) -> EntryBody {
     EntryBody::ModelChange { provider: model.provider.clone(), model_id: model.id.clone() }
-}
-
-fn as_answer(message: &std::sync::Arc<Message>) -> Option<&AssistantMessage> {
-    match &**message {
-        Message::Assistant(answer) => Some(answer),
-        _ => None,
-    }
 }
 
 /// The `!` commands that have a beginning in the log and no record: tiller died before it could write one.

@@ -90,7 +90,7 @@ impl Driver {
             let tool_call_id = request.tool_call_id;
             self.teller.tell(EventKind::ApprovalResolved { tool_call_id, decision });
         }
-        let logged = self.current.reader().entries().map(|(entries, _)| Queue::left_over(&entries));
+        let logged = self.current.reader().own_facts().map(|(entries, _)| Queue::left_over(&entries));
         let queue = logged.unwrap_or_else(|_| self.turn.queue().clone());
         let effects = self.turn.step(Input::StoreFailed { reason, queue, records }, now());
         self.queue(effects);

@@ -2,11 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{branch, entry_json, print_json};
+use super::{branch, entry_json, print_json, warn};
 use crate::cli::{Failure, transcript};
-use crate::message::{Message, Usage};
-use crate::session::context::{self as projecting, Projection};
-use crate::session::{EntryBody, Reader};
+use crate::session::context::{Projection, sendable};
+use crate::session::{Finding, Reader};
 
 pub(super) fn show(reader: &Reader, as_json: bool) -> Result<(), Failure> {
     let entries = branch(reader)?;
@@ -18,8 +17,9 @@ pub(super) fn show(reader: &Reader, as_json: bool) -> Result<(), Failure> {
 }
 
 pub(super) fn context(reader: &Reader, as_json: bool) -> Result<(), Failure> {
-    let projection = projecting::project(&branch(reader)?);
-    let sent = projecting::sendable(projection.messages.iter().map(|projected| &projected.message));
+    let (projection, damaged) = projection(reader)?;
+    warn(reader, &damaged);
+    let sent = sendable(projection.messages.iter().map(|projected| &projected.message));
     if as_json {
         return print_json(&sent);
     }
@@ -30,8 +30,7 @@ pub(super) fn context(reader: &Reader, as_json: bool) -> Result<(), Failure> {
 }
 
 pub(super) fn stats(reader: &Reader, as_json: bool) -> Result<(), Failure> {
-    let entries = branch(reader)?;
-    let stats = facts(reader, &projecting::project(&entries))?;
+    let stats = facts(reader)?;
     if as_json {
         return print_json(&stats);
     }
@@ -44,22 +43,16 @@ pub(super) fn stats(reader: &Reader, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn facts(reader: &Reader, projection: &Projection) -> Result<Value, Failure> {
-    let (all, mut warnings) = reader.entries()?;
-    warnings.extend(reader.findings());
-    let mut usage = Usage::default();
-    for entry in &all {
-        match &entry.body {
-            EntryBody::Usage { usage: spent, .. } => usage.add(spent),
-            EntryBody::Compaction(compaction) => usage.add(&compaction.usage.clone().unwrap_or_default()),
-            EntryBody::BranchSummary { usage: Some(spent), .. } => usage.add(spent),
-            body => {
-                if let Some(Message::Assistant(answer)) = body.as_message().map(|message| &**message) {
-                    usage.add(&answer.usage);
-                }
-            }
-        }
+fn projection(reader: &Reader) -> Result<(Projection, Vec<Finding>), Failure> {
+    match reader.leaf() {
+        Some(leaf) => Ok(reader.projection(&leaf)?),
+        None => Ok((Projection::default(), Vec::new())),
     }
+}
+
+fn facts(reader: &Reader) -> Result<Value, Failure> {
+    let (projection, damaged) = projection(reader)?;
+    let warnings = [reader.findings(), damaged].concat();
     let mut stats = json!({
         "path": reader.path(),
         "id": reader.id(),
@@ -71,7 +64,7 @@ fn facts(reader: &Reader, projection: &Projection) -> Result<Value, Failure> {
         "contextMessages": projection.message_count(),
         "contextTokens": projection.tokens(),
         "thinkingLevel": projection.thinking,
-        "usage": usage,
+        "usage": reader.usage(),
         "warnings": warnings,
     });
     if let Some(name) = reader.name() {

@@ -1,0 +1,319 @@
+//! The beginning of a line: which entry it is, what it follows, who speaks; and from its end what it cost.
+//!
+//! Logs are written by machines that put these keys first and no blanks between, so a scan of the first hundred bytes is enough for
+//! nearly every line. Whatever looks different is parsed whole, with the same result.
+
+use std::borrow::Cow;
+
+use memchr::memmem;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::index::EntryKind;
+use super::repair::repaired;
+use crate::message::Usage;
+use crate::unit::UnixMs;
+
+/// Who speaks in a `message` entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of the roles")]
+pub enum Role {
+    User,
+    Assistant,
+    ToolResult,
+    BashExecution,
+    System,
+    Custom,
+    Unknown,
+}
+
+impl Role {
+    fn parse(name: &str) -> Self {
+        match name {
+            "user" => Self::User,
+            "assistant" => Self::Assistant,
+            "toolResult" => Self::ToolResult,
+            "bashExecution" => Self::BashExecution,
+            "system" => Self::System,
+            "custom" => Self::Custom,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// What the head of a line says.
+#[derive(Debug, PartialEq)]
+pub(super) struct Head<'a> {
+    pub(super) kind: EntryKind,
+    pub(super) id: Cow<'a, str>,
+    pub(super) parent: Option<Cow<'a, str>>,
+    /// Zero where it can't be read.
+    pub(super) timestamp: UnixMs,
+    /// Only of messages.
+    pub(super) role: Option<Role>,
+    /// Whether it carries a fact of tiller's own that has to be remembered: a queue, a command begun, an entry hidden.
+    pub(super) own: bool,
+    /// What the entry cost, on whatever.
+    pub(super) usage: Option<Usage>,
+}
+
+impl<'a> Head<'a> {
+    /// Reads the head of a line.
+    pub(super) fn parse(line: &'a [u8]) -> serde_json::Result<Self> {
+        if let Some(head) = scan(line) {
+            return Ok(head);
+        }
+        whole(line).or_else(|error| match repaired(line) {
+            Some(text) => whole(text.as_bytes()).map(Head::into_owned),
+            None => Err(error),
+        })
+    }
+
+    fn into_owned<'b>(self) -> Head<'b> {
+        Head {
+            kind: self.kind,
+            id: Cow::Owned(self.id.into_owned()),
+            parent: self.parent.map(|parent| Cow::Owned(parent.into_owned())),
+            timestamp: self.timestamp,
+            role: self.role,
+            own: self.own,
+            usage: self.usage,
+        }
+    }
+}
+
+/// Facts that stand for themselves where they are: nobody looks for them later.
+fn is_remembered(custom_type: &str) -> bool {
+    custom_type.starts_with("tiller.") && custom_type != "tiller.leaf"
+}
+
+/// Reads the head of a line that is written as expected; `None` says nothing about the line.
+fn scan(line: &[u8]) -> Option<Head<'_>> {
+    let mut cursor = Cursor { line, at: 0 };
+    let (mut kind, mut id, mut parent, mut moment) = (None, None, None, None);
+    cursor.eat(b"{")?;
+    while kind.is_none() || id.is_none() || parent.is_none() || moment.is_none() {
+        cursor.eat(b"\"")?;
+        match cursor.string()? {
+            "type" => kind = Some(EntryKind::parse(cursor.value()??)),
+            "id" => id = Some(cursor.value()??),
+            "parentId" => parent = Some(cursor.value()?),
+            "timestamp" => moment = Some(UnixMs::from_iso(cursor.value()??)?),
+            _ => return None,
+        }
+        if cursor.eat(b",").is_none() {
+            break;
+        }
+    }
+    // What does not end as an object was cut off, and the whole parse says where.
+    (line.last() == Some(&b'}')).then_some(())?;
+    let mut head = Head {
+        kind: kind?,
+        id: Cow::Borrowed(id?),
+        parent: parent?.map(Cow::Borrowed),
+        timestamp: moment?,
+        role: None,
+        own: false,
+        usage: None,
+    };
+    head.look_further(&mut cursor)?;
+    Some(head)
+}
+
+impl Head<'_> {
+    /// What the keys after the first four tell.
+    fn look_further(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
+        match self.kind {
+            EntryKind::Message => {
+                cursor.eat(b"\"message\":{\"role\":\"")?;
+                let role = Role::parse(cursor.string()?);
+                self.role = Some(role);
+                match role {
+                    Role::Assistant => self.usage = usage_at_end(cursor.line)?,
+                    Role::User => self.own = delivers(cursor.line),
+                    Role::ToolResult | Role::BashExecution | Role::System | Role::Custom | Role::Unknown => {}
+                }
+            }
+            EntryKind::Custom => {
+                cursor.eat(b"\"customType\":\"")?;
+                self.own = is_remembered(cursor.string()?);
+            }
+            // Rare, and what they cost may stand anywhere.
+            EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::Usage => return None,
+            EntryKind::ModelChange
+            | EntryKind::ThinkingLevelChange
+            | EntryKind::ContextEdit
+            | EntryKind::CustomMessage
+            | EntryKind::Label
+            | EntryKind::SessionInfo
+            | EntryKind::Unknown => {}
+        }
+        Some(())
+    }
+}
+
+/// A place in a line.
+struct Cursor<'a> {
+    line: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn eat(&mut self, token: &[u8]) -> Option<()> {
+        self.line[self.at..].starts_with(token).then(|| self.at += token.len())
+    }
+
+    /// A string without escapes, after its opening quote.
+    fn string(&mut self) -> Option<&'a str> {
+        let rest = &self.line[self.at..];
+        let text = &rest[..memchr::memchr(b'"', rest)?];
+        if text.iter().any(|byte| !matches!(byte, b' '..=b'~') || *byte == b'\\') {
+            return None;
+        }
+        self.at += text.len() + 1;
+        str::from_utf8(text).ok()
+    }
+
+    /// A key's value after the key: a string, or null.
+    fn value(&mut self) -> Option<Option<&'a str>> {
+        self.eat(b":")?;
+        if self.eat(b"null").is_some() {
+            return Some(None);
+        }
+        self.eat(b"\"")?;
+        self.string().map(Some)
+    }
+}
+
+/// Whether a user's message says at its end that it was queued before.
+fn delivers(line: &[u8]) -> bool {
+    /// A queue's id, a receipt and some room.
+    const TAIL: usize = 256;
+    let tail = &line[line.len().saturating_sub(TAIL)..];
+    memmem::find(tail, b",\"tillerQueueId\":\"").is_some()
+}
+
+/// What an answer cost, found from the line's end. A quote within a string is written `\"`, so the key can't be part of what
+/// was said; that it belongs to the message itself shows in how deep it lies. The outer `None`: better look at the whole line.
+fn usage_at_end(line: &[u8]) -> Option<Option<Usage>> {
+    const KEY: &[u8] = b"\"usage\":";
+    let Some(at) = memmem::rfind(line, KEY) else { return Some(None) };
+    let value = &line[at + KEY.len()..];
+    let length = object_length(value)?;
+    // Behind it the message closes, and then the entry: two levels, with more keys or without.
+    (closed_levels(&value[length..])? == 2).then_some(())?;
+    serde_json::from_slice(&value[..length]).ok().map(Some)
+}
+
+/// Length of the object that `text` begins with.
+fn object_length(text: &[u8]) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut at = 0;
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'"' => at = string_end(text, at)?,
+            b'{' => depth += 1,
+            b'}' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        at += 1;
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// How many objects `text`, which begins outside of any string, closes that it doesn't open; they have to be closed at its very end.
+fn closed_levels(text: &[u8]) -> Option<usize> {
+    let (mut depth, mut closed) = (0_usize, 0_usize);
+    let mut at = 0;
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'"' => at = string_end(text, at)?,
+            b'{' | b'[' => depth += 1,
+            b'}' if depth == 0 => closed += 1,
+            b'}' | b']' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        at += 1;
+    }
+    (depth == 0).then_some(closed)
+}
+
+/// Where the string that begins at `at` has its closing quote.
+fn string_end(text: &[u8], at: usize) -> Option<usize> {
+    let mut at = at + 1;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+        match text[at] {
+            b'"' => return Some(at),
+            _ => at += 2,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Whole<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    #[serde(borrow, default)]
+    parent_id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    timestamp: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    custom_type: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tiller_queue_id: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Spoken<'a> {
+    #[serde(borrow, default)]
+    role: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
+}
+
+/// What only matters if it is what it should be; otherwise the body is damaged, not the head.
+fn lenient<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>) -> Option<T> {
+    serde_json::from_str(raw?.get()).ok()
+}
+
+fn whole(line: &[u8]) -> serde_json::Result<Head<'_>> {
+    let whole: Whole<'_> = serde_json::from_slice(line)?;
+    let kind = EntryKind::parse(&whole.kind);
+    let moment = lenient::<String>(whole.timestamp).and_then(|text| UnixMs::from_iso(&text));
+    let (role, usage) = match kind {
+        EntryKind::Message => {
+            let spoken = lenient::<Spoken<'_>>(whole.message);
+            let name = spoken.as_ref().and_then(|spoken| lenient::<String>(spoken.role));
+            let role = Role::parse(&name.unwrap_or_default());
+            let usage = spoken.filter(|_| role == Role::Assistant).and_then(|spoken| lenient(spoken.usage));
+            (Some(role), usage)
+        }
+        EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::Usage => (None, lenient(whole.usage)),
+        _ => (None, None),
+    };
+    let own = match kind {
+        EntryKind::Message => role == Some(Role::User) && lenient::<String>(whole.tiller_queue_id).is_some(),
+        EntryKind::Custom => lenient::<String>(whole.custom_type).is_some_and(|name| is_remembered(&name)),
+        _ => false,
+    };
+    Ok(Head {
+        kind,
+        id: whole.id,
+        parent: whole.parent_id,
+        timestamp: moment.unwrap_or_default(),
+        role,
+        own,
+        usage,
+    })
+}

@@ -1,0 +1,125 @@
+//! The lines of a log, one after the other, whatever their length.
+//!
+//! Lines are looked at where they were read to: only what crosses the end of the buffer is moved. The buffer grows to the longest
+//! line and no further.
+
+use std::io::{self, Read};
+
+/// Bytes that are read at once; small enough to stay in the processor's cache.
+const CHUNK: usize = 256 << 10;
+
+/// One line of a log with its place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line<'a> {
+    /// Without its newline.
+    pub(super) bytes: &'a [u8],
+    /// From 1.
+    pub(super) number: u64,
+    /// Of its first byte, in the file as a person has it.
+    pub(super) offset: u64,
+    /// Of its first byte, where it can be read again: in the file too, or in the migrated copy of one.
+    pub(super) stored: u64,
+    /// Whether a newline ends it.
+    pub(super) closed: bool,
+}
+
+/// Visits every line of `source`, whose first byte is at `offset` and whose first line is `number`.
+pub(super) fn visit(
+    mut source: impl Read,
+    mut offset: u64,
+    mut number: u64,
+    visit: &mut impl FnMut(&Line<'_>),
+) -> io::Result<()> {
+    let mut buffer = vec![0; CHUNK];
+    let mut filled = 0;
+    // How much of the buffer is known to hold no newline.
+    let mut searched = 0;
+    loop {
+        if filled == buffer.len() {
+            buffer.resize(buffer.len() * 2, 0);
+        }
+        let count = read(&mut source, &mut buffer[filled..])?;
+        if count == 0 {
+            break;
+        }
+        filled += count;
+        let mut start = 0;
+        while let Some(length) = memchr::memchr(b'\n', &buffer[start.max(searched)..filled]) {
+            let end = start.max(searched) + length;
+            visit(&Line { bytes: &buffer[start..end], number, offset, stored: offset, closed: true });
+            offset += (end + 1 - start) as u64;
+            number += 1;
+            start = end + 1;
+        }
+        buffer.copy_within(start..filled, 0);
+        filled -= start;
+        searched = filled;
+        if buffer.len() > CHUNK && filled < CHUNK {
+            buffer.truncate(CHUNK);
+            buffer.shrink_to_fit();
+        }
+    }
+    if filled > 0 {
+        visit(&Line { bytes: &buffer[..filled], number, offset, stored: offset, closed: false });
+    }
+    Ok(())
+}
+
+fn read(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match source.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives out few bytes at a time.
+    struct Drip<'a>(&'a [u8], usize);
+
+    impl Read for Drip<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = self.1.min(self.0.len()).min(buffer.len());
+            buffer[..count].copy_from_slice(&self.0[..count]);
+            self.0 = &self.0[count..];
+            Ok(count)
+        }
+    }
+
+    fn lines(text: &[u8], drip: usize) -> Vec<(Vec<u8>, u64, u64, bool)> {
+        let mut lines = Vec::new();
+        visit(Drip(text, drip), 0, 1, &mut |line: &Line<'_>| {
+            lines.push((line.bytes.to_vec(), line.number, line.offset, line.closed));
+        })
+        .unwrap();
+        lines
+    }
+
+    #[test]
+    fn lines_come_whole_however_they_are_read() {
+        let expected = vec![
+            (b"one".to_vec(), 1, 0, true),
+            (b"".to_vec(), 2, 4, true),
+            (b"three".to_vec(), 3, 5, true),
+            (b"fo".to_vec(), 4, 11, false),
+        ];
+        for drip in 1..16 {
+            assert_eq!(lines(b"one\n\nthree\nfo", drip), expected, "{drip} bytes at a time");
+        }
+        assert_eq!(lines(b"", 9), []);
+    }
+
+    #[test]
+    fn a_line_longer_than_the_buffer_is_whole_and_so_are_those_around_it() {
+        let long = vec![b'x'; CHUNK * 3 + 17];
+        let text = [b"a\n", &long[..], b"\nb\n"].concat();
+        let found = lines(&text, usize::MAX);
+        assert_eq!(found.len(), 3);
+        assert_eq!(found[1], (long.clone(), 2, 2, true));
+        assert_eq!(found[2], (b"b".to_vec(), 3, 3 + long.len() as u64, true));
+    }
+}

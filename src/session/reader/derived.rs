@@ -1,0 +1,175 @@
+//! What is derived from a log without reading all of it: the context of a leaf, the totals, tiller's own facts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Reader;
+use crate::id::{EntryId, QueueId};
+use crate::message::Usage;
+use crate::session::context::{self, Projection};
+use crate::session::entry::{Entry, EntryBody, OwnFact, QueueChange};
+use crate::session::error::SessionError;
+use crate::session::head::Role;
+use crate::session::index::{EntryKind, Finding};
+
+/// An entry on a path, as far as its head tells.
+#[derive(Clone, Copy)]
+struct Step {
+    position: usize,
+    kind: EntryKind,
+    role: Option<Role>,
+}
+
+/// Entries of a path by their place on it, and what could not be read.
+#[derive(Default)]
+struct Picked {
+    entries: BTreeMap<usize, Entry>,
+    findings: Vec<Finding>,
+}
+
+impl Reader {
+    /// What all entries of the log cost, on every branch.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.shared.index().usage().clone()
+    }
+
+    /// What the path to `leaf` says: [`context::project`] of it. Only what counts is read: the newest compaction and what it
+    /// kept, and before that the last word on model and thinking level and the edits. Damaged entries are left out and named.
+    ///
+    /// # Errors
+    /// When there is no entry `leaf`, or the file can't be read.
+    pub fn projection(&self, leaf: &EntryId) -> Result<(Projection, Vec<Finding>), SessionError> {
+        let path = self.steps(leaf)?;
+        let mut picked = Picked::default();
+        let from = self.pick_compaction(&path, &mut picked)?;
+        let is_model =
+            |step: &Step| step.kind == EntryKind::ModelChange || step.role == Some(Role::Assistant);
+        self.pick_last(&path[..from], is_model, context::names_model, &mut picked)?;
+        let is_level = |step: &Step| step.kind == EntryKind::ThinkingLevelChange;
+        self.pick_last(&path[..from], is_level, |_| true, &mut picked)?;
+        for (place, step) in path.iter().enumerate() {
+            if place >= from || step.kind == EntryKind::ContextEdit {
+                self.pick(&path, place, &mut picked)?;
+            }
+        }
+        keep_from(from, &mut picked.entries);
+        let entries: Vec<Entry> = picked.entries.into_values().collect();
+        Ok((context::project(&entries), picked.findings))
+    }
+
+    /// Tiller's own facts that are looked for later, in the order of the file: changes of the queue and the messages that delivered from
+    /// it, `!` commands that began and their records, hidden branches, approvals. Damaged ones are named.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn own_facts(&self) -> Result<(Vec<Entry>, Vec<Finding>), SessionError> {
+        let own: Vec<usize> = self.shared.index().own().iter().map(|&at| at as usize).collect();
+        let (facts, findings) = self.entries_at(own.iter().copied())?;
+        let mut roles = Vec::new();
+        if !waiting(&facts).is_empty() {
+            // A program that copied the log may have put a delivery's mark elsewhere in its line.
+            roles.push(Role::User);
+        }
+        if facts.iter().any(|entry| matches!(entry.body.as_own(), Some(OwnFact::Bash { .. }))) {
+            roles.push(Role::BashExecution);
+        }
+        if roles.is_empty() {
+            return Ok((facts, findings));
+        }
+        let first = own.first().copied().unwrap_or_default();
+        let said: Vec<usize> = {
+            let index = self.shared.index();
+            let of_role = |at: &usize| index.entries()[*at].role.is_some_and(|role| roles.contains(&role));
+            (first..index.entries().len()).filter(of_role).collect()
+        };
+        let all: BTreeSet<usize> = own.into_iter().chain(said).collect();
+        self.entries_at(all)
+    }
+
+    fn steps(&self, leaf: &EntryId) -> Result<Vec<Step>, SessionError> {
+        let position = self.position(leaf)?;
+        let index = self.shared.index();
+        let step = |at: usize| {
+            let entry = &index.entries()[at];
+            Step { position: at, kind: entry.kind, role: entry.role }
+        };
+        Ok(index.path(position).into_iter().map(step).collect())
+    }
+
+    /// Picks the newest compaction that can be read; answers with the place of the first entry that it keeps, or that
+    /// follows it.
+    fn pick_compaction(&self, path: &[Step], picked: &mut Picked) -> Result<usize, SessionError> {
+        for place in (0..path.len()).rev().filter(|&place| path[place].kind == EntryKind::Compaction) {
+            self.pick(path, place, picked)?;
+            let Some(entry) = picked.entries.get(&place) else { continue };
+            let EntryBody::Compaction(compaction) = &entry.body else { continue };
+            let kept = self.shared.index().position(compaction.first_kept_entry_id.as_str());
+            let kept = path[..place].iter().rposition(|step| Some(step.position) == kept);
+            return Ok(kept.unwrap_or(place + 1));
+        }
+        Ok(0)
+    }
+
+    /// Picks the last step of a kind whose entry, once read, has something to say.
+    fn pick_last(
+        &self,
+        path: &[Step],
+        wanted: impl Fn(&Step) -> bool,
+        says: impl Fn(&EntryBody) -> bool,
+        picked: &mut Picked,
+    ) -> Result<(), SessionError> {
+        for place in (0..path.len()).rev().filter(|&place| wanted(&path[place])) {
+            self.pick(path, place, picked)?;
+            match picked.entries.get(&place) {
+                Some(entry) if says(&entry.body) => return Ok(()),
+                Some(_) => drop(picked.entries.remove(&place)),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn pick(&self, path: &[Step], place: usize, picked: &mut Picked) -> Result<(), SessionError> {
+        if picked.entries.contains_key(&place) {
+            return Ok(());
+        }
+        match self.entry_or_finding(path[place].position)? {
+            Ok(entry) => drop(picked.entries.insert(place, entry)),
+            Err(finding) if picked.findings.contains(&finding) => {}
+            Err(finding) => picked.findings.push(finding),
+        }
+        Ok(())
+    }
+}
+
+/// Should the first kept entry be damaged, those after it are kept all the same.
+fn keep_from(from: usize, entries: &mut BTreeMap<usize, Entry>) {
+    let first = entries.range(from..).next().map(|(place, entry)| (*place, entry.id.clone()));
+    let compaction = entries.values_mut().rev().find_map(|entry| match &mut entry.body {
+        EntryBody::Compaction(compaction) => Some(compaction),
+        _ => None,
+    });
+    if let (Some((place, id)), Some(compaction)) = (first, compaction)
+        && place > from
+        && compaction.first_kept_entry_id != id
+    {
+        compaction.first_kept_entry_id = id;
+    }
+}
+
+fn waiting(facts: &[Entry]) -> BTreeSet<QueueId> {
+    let mut waiting = BTreeSet::new();
+    for fact in facts {
+        match (&fact.body, fact.body.as_own()) {
+            (_, Some(OwnFact::Queue(QueueChange::Add { queue_id, .. }))) => drop(waiting.insert(queue_id)),
+            (_, Some(OwnFact::Queue(QueueChange::Remove { queue_id }))) => drop(waiting.remove(&queue_id)),
+            (EntryBody::Message(said), _) => {
+                if let Some(id) = &said.tiller_queue_id {
+                    waiting.remove(id);
+                }
+            }
+            _ => {}
+        }
+    }
+    waiting
+}
