@@ -4,8 +4,9 @@
 //! nearly every line. Whatever looks different is parsed whole, with the same result.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use memchr::memmem;
+use memchr::memmem::{Finder, FinderRev};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -167,7 +168,8 @@ impl<'a> Cursor<'a> {
     fn string(&mut self) -> Option<&'a str> {
         let rest = &self.line[self.at..];
         let text = &rest[..memchr::memchr(b'"', rest)?];
-        if text.iter().any(|byte| !matches!(byte, b' '..=b'~') || *byte == b'\\') {
+        // Without a way out of the loop the compiler looks at many bytes at once.
+        if text.iter().fold(false, |odd, byte| odd | (*byte < b' ') | (*byte == b'\\')) {
             return None;
         }
         self.at += text.len() + 1;
@@ -190,15 +192,16 @@ fn delivers(line: &[u8]) -> bool {
     /// A queue's id, a receipt and some room.
     const TAIL: usize = 256;
     let tail = &line[line.len().saturating_sub(TAIL)..];
-    memmem::find(tail, b",\"tillerQueueId\":\"").is_some()
+    static KEY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(",\"tillerQueueId\":\""));
+    KEY.find(tail).is_some()
 }
 
 /// What an answer cost, found from the line's end. A quote within a string is written `\"`, so the key can't be part of what
 /// was said; that it belongs to the message itself shows in how deep it lies. The outer `None`: better look at the whole line.
 fn usage_at_end(line: &[u8]) -> Option<Option<Usage>> {
-    const KEY: &[u8] = b"\"usage\":";
-    let Some(at) = memmem::rfind(line, KEY) else { return Some(None) };
-    let value = &line[at + KEY.len()..];
+    static KEY: LazyLock<FinderRev<'static>> = LazyLock::new(|| FinderRev::new("\"usage\":"));
+    let Some(at) = KEY.rfind(line) else { return Some(None) };
+    let value = &line[at + KEY.needle().len()..];
     let length = object_length(value)?;
     // Behind it the message closes, and then the entry: two levels, with more keys or without.
     (closed_levels(&value[length..])? == 2).then_some(())?;

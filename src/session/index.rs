@@ -3,11 +3,11 @@
 //! Built by one pass over the lines and extended by every append. A line costs an error only itself: what can't be read is
 //! named in the findings, and the tree goes on around it.
 
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::ops::Range;
 
-use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use serde::de::IgnoredAny;
 
 use super::head::{Head, Role};
@@ -92,13 +92,26 @@ impl Indexed {
     }
 }
 
+/// Where an id leads. The hash is kept so that the table grows without looking at the ids again.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    hash: u64,
+    position: u32,
+}
+
+impl Place {
+    fn at(&self) -> usize {
+        self.position as usize
+    }
+}
+
 /// All entries of a log in the order of their lines.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     entries: Vec<Indexed>,
     /// Positions by id; of entries with the same id the last one's.
-    by_id: HashTable<u32>,
-    hasher: RandomState,
+    by_id: HashTable<Place>,
+    hasher: DefaultHashBuilder,
     /// Positions of the entries with facts of tiller's own that are looked for later.
     own: Vec<u32>,
     /// What all entries cost.
@@ -136,8 +149,9 @@ impl Index {
         if self.entries.last().is_some_and(|last| last.id.as_str() == id) {
             return Some(self.entries.len() - 1);
         }
-        let same = |&at: &u32| self.entries[at as usize].id.as_str() == id;
-        self.by_id.find(self.hasher.hash_one(id), same).map(|&at| at as usize)
+        let hash = self.hasher.hash_one(id);
+        let same = |place: &Place| place.hash == hash && self.entries[place.at()].id.as_str() == id;
+        self.by_id.find(hash, same).map(Place::at)
     }
 
     /// The newest ULID, after which new ones are minted.
@@ -216,17 +230,16 @@ impl Index {
     /// Lets the id of the entry at `position` mean that one; answers whether it meant another.
     fn name(&mut self, position: u32) -> bool {
         let Self { entries, by_id, hasher, .. } = self;
-        let id = |at: u32| entries[at as usize].id.as_str();
-        let wanted = id(position);
-        let entry =
-            by_id.entry(hasher.hash_one(wanted), |&at| id(at) == wanted, |&at| hasher.hash_one(id(at)));
-        match entry {
+        let id = entries[position as usize].id.as_str();
+        let place = Place { hash: hasher.hash_one(id), position };
+        let same = |other: &Place| other.hash == place.hash && entries[other.at()].id.as_str() == id;
+        match by_id.entry(place.hash, same, |other| other.hash) {
             Entry::Occupied(mut other) => {
-                *other.get_mut() = position;
+                *other.get_mut() = place;
                 true
             }
             Entry::Vacant(free) => {
-                free.insert(position);
+                free.insert(place);
                 false
             }
         }

@@ -1,0 +1,79 @@
+//! Writes a session of any length, to see how tiller bears it, and opens one with the time it took.
+//!
+//! ```sh
+//! cargo run --profile dist --example big_log -- write FOLDER 100000 500MB
+//! cargo run --profile dist --example big_log -- open FILE
+//! ```
+//!
+//! `open` does what going on with a session does before the first prompt: index, context, totals, waiting messages. It says how
+//! long that took and, on Linux, the most memory it held.
+#![allow(clippy::print_stdout, reason = "that is what it is for")]
+
+#[path = "../tests/support/long_log.rs"]
+mod long_log;
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use long_log::Length;
+use tiller::session::Reader;
+
+/// Entries between two compactions.
+const COMPACTED_EVERY: usize = 2_000;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["write", folder, entries, size] => {
+            let length = Length {
+                entries: entries.parse()?,
+                bytes: bytes(size).ok_or("a size is a number with KB, MB or GB")?,
+                compacted_every: COMPACTED_EVERY,
+            };
+            let path = long_log::write(Path::new(folder), length);
+            println!("{} ({} bytes)", path.display(), fs::metadata(&path)?.len());
+            Ok(())
+        }
+        ["open", file] => open(Path::new(file)),
+        _ => Err("usage: big_log write FOLDER ENTRIES SIZE | big_log open FILE".into()),
+    }
+}
+
+fn open(path: &Path) -> Result<(), Box<dyn Error>> {
+    let begun = Instant::now();
+    let reader = Reader::open(path)?;
+    let indexed = begun.elapsed();
+    let leaf = reader.leaf().ok_or("the session is empty")?;
+    let (projection, damaged) = reader.projection(&leaf)?;
+    let (facts, _) = reader.own_facts()?;
+    let whole = begun.elapsed();
+    println!("entries           {}", reader.entry_count());
+    println!("context messages  {}", projection.message_count());
+    println!("total tokens      {}", reader.usage().total());
+    println!("own facts         {}", facts.len());
+    println!("findings          {}", reader.findings().len() + damaged.len());
+    println!("indexed after     {:.1} ms", indexed.as_secs_f64() * 1e3);
+    println!("context after     {:.1} ms", whole.as_secs_f64() * 1e3);
+    if let Ok(status) = fs::read_to_string("/proc/self/status")
+        && let Some(peak) = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))
+    {
+        println!("most memory       {}", peak.trim());
+    }
+    Ok(())
+}
+
+/// `500MB` in bytes.
+fn bytes(size: &str) -> Option<usize> {
+    let digits = size.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &size[digits.len()..] {
+        "" => 1,
+        "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        _ => return None,
+    };
+    digits.parse::<usize>().ok()?.checked_mul(unit)
+}
