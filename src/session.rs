@@ -5,11 +5,13 @@
 //! and [`context`]. The format and its promises: docs/session-format.md.
 
 pub mod context;
+mod disk;
 pub mod entry;
 mod error;
 mod head;
 mod index;
 mod lines;
+mod lock;
 mod log;
 mod manager;
 mod mint;
@@ -18,11 +20,13 @@ mod repair;
 pub mod tree;
 mod writer;
 
+pub use disk::{Disk, DiskFile, Facts, FileSystem, Identity};
 pub use entry::{Entry, EntryBody};
 pub use error::SessionError;
 pub use head::Role;
 pub use index::{EntryKind, Finding};
+pub use lock::Holder;
 pub use manager::{Listing, Placement, Scope, SessionManager, SessionSummary};
 pub use mint::Mint;
 pub use reader::Reader;
-pub use writer::{Appended, Writer, sync};
+pub use writer::{Appended, Disturbance, Writer, sync};

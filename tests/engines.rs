@@ -3,6 +3,7 @@
 
 mod engines {
     mod agent;
+    mod faulty;
     mod layers;
     mod process;
     mod session;

@@ -189,6 +189,8 @@ impl Driver {
         let system = parts.system_prompt.text(parts.manager.cwd());
         let (mut current, queue, mut notices) = Current::load(parts.writer, parts.model, parts.thinking)?;
         notices.extend(current.follow_the_log(&parts.providers, parts.choice, parts.thinking_choice));
+        let disturbances = current.writer.take_disturbances();
+        notices.extend(disturbances.iter().map(|found| format!("{found}; {}", found.hint())));
         let fixed = Fixed {
             manager: parts.manager,
             providers: parts.providers,
@@ -222,6 +224,7 @@ impl Driver {
         for notice in notices {
             self.teller.warn(notice);
         }
+        self.tell_appended(Ok(Vec::new()))?;
         self.follow_the_log();
         self.begin(queue);
         Ok(())

@@ -111,6 +111,8 @@ pub enum Input {
     StoreFailed {
         /// Why.
         reason: String,
+        /// What to do about it.
+        hint: Option<String>,
         /// What waits according to the log.
         queue: Queue,
         /// Records of `!` commands among what was not written.
@@ -293,10 +295,10 @@ impl Turn {
             Input::BashEnded(record) => {
                 out.append(EntryBody::message(Arc::new(Message::BashExecution(record))));
             }
-            Input::StoreFailed { reason, queue, records } => {
+            Input::StoreFailed { reason, hint, queue, records } => {
                 self.deferred.splice(0..0, records);
                 self.queue = queue;
-                self.store_failed(reason, &mut out);
+                self.store_failed(reason, hint, &mut out);
             }
         }
         out.effects
@@ -490,16 +492,14 @@ impl Turn {
         }
     }
 
-    fn store_failed(&mut self, reason: String, out: &mut Out) {
+    fn store_failed(&mut self, reason: String, hint: Option<String>, out: &mut Out) {
         let was_running = self.is_running();
         self.phase = Phase::Idle;
         self.turn += 1;
         self.queue.hold_all();
         out.effects.push(Effect::StopStream);
         out.effects.push(Effect::StopTools);
-        let hint =
-            "nothing already written is damaged; make room or mend the disk, then send the message again";
-        out.emit(EventKind::Warning { message: reason, hint: Some(hint.into()) });
+        out.emit(EventKind::Warning { message: reason, hint });
         out.emit(self.queue.update());
         if was_running {
             let messages = std::mem::take(&mut self.said);

@@ -1,8 +1,9 @@
 //! What can go wrong with a log.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use super::lock::Holder;
 use crate::id::EntryId;
 
 /// A failed operation on a log or on the folder of logs.
@@ -26,6 +27,28 @@ pub enum SessionError {
         /// Why.
         source: io::Error,
     },
+    /// What was written may not survive a power cut.
+    #[error("session file {path}: can't be synced to the disk")]
+    Sync {
+        /// The file, or its folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Another program cut the file short or wrote over it. What is left was read again.
+    #[error(
+        "session file {path}: another program cut it short or wrote over it; {} lost{}",
+        counted(*.lost),
+        left_at(.aside.as_deref())
+    )]
+    Cut {
+        /// The file.
+        path: PathBuf,
+        /// Entries that are no longer in it.
+        lost: usize,
+        /// Where the rest is, when it was no session any more and had to make way.
+        aside: Option<PathBuf>,
+    },
     /// Line 1 is not a session header.
     #[error("session file {path}, line 1: {what}")]
     Header {
@@ -47,10 +70,12 @@ pub enum SessionError {
         action: &'static str,
     },
     /// Another process is writing to it.
-    #[error("session file {path}: another tiller has it open")]
+    #[error("session file {path}: another tiller has it open{}", by(.holder.as_ref()))]
     Held {
         /// The file.
         path: PathBuf,
+        /// Who, if that can be told.
+        holder: Option<Holder>,
     },
     /// No entry goes by that id.
     #[error("no entry `{0}` in this session")]
@@ -80,14 +105,42 @@ impl SessionError {
             Self::Held { .. } => {
                 Some("close the other one, or go on in a copy: tiller --fork with the session's id")
             }
-            Self::Append { .. } => Some("free some space or mend the disk, then send the message again"),
+            Self::Append { .. } => Some(
+                "nothing already written is damaged; make room or mend the disk, then send the message again",
+            ),
             Self::Header { .. } => {
                 Some("the file is left as it is; if it is a session, its first line was lost")
             }
             Self::Version { .. } => Some("a newer tiller may read it"),
             Self::NotFound(_) => Some("`tiller sessions list` shows what there is"),
             Self::Damaged { .. } => Some("the line is kept as it is; entries before and after it are intact"),
-            Self::Io { .. } | Self::NoEntry(_) => None,
+            Self::Sync { .. } => {
+                Some("it is written, but a power cut may lose it; mend the disk, then send the message again")
+            }
+            Self::Cut { aside: None, .. } => {
+                Some("a backup may have what was lost; the next message goes on after what is left")
+            }
+            Self::Cut { aside: Some(_), .. } => {
+                Some("what is left and backups may have what was lost; the next message begins the file anew")
+            }
+            Self::Io { .. } => {
+                Some("see that it is there, that you may read and write it, and that the disk works")
+            }
+            Self::NoEntry(_) => None,
         }
     }
+}
+
+fn by(holder: Option<&Holder>) -> String {
+    holder.map(|holder| format!(" ({holder})")).unwrap_or_default()
+}
+
+fn counted(lost: usize) -> String {
+    if lost == 1 { "1 entry is".to_owned() } else { format!("{lost} entries are") }
+}
+
+fn left_at(aside: Option<&Path>) -> String {
+    aside
+        .map(|aside| format!("; what is left is no session and is kept as {}", aside.display()))
+        .unwrap_or_default()
 }

@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use serde::Serialize;
 
+use super::disk::{Disk, FileSystem};
 use super::entry::{Header, HeaderKind, VERSION};
 use super::error::SessionError;
 use super::log::{Log, io_error};
@@ -34,6 +36,7 @@ pub enum Placement {
 pub struct SessionManager {
     placement: Placement,
     cwd: PathBuf,
+    disk: Arc<dyn Disk>,
 }
 
 /// What a list shows of a session.
@@ -70,7 +73,13 @@ impl SessionManager {
     /// Manages the sessions of `cwd`, which should be a real path.
     #[must_use]
     pub fn new(placement: Placement, cwd: PathBuf) -> Self {
-        Self { placement, cwd }
+        Self { placement, cwd, disk: Arc::new(FileSystem) }
+    }
+
+    /// Writes its logs to this disk instead of the machine's file system.
+    #[must_use]
+    pub fn on_disk(self, disk: Arc<dyn Disk>) -> Self {
+        Self { disk, ..self }
     }
 
     /// The working directory.
@@ -90,7 +99,7 @@ impl SessionManager {
     /// # Errors
     /// As [`Writer::open`].
     pub fn open(&self, path: &Path) -> Result<Writer, SessionError> {
-        Writer::open(path)
+        Writer::open_on(Arc::clone(&self.disk), path)
     }
 
     /// A new session whose log begins with another one's path up to and including `upto`, line for line, or with
@@ -185,7 +194,7 @@ impl SessionManager {
         let log = match self.folder() {
             Some(folder) => {
                 let stamp = timestamp.replace([':', '.'], "-");
-                Log::planned(folder.join(format!("{stamp}_{id}.jsonl")))
+                Log::planned(Arc::clone(&self.disk), folder.join(format!("{stamp}_{id}.jsonl")))
             }
             None => Log::in_memory(),
         };

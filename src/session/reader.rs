@@ -2,6 +2,7 @@
 
 mod derived;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
@@ -35,22 +36,43 @@ impl Shared {
 
     /// Reads header and index from a log's bytes.
     pub(super) fn load(log: Log) -> Result<Self, SessionError> {
-        let (mut index, mut header) = (Index::default(), None);
-        log.scan(|line| match header {
-            None => {
-                header = Some(parse_header(&log, line));
-                index.pass_header();
-            }
-            Some(_) => index.take(line),
-        })?;
-        let empty = || SessionError::Header { path: log.path_shown(), what: "the file is empty".into() };
-        let header = header.ok_or_else(empty)??;
+        let (header, index) = read(&log)?;
         Ok(Self { header, log, index: RwLock::new(index) })
+    }
+
+    /// Reads the index again, because the file is no longer what it was; answers with the old one.
+    pub(super) fn reread(&self) -> Result<Index, SessionError> {
+        let (_, index) = read(&self.log)?;
+        Ok(self.replace_index(index))
+    }
+
+    /// Takes in the lines of a part of the file that follows what is known of it.
+    pub(super) fn take_in(&self, part: Range<u64>) -> Result<(), SessionError> {
+        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        let next = index.lines() + 1;
+        self.log.scan_part(part, next, |line| index.take(line))
+    }
+
+    pub(super) fn replace_index(&self, index: Index) -> Index {
+        std::mem::replace(&mut self.index.write().unwrap_or_else(PoisonError::into_inner), index)
     }
 
     pub(super) fn index(&self) -> RwLockReadGuard<'_, Index> {
         self.index.read().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn read(log: &Log) -> Result<(Header, Index), SessionError> {
+    let (mut index, mut header) = (Index::default(), None);
+    log.scan(|line| match header {
+        None => {
+            header = Some(parse_header(log, line));
+            index.pass_header();
+        }
+        Some(_) => index.take(line),
+    })?;
+    let empty = || SessionError::Header { path: log.path_shown(), what: "the file is empty".into() };
+    Ok((header.ok_or_else(empty)??, index))
 }
 
 fn parse_header(log: &Log, line: &Line<'_>) -> Result<Header, SessionError> {
@@ -269,15 +291,25 @@ impl Reader {
         match self.entry_at(position) {
             Ok(entry) => Ok(Ok(entry)),
             Err(error @ SessionError::Damaged { line, .. }) => {
-                let byte = self.shared.index().entries()[position].offset;
+                let byte = self.indexed(position)?.0.offset;
                 Ok(Err(Finding { line, byte, what: error_chain(&error) }))
             }
             Err(error) => Err(error),
         }
     }
 
+    /// An entry's place and its parent's id. Positions end to stand for entries when a log is cut short.
+    fn indexed(&self, position: usize) -> Result<(Indexed, Option<EntryId>), SessionError> {
+        let index = self.shared.index();
+        let Some(at) = index.entries().get(position) else {
+            let source = std::io::ErrorKind::UnexpectedEof.into();
+            return Err(SessionError::Io { path: self.shared.log.path_shown(), action: "be read", source });
+        };
+        Ok((at.clone(), at.parent().map(|parent| index.entries()[parent].id.clone())))
+    }
+
     fn entry_at(&self, position: usize) -> Result<Entry, SessionError> {
-        let at = self.shared.index().entries()[position].clone();
+        let (at, parent) = self.indexed(position)?;
         let bytes = self.shared.log.read_at(at.stored, at.length)?;
         let damaged = |source| SessionError::Damaged {
             path: self.path().map_or_else(PathBuf::new, Path::to_path_buf),
@@ -286,7 +318,6 @@ impl Reader {
             source,
         };
         let body = entry::parse_body(at.kind, at.role, &bytes).map_err(damaged)?;
-        let parent = at.parent().map(|parent| self.shared.index().entries()[parent].id.clone());
         Ok(Entry { timestamp: at.timestamp, id: at.id, parent, body })
     }
 }

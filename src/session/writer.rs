@@ -1,15 +1,18 @@
 //! The one who appends to a log.
 //!
 //! An entry is in the tree only after its line is in the file, whole. Until something happens that is worth keeping (a
-//! prompt, a `!` command), entries such as the choice of a model wait here, and no file is made.
+//! prompt, a `!` command), entries such as the choice of a model wait here, and no file is made. What other programs did
+//! to the file meanwhile is looked for before each append: [`upkeep`].
 
-use std::fs::File;
+mod upkeep;
+
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use serde_json::value::RawValue;
 
+use super::disk::{Disk, DiskFile, FileSystem};
 use super::entry::{self, Entry, EntryBody, Header, OwnFact};
 use super::error::SessionError;
 use super::lines::Line;
@@ -19,14 +22,19 @@ use super::reader::{Reader, Shared};
 use crate::id::{EntryId, QueueId};
 use crate::unit::UnixMs;
 
+pub use upkeep::Disturbance;
+
 /// Appends to one log, alone.
 #[derive(Debug)]
 pub struct Writer {
     shared: Arc<Shared>,
     mint: Mint,
     waiting: Vec<EntryBody>,
-    /// Set when a line went in only partly: it is closed before the next.
+    /// How long the file is, as far as this writer knows; `None` when it must be read again first.
+    length: Option<u64>,
+    /// Whether the last line has no newline: it is closed before the next.
     torn: bool,
+    disturbances: Vec<Disturbance>,
 }
 
 /// An entry that is in the log now.
@@ -41,32 +49,51 @@ pub struct Appended {
 impl Writer {
     /// A new log. Nothing is written yet.
     pub(super) fn create(header: Header, log: Log, mint: Mint) -> Self {
-        Self { shared: Arc::new(Shared::new(header, log)), mint, waiting: Vec::new(), torn: false }
+        Self::of(Shared::new(header, log), mint, 0)
     }
 
-    /// Opens a log to go on with it, and closes a last line that was torn.
+    fn of(shared: Shared, mint: Mint, length: u64) -> Self {
+        let disturbances = Vec::new();
+        Self {
+            shared: Arc::new(shared),
+            mint,
+            waiting: Vec::new(),
+            length: Some(length),
+            torn: false,
+            disturbances,
+        }
+    }
+
+    /// Opens a log of the machine's file system to go on with it, and closes a last line that was torn.
     ///
     /// # Errors
     /// When it can't be read or written, isn't a session, is of another version, or another process writes to it.
     pub fn open(path: &Path) -> Result<Self, SessionError> {
-        Self::adopt(Log::open_to_write(path)?)
+        Self::open_on(Arc::new(FileSystem), path)
+    }
+
+    pub(super) fn open_on(disk: Arc<dyn Disk>, path: &Path) -> Result<Self, SessionError> {
+        Self::adopt(Log::open_to_write(disk, path)?)
     }
 
     /// Goes on with a log that is open for writing.
     pub(super) fn adopt(log: Log) -> Result<Self, SessionError> {
+        // Before it is read: what comes in between is found to be new at the next append.
+        let length = log.length()?;
         let shared = Shared::load(log)?;
         if shared.header.version > entry::VERSION {
             let version = shared.header.version;
             let path = shared.log.path_shown();
             return Err(SessionError::Version { path, version, action: "written" });
         }
-        let length = shared.log.length()?;
-        let torn = length > 0 && shared.log.read_at(length - 1, 1)? != b"\n";
-        if torn {
-            shared.log.append(b"\n")?;
-        }
         let mint = Mint::after(shared.index().greatest_id());
-        Ok(Self { shared: Arc::new(shared), mint, waiting: Vec::new(), torn: false })
+        let mut writer = Self::of(shared, mint, length);
+        if !writer.ends_closed(length)? {
+            writer.shared.log.append(b"\n")?;
+            writer.length = Some(length + 1);
+        }
+        writer.tell_of_missing_lock();
+        Ok(writer)
     }
 
     /// A reader of this log.
@@ -86,8 +113,9 @@ impl Writer {
     /// the entry and those that waited for it.
     ///
     /// # Errors
-    /// When the line could not be written whole. The entry is then not in the tree, and nothing written before is damaged.
+    /// When the line could not be written whole, or another program cut the file short. The entry is then not in the tree.
     pub fn append(&mut self, body: EntryBody, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
+        self.look_after_file(now)?;
         if self.shared.log.exists() && self.shared.index().lines() > 0 {
             let leaf = self.reader().leaf();
             return self.write(String::new(), vec![body], leaf, now);
@@ -110,6 +138,7 @@ impl Writer {
     /// # Errors
     /// When there is no such entry, or the move could not be written.
     pub fn branch(&mut self, to: Option<&EntryId>, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
+        self.look_after_file(now)?;
         if let Some(missing) = to.filter(|to| self.shared.index().position(to.as_str()).is_none()) {
             return Err(SessionError::NoEntry(missing.clone()));
         }
@@ -122,8 +151,13 @@ impl Writer {
 
     /// The file, for syncing it on another thread; `None` while there is none.
     #[must_use]
-    pub fn file(&self) -> Option<Arc<File>> {
+    pub fn file(&self) -> Option<Arc<dyn DiskFile>> {
         self.shared.log.file()
+    }
+
+    /// What other programs did to the log, as far as it was noticed since this was last asked.
+    pub fn take_disturbances(&mut self) -> Vec<Disturbance> {
+        std::mem::take(&mut self.disturbances)
     }
 
     /// Writes header and lines in one piece, then takes them into the tree.
@@ -143,14 +177,20 @@ impl Writer {
         let closing = if self.torn { "\n" } else { "" };
         let text: String =
             [closing, &header].into_iter().chain(lines.iter().map(|(_, line)| line.as_str())).collect();
-        let before = self.shared.log.length()?;
+        let appended =
+            lines.iter().map(|(id, line)| Appended { id: id.clone(), line: entry::raw(line) }).collect();
+        let was_there = self.shared.log.exists();
         if let Err(error) = self.shared.log.append(text.as_bytes()) {
-            self.torn = self.shared.log.length().is_ok_and(|now| now != before);
-            return Err(error);
+            return if self.is_written_after_all(&lines) { Ok(appended) } else { Err(error) };
         }
+        let before = self.length.unwrap_or_default();
+        self.length = Some(before + text.len() as u64);
         self.torn = false;
         self.index(before + (closing.len() + header.len()) as u64, !header.is_empty(), &lines);
-        Ok(lines.into_iter().map(|(id, line)| Appended { id, line: entry::raw(&line) }).collect())
+        if !was_there {
+            self.tell_of_missing_lock();
+        }
+        Ok(appended)
     }
 
     fn index(&self, mut offset: u64, after_header: bool, lines: &[(EntryId, String)]) {
@@ -178,6 +218,6 @@ impl Drop for Writer {
 ///
 /// # Errors
 /// When the disk says no.
-pub fn sync(file: &File) -> io::Result<()> {
-    file.sync_data()
+pub fn sync(file: &dyn DiskFile) -> io::Result<()> {
+    file.sync()
 }

@@ -41,8 +41,9 @@ impl Provider for Model {
     }
 
     fn stream(&self, request: Request) -> PartStream {
-        let logs = std::fs::read_dir(&self.logs).into_iter().flatten();
-        let log = logs.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect();
+        let files = std::fs::read_dir(&self.logs).into_iter().flatten().map(|entry| entry.unwrap().path());
+        let logs = files.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+        let log = logs.map(|path| std::fs::read_to_string(path).unwrap()).collect();
         self.asked.lock().unwrap().push((request.clone(), log));
         self.script.stream(request)
     }

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
 
 mod damage;
+mod disturbed;
+mod faults;
 mod fixtures;
 mod folder;
 mod fork;
@@ -115,10 +117,11 @@ fn places(findings: &[Finding]) -> Vec<(u64, u64)> {
     findings.iter().map(|finding| (finding.line, finding.byte)).collect()
 }
 
-/// The only file beneath a folder.
+/// The only file beneath a folder but for notes of who writes to it.
 fn only_file(folder: &Path) -> PathBuf {
     let mut entries: Vec<PathBuf> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.retain(|path| path.extension().is_none_or(|ending| ending != "lock"));
     assert_eq!(entries.len(), 1, "{entries:?}");
     entries.remove(0)
 }

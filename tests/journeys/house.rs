@@ -110,7 +110,9 @@ impl House {
     pub(crate) fn logs(&self) -> Vec<PathBuf> {
         let root = self.home().join("tiller/sessions");
         let folders = fs::read_dir(root).into_iter().flatten().map(|entry| entry.unwrap().path());
-        folders.flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path())).collect()
+        let files =
+            folders.flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
+        files.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).collect()
     }
 
     /// The lines of the only log.

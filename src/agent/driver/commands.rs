@@ -206,10 +206,8 @@ impl Driver {
 
     fn navigate(&mut self, entry: EntryId) -> Result<Option<String>, AgentError> {
         let (to, editor) = landing(&self.current.reader(), entry)?;
-        let appended = self.current.writer.branch(to.as_ref(), now())?;
-        for entry in appended {
-            self.teller.tell(EventKind::EntryAppended { entry_id: entry.id, entry: entry.line });
-        }
+        let branched = self.current.writer.branch(to.as_ref(), now());
+        self.tell_appended(branched)?;
         self.current.project()?;
         // Before this process has said anything, its model is the one it was started with.
         if self.current.is_introduced() {
@@ -267,8 +265,7 @@ impl Driver {
         }
         let Some(file) = self.current.writer.file() else { return Ok(()) };
         let path = self.current.reader().path().map_or_else(Default::default, Path::to_owned);
-        let action = "be synced to the disk";
-        crate::session::sync(&file).map_err(|source| SessionError::Io { path, action, source }.into())
+        crate::session::sync(&*file).map_err(|source| SessionError::Sync { path, source }.into())
     }
 }
 

@@ -4,7 +4,6 @@
 //! jobs: dropping it stops them all.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -22,6 +21,7 @@ use crate::id::{CallId, EntryId};
 use crate::message::{ToolCall, ToolResultMessage};
 use crate::process::Running;
 use crate::provider::{Part, Provider, ProviderError, Request};
+use crate::session::DiskFile;
 use crate::tool::{Gathered, Invocation, Progress, Tool, ToolOutput};
 
 /// What a job reports.
@@ -166,10 +166,10 @@ impl Jobs {
         self.bash.take()
     }
 
-    pub(super) fn sync(&mut self, file: Arc<File>) {
+    pub(super) fn sync(&mut self, file: Arc<dyn DiskFile>) {
         let report = self.report.clone();
         self.tasks.spawn(async move {
-            let synced = tokio::task::spawn_blocking(move || crate::session::sync(&file)).await;
+            let synced = tokio::task::spawn_blocking(move || crate::session::sync(&*file)).await;
             let result = synced.unwrap_or_else(|error| Err(io::Error::other(error)));
             let _ = report.send(Report::Synced(result)).await;
         });

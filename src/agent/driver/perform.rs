@@ -11,7 +11,7 @@ use crate::event::{ApprovalRequest, Decision, EventKind};
 use crate::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
 use crate::provider::{Request, ToolChoice};
 use crate::session::context::sendable;
-use crate::session::{EntryBody, SessionError};
+use crate::session::{Appended, Disturbance, EntryBody, SessionError};
 use crate::unit::Tokens;
 
 impl Driver {
@@ -53,11 +53,31 @@ impl Driver {
 
     /// Appends an entry, then tells of it.
     pub(super) fn append(&mut self, body: EntryBody) -> Result<(), SessionError> {
-        let appended = self.current.append(body, self.fixed.options.mode)?;
+        let appended = self.current.append(body, self.fixed.options.mode);
+        self.tell_appended(appended)
+    }
+
+    /// Tells what the writer found and what it did. Where the log has other entries than before, the context is made anew.
+    pub(super) fn tell_appended(
+        &mut self,
+        appended: Result<Vec<Appended>, SessionError>,
+    ) -> Result<(), SessionError> {
+        let disturbances = self.current.writer.take_disturbances();
+        if matches!(appended, Err(SessionError::Cut { .. }))
+            || disturbances.iter().any(Disturbance::changes_entries)
+        {
+            self.current.project()?;
+        }
+        for disturbance in disturbances {
+            let hint = Some(disturbance.hint().to_owned());
+            self.teller.tell(EventKind::Warning { message: disturbance.to_string(), hint });
+        }
+        let appended = appended?;
+        let is_to_be_synced = !appended.is_empty() && self.fixed.options.sync == SyncPolicy::Always;
         for entry in appended {
             self.teller.tell(EventKind::EntryAppended { entry_id: entry.id, entry: entry.line });
         }
-        if self.fixed.options.sync == SyncPolicy::Always {
+        if is_to_be_synced {
             self.sync();
         }
         Ok(())
@@ -74,6 +94,7 @@ impl Driver {
     /// A command's record that was not written is kept for later, and what waits is again what the log says.
     fn store_failed(&mut self, error: &SessionError, record: Option<BashExecutionMessage>) {
         let reason = chain(error);
+        let hint = error.hint().map(str::to_owned);
         let mut records = Vec::from_iter(record);
         for work in std::mem::take(&mut self.work) {
             match work {
@@ -92,7 +113,7 @@ impl Driver {
         }
         let logged = self.current.reader().own_facts().map(|(entries, _)| Queue::left_over(&entries));
         let queue = logged.unwrap_or_else(|_| self.turn.queue().clone());
-        let effects = self.turn.step(Input::StoreFailed { reason, queue, records }, now());
+        let effects = self.turn.step(Input::StoreFailed { reason, hint, queue, records }, now());
         self.queue(effects);
     }
 
@@ -169,7 +190,7 @@ impl Driver {
         self.syncing = false;
         if let Err(source) = result {
             let path = self.current.reader().path().map_or_else(Default::default, ToOwned::to_owned);
-            self.store_failed(&SessionError::Io { path, action: "be synced to the disk", source }, None);
+            self.store_failed(&SessionError::Sync { path, source }, None);
         }
         self.perform();
     }

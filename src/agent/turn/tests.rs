@@ -559,7 +559,7 @@ fn a_full_disk_ends_the_run_with_a_reason_and_holds_what_waits() {
     assert_eq!(
         step(
             &mut turn,
-            Input::StoreFailed { reason: "no space".into(), queue: waiting, records: Vec::new() }
+            Input::StoreFailed { reason: "no space".into(), hint: None, queue: waiting, records: Vec::new() }
         ),
         [
             "stop stream",
@@ -589,8 +589,12 @@ fn abort_before_the_request_went_out_leaves_no_answer() {
 fn a_bash_record_that_could_not_be_written_is_written_at_the_next_turns_end() {
     let record = BashExecutionMessage { command: "ls".into(), ..BashExecutionMessage::default() };
     let mut turn = machine(TurnOptions::default());
-    let failed =
-        Input::StoreFailed { reason: "no space".into(), queue: Queue::default(), records: vec![record] };
+    let failed = Input::StoreFailed {
+        reason: "no space".into(),
+        hint: None,
+        queue: Queue::default(),
+        records: vec![record],
+    };
     step(&mut turn, failed);
     step(&mut turn, prompt("go"));
     let effects = step(&mut turn, text(2, StopReason::Stop));

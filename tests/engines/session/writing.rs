@@ -15,13 +15,6 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// How many write calls this thread has made.
-#[cfg(target_os = "linux")]
-fn write_calls() -> u64 {
-    let counts = fs::read_to_string("/proc/thread-self/io").unwrap();
-    counts.lines().find_map(|line| line.strip_prefix("syscw: ")).unwrap().parse().unwrap()
-}
-
 #[test]
 fn no_file_is_made_before_the_first_user_message() {
     let place = Place::new();
@@ -60,16 +53,21 @@ fn moving_before_the_first_entry_makes_no_file() {
     assert_eq!(Reader::open(writer.reader().path().unwrap()).unwrap().entry_count(), 2);
 }
 
+/// How many write calls this thread has made.
+#[cfg(target_os = "linux")]
+fn write_calls() -> u64 {
+    let counts = fs::read_to_string("/proc/thread-self/io").unwrap();
+    counts.lines().find_map(|line| line.strip_prefix("syscw: ")).unwrap().parse().unwrap()
+}
+
 #[test]
 #[cfg(target_os = "linux")]
-fn header_waiting_entries_and_first_message_are_one_write_and_every_entry_another() {
+fn an_entry_is_one_write_call_however_long_it_is() {
     let mut writer = Place::new().create();
-    writer.append(model_change(), NOW).unwrap();
-    let before = write_calls();
     say(&mut writer, "hello");
-    assert_eq!(write_calls() - before, 1);
+    let before = write_calls();
     say(&mut writer, &"long".repeat(100_000));
-    assert_eq!(write_calls() - before, 2);
+    assert_eq!(write_calls() - before, 1);
 }
 
 #[test]
