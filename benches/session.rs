@@ -1,20 +1,23 @@
 //! The log: appending one entry, and going on with a long session.
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
-use std::path::Path;
+#[path = "../tests/support/long_log.rs"]
+mod long_log;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use divan::{Bencher, black_box};
+use long_log::Length;
 use tempfile::TempDir;
-use tiller::message::{
-    AssistantBlock, AssistantMessage, Message, StopReason, ToolCall, ToolResultMessage, UserBlock,
-    UserMessage,
-};
-use tiller::session::{EntryBody, Placement, Reader, SessionManager, Writer, context};
+use tiller::session::{EntryBody, Reader, Writer};
 use tiller::unit::UnixMs;
 
 /// Entries of the long session: a quarter each of prompts, calls, results and answers.
 const LONG: usize = 10_000;
+
+/// Bytes of a result in it.
+const OUTPUT: usize = 600;
 
 /// When everything happens.
 const NOW: UnixMs = UnixMs(1_795_231_018_249);
@@ -23,77 +26,46 @@ fn main() {
     divan::main();
 }
 
-fn create(folder: &TempDir) -> Writer {
-    SessionManager::new(Placement::Flat(folder.path().into()), "/home/dev/project".into()).create(NOW)
-}
-
-fn text(text: &str) -> AssistantBlock {
-    AssistantBlock::Text { text: text.into() }
-}
-
-/// The entry at this place of the long session.
 fn body(at: usize) -> EntryBody {
-    let (prompt, id) = (at / 4, format!("call_{}", at / 4));
-    let message = match at % 4 {
-        0 => Message::User(UserMessage::text(format!("Prompt {prompt}: please look at this too."), NOW)),
-        1 => {
-            let call =
-                ToolCall::from_streamed(id.as_str().into(), "bash".into(), r#"{"command":"cargo test"}"#);
-            let content = vec![text("I'll run the tests."), AssistantBlock::ToolCall(call)];
-            Message::Assistant(AssistantMessage {
-                content,
-                stop_reason: StopReason::ToolUse,
-                ..AssistantMessage::default()
-            })
-        }
-        2 => Message::ToolResult(ToolResultMessage {
-            tool_call_id: id.as_str().into(),
-            tool_name: "bash".into(),
-            content: vec![UserBlock::Text { text: "test a_line_of_output ... ok\n".repeat(20) }],
-            details: None,
-            is_error: false,
-            timestamp: NOW,
-        }),
-        _ => Message::Assistant(AssistantMessage {
-            content: vec![text(&"All of them pass. ".repeat(10))],
-            ..AssistantMessage::default()
-        }),
-    };
-    EntryBody::message(Arc::new(message))
+    EntryBody::message(Arc::new(long_log::message(at, OUTPUT)))
 }
 
-fn long_log(folder: &TempDir) -> std::path::PathBuf {
-    let mut writer = create(folder);
-    for at in 0..LONG {
-        writer.append(body(at), NOW).unwrap();
-    }
-    writer.reader().path().unwrap().to_owned()
+fn log(folder: &TempDir, entries: usize, compacted_every: usize) -> PathBuf {
+    long_log::write(folder.path(), Length { entries, bytes: entries * OUTPUT / 2, compacted_every })
 }
 
 fn context_of(path: &Path) -> usize {
     let reader = Reader::open(path).unwrap();
-    let (entries, _) = reader.branch(&reader.leaf().unwrap()).unwrap();
-    context::project(&entries).messages.len()
+    reader.projection(&reader.leaf().unwrap()).unwrap().0.messages.len()
 }
 
-#[divan::bench]
-fn append_one_entry(bencher: Bencher) {
+/// The cost of an append does not grow with the session.
+#[divan::bench(args = [1, 1_000, 100_000])]
+fn append_one_entry(bencher: Bencher, after: usize) {
     let folder = TempDir::new().unwrap();
-    let mut writer = create(&folder);
-    writer.append(body(0), NOW).unwrap();
+    let mut writer = Writer::open(&log(&folder, after, 0)).unwrap();
     bencher.bench_local(|| writer.append(black_box(body(2)), NOW).unwrap());
 }
 
 #[divan::bench]
 fn open_10_000_entries(bencher: Bencher) {
     let folder = TempDir::new().unwrap();
-    let path = long_log(&folder);
+    let path = log(&folder, LONG, 0);
     bencher.bench_local(|| Reader::open(black_box(&path)).unwrap().entry_count());
 }
 
-#[divan::bench]
-fn open_and_context_of_10_000_entries(bencher: Bencher) {
+/// Everything is in the context: linear in the path.
+#[divan::bench(args = [1_000, 10_000])]
+fn open_and_context(bencher: Bencher, entries: usize) {
     let folder = TempDir::new().unwrap();
-    let path = long_log(&folder);
-    bencher.bench_local(|| assert_eq!(context_of(black_box(&path)), LONG));
+    let path = log(&folder, entries, 0);
+    bencher.bench_local(|| assert_eq!(context_of(black_box(&path)), entries));
+}
+
+/// The context is what a compaction left of it.
+#[divan::bench(args = [1_000, 10_000, 100_000])]
+fn open_and_context_of_a_compacted_session(bencher: Bencher, entries: usize) {
+    let folder = TempDir::new().unwrap();
+    let path = log(&folder, entries, 500);
+    bencher.bench_local(|| context_of(black_box(&path)));
 }

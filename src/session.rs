@@ -14,6 +14,7 @@ mod lines;
 mod lock;
 mod log;
 mod manager;
+mod migrate;
 mod mint;
 mod reader;
 mod repair;

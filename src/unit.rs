@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Range};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +60,13 @@ impl UnixMs {
     #[must_use]
     pub fn since_ms(self, earlier: Self) -> u64 {
         u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
+    }
+}
+
+impl From<SystemTime> for UnixMs {
+    fn from(moment: SystemTime) -> Self {
+        let since = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Self(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
     }
 }
 

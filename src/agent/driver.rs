@@ -160,8 +160,7 @@ impl Teller {
 }
 
 fn now() -> UnixMs {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    UnixMs(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    SystemTime::now().into()
 }
 
 impl AgentSession {

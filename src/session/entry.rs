@@ -3,6 +3,7 @@
 //! Types only, with their reading and writing; which entries a model sees is `context`'s business. The JSON is that of
 //! docs/session-format.md.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use serde_json::value::RawValue;
 
 use super::head::Role;
 use super::index::EntryKind;
+use super::mint::Mint;
 use super::repair::repaired;
 use crate::event::QueueKind;
 use crate::id::{CallId, EntryId, QueueId, SessionId};
@@ -41,6 +43,31 @@ pub struct Header {
     /// The log it was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<String>,
+}
+
+impl Header {
+    /// The header of a session in `cwd` that begins `now`.
+    pub(super) fn new(id: SessionId, cwd: String, parent_session: Option<String>, now: UnixMs) -> Self {
+        Self { kind: HeaderKind::Session, version: VERSION, id, timestamp: now.to_iso(), cwd, parent_session }
+    }
+
+    /// The header of the log that goes on with the one of an older version at `path`.
+    pub(super) fn succeeded(&self, path: &Path, now: UnixMs) -> Self {
+        let id = Mint::after(None).session(now);
+        Self::new(id, self.cwd.clone(), Some(path.display().to_string()), now)
+    }
+
+    /// The log's first line, with its newline.
+    pub(super) fn line(&self) -> Vec<u8> {
+        let mut line = serde_json::to_vec(self).expect("a header has only string keys");
+        line.push(b'\n');
+        line
+    }
+
+    /// What a log with this header is called.
+    pub(super) fn file_name(&self) -> String {
+        format!("{}_{}.jsonl", self.timestamp.replace([':', '.'], "-"), self.id)
+    }
 }
 
 /// The only `type` a header has.

@@ -78,6 +78,20 @@ impl Log {
         Ok(Self { disk, path: Some(path.to_owned()), bytes: RwLock::new(Bytes::Disk(open)) })
     }
 
+    /// The same log as the present version has it. It is looked at in memory; its file stays as it is.
+    pub(super) fn migrated(self, lines: Vec<u8>) -> Self {
+        Self { bytes: RwLock::new(Bytes::Memory(lines)), ..self }
+    }
+
+    /// A log in memory, on its way to a file that the next write makes.
+    pub(super) fn staged(self, path: PathBuf) -> Self {
+        let bytes = match self.bytes.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Bytes::Memory(lines) => Bytes::Staged(lines),
+            bytes => bytes,
+        };
+        Self { disk: self.disk, path: Some(path), bytes: RwLock::new(bytes) }
+    }
+
     pub(super) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use serde::Serialize;
 
 use super::disk::{Disk, FileSystem};
-use super::entry::{Header, HeaderKind, VERSION};
+use super::entry::Header;
 use super::error::SessionError;
 use super::log::{Log, io_error};
 use super::mint::Mint;
@@ -112,8 +112,7 @@ impl SessionManager {
         let mut mint = Mint::after(upto);
         let (header, log) = self.plan(&mut mint, parent, now);
         let Some(leaf) = upto else { return Ok(Writer::create(header, log, mint)) };
-        let mut bytes = serde_json::to_vec(&header).expect("a header has only string keys");
-        bytes.push(b'\n');
+        let mut bytes = header.line();
         bytes.extend(from.raw_path(leaf)?);
         log.append(&bytes)?;
         Writer::adopt(log)
@@ -189,17 +188,13 @@ impl SessionManager {
     }
 
     fn plan(&self, mint: &mut Mint, parent_session: Option<String>, now: UnixMs) -> (Header, Log) {
-        let id = mint.session(now);
-        let timestamp = now.to_iso();
+        let cwd = self.cwd.display().to_string();
+        let header = Header::new(mint.session(now), cwd, parent_session, now);
         let log = match self.folder() {
-            Some(folder) => {
-                let stamp = timestamp.replace([':', '.'], "-");
-                Log::planned(Arc::clone(&self.disk), folder.join(format!("{stamp}_{id}.jsonl")))
-            }
+            Some(folder) => Log::planned(Arc::clone(&self.disk), folder.join(header.file_name())),
             None => Log::in_memory(),
         };
-        let cwd = self.cwd.display().to_string();
-        (Header { kind: HeaderKind::Session, version: VERSION, id, timestamp, cwd, parent_session }, log)
+        (header, log)
     }
 
     fn folder(&self) -> Option<PathBuf> {

@@ -11,6 +11,7 @@ use super::error::SessionError;
 use super::index::{Finding, Index, Indexed};
 use super::lines::Line;
 use super::log::Log;
+use super::migrate::Migration;
 use super::tree::{Node, Tree};
 use crate::id::{EntryId, SessionId};
 use crate::message::Message;
@@ -34,15 +35,26 @@ impl Shared {
         Self { header, log, index: RwLock::default() }
     }
 
-    /// Reads header and index from a log's bytes.
-    pub(super) fn load(log: Log) -> Result<Self, SessionError> {
-        let (header, index) = read(&log)?;
+    /// Reads header and index from a log's bytes. An older version is read as the present one, from memory; `begin` is what its
+    /// lines are put behind there.
+    pub(super) fn load(log: Log, begin: impl FnOnce(&Header) -> Vec<u8>) -> Result<Self, SessionError> {
+        let Read { header, index, migrated } = read(&log, begin)?;
+        let log = match migrated {
+            Some(lines) => log.migrated(lines),
+            None => log,
+        };
         Ok(Self { header, log, index: RwLock::new(index) })
+    }
+
+    /// The same log in a new file, which isn't made yet and whose first line is `header`.
+    pub(super) fn succeeded(self, header: Header) -> Self {
+        let path = self.log.path_shown().with_file_name(header.file_name());
+        Self { header, log: self.log.staged(path), index: self.index }
     }
 
     /// Reads the index again, because the file is no longer what it was; answers with the old one.
     pub(super) fn reread(&self) -> Result<Index, SessionError> {
-        let (_, index) = read(&self.log)?;
+        let Read { index, .. } = read(&self.log, |_| Vec::new())?;
         Ok(self.replace_index(index))
     }
 
@@ -62,39 +74,50 @@ impl Shared {
     }
 }
 
-fn read(log: &Log) -> Result<(Header, Index), SessionError> {
+/// What one pass over a log yields.
+struct Read {
+    header: Header,
+    index: Index,
+    /// The lines as the present version has them, if the log is of an older one.
+    migrated: Option<Vec<u8>>,
+}
+
+fn read(log: &Log, begin: impl FnOnce(&Header) -> Vec<u8>) -> Result<Read, SessionError> {
     let (mut index, mut header) = (Index::default(), None);
-    log.scan(|line| match header {
+    let (mut migration, mut begin) = (None, Some(begin));
+    log.scan(|line| match &header {
         None => {
-            header = Some(parse_header(log, line));
+            let parsed = parse_header(log, line);
+            if let (Ok(parsed), Some(begin)) = (&parsed, begin.take()) {
+                migration = Migration::of(parsed, || begin(parsed));
+            }
+            header = Some(parsed);
             index.pass_header();
         }
-        Some(_) => index.take(line),
+        Some(_) => match &mut migration {
+            Some(migration) => index.take(&migration.take(line)),
+            None => index.take(line),
+        },
     })?;
     let empty = || SessionError::Header { path: log.path_shown(), what: "the file is empty".into() };
-    Ok((header.ok_or_else(empty)??, index))
+    Ok(Read { header: header.ok_or_else(empty)??, index, migrated: migration.map(Migration::finish) })
 }
 
 fn parse_header(log: &Log, line: &Line<'_>) -> Result<Header, SessionError> {
     let bytes = line.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line.bytes);
-    let header: Header = serde_json::from_slice(bytes).map_err(|error| SessionError::Header {
+    serde_json::from_slice(bytes).map_err(|error| SessionError::Header {
         path: log.path_shown(),
         what: format!("not the header of a session ({error})"),
-    })?;
-    if header.version < super::entry::VERSION {
-        let path = log.path_shown();
-        return Err(SessionError::Version { path, version: header.version, action: "read" });
-    }
-    Ok(header)
+    })
 }
 
 impl Reader {
     /// Opens a log to look at it; the file isn't changed.
     ///
     /// # Errors
-    /// When the file can't be read, or its first line is no session header of version 3 or later.
+    /// When the file can't be read, or its first line is no session header.
     pub fn open(path: &Path) -> Result<Self, SessionError> {
-        Ok(Self { shared: Arc::new(Shared::load(Log::open_to_read(path)?)?) })
+        Ok(Self { shared: Arc::new(Shared::load(Log::open_to_read(path)?, |_| Vec::new())?) })
     }
 
     /// The header.

@@ -9,6 +9,7 @@ mod upkeep;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
+use std::time::SystemTime;
 
 use serde_json::value::RawValue;
 
@@ -64,10 +65,11 @@ impl Writer {
         }
     }
 
-    /// Opens a log of the machine's file system to go on with it, and closes a last line that was torn.
+    /// Opens a log of the machine's file system to go on with it, and closes a last line that was torn. A log of an older version
+    /// goes on in a new file beside it, which is made by the first append.
     ///
     /// # Errors
-    /// When it can't be read or written, isn't a session, is of another version, or another process writes to it.
+    /// When it can't be read or written, isn't a session, is of a newer version, or another process writes to it.
     pub fn open(path: &Path) -> Result<Self, SessionError> {
         Self::open_on(Arc::new(FileSystem), path)
     }
@@ -80,19 +82,33 @@ impl Writer {
     pub(super) fn adopt(log: Log) -> Result<Self, SessionError> {
         // Before it is read: what comes in between is found to be new at the next append.
         let length = log.length()?;
-        let shared = Shared::load(log)?;
+        let (path, mut successor) = (log.path_shown(), None);
+        let shared = Shared::load(log, |older| {
+            successor.insert(older.succeeded(&path, SystemTime::now().into())).line()
+        })?;
         if shared.header.version > entry::VERSION {
             let version = shared.header.version;
             let path = shared.log.path_shown();
             return Err(SessionError::Version { path, version, action: "written" });
         }
         let mint = Mint::after(shared.index().greatest_id());
+        if let Some(header) = successor {
+            return Self::succeed(shared.succeeded(header), mint);
+        }
         let mut writer = Self::of(shared, mint, length);
         if !writer.ends_closed(length)? {
             writer.shared.log.append(b"\n")?;
             writer.length = Some(length + 1);
         }
         writer.tell_of_missing_lock();
+        Ok(writer)
+    }
+
+    /// Goes on with a log of an older version, in a file that isn't made yet.
+    fn succeed(shared: Shared, mint: Mint) -> Result<Self, SessionError> {
+        let length = shared.log.length()?;
+        let mut writer = Self::of(shared, mint, length);
+        writer.torn = !writer.ends_closed(length)?;
         Ok(writer)
     }
 
@@ -118,17 +134,17 @@ impl Writer {
         self.look_after_file(now)?;
         if self.shared.log.exists() && self.shared.index().lines() > 0 {
             let leaf = self.reader().leaf();
-            return self.write(String::new(), vec![body], leaf, now);
+            return self.write(Vec::new(), vec![body], leaf, now);
         }
         if !body.creates_the_file() {
             self.waiting.push(body);
             return Ok(Vec::new());
         }
-        let mut header = serde_json::to_string(&self.shared.header).expect("a header has only string keys");
-        header.push('\n');
+        let header = if self.shared.index().lines() == 0 { self.shared.header.line() } else { Vec::new() };
         let mut bodies = self.waiting.clone();
         bodies.push(body);
-        let appended = self.write(header, bodies, None, now)?;
+        let leaf = self.reader().leaf();
+        let appended = self.write(header, bodies, leaf, now)?;
         self.waiting.clear();
         Ok(appended)
     }
@@ -146,7 +162,7 @@ impl Writer {
             // Nothing is written yet, so the leaf is before the first entry already.
             return Ok(Vec::new());
         }
-        self.write(String::new(), vec![EntryBody::own(&OwnFact::Leaf {})], to.cloned(), now)
+        self.write(Vec::new(), vec![EntryBody::own(&OwnFact::Leaf {})], to.cloned(), now)
     }
 
     /// The file, for syncing it on another thread; `None` while there is none.
@@ -163,7 +179,7 @@ impl Writer {
     /// Writes header and lines in one piece, then takes them into the tree.
     fn write(
         &mut self,
-        header: String,
+        header: Vec<u8>,
         bodies: Vec<EntryBody>,
         mut leaf: Option<EntryId>,
         now: UnixMs,
@@ -174,13 +190,13 @@ impl Writer {
             leaf = Some(entry.id.clone());
             lines.push((entry.id.clone(), entry::encode(&entry)));
         }
-        let closing = if self.torn { "\n" } else { "" };
-        let text: String =
-            [closing, &header].into_iter().chain(lines.iter().map(|(_, line)| line.as_str())).collect();
+        let closing: &[u8] = if self.torn { b"\n" } else { b"" };
+        let mut text = [closing, &header].concat();
+        text.extend(lines.iter().flat_map(|(_, line)| line.bytes()));
         let appended =
             lines.iter().map(|(id, line)| Appended { id: id.clone(), line: entry::raw(line) }).collect();
         let was_there = self.shared.log.exists();
-        if let Err(error) = self.shared.log.append(text.as_bytes()) {
+        if let Err(error) = self.shared.log.append(&text) {
             return if self.is_written_after_all(&lines) { Ok(appended) } else { Err(error) };
         }
         let before = self.length.unwrap_or_default();

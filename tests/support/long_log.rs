@@ -19,20 +19,20 @@ const KEPT: usize = 40;
 
 /// How long a log is.
 #[derive(Clone, Copy, Debug)]
-pub struct Length {
+pub(crate) struct Length {
     /// How many entries.
-    pub entries: usize,
+    pub(crate) entries: usize,
     /// How large the file is about.
-    pub bytes: usize,
+    pub(crate) bytes: usize,
     /// After how many entries a compaction comes; 0 for none.
-    pub compacted_every: usize,
+    pub(crate) compacted_every: usize,
 }
 
 /// Writes a log into `folder` and answers with its path.
 ///
 /// # Panics
 /// When it can't be written.
-pub fn write(folder: &Path, length: Length) -> PathBuf {
+pub(crate) fn write(folder: &Path, length: Length) -> PathBuf {
     let manager = SessionManager::new(Placement::Flat(folder.into()), "/home/dev/project".into());
     let mut writer = manager.create(NOW);
     // A quarter of the entries, the results, make up nearly all of it.
@@ -57,7 +57,7 @@ pub fn write(folder: &Path, length: Length) -> PathBuf {
 }
 
 /// What is said at this place of a log, whose results have about so many bytes.
-pub fn message(at: usize, output: usize) -> Message {
+pub(crate) fn message(at: usize, output: usize) -> Message {
     let (prompt, id) = (at / 4, format!("call_{}", at / 4));
     match at % 4 {
         0 => Message::User(UserMessage::text(format!("Prompt {prompt}: please look at this too."), NOW)),

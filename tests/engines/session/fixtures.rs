@@ -1,5 +1,7 @@
 //! Every log in `sessions-fixtures`, read: entries, leaf, context, model, thinking and findings.
 
+use tiller::message::Usage;
+
 use super::*;
 
 /// What a log amounts to.
@@ -62,6 +64,20 @@ fn read(name: &str) -> Result<Read, String> {
 fn expected() -> Vec<Read> {
     vec![
         row("aborted-answer", 7, "b3", 5, &[]),
+        plain(
+            "bodies-that-are-no-objects",
+            6,
+            "n6",
+            2,
+            &[(7, 692), (8, 700), (9, 702), (10, 709), (3, 310), (4, 416), (5, 515), (6, 614)],
+        ),
+        plain("custom-role", 2, "c2", 2, &[]),
+        Read { thinking: "off", ..row("keys-in-another-order", 4, "k\\4", 3, &[]) },
+        plain("lone-surrogates", 3, "l\u{fffd}", 3, &[]),
+        Read { thinking: "high", ..row("version-1-compacted", 9, "ddcaa2c3baafdca4", 4, &[]) },
+        Read { thinking: "off", ..row("version-2-hook-message", 3, "h3", 3, &[]) },
+        plain("version-1", 1, "edf518e1824e1d35", 1, &[]),
+        row("version-2", 3, "a3", 1, &[]),
         plain("bash-commands", 3, "x3", 3, &[]),
         row("blank-lines", 3, "a3", 1, &[]),
         row("bom-header", 3, "a3", 1, &[]),
@@ -91,17 +107,9 @@ fn expected() -> Vec<Read> {
 }
 
 /// Logs that can't be opened, and why.
-const REFUSED: [(&str, &str); 4] = [
+const REFUSED: [(&str, &str); 2] = [
     ("empty", "session file PATH, line 1: the file is empty"),
     ("no-header", "session file PATH, line 1: not the header of a session"),
-    (
-        "version-1",
-        "session file PATH: version 1 of the log can't be read by this tiller, which writes version 3",
-    ),
-    (
-        "version-2",
-        "session file PATH: version 2 of the log can't be read by this tiller, which writes version 3",
-    ),
 ];
 
 #[test]
@@ -139,9 +147,13 @@ fn every_log_that_can_be_opened_can_be_gone_on_with_without_losing_a_byte() {
         let path = place.file(&before);
         let mut writer = Writer::open(&path).unwrap();
         say(&mut writer, "on");
+        let went_on = writer.reader().path().unwrap().to_owned();
         drop(writer);
-        assert!(fs::read(&path).unwrap().starts_with(&before), "{}", row.name);
-        let reader = Reader::open(&path).unwrap();
+        let is_older = row.name.starts_with("version-");
+        assert_eq!(went_on == path, !is_older, "{}", row.name);
+        let after = fs::read(&path).unwrap();
+        assert!(if is_older { after == before } else { after.starts_with(&before) }, "{}", row.name);
+        let reader = Reader::open(&went_on).unwrap();
         assert_eq!(projection(&reader).message_count(), row.context_messages + 1, "{}", row.name);
         assert_eq!(texts(&reader).pop().as_deref(), Some("on"), "{}", row.name);
     }
@@ -179,4 +191,72 @@ fn an_edit_and_a_compaction_read_as_the_format_says() {
     let ids: Vec<&str> = compacted.messages.iter().map(|projected| projected.entry.as_str()).collect();
     assert_eq!(ids, ["b3", "b1", "b2", "b4"]);
     assert!(texts(&fixture("compacted"))[0].contains("Files were listed."));
+}
+
+#[test]
+fn a_log_of_version_1_reads_as_a_tree_and_goes_on_in_a_file_of_version_3() {
+    let place = Place::new();
+    let path = place.file(fs::read(folder().join("version-1-compacted.jsonl")).unwrap());
+    let files = || fs::read_dir(path.parent().unwrap()).unwrap().count();
+    let (old, before) = (Reader::open(&path).unwrap(), files());
+    assert_eq!((old.header().version, old.id().as_str()), (1, "version-1-compacted"));
+    let said = ["Files were listed.", "And now?", "", "Go on."];
+    let read = texts(&old);
+    assert_eq!(read.len(), said.len());
+    assert!(read.iter().zip(said).all(|(text, said)| text.contains(said)), "{read:?}");
+    assert_eq!(old.usage().total(), tiller::unit::Tokens(330));
+
+    drop(Writer::open(&path).unwrap());
+    assert_eq!(files(), before, "opening made a file");
+    let mut writer = Writer::open(&path).unwrap();
+    let next = say(&mut writer, "on");
+    let new = Reader::open(writer.reader().path().unwrap()).unwrap();
+    assert_eq!(new.header().version, 3);
+    assert_eq!(new.header().parent_session.as_deref(), path.to_str());
+    assert_eq!(new.path_to(&next).unwrap().len(), 10);
+    assert_eq!(all(&new), all(&writer.reader()));
+    let old_ids = old.path_to(&old.leaf().unwrap()).unwrap();
+    assert_eq!(new.path_to(&next).unwrap()[..9], old_ids);
+    let text = fs::read_to_string(new.path().unwrap()).unwrap();
+    assert!(text.contains(r#""firstKeptEntryId":""#) && !text.contains("firstKeptEntryIndex"), "{text}");
+}
+
+#[test]
+fn a_version_1_log_that_is_torn_goes_on_behind_its_last_whole_line() {
+    let place = Place::new();
+    let whole = fs::read_to_string(folder().join("version-1-compacted.jsonl")).unwrap();
+    let path = place.file(&whole[..whole.len() - 9]);
+    assert_eq!(places(&Reader::open(&path).unwrap().findings()).len(), 1);
+    let mut writer = Writer::open(&path).unwrap();
+    say(&mut writer, "on");
+    let new = Reader::open(writer.reader().path().unwrap()).unwrap();
+    assert_eq!(all(&new), all(&writer.reader()));
+    assert_eq!(texts(&new).last().map(String::as_str), Some("on"));
+    assert_eq!(new.entry_count(), 9);
+}
+
+#[test]
+fn what_is_derived_from_parts_of_a_log_is_what_all_of_it_says() {
+    for row in expected() {
+        let reader = fixture(&row.name);
+        for node in reader.tree().nodes() {
+            let whole = context::project(&reader.branch(&node.id).unwrap().0);
+            assert_eq!(reader.projection(&node.id).unwrap().0, whole, "{} to {}", row.name, node.id);
+        }
+        let spent = reader.entries().unwrap().0.iter().fold(Usage::default(), |mut sum, entry| {
+            match &entry.body {
+                EntryBody::Usage { usage, .. } | EntryBody::BranchSummary { usage: Some(usage), .. } => {
+                    sum.add(usage)
+                }
+                EntryBody::Compaction(compaction) => sum.add(&compaction.usage.clone().unwrap_or_default()),
+                body => {
+                    if let Some(Message::Assistant(answer)) = body.as_message().map(|message| &**message) {
+                        sum.add(&answer.usage);
+                    }
+                }
+            }
+            sum
+        });
+        assert_eq!(reader.usage(), spent, "{}", row.name);
+    }
 }

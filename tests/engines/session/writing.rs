@@ -179,19 +179,6 @@ fn a_log_of_a_newer_version_can_be_read_and_not_written() {
 }
 
 #[test]
-fn a_log_of_an_older_version_says_so() {
-    let place = Place::new();
-    for (version, header) in
-        [(2, HEADER.replace(r#""version":3"#, r#""version":2"#)), (1, HEADER.replace(r#""version":3,"#, ""))]
-    {
-        let path = place.file(format!("{header}\n{}\n", line("a", None, "hello")));
-        let refused = Reader::open(&path).unwrap_err().to_string();
-        assert!(refused.contains(&format!("version {version} of the log can't be read")), "{refused}");
-        assert!(Writer::open(&path).is_err());
-    }
-}
-
-#[test]
 fn a_session_in_memory_is_a_session_without_a_file() {
     let place = Place::new();
     let manager = SessionManager::new(Placement::Memory, CWD.into());
