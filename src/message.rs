@@ -391,12 +391,16 @@ pub struct BashExecutionMessage {
 /// A system prompt in a log. Other programs write these; tiller keeps them and sends its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SystemMessage {
-    /// Its text; may be empty.
-    #[serde(default)]
+    /// Its text, whatever blocks it came in; may be empty.
+    #[serde(default, deserialize_with = "text_of_content")]
     pub content: String,
     /// When it was written.
     #[serde(default)]
     pub timestamp: UnixMs,
+}
+
+fn text_of_content<'de, D: serde::Deserializer<'de>>(source: D) -> Result<String, D::Error> {
+    Content::deserialize(source).map(|content| content.joined_text())
 }
 
 /// How much a model thinks before it answers.
@@ -528,6 +532,14 @@ mod tests {
             serde_json::to_string(&message).unwrap(),
             r#"{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"t0\n"}],"isError":false,"timestamp":7}"#
         );
+    }
+
+    #[test]
+    fn a_system_prompt_in_blocks_is_read_too() {
+        let text =
+            r#"{"role":"system","content":[{"type":"text","text":"Be kind."}],"sections":{},"timestamp":7}"#;
+        let said = SystemMessage { content: "Be kind.".into(), timestamp: UnixMs(7) };
+        assert_eq!(serde_json::from_str::<Message>(text).unwrap(), Message::System(said));
     }
 
     #[test]
