@@ -229,9 +229,9 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
 /// The entries of the current branch after `last`.
 fn missed(reader: &Reader, last: Option<&EntryId>) -> Vec<Entry> {
     let Some(leaf) = reader.leaf() else { return Vec::new() };
-    let entries = reader.branch(&leaf).map(|(entries, _)| entries).unwrap_or_default();
-    let known = last.and_then(|last| entries.iter().position(|entry| entry.id == *last));
-    entries.into_iter().skip(known.map_or(0, |at| at + 1)).collect()
+    let path = reader.path_to(&leaf).unwrap_or_default();
+    let known = last.and_then(|last| path.iter().rposition(|id| id == last));
+    path.iter().skip(known.map_or(0, |at| at + 1)).filter_map(|id| reader.entry(id).ok()).collect()
 }
 
 #[cfg(test)]
