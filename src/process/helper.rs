@@ -21,7 +21,7 @@ mod family;
 mod news;
 
 use family::Family;
-use news::{News, Newsroom};
+use news::{Doorbell, News, Newsroom};
 
 /// The argument that makes our binary the helper.
 pub const NAME: &str = "__run";
@@ -48,11 +48,12 @@ fn supervise(mut arguments: impl Iterator<Item = OsString>) -> Result<Report, St
     let program = arguments.next().ok_or("no program to run")?;
     nix::unistd::setsid().map_err(|errno| format!("cannot leave the terminal: {errno}"))?;
     family::adopt_orphans();
+    let doorbell = Doorbell::hang().map_err(|error| format!("cannot listen to signals: {error}"))?;
     let mut command = Command::new(&program);
     command.args(arguments);
     let mut shell = start(command).map_err(|error| format!("cannot start {}: {error}", program.display()))?;
     // Only now, because the program would inherit blocked signals.
-    let newsroom = Newsroom::open().map_err(|errno| format!("cannot watch the command: {errno}"))?;
+    let newsroom = Newsroom::open(doorbell).map_err(|errno| format!("cannot watch the command: {errno}"))?;
     let family = Family::of(&shell);
     let end = match wait_for_end(&mut shell, &newsroom)? {
         Some(status) => Exit { status: exit_status(status), leftovers: settle(&family, &newsroom) },

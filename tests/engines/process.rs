@@ -142,24 +142,12 @@ async fn a_dropped_command_dies_with_its_daemon() {
     assert_dies(daemon);
 }
 
-/// Waits until the helper takes signals as orders; the shell begins a moment earlier.
-fn until_it_listens(helper: Pid) {
-    let blocked = || {
-        let status = std::fs::read_to_string(format!("/proc/{helper}/status")).unwrap();
-        status.lines().any(|line| line.starts_with("SigBlk:") && !line.ends_with("0000000000000000"))
-    };
-    while !blocked() {
-        std::thread::yield_now();
-    }
-}
-
 #[tokio::test]
 async fn a_helper_asked_to_end_takes_its_command_along() {
     let folder = TempDir::new().unwrap();
     let mut running = start(folder.path(), "echo $PPID; sleep 1000");
     let helper = running.chunk().await.unwrap();
     let helper = Pid::from_raw(std::str::from_utf8(&helper).unwrap().trim().parse().unwrap());
-    until_it_listens(helper);
     kill(helper, Signal::SIGTERM).unwrap();
     assert_eq!(running.wait().await.unwrap().status, ExitStatus::Signal(9));
 }

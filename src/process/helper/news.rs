@@ -2,6 +2,8 @@
 
 use std::io;
 use std::os::fd::AsFd as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -23,28 +25,52 @@ pub(super) enum News {
     Other,
 }
 
+/// Signals that would end the helper are orders: `pkill tiller` must not set its children free.
+const ORDERS: [Signal; 3] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM];
+
+/// Notes orders that arrive before the newsroom is open. A signal that is handled is back at its default in a started program, one that
+/// is blocked would stay so.
+pub(super) struct Doorbell(Arc<AtomicBool>);
+
+impl Doorbell {
+    pub(super) fn hang() -> io::Result<Self> {
+        let rung = Arc::new(AtomicBool::new(false));
+        for order in ORDERS {
+            signal_hook::flag::register(order as i32, Arc::clone(&rung))?;
+        }
+        Ok(Self(rung))
+    }
+}
+
 /// Where news arrives.
 pub(super) struct Newsroom {
+    doorbell: Doorbell,
     #[cfg(target_os = "linux")]
     signals: SignalFd,
 }
 
 impl Newsroom {
-    /// Makes signals arrive as news from now on. Those that would end the helper are orders: `pkill tiller` must not set
-    /// its children free.
-    pub(super) fn open() -> nix::Result<Self> {
-        let set: SigSet =
-            [Signal::SIGCHLD, Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM].into_iter().collect();
+    /// Makes signals arrive as news from now on.
+    pub(super) fn open(doorbell: Doorbell) -> nix::Result<Self> {
+        let set: SigSet = ORDERS.into_iter().chain([Signal::SIGCHLD]).collect();
         set.thread_block()?;
         Ok(Self {
+            doorbell,
             #[cfg(target_os = "linux")]
             signals: SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?,
         })
     }
 
+    fn rang(&self) -> bool {
+        self.doorbell.0.load(Ordering::Relaxed)
+    }
+
     /// Waits for news, for ever if no time is given.
     #[cfg(target_os = "linux")]
     pub(super) fn wait(&self, timeout: Option<Duration>) -> News {
+        if self.rang() {
+            return News::Order;
+        }
         let stdin = io::stdin();
         let mut sources = [
             PollFd::new(stdin.as_fd(), PollFlags::POLLIN),
@@ -60,6 +86,9 @@ impl Newsroom {
     /// Waits for news, or a moment.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn wait(&self, timeout: Option<Duration>) -> News {
+        if self.rang() {
+            return News::Order;
+        }
         let stdin = io::stdin();
         let mut sources = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
         let moment = timeout.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN);
