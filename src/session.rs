@@ -10,9 +10,12 @@ mod error;
 mod index;
 mod log;
 mod manager;
+pub mod marks;
 mod mint;
+mod raw;
 mod reader;
 pub mod tree;
+mod verbs;
 mod writer;
 
 pub use entry::{Entry, EntryBody};
@@ -21,4 +24,5 @@ pub use index::{EntryKind, Finding};
 pub use manager::{Listing, Placement, Scope, SessionManager, SessionSummary};
 pub use mint::Mint;
 pub use reader::Reader;
+pub use verbs::Visibility;
 pub use writer::{Appended, Writer, sync};

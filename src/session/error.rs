@@ -55,6 +55,9 @@ pub enum SessionError {
     /// No entry goes by that id.
     #[error("no entry `{0}` in this session")]
     NoEntry(EntryId),
+    /// The branch that was to be hidden is the one in use.
+    #[error("entry {0} lies on the branch in use, which can't be hidden")]
+    InUse(EntryId),
     /// The entry's line is there, but what it says can't be read.
     #[error("session file {path}, line {line}: entry {id} is damaged")]
     Damaged {
@@ -87,7 +90,11 @@ impl SessionError {
             Self::Version { .. } => Some("a newer tiller may read it"),
             Self::NotFound(_) => Some("`tiller sessions list` shows what there is"),
             Self::Damaged { .. } => Some("the line is kept as it is; entries before and after it are intact"),
-            Self::Io { .. } | Self::NoEntry(_) => None,
+            Self::InUse(_) => Some(
+                "move to another branch first: /tree, or `tiller sessions branch` with an entry of that one",
+            ),
+            Self::NoEntry(_) => Some("`tiller sessions tree` shows the entries of a session"),
+            Self::Io { .. } => None,
         }
     }
 }

@@ -82,7 +82,7 @@ pub(super) fn tree(reader: &Reader) -> (Vec<Item>, usize) {
         .filter(|node| wanted.contains(&node.kind))
         .filter_map(|node| Some((node.id.clone(), label(&reader.entry(&node.id).ok()?)?)))
         .collect();
-    let rows = tree.rows(leaf.as_ref(), |node| labels.contains_key(&node.id));
+    let rows = tree.rows(leaf.as_ref(), |_, node| labels.contains_key(&node.id));
     let mut open: Vec<bool> = Vec::new();
     let mut items = Vec::with_capacity(rows.len());
     let mut selected = 0;

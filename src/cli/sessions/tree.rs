@@ -24,7 +24,7 @@ pub(super) fn tree(reader: &Reader, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn is_said(node: &Node) -> bool {
+fn is_said(_: usize, node: &Node) -> bool {
     matches!(
         node.kind,
         EntryKind::Message | EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::CustomMessage
