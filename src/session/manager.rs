@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::entry::{Header, HeaderKind, VERSION};
 use super::error::SessionError;
+use super::fork;
 use super::log::{Log, io_error};
 use super::mint::Mint;
 use super::reader::Reader;
@@ -94,7 +95,8 @@ impl SessionManager {
     }
 
     /// A new session whose log begins with another one's path up to and including `upto`, line for line, or with
-    /// nothing. The file is made at once.
+    /// nothing. The file is made at once. Messages that wait in the original don't wait in it, and if the original has a
+    /// name, it is called a fork of that.
     ///
     /// # Errors
     /// When there is no such entry, or reading or writing fails.
@@ -102,10 +104,18 @@ impl SessionManager {
         let parent = from.path().map(|path| path.display().to_string());
         let mut mint = Mint::after(upto);
         let (header, log) = self.plan(&mut mint, parent, now);
-        let Some(leaf) = upto else { return Ok(Writer::create(header, log, mint)) };
+        let Some(leaf) = upto else {
+            let mut writer = Writer::create(header, log, mint);
+            for body in fork::additions(from, &[]) {
+                writer.append(body, now)?;
+            }
+            return Ok(writer);
+        };
         let mut bytes = serde_json::to_vec(&header).expect("a header has only string keys");
         bytes.push(b'\n');
         bytes.extend(from.raw_path(leaf)?);
+        let additions = fork::additions(from, &from.branch(leaf)?.0);
+        bytes.extend(fork::lines(additions, leaf, &mut mint, now).bytes());
         log.append(&bytes)?;
         Writer::adopt(log)
     }
