@@ -17,6 +17,7 @@ mod raw;
 mod reader;
 pub mod tree;
 mod verbs;
+pub mod verify;
 mod writer;
 
 pub use entry::{Entry, EntryBody};

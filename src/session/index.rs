@@ -42,7 +42,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    fn parse(name: &str) -> Self {
+    pub(super) fn parse(name: &str) -> Self {
         match name {
             "message" => Self::Message,
             "model_change" => Self::ModelChange,

@@ -120,6 +120,16 @@ impl SessionManager {
         Writer::adopt(log)
     }
 
+    /// The files that should be logs: of this working directory, and of others that share its folder, or all.
+    ///
+    /// # Errors
+    /// When the folder is there and can't be read.
+    pub fn logs(&self, scope: Scope) -> Result<Vec<PathBuf>, SessionError> {
+        let mut files = self.files(scope)?;
+        files.sort();
+        Ok(files)
+    }
+
     /// Looks through all sessions of this working directory, or of every one.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ mod folder;
 mod fork;
 mod lock;
 mod tree;
+mod verify;
 mod writing;
 
 use std::fs;
