@@ -58,6 +58,14 @@ pub enum SessionError {
     /// The branch that was to be hidden is the one in use.
     #[error("entry {0} lies on the branch in use, which can't be hidden")]
     InUse(EntryId),
+    /// There is no trash to move the file to.
+    #[error("session file {path}: there is no trash to move it to ({reason})")]
+    NoTrash {
+        /// The file.
+        path: PathBuf,
+        /// Why there is none.
+        reason: String,
+    },
     /// The entry's line is there, but what it says can't be read.
     #[error("session file {path}, line {line}: entry {id} is damaged")]
     Damaged {
@@ -93,6 +101,7 @@ impl SessionError {
             Self::InUse(_) => Some(
                 "move to another branch first: /tree, or `tiller sessions branch` with an entry of that one",
             ),
+            Self::NoTrash { .. } => Some("--permanently deletes it for good"),
             Self::NoEntry(_) => Some("`tiller sessions tree` shows the entries of a session"),
             Self::Io { .. } => None,
         }
