@@ -61,6 +61,17 @@ impl UnixMs {
     pub fn since_ms(self, earlier: Self) -> u64 {
         u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
     }
+
+    /// How long ago the moment is at `now`, in the largest unit that fits: `now`, `5m`, `3h`, `2d`.
+    #[must_use]
+    pub fn age(self, now: Self) -> String {
+        match now.since_ms(self) / 60_000 {
+            0 => "now".to_owned(),
+            m @ 1..=59 => format!("{m}m"),
+            m @ 60..=1_439 => format!("{}h", m / 60),
+            m => format!("{}d", m / 1_440),
+        }
+    }
 }
 
 impl From<SystemTime> for UnixMs {
@@ -161,6 +172,14 @@ mod tests {
         }
     }
 
+    #[test]
+    fn ages_are_short() {
+        let age = |ms: i64| UnixMs(200_000_000 - ms).age(UnixMs(200_000_000));
+        assert_eq!(
+            [age(-1), age(5_000), age(300_000), age(7_300_000), age(190_000_000)],
+            ["now", "now", "5m", "2h", "2d"]
+        );
+    }
     #[test]
     fn tokens_are_shown_short() {
         let shown: Vec<_> =

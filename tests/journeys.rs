@@ -19,4 +19,5 @@ mod journeys {
         mod typing;
     }
     mod survival;
+    mod verbs;
 }

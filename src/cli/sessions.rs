@@ -1,16 +1,20 @@
-//! `tiller sessions`: looking at logs without changing them.
+//! `tiller sessions`: looking at logs, and what is done to them besides going on.
 
+mod change;
 mod list;
+mod rm;
 mod show;
 mod tree;
+mod verify;
 
+use std::io::{self, Write};
 use std::path::Path;
 
-use serde_json::{Value, json};
+use anyhow::Context;
 
 use super::args::{Arguments, SessionsCommand};
 use super::{DONE, Failure, assemble};
-use crate::session::{Entry, Finding, Reader};
+use crate::session::{Entry, Farewell, Finding, Reader, Visibility};
 
 /// Longest line of a list or tree that shows a text, in characters.
 const SHOWN: usize = 72;
@@ -24,43 +28,88 @@ pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8
         SessionsCommand::Show { session, context: true, json, .. } => show::context(&open(session)?, *json)?,
         SessionsCommand::Show { session, stats: true, json, .. } => show::stats(&open(session)?, *json)?,
         SessionsCommand::Show { session, json, .. } => show::show(&open(session)?, *json)?,
-        SessionsCommand::Tree { session, json } => tree::tree(&open(session)?, *json)?,
+        SessionsCommand::Tree { session, all, json } => tree::tree(&open(session)?, *all, *json)?,
+        SessionsCommand::Verify { sessions, json, .. } => return verify::verify(&manager, sessions, *json),
+        SessionsCommand::Rename { session, name, json } => change::rename(&manager, session, name, *json)?,
+        SessionsCommand::Label { session, entry, label, json } => {
+            change::label(&manager, (session, entry), label.as_deref(), *json)?;
+        }
+        SessionsCommand::Hide { session, entry, undo, json } => {
+            let visibility = if *undo { Visibility::Shown } else { Visibility::Hidden };
+            change::hide(&manager, (session, entry), visibility, *json)?;
+        }
+        SessionsCommand::Branch { session, entry, summary, json } => {
+            change::branch(&manager, (session, entry), summary.as_deref(), *json)?;
+        }
+        SessionsCommand::Rm { sessions, yes, permanently, json } => {
+            let farewell = if *permanently { Farewell::ForGood } else { Farewell::ToTrash };
+            let asking = if *yes { rm::Asking::No } else { rm::Asking::Yes };
+            rm::rm(&manager, sessions, (farewell, asking), *json)?;
+        }
     }
     Ok(DONE)
 }
 
-fn entry_json(entry: &Entry) -> Value {
-    let mut value = json!({"id": entry.id, "parentId": entry.parent, "timestamp": entry.timestamp.to_iso()});
-    if let (Some(object), Ok(Value::Object(body))) =
-        (value.as_object_mut(), serde_json::to_value(&entry.body))
-    {
-        object.extend(body);
+/// Writes to stdout; whoever reads it may have seen enough.
+fn say(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    heard(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+fn heard(written: io::Result<()>) -> Result<(), Failure> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("can't write to stdout").map_err(Failure::run),
     }
-    value
+}
+
+/// Prints entries as they stand in the file as a JSON list, a line each, between what begins and what ends the document.
+fn print_raw(
+    reader: &Reader,
+    positions: impl IntoIterator<Item = usize>,
+    (begin, end): (&str, &str),
+) -> Result<(), Failure> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let (mut separator, mut written) = ("\n", write!(out, "{begin}["));
+    let mut unreadable = 0;
+    reader.raw_lines(positions, |_, line| match line {
+        Some(line) if written.is_ok() => {
+            written = write!(out, "{separator}  {line}");
+            separator = ",\n";
+        }
+        Some(_) => {}
+        None => unreadable += 1,
+    })?;
+    if unreadable > 0 {
+        eprintln!(
+            "warning: {unreadable} entries are no JSON and left out; `tiller sessions verify` names them"
+        );
+    }
+    heard(written.and_then(|()| writeln!(out, "\n]{end}")).and_then(|()| out.flush()))
+}
+
+fn warn(reader: &Reader, findings: &[Finding]) {
+    let path = reader.path().unwrap_or(Path::new("")).display();
+    for finding in findings {
+        eprintln!("warning: {path}, line {} (byte {}): {}", finding.line, finding.byte, finding.what);
+    }
 }
 
 fn branch(reader: &Reader) -> Result<Vec<Entry>, Failure> {
     let Some(leaf) = reader.leaf() else { return Ok(Vec::new()) };
     let (entries, damaged) = reader.branch(&leaf)?;
+    warn(reader, &reader.findings());
     warn(reader, &damaged);
     Ok(entries)
 }
 
-/// Says what is wrong with the lines, and with those that were looked into.
-fn warn(reader: &Reader, damaged: &[Finding]) {
-    for finding in reader.findings().iter().chain(damaged) {
-        let path = reader.path().unwrap_or(Path::new("")).display();
-        eprintln!("warning: {path}, line {} (byte {}): {}", finding.line, finding.byte, finding.what);
-    }
-}
-
 fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // An escape sequence in what a tool printed is not for this terminal.
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ").replace(char::is_control, "");
     if line.chars().count() <= SHOWN { line } else { line.chars().take(SHOWN - 1).chain(['…']).collect() }
 }
 
 fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(Failure::run)?;
-    println!("{text}");
-    Ok(())
+    say(&(text + "\n"))
 }

@@ -258,6 +258,14 @@ pub enum OwnFact {
         /// True for `!!`.
         exclude: bool,
     },
+    /// An entry and everything that follows it leave the drawn tree, or come back to it.
+    #[serde(rename = "tiller.hide", rename_all = "camelCase")]
+    Hide {
+        /// The entry.
+        target_id: EntryId,
+        /// Whether they leave it.
+        hidden: bool,
+    },
     /// Somebody's word on a call that asked.
     #[serde(rename = "tiller.approval", rename_all = "camelCase")]
     Approval {
@@ -390,6 +398,7 @@ fn parse_whole(kind: EntryKind, role: Option<Role>, line: &[u8]) -> serde_json::
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CustomMessage {
+    #[serde(default)]
     custom_type: String,
     content: Content,
     #[serde(default)]

@@ -80,6 +80,17 @@ pub enum SessionError {
     /// No entry goes by that id.
     #[error("no entry `{0}` in this session")]
     NoEntry(EntryId),
+    /// The branch that was to be hidden is the one in use.
+    #[error("entry {0} lies on the branch in use, which can't be hidden")]
+    InUse(EntryId),
+    /// There is no trash to move the file to.
+    #[error("session file {path}: there is no trash to move it to ({reason})")]
+    NoTrash {
+        /// The file.
+        path: PathBuf,
+        /// Why there is none.
+        reason: String,
+    },
     /// The entry's line is there, but what it says can't be read.
     #[error("session file {path}, line {line}: entry {id} is damaged")]
     Damaged {
@@ -126,7 +137,11 @@ impl SessionError {
             Self::Io { .. } => {
                 Some("see that it is there, that you may read and write it, and that the disk works")
             }
-            Self::NoEntry(_) => None,
+            Self::InUse(_) => Some(
+                "move to another branch first: /tree, or `tiller sessions branch` with an entry of that one",
+            ),
+            Self::NoTrash { .. } => Some("--permanently deletes it for good"),
+            Self::NoEntry(_) => Some("`tiller sessions tree` shows the entries of a session"),
         }
     }
 }

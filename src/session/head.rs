@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::{Finder, FinderRev};
 use serde::Deserialize;
+use serde::de::{Error as _, IgnoredAny};
 use serde_json::value::RawValue;
 
 use super::index::EntryKind;
@@ -291,6 +292,11 @@ fn lenient<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>) -> Option<T> {
 }
 
 fn whole(line: &[u8]) -> serde_json::Result<Head<'_>> {
+    // Serde would take a list for the fields in their order.
+    if line.first().is_some_and(|first| *first != b'{') {
+        serde_json::from_slice::<IgnoredAny>(line)?;
+        return Err(serde_json::Error::custom("not a JSON object"));
+    }
     let whole: Whole<'_> = serde_json::from_slice(line)?;
     let kind = EntryKind::parse(&whole.kind);
     let moment = lenient::<String>(whole.timestamp).and_then(|text| UnixMs::from_iso(&text));

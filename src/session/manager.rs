@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::disk::{Disk, FileSystem};
 use super::entry::Header;
 use super::error::SessionError;
+use super::fork;
 use super::log::{Log, io_error};
 use super::mint::Mint;
 use super::reader::Reader;
@@ -103,7 +104,8 @@ impl SessionManager {
     }
 
     /// A new session whose log begins with another one's path up to and including `upto`, line for line, or with
-    /// nothing. The file is made at once.
+    /// nothing. The file is made at once. Messages that wait in the original don't wait in it, and if the original has a
+    /// name, it is called a fork of that.
     ///
     /// # Errors
     /// When there is no such entry, or reading or writing fails.
@@ -111,11 +113,29 @@ impl SessionManager {
         let parent = from.path().map(|path| path.display().to_string());
         let mut mint = Mint::after(upto);
         let (header, log) = self.plan(&mut mint, parent, now);
-        let Some(leaf) = upto else { return Ok(Writer::create(header, log, mint)) };
+        let Some(leaf) = upto else {
+            let mut writer = Writer::create(header, log, mint);
+            for body in fork::additions(from, &[]) {
+                writer.append(body, now)?;
+            }
+            return Ok(writer);
+        };
         let mut bytes = header.line();
         bytes.extend(from.raw_path(leaf)?);
+        let additions = fork::additions(from, &from.branch(leaf)?.0);
+        bytes.extend(fork::lines(additions, leaf, &mut mint, now).bytes());
         log.append(&bytes)?;
         Writer::adopt(log)
+    }
+
+    /// The files that should be logs: of this working directory, and of others that share its folder, or all.
+    ///
+    /// # Errors
+    /// When the folder is there and can't be read.
+    pub fn logs(&self, scope: Scope) -> Result<Vec<PathBuf>, SessionError> {
+        let mut files = self.files(scope)?;
+        files.sort();
+        Ok(files)
     }
 
     /// Looks through all sessions of this working directory, or of every one.

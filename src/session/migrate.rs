@@ -86,8 +86,9 @@ impl Migration {
         if let Some(index) = entry.shift_remove("firstKeptEntryIndex") {
             let index = index.as_u64().and_then(|index| usize::try_from(index).ok());
             let kept = index.and_then(|index| self.ids.get(index).cloned().flatten());
-            // Its own id keeps nothing, which is what an index that leads nowhere amounts to.
-            placed.insert("firstKeptEntryId".into(), kept.unwrap_or_else(|| id.clone()).into());
+            // A number that leads nowhere becomes an id that does so too: nothing is kept, and a check can tell.
+            let astray = || index.map_or("entry ?".to_owned(), |index| format!("entry {index}"));
+            placed.insert("firstKeptEntryId".into(), kept.unwrap_or_else(astray).into());
         }
         placed.extend(entry.into_iter().filter(|(key, _)| key != "parentId"));
         self.ids.push(Some(id));

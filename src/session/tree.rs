@@ -71,6 +71,19 @@ impl Tree {
         &self.nodes
     }
 
+    /// Positions from the root to `leaf`.
+    #[must_use]
+    pub fn path(&self, leaf: &EntryId) -> Vec<usize> {
+        let mut path: Vec<usize> = self.ancestry(Some(leaf)).collect();
+        path.reverse();
+        path
+    }
+
+    fn ancestry(&self, leaf: Option<&EntryId>) -> impl Iterator<Item = usize> {
+        let start = leaf.and_then(|leaf| self.nodes.iter().rposition(|node| node.id == *leaf));
+        std::iter::successors(start, |&at| self.nodes[at].parent)
+    }
+
     /// Positions of the entries that follow the one at `position`.
     #[must_use]
     pub fn children(&self, position: usize) -> &[usize] {
@@ -83,9 +96,10 @@ impl Tree {
         self.children.iter().filter(|children| children.is_empty()).count()
     }
 
-    /// The rows of a drawing that shows only the entries that `shown` accepts; those left out hand their children on.
+    /// The rows of a drawing that shows only the entries that `shown`, asked with each position, accepts; those left out hand
+    /// their children on.
     #[must_use]
-    pub fn rows(&self, leaf: Option<&EntryId>, shown: impl Fn(&Node) -> bool) -> Vec<Row> {
+    pub fn rows(&self, leaf: Option<&EntryId>, shown: impl Fn(usize, &Node) -> bool) -> Vec<Row> {
         let visible = self.visible(&shown);
         let on_path = self.path_marks(leaf);
         let mut rows = Vec::new();
@@ -99,22 +113,22 @@ impl Tree {
         rows
     }
 
-    fn path_marks(&self, leaf: Option<&EntryId>) -> Vec<bool> {
+    /// For every entry whether it lies on the path to `leaf`.
+    pub(super) fn path_marks(&self, leaf: Option<&EntryId>) -> Vec<bool> {
         let mut marks = vec![false; self.nodes.len()];
-        let start = leaf.and_then(|leaf| self.nodes.iter().rposition(|node| node.id == *leaf));
-        for at in std::iter::successors(start, |&at| self.nodes[at].parent) {
+        for at in self.ancestry(leaf) {
             marks[at] = true;
         }
         marks
     }
 
-    fn visible(&self, shown: &impl Fn(&Node) -> bool) -> Links {
+    fn visible(&self, shown: &impl Fn(usize, &Node) -> bool) -> Links {
         let mut links = Links { children: vec![Vec::new(); self.nodes.len()], roots: Vec::new() };
         // For each entry the nearest shown one at or above it; parents come first, so one pass is enough.
         let mut nearest: Vec<Option<usize>> = Vec::with_capacity(self.nodes.len());
         for (at, node) in self.nodes.iter().enumerate() {
             let above = node.parent.and_then(|parent| nearest[parent]);
-            if !shown(node) {
+            if !shown(at, node) {
                 nearest.push(above);
                 continue;
             }
@@ -168,7 +182,7 @@ mod tests {
     fn drawn(
         tree: &Tree,
         leaf: &str,
-        shown: impl Fn(&Node) -> bool,
+        shown: impl Fn(usize, &Node) -> bool,
     ) -> Vec<(usize, usize, BranchMark, bool)> {
         let rows = tree.rows(Some(&leaf.into()), shown);
         rows.into_iter().map(|row| (row.node, row.depth, row.branch, row.on_path)).collect()
@@ -179,7 +193,7 @@ mod tests {
         use BranchMark::{Begins, BeginsLast, Continues};
         let tree = tree(&[None, Some(0), Some(1), Some(0), Some(3)]);
         assert_eq!(
-            drawn(&tree, "n4", |_| true),
+            drawn(&tree, "n4", |_, _| true),
             [
                 (0, 0, Continues, true),
                 (1, 1, Begins, false),
@@ -196,7 +210,7 @@ mod tests {
         use BranchMark::{Begins, BeginsLast, Continues};
         let tree = tree(&[None, Some(0), Some(1), Some(1), Some(1)]);
         assert_eq!(
-            drawn(&tree, "n2", |node| node.kind == EntryKind::Message),
+            drawn(&tree, "n2", |_, node| node.kind == EntryKind::Message),
             [(0, 0, Continues, true), (2, 1, Begins, true), (4, 1, BeginsLast, false)]
         );
     }
@@ -204,6 +218,6 @@ mod tests {
     #[test]
     fn a_long_branch_does_not_exhaust_the_stack() {
         let parents: Vec<Option<usize>> = (0..200_000_usize).map(|at| at.checked_sub(1)).collect();
-        assert_eq!(tree(&parents).rows(None, |_| true).len(), 200_000);
+        assert_eq!(tree(&parents).rows(None, |_, _| true).len(), 200_000);
     }
 }

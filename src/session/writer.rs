@@ -154,15 +154,28 @@ impl Writer {
     /// # Errors
     /// When there is no such entry, or the move could not be written.
     pub fn branch(&mut self, to: Option<&EntryId>, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
-        self.look_after_file(now)?;
-        if let Some(missing) = to.filter(|to| self.shared.index().position(to.as_str()).is_none()) {
-            return Err(SessionError::NoEntry(missing.clone()));
-        }
-        if self.shared.index().lines() == 0 {
+        if self.shared.index().lines() == 0 && to.is_none() {
             // Nothing is written yet, so the leaf is before the first entry already.
             return Ok(Vec::new());
         }
-        self.write(Vec::new(), vec![EntryBody::own(&OwnFact::Leaf {})], to.cloned(), now)
+        self.append_to(to, EntryBody::own(&OwnFact::Leaf {}), now)
+    }
+
+    /// Appends an entry after an earlier one, or as a root, and makes it the leaf.
+    pub(super) fn append_to(
+        &mut self,
+        parent: Option<&EntryId>,
+        body: EntryBody,
+        now: UnixMs,
+    ) -> Result<Vec<Appended>, SessionError> {
+        self.look_after_file(now)?;
+        if let Some(missing) = parent.filter(|id| self.shared.index().position(id.as_str()).is_none()) {
+            return Err(SessionError::NoEntry(missing.clone()));
+        }
+        if self.shared.index().lines() == 0 {
+            return self.append(body, now);
+        }
+        self.write(Vec::new(), vec![body], parent.cloned(), now)
     }
 
     /// The file, for syncing it on another thread; `None` while there is none.

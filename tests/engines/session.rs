@@ -9,6 +9,7 @@ mod folder;
 mod fork;
 mod lock;
 mod tree;
+mod verify;
 mod writing;
 
 use std::fs;
@@ -19,7 +20,7 @@ use tempfile::TempDir;
 use tiller::id::EntryId;
 use tiller::message::{Content, Message, UserMessage};
 use tiller::session::context::{self, Projection};
-use tiller::session::{Entry, EntryBody, Finding, Placement, Reader, SessionManager, Writer};
+use tiller::session::{Entry, EntryBody, Finding, Placement, Reader, SessionManager, Visibility, Writer};
 use tiller::unit::UnixMs;
 
 /// 2026-11-21T03:16:58.249Z

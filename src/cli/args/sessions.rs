@@ -31,6 +31,85 @@ pub(in crate::cli) enum SessionsCommand {
     Tree {
         /// A file, or a part of an id
         session: String,
+        /// Hidden branches too
+        #[arg(long)]
+        all: bool,
+        /// As JSON: every entry as it stands in the file
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check every line and every entry of logs; exit code 1 if something is lost or contradicts itself
+    Verify {
+        /// Files, or parts of ids
+        #[arg(value_name = "SESSION", required_unless_present = "all")]
+        sessions: Vec<String>,
+        /// Every log of every directory
+        #[arg(long, conflicts_with = "sessions")]
+        all: bool,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Name a session
+    Rename {
+        /// A file, or a part of an id
+        session: String,
+        /// The name; an empty one takes the name away
+        name: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Label an entry, so that it is found again in the tree
+    Label {
+        /// A file, or a part of an id
+        session: String,
+        /// An entry's id, or a part of it
+        entry: String,
+        /// The label; without one the entry loses the one it has
+        label: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take an entry and all that follows it out of the drawn tree; nothing is deleted
+    Hide {
+        /// A file, or a part of an id
+        session: String,
+        /// An entry's id, or a part of it
+        entry: String,
+        /// Bring them back
+        #[arg(long)]
+        undo: bool,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let a session go on from an earlier entry; what followed it stays as another branch
+    Branch {
+        /// A file, or a part of an id
+        session: String,
+        /// An entry's id, or a part of it; `root` for before the first one
+        #[arg(value_name = "ENTRY|root")]
+        entry: String,
+        /// What the model is told of the branch that is left
+        #[arg(long, value_name = "TEXT")]
+        summary: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Move sessions to the trash
+    Rm {
+        /// Files, or parts of ids
+        #[arg(value_name = "SESSION", required = true)]
+        sessions: Vec<String>,
+        /// Don't ask
+        #[arg(short, long)]
+        yes: bool,
+        /// Delete them for good
+        #[arg(long)]
+        permanently: bool,
         /// As JSON
         #[arg(long)]
         json: bool,

@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::{branch, entry_json, print_json, warn};
+use super::{branch, print_json, print_raw, say, warn};
 use crate::cli::{Failure, transcript};
 use crate::session::context::{Projection, sendable};
 use crate::session::{Finding, Reader};
 
 pub(super) fn show(reader: &Reader, as_json: bool) -> Result<(), Failure> {
-    let entries = branch(reader)?;
     if as_json {
-        return print_json(&entries.iter().map(entry_json).collect::<Vec<_>>());
+        warn(reader, &reader.findings());
+        let path = reader.leaf().map(|leaf| reader.tree().path(&leaf)).unwrap_or_default();
+        return print_raw(reader, path, ("", ""));
     }
-    print!("{}", transcript::transcript(&entries));
-    Ok(())
+    say(&transcript::transcript(&branch(reader)?))
 }
 
 pub(super) fn context(reader: &Reader, as_json: bool) -> Result<(), Failure> {

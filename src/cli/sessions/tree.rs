@@ -1,27 +1,109 @@
 //! `tiller sessions tree`.
 
-use serde_json::{Value, json};
+use std::fmt::Write;
 
-use super::{entry_json, one_line, print_json};
-use crate::cli::Failure;
-use crate::message::{Message, joined_text};
-use crate::session::tree::{BranchMark, Node, Row};
-use crate::session::{Entry, EntryBody, EntryKind, Reader};
+use serde_json::json;
 
-pub(super) fn tree(reader: &Reader, as_json: bool) -> Result<(), Failure> {
-    let tree = reader.tree();
-    let leaf = reader.leaf();
+use super::{one_line, print_raw, say, warn};
+use crate::cli::{Failure, assemble};
+use crate::message::{Message, ModelRef, StopReason, joined_text};
+use crate::session::marks::Marks;
+use crate::session::tree::{BranchMark, Node, Row, Tree};
+use crate::session::{Entry, EntryBody, EntryKind, Finding, Reader};
+use crate::unit::UnixMs;
+
+pub(super) fn tree(reader: &Reader, all: bool, as_json: bool) -> Result<(), Failure> {
+    warn(reader, &reader.findings());
     if as_json {
-        let (entries, _) = reader.entries()?;
-        let rows: Vec<Value> = entries.iter().map(entry_json).collect();
-        return print_json(&json!({"leafId": leaf, "entries": rows}));
+        let begin = format!("{{\n\"leafId\": {},\n\"entries\": ", json!(reader.leaf()));
+        return print_raw(reader, 0..reader.entry_count(), (&begin, "\n}"));
     }
-    for row in tree.rows(leaf.as_ref(), is_said) {
-        let node = &tree.nodes()[row.node];
-        let text = reader.entry(&node.id).map_or_else(|error| error.to_string(), |entry| headline(&entry));
-        println!("{}{}  {}", drawn(&row), node.id.short(), one_line(&text));
+    let drawing = Drawing::of(reader)?;
+    let mut text = String::new();
+    for row in drawing
+        .tree
+        .rows(reader.leaf().as_ref(), |at, node| is_said(node) && (all || !drawing.out_of_sight[at]))
+    {
+        drawing.draw(&row, assemble::now(), &mut text);
     }
-    Ok(())
+    if !all {
+        text.push_str(&drawing.left_out());
+    }
+    say(&text)
+}
+
+/// A tree, and what its rows say.
+struct Drawing {
+    tree: Tree,
+    marks: Marks,
+    out_of_sight: Vec<bool>,
+    /// By position.
+    texts: Vec<Text>,
+}
+
+/// What a row says of its entry.
+#[derive(Default)]
+struct Text {
+    headline: String,
+    /// Who answered, if that is somebody else than before on the same path.
+    model: Option<ModelRef>,
+}
+
+impl Drawing {
+    /// Reads the whole log once; of each entry a line is kept.
+    fn of(reader: &Reader) -> Result<Self, Failure> {
+        let tree = reader.tree();
+        let marks = Marks::of(reader, &tree);
+        let out_of_sight = marks.out_of_sight(&tree, reader.leaf().as_ref());
+        let mut texts: Vec<Text> = Vec::with_capacity(tree.nodes().len());
+        // Who answered last on the way to each entry.
+        let mut answered: Vec<Option<ModelRef>> = Vec::with_capacity(tree.nodes().len());
+        reader.visit(0, |entry| {
+            let parent = tree.nodes().get(texts.len()).and_then(|node| node.parent);
+            let before = parent.and_then(|parent| answered[parent].clone());
+            let who = entry.as_ref().ok().and_then(answerer);
+            let model = who.clone().filter(|who| before.as_ref().is_some_and(|before| before != who));
+            texts.push(Text { headline: one_line(&headline(&entry)), model });
+            answered.push(who.or(before));
+        })?;
+        Ok(Self { tree, marks, out_of_sight, texts })
+    }
+
+    fn draw(&self, row: &Row, now: UnixMs, text: &mut String) {
+        let node = &self.tree.nodes()[row.node];
+        let Some(Text { headline, model }) = self.texts.get(row.node) else { return };
+        // An unreadable moment is 1970.
+        let age = if node.timestamp == UnixMs(0) { "?".to_owned() } else { node.timestamp.age(now) };
+        let sign = match (row.on_path, self.out_of_sight[row.node]) {
+            (true, _) => "* ",
+            (false, true) => "~ ",
+            (false, false) => "  ",
+        };
+        let _ = write!(text, "{sign}{}{}  {age:>4}  {headline}", branches(row), node.id.short());
+        if let Some(model) = model {
+            let _ = write!(text, "  ({model})");
+        }
+        if let Some(label) = self.marks.label(row.node) {
+            let _ = write!(text, "  [{label}]");
+        }
+        if self.marks.is_hidden(row.node) && !row.on_path {
+            text.push_str("  (hidden)");
+        }
+        text.push('\n');
+    }
+
+    /// What isn't drawn because it is hidden, in a line; nothing if nothing is.
+    fn left_out(&self) -> String {
+        let nodes = self.tree.nodes();
+        let hidden: Vec<usize> = (0..nodes.len()).filter(|at| self.out_of_sight[*at]).collect();
+        let begins = |at: &&usize| nodes[**at].parent.is_none_or(|parent| !self.out_of_sight[parent]);
+        let said = hidden.iter().filter(|at| is_said(&nodes[**at])).count();
+        match hidden.iter().filter(begins).count() {
+            0 => String::new(),
+            1 => format!("(a branch of {said} is hidden; --all draws it too)\n"),
+            branches => format!("({branches} branches, {said} in all, are hidden; --all draws them too)\n"),
+        }
+    }
 }
 
 fn is_said(node: &Node) -> bool {
@@ -31,34 +113,54 @@ fn is_said(node: &Node) -> bool {
     )
 }
 
-/// The lines before a row: `*` on the path to the leaf.
-fn drawn(row: &Row) -> String {
-    let sign = if row.on_path { "* " } else { "  " };
+/// The lines before a row.
+fn branches(row: &Row) -> String {
+    let above = "│  ".repeat(row.depth.saturating_sub(1));
     match row.branch {
-        BranchMark::Continues => format!("{sign}{}", "│  ".repeat(row.depth)),
-        BranchMark::Begins => format!("{sign}{}├─ ", "│  ".repeat(row.depth.saturating_sub(1))),
-        BranchMark::BeginsLast => format!("{sign}{}└─ ", "│  ".repeat(row.depth.saturating_sub(1))),
+        BranchMark::Continues => "│  ".repeat(row.depth),
+        BranchMark::Begins => above + "├─ ",
+        BranchMark::BeginsLast => above + "└─ ",
     }
 }
 
-fn headline(entry: &Entry) -> String {
+fn answerer(entry: &Entry) -> Option<ModelRef> {
+    match &**entry.body.as_message()? {
+        Message::Assistant(answer) if !answer.model.is_empty() => {
+            Some(ModelRef { provider: answer.provider.clone(), id: answer.model.clone() })
+        }
+        _ => None,
+    }
+}
+
+fn headline(entry: &Result<Entry, Finding>) -> String {
+    let entry = match entry {
+        Ok(entry) => entry,
+        Err(finding) => return format!("(damaged: line {})", finding.line),
+    };
     match &entry.body {
-        EntryBody::Message(said) => match &*said.message {
-            Message::User(user) => format!("> {}", user.content.joined_text()),
-            Message::Assistant(answer) => {
-                let calls: Vec<&str> = answer.tool_calls().map(|call| call.name.as_str()).collect();
-                let calls = if calls.is_empty() { String::new() } else { format!(" [{}]", calls.join(", ")) };
-                format!("{}{calls}", answer.joined_text())
-            }
-            Message::ToolResult(result) => {
-                format!("  {}: {}", result.tool_name, joined_text(&result.content))
-            }
-            Message::BashExecution(bash) => format!("!{}", bash.command),
-            Message::System(_) => "(system prompt)".to_owned(),
-        },
+        EntryBody::Message(said) => message(&said.message),
         EntryBody::Compaction(_) => "(compacted)".to_owned(),
         EntryBody::BranchSummary { summary, .. } => format!("(another branch) {summary}"),
         EntryBody::CustomMessage { content, .. } => content.joined_text(),
         _ => String::new(),
+    }
+}
+
+fn message(message: &Message) -> String {
+    match message {
+        Message::User(user) => format!("> {}", user.content.joined_text()),
+        Message::Assistant(answer) => {
+            let calls: Vec<&str> = answer.tool_calls().map(|call| call.name.as_str()).collect();
+            let calls = if calls.is_empty() { String::new() } else { format!(" [{}]", calls.join(", ")) };
+            match answer.joined_text() + &calls {
+                text if !text.trim().is_empty() => text,
+                _ if answer.stop_reason == StopReason::Error => "(failed)".to_owned(),
+                _ if answer.stop_reason == StopReason::Aborted => "(stopped)".to_owned(),
+                _ => "(nothing said)".to_owned(),
+            }
+        }
+        Message::ToolResult(result) => format!("  {}: {}", result.tool_name, joined_text(&result.content)),
+        Message::BashExecution(bash) => format!("!{}", bash.command),
+        Message::System(_) => "(system prompt)".to_owned(),
     }
 }

@@ -35,7 +35,8 @@ fn plain(name: &str, entries: usize, leaf: &str, context_messages: usize, findin
     Read { model: None, thinking: "off", ..row(name, entries, leaf, context_messages, findings) }
 }
 
-fn folder() -> PathBuf {
+/// Where they are.
+pub(super) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions-fixtures")
 }
 
@@ -83,31 +84,44 @@ fn expected() -> Vec<Read> {
         row("bom-header", 3, "a3", 1, &[]),
         row("branch-summary", 9, "b3", 3, &[]),
         row("branched", 10, "b4", 4, &[]),
+        plain("command-cut-off", 4, "m4", 2, &[]),
         row("compacted", 10, "b4", 4, &[]),
         row("compacted-keeping-nothing", 8, "b2", 2, &[]),
+        plain("compaction-astray", 5, "m5", 2, &[]),
         row("context-edited", 9, "b3", 4, &[]),
         row("crlf", 6, "a6", 4, &[]),
         plain("cycle", 3, "y3", 1, &[(2, 109), (4, 463)]),
         row("damaged-body", 7, "b1", 4, &[(7, 1325)]),
         row("damaged-middle-line", 5, "a6", 3, &[(5, 575), (6, 636)]),
         plain("duplicate-ids", 4, "d3", 3, &[(4, 471)]),
+        plain("empty-id", 3, "m3", 3, &[]),
+        plain("forked", 6, "m6", 1, &[]),
+        plain("half-surrogate-pair", 3, "m3", 3, &[]),
         plain("header-only", 0, "", 0, &[]),
+        Read { thinking: "off", ..row("hidden-branch", 8, "m8", 3, &[]) },
         row("interrupted-call", 5, "a5", 3, &[]),
         row("left-leaf", 7, "b1", 0, &[]),
         row("linear", 6, "a6", 4, &[]),
+        plain("lost-targets", 5, "m5", 2, &[]),
         row("named-and-labelled", 9, "b3", 4, &[]),
+        plain("no-utf-8", 4, "m4", 4, &[(5, 647)]),
         plain("orphan", 2, "o2", 1, &[(3, 287)]),
         row("queue-left-over", 9, "q3", 5, &[]),
+        plain("results-astray", 8, "m8", 2, &[]),
         plain("system-message", 2, "s2", 1, &[]),
+        plain("torn-and-closed", 2, "m3", 2, &[(3, 297)]),
         row("torn-last-line", 6, "a6", 4, &[(8, 1766)]),
         plain("two-roots", 3, "r3", 2, &[]),
         row("unknown-types", 7, "b3", 3, &[]),
+        plain("unreadable-times", 3, "m3", 3, &[]),
+        plain("usage-not-numbers", 3, "m3", 2, &[(3, 299)]),
         row("version-4", 3, "a3", 1, &[]),
     ]
 }
 
 /// Logs that can't be opened, and why.
-const REFUSED: [(&str, &str); 2] = [
+const REFUSED: [(&str, &str); 3] = [
+    ("damaged-header", "session file PATH, line 1: not the header of a session"),
     ("empty", "session file PATH, line 1: the file is empty"),
     ("no-header", "session file PATH, line 1: not the header of a session"),
 ];

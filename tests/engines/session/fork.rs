@@ -1,6 +1,8 @@
 //! Copies that begin with another session's path.
 
 use serde_json::Value;
+use tiller::agent::queue::{self, Queue};
+use tiller::event::QueueKind;
 
 use super::*;
 
@@ -73,4 +75,73 @@ fn a_fork_across_a_damaged_line_keeps_the_bridge_and_the_line() {
     assert_eq!(texts(&fork.reader()), ["one", "three"]);
     assert_eq!(body_lines(fork.reader().path().unwrap()), [&one, damaged, &three]);
     assert_eq!(fork.reader().findings().len(), 2);
+}
+
+/// What waits according to a log.
+fn waiting(path: &Path) -> Vec<String> {
+    let entries = all(&Reader::open(path).unwrap());
+    Queue::left_over(&entries).items().iter().map(|item| item.text.clone()).collect()
+}
+
+fn wait(writer: &mut Writer, id: &str) {
+    writer.append(queue::added(&id.into(), QueueKind::FollowUp, id), NOW).unwrap();
+}
+
+#[test]
+fn what_waits_in_a_session_does_not_wait_in_its_fork() {
+    let place = Place::new();
+    let mut writer = place.create();
+    say(&mut writer, "one");
+    wait(&mut writer, "taken back");
+    wait(&mut writer, "still waiting");
+    let before = writer.reader().leaf().unwrap();
+    writer.append(queue::removed(&"taken back".into()), NOW).unwrap();
+    // In the fork at this entry not even the message that was taken back later may wait.
+    for upto in [before, writer.reader().leaf().unwrap()] {
+        let fork = place.manager.fork(&writer.reader(), Some(&upto), NOW).unwrap();
+        let file = fork.reader().path().unwrap().to_owned();
+        assert_eq!(waiting(&file), Vec::<String>::new());
+        assert_eq!(texts(&fork.reader()), ["one"]);
+        assert_eq!(Reader::open(&file).unwrap().findings(), []);
+        drop(fork);
+        fs::remove_file(file).unwrap();
+    }
+    assert_eq!(waiting(writer.reader().path().unwrap()), ["still waiting"]);
+}
+
+#[test]
+fn a_fork_without_anything_waiting_is_the_path_and_nothing_else() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let leaf = say(&mut writer, "one");
+    let fork = place.manager.fork(&writer.reader(), Some(&leaf), NOW).unwrap();
+    let lines = body_lines(fork.reader().path().unwrap());
+    assert_eq!(lines, body_lines(writer.reader().path().unwrap()));
+}
+
+#[test]
+fn a_fork_of_a_named_session_is_named_as_such_wherever_it_begins() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let first = say(&mut writer, "one");
+    writer.name(Some("numbers"), NOW).unwrap();
+    let leaf = writer.reader().leaf();
+    let mut begun = place.manager.fork(&writer.reader(), None, NOW).unwrap();
+    say(&mut begun, "instead");
+    let short = place.manager.fork(&writer.reader(), Some(&first), NOW).unwrap();
+    let whole = place.manager.fork(&writer.reader(), leaf.as_ref(), NOW).unwrap();
+    let again = place.manager.fork(&whole.reader(), whole.reader().leaf().as_ref(), NOW).unwrap();
+    let names = [&writer, &begun, &short, &whole, &again].map(|writer| writer.reader().name().unwrap());
+    assert_eq!(names, ["numbers", "numbers (fork)", "numbers (fork)", "numbers (fork)", "numbers (fork 2)"]);
+    assert_eq!(texts(&again.reader()), ["one"]);
+}
+
+#[test]
+fn a_fork_at_an_entry_that_is_not_there_makes_no_file() {
+    let place = Place::new();
+    let mut writer = place.create();
+    say(&mut writer, "one");
+    let refused = place.manager.fork(&writer.reader(), Some(&"nowhere".into()), NOW).unwrap_err();
+    assert_eq!(refused.to_string(), "no entry `nowhere` in this session");
+    only_file(&only_file(&place.sessions()));
 }

@@ -79,12 +79,12 @@ fn the_tree_leads_back_to_just_before_a_message_and_a_second_branch_begins() {
     let tree = house.run(&["sessions", "tree", &only(&house)]).out;
     assert_eq!(
         without_ids(&house, tree),
-        "* ·  > question one\n\
-         * ·  Answer one.\n  \
-           ├─ ·  > question two\n  \
-           │  ·  Answer two.\n\
-         * └─ ·  > question two, put differently\n\
-         * │  ·  Answer two.\n"
+        "* ·   now  > question one\n\
+         * ·   now  Answer one.\n  \
+           ├─ ·   now  > question two\n  \
+           │  ·   now  Answer two.\n\
+         * └─ ·   now  > question two, put differently\n\
+         * │  ·   now  Answer two.\n"
     );
 }
 

@@ -1,0 +1,96 @@
+//! `tiller sessions rename`, `label`, `hide` and `branch`: an entry more after a session's leaf.
+
+use serde_json::json;
+
+use super::{print_json, say};
+use crate::cli::{Failure, assemble};
+use crate::session::{Appended, SessionManager, Visibility, Writer, sync};
+
+/// The words for a session and for an entry of it.
+type Named<'a> = (&'a str, &'a str);
+
+pub(super) fn rename(
+    manager: &SessionManager,
+    session: &str,
+    name: &str,
+    as_json: bool,
+) -> Result<(), Failure> {
+    let mut writer = open(manager, session)?;
+    let appended = writer.name(Some(name), assemble::now())?;
+    let done = match writer.reader().name() {
+        Some(name) => format!("{} is called {name} now", writer.reader().id().short()),
+        None => format!("{} has no name any more", writer.reader().id().short()),
+    };
+    tell(&writer, &appended, &done, as_json)
+}
+
+pub(super) fn label(
+    manager: &SessionManager,
+    (session, entry): Named<'_>,
+    label: Option<&str>,
+    as_json: bool,
+) -> Result<(), Failure> {
+    let mut writer = open(manager, session)?;
+    let entry = writer.reader().find(entry)?;
+    let appended = writer.label(&entry, label, assemble::now())?;
+    let done = match label.map(str::trim).filter(|label| !label.is_empty()) {
+        Some(label) => format!("entry {} is labelled {label} now", entry.short()),
+        None => format!("entry {} has no label any more", entry.short()),
+    };
+    tell(&writer, &appended, &done, as_json)
+}
+
+pub(super) fn hide(
+    manager: &SessionManager,
+    (session, entry): Named<'_>,
+    visibility: Visibility,
+    as_json: bool,
+) -> Result<(), Failure> {
+    let mut writer = open(manager, session)?;
+    let entry = writer.reader().find(entry)?;
+    let appended = writer.hide(&entry, visibility, assemble::now())?;
+    let done = match visibility {
+        Visibility::Hidden => {
+            format!("entry {} and what follows it are hidden; --undo brings them back", entry.short())
+        }
+        Visibility::Shown => format!("entry {} and what follows it are in the tree again", entry.short()),
+    };
+    tell(&writer, &appended, &done, as_json)
+}
+
+pub(super) fn branch(
+    manager: &SessionManager,
+    (session, entry): Named<'_>,
+    summary: Option<&str>,
+    as_json: bool,
+) -> Result<(), Failure> {
+    let mut writer = open(manager, session)?;
+    let to = if entry == "root" { None } else { Some(writer.reader().find(entry)?) };
+    let summary = summary.map(str::trim).filter(|summary| !summary.is_empty());
+    let appended = match summary {
+        Some(summary) => writer.branch_with_summary(to.as_ref(), summary, assemble::now())?,
+        None => writer.branch(to.as_ref(), assemble::now())?,
+    };
+    let place = to.map_or("before its first entry".to_owned(), |to| format!("from entry {}", to.short()));
+    let done = format!("{} goes on {place}", writer.reader().id().short());
+    tell(&writer, &appended, &done, as_json)
+}
+
+fn open(manager: &SessionManager, words: &str) -> Result<Writer, Failure> {
+    Ok(manager.open(&manager.find(words)?)?)
+}
+
+/// Brings what was written to the disk, then says so.
+fn tell(writer: &Writer, appended: &[Appended], done: &str, as_json: bool) -> Result<(), Failure> {
+    if let Some(file) = writer.file() {
+        sync(&*file).map_err(Failure::run)?;
+    }
+    if !as_json {
+        return say(&format!("{done}\n"));
+    }
+    let reader = writer.reader();
+    let entries: Vec<_> = appended.iter().map(|entry| &entry.line).collect();
+    print_json(&json!({
+        "path": reader.path(), "id": reader.id(), "leaf": reader.leaf(), "appended": entries,
+    }))
+}

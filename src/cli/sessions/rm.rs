@@ -1,0 +1,82 @@
+//! `tiller sessions rm`.
+
+use std::io::{self, BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use serde_json::json;
+
+use super::{one_line, print_json, say};
+use crate::cli::Failure;
+use crate::session::{Doomed, Farewell, Reader, SessionManager};
+
+/// Whether somebody has to say yes first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asking {
+    Yes,
+    No,
+}
+
+pub(super) fn rm(
+    manager: &SessionManager,
+    words: &[String],
+    (farewell, asking): (Farewell, Asking),
+    as_json: bool,
+) -> Result<(), Failure> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for words in words {
+        let path = session(manager, words)?;
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    // All of them are held before the first one goes: one that is in use stops the whole.
+    let doomed = paths.iter().map(|path| Doomed::hold(path)).collect::<Result<Vec<_>, _>>()?;
+    if asking == Asking::Yes && !agreed(&paths, farewell)? {
+        return say("nothing was removed\n");
+    }
+    let mut removed = Vec::new();
+    for doomed in doomed {
+        let path = doomed.remove(farewell)?;
+        if !as_json {
+            let gone = if farewell == Farewell::ToTrash { "moved to the trash" } else { "deleted" };
+            say(&format!("{gone}: {}\n", path.display()))?;
+        }
+        removed.push(json!({"path": path, "trashed": farewell == Farewell::ToTrash}));
+    }
+    if as_json { print_json(&json!({"removed": removed})) } else { Ok(()) }
+}
+
+/// The file that is meant, if it is a log at all.
+fn session(manager: &SessionManager, words: &str) -> Result<PathBuf, Failure> {
+    let path = manager.find(words)?;
+    let is_named_so = path.extension().is_some_and(|ending| ending == "jsonl");
+    if !is_named_so && let Err(error) = Reader::open(&path) {
+        return Err(Failure::from(error).hint("only sessions are removed; this file is left alone"));
+    }
+    let real = path.canonicalize();
+    real.with_context(|| format!("can't find {}", path.display())).map_err(Failure::usage)
+}
+
+fn agreed(paths: &[PathBuf], farewell: Farewell) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() {
+        return Err(Failure::usage(anyhow!("nobody is there to say whether these sessions may go"))
+            .hint("--yes removes them without asking"));
+    }
+    for path in paths {
+        eprintln!("{}", described(path));
+    }
+    match farewell {
+        Farewell::ToTrash => eprint!("Move to the trash? [y/N] "),
+        Farewell::ForGood => eprint!("Delete for good? [y/N] "),
+    }
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).context("can't read the answer").map_err(Failure::run)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+fn described(path: &Path) -> String {
+    let Ok(reader) = Reader::open(path) else { return format!("  {}", path.display()) };
+    let title = reader.name().or_else(|| reader.first_prompt()).unwrap_or_else(|| "(empty)".to_owned());
+    format!("  {}  {} ({} entries)", reader.id().short(), one_line(&title), reader.entry_count())
+}

@@ -1,0 +1,78 @@
+//! What later entries say of earlier ones: the labels they bear, and which branches are hidden.
+
+use std::collections::{HashMap, HashSet};
+
+use super::entry::{EntryBody, OwnFact};
+use super::index::EntryKind;
+use super::reader::Reader;
+use super::tree::Tree;
+use crate::id::EntryId;
+
+/// Labels and hidden branches, by the positions of the entries they are about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    labels: HashMap<usize, String>,
+    hidden: HashSet<usize>,
+}
+
+impl Marks {
+    /// Reads the entries that may say something of others: labels, and facts of tiller's own.
+    #[must_use]
+    pub fn of(reader: &Reader, tree: &Tree) -> Self {
+        let mut marks = Self::default();
+        let mut by_id: HashMap<&EntryId, usize> = HashMap::new();
+        for (position, node) in tree.nodes().iter().enumerate() {
+            if matches!(node.kind, EntryKind::Label | EntryKind::Custom)
+                && let Some(body) = reader.body_at(tree, position)
+            {
+                marks.take(&body, |id| by_id.get(id).copied());
+            }
+            by_id.insert(&node.id, position);
+        }
+        marks
+    }
+
+    fn take(&mut self, body: &EntryBody, position: impl Fn(&EntryId) -> Option<usize>) {
+        if let EntryBody::Label { target_id, label } = body {
+            if let Some(target) = position(target_id) {
+                match label.as_ref().filter(|label| !label.is_empty()) {
+                    Some(label) => drop(self.labels.insert(target, label.clone())),
+                    None => drop(self.labels.remove(&target)),
+                }
+            }
+        } else if let Some(OwnFact::Hide { target_id, hidden }) = body.as_own()
+            && let Some(target) = position(&target_id)
+        {
+            if hidden {
+                self.hidden.insert(target)
+            } else {
+                self.hidden.remove(&target)
+            };
+        }
+    }
+
+    /// The label of the entry at a position.
+    #[must_use]
+    pub fn label(&self, position: usize) -> Option<&str> {
+        self.labels.get(&position).map(String::as_str)
+    }
+
+    /// Whether a branch was hidden at this very entry.
+    #[must_use]
+    pub fn is_hidden(&self, position: usize) -> bool {
+        self.hidden.contains(&position)
+    }
+
+    /// For every entry whether it is out of the drawn tree: hidden itself, or beneath one that is. The path to the leaf
+    /// is always in it, for another program may have gone on there.
+    #[must_use]
+    pub fn out_of_sight(&self, tree: &Tree, leaf: Option<&EntryId>) -> Vec<bool> {
+        let mut hidden: Vec<bool> = Vec::with_capacity(tree.nodes().len());
+        for (position, node) in tree.nodes().iter().enumerate() {
+            let is_beneath = node.parent.is_some_and(|parent| hidden[parent]);
+            hidden.push(is_beneath || self.is_hidden(position));
+        }
+        let on_path = tree.path_marks(leaf);
+        hidden.iter().zip(on_path).map(|(hidden, on_path)| *hidden && !on_path).collect()
+    }
+}

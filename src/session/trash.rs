@@ -1,0 +1,66 @@
+//! Removing a session: to the trash where there is one, for good only when that was said.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::disk::FileSystem;
+use super::error::SessionError;
+use super::log::{Log, io_error};
+
+/// Where a removed session goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Farewell {
+    /// To the user's trash, from where it can be taken back.
+    ToTrash,
+    /// Nowhere: it is deleted.
+    ForGood,
+}
+
+/// A session that is about to be removed, locked so that nobody begins to write to it meanwhile.
+#[derive(Debug)]
+pub struct Doomed {
+    path: PathBuf,
+    /// Holds the lock.
+    _log: Log,
+}
+
+impl Doomed {
+    /// Takes hold of a file. Nothing in it is read or changed, so that one that is no session any more can go too.
+    ///
+    /// # Errors
+    /// When another process writes to it, or it can't be opened.
+    pub fn hold(path: &Path) -> Result<Self, SessionError> {
+        Ok(Self { path: path.to_owned(), _log: Log::open_to_write(Arc::new(FileSystem), path)? })
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes the file. The note that says who holds it goes with the lock.
+    ///
+    /// # Errors
+    /// [`SessionError::NoTrash`] when it was to go to the trash and can't; it is then where it was. Otherwise when the system
+    /// doesn't let it be removed.
+    pub fn remove(self, farewell: Farewell) -> Result<PathBuf, SessionError> {
+        match farewell {
+            Farewell::ToTrash => trash::delete(&self.path)
+                .map_err(|error| SessionError::NoTrash { path: self.path.clone(), reason: reason(&error) })?,
+            Farewell::ForGood => fs::remove_file(&self.path).map_err(io_error(&self.path, "be deleted"))?,
+        }
+        Ok(self.path)
+    }
+}
+
+/// A few words for people; the crate's own are for programmers.
+fn reason(error: &trash::Error) -> String {
+    match error {
+        trash::Error::Unknown { description } | trash::Error::Os { description, .. } => description.clone(),
+        #[cfg(target_os = "linux")]
+        trash::Error::FileSystem { path, source } => format!("{}: {source}", path.display()),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,314 @@
+//! What is done to sessions from the command line: checking, naming, labelling, hiding, moving, removing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::house::{House, Ran};
+
+/// A house with a session of two branches, and the session's file: `one` and its answer `First.`, then `left` with `Left.`
+/// and, in use, `right` with `Right.`.
+fn house() -> (House, PathBuf) {
+    let house = House::new();
+    let file = house.home().join("tiller/sessions/--p--/two.jsonl");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let cwd = house.project().canonicalize().unwrap();
+    let header = json!({"type": "session", "version": 3, "id": "session-two", "timestamp": TIME, "cwd": cwd});
+    let lines = [
+        header,
+        user("user0001", Value::Null, "one"),
+        answer("answ0001", "user0001", "First.", "small"),
+        user("user0002", json!("answ0001"), "left"),
+        answer("answ0002", "user0002", "Left.", "small"),
+        user("user0003", json!("answ0001"), "right"),
+        answer("answ0003", "user0003", "Right.", "large"),
+    ];
+    fs::write(&file, lines.map(|line| line.to_string() + "\n").concat()).unwrap();
+    (house, file)
+}
+
+const TIME: &str = "2020-01-02T03:04:05.678Z";
+
+fn user(id: &str, parent: Value, text: &str) -> Value {
+    json!({"type": "message", "id": id, "parentId": parent, "timestamp": TIME, "mood": "good",
+           "message": {"role": "user", "content": text, "timestamp": 1}})
+}
+
+fn answer(id: &str, parent: &str, text: &str, model: &str) -> Value {
+    json!({"type": "message", "id": id, "parentId": parent, "timestamp": TIME,
+           "message": {"role": "assistant", "content": [{"type": "text", "text": text}],
+                       "provider": "p", "model": model, "stopReason": "stop"}})
+}
+
+/// Runs a verb; it has to succeed.
+fn done(house: &House, arguments: &[&str]) -> String {
+    let ran = house.run(&[&["sessions"], arguments].concat());
+    assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.err);
+    ran.out
+}
+
+fn as_json(house: &House, arguments: &[&str]) -> Value {
+    serde_json::from_str(&done(house, &[arguments, &["--json"]].concat())).unwrap()
+}
+
+/// Runs a verb; it has to be refused.
+fn refused(house: &House, arguments: &[&str]) -> Ran {
+    let ran = house.run(&[&["sessions"], arguments].concat());
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{arguments:?}: {}", ran.err);
+    ran
+}
+
+/// The drawn tree without its ages, which grow.
+fn drawn(house: &House, more: &[&str]) -> Vec<String> {
+    let text = done(house, &[&["tree", "session-two"], more].concat());
+    let without_age = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let is_age = |word: &&&str| {
+            word.strip_suffix('d').is_some_and(|days| !days.is_empty() && days.parse::<u32>().is_ok())
+        };
+        words.iter().filter(|word| !is_age(word)).copied().collect::<Vec<_>>().join(" ").replace("   ", "  ")
+    };
+    text.lines().map(without_age).collect()
+}
+
+fn last_line(file: &Path) -> Value {
+    serde_json::from_str(fs::read_to_string(file).unwrap().lines().last().unwrap()).unwrap()
+}
+
+#[test]
+fn the_tree_shows_the_path_in_use_labels_and_who_answers_from_where_on() {
+    let (house, _) = house();
+    done(&house, &["label", "session-two", "user0002", "a try"]);
+    assert_eq!(
+        drawn(&house, &[]),
+        [
+            "* er0001  > one",
+            "* sw0001  First.",
+            "  ├─ er0002  > left  [a try]",
+            "  │  sw0002  Left.",
+            "* └─ er0003  > right",
+            "* │  sw0003  Right.  (p/large)",
+        ]
+    );
+    done(&house, &["label", "session-two", "user0002"]);
+    assert_eq!(drawn(&house, &[])[2], "  ├─ er0002  > left");
+}
+
+#[test]
+fn a_hidden_branch_is_counted_drawn_with_all_and_brought_back() {
+    let (house, file) = house();
+    let whole = drawn(&house, &[]);
+    let said = as_json(&house, &["hide", "session-two", "user0002"]);
+    assert_eq!(said["appended"][0]["data"], json!({"targetId": "user0002", "hidden": true}));
+    assert_eq!(said["leaf"], last_line(&file)["id"]);
+    assert_eq!(
+        drawn(&house, &[]),
+        [
+            "* er0001  > one",
+            "* sw0001  First.",
+            "* er0003  > right",
+            "* sw0003  Right.  (p/large)",
+            "(a branch of 2 is hidden; --all draws it too)",
+        ]
+    );
+    let all = drawn(&house, &["--all"]);
+    assert_eq!(all[2..4], ["~ ├─ er0002  > left  (hidden)", "~ │  sw0002  Left."]);
+    done(&house, &["hide", "session-two", "user0002", "--undo"]);
+    assert_eq!(drawn(&house, &[]), whole);
+    let before = fs::read(&file).unwrap();
+    let ran = refused(&house, &["hide", "session-two", "answ0001"]);
+    assert!(ran.err.contains("lies on the branch in use") && ran.err.contains("hint: move"), "{}", ran.err);
+    assert_eq!(fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn raw_entries_are_printed_as_they_stand_in_the_file() {
+    let (house, file) = house();
+    let lines: Vec<Value> = fs::read_to_string(&file)
+        .unwrap()
+        .lines()
+        .skip(1)
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let tree = as_json(&house, &["tree", "session-two"]);
+    assert_eq!(tree, json!({"leafId": "answ0003", "entries": lines}));
+    let shown = as_json(&house, &["show", "session-two"]);
+    let path = [0, 1, 4, 5].map(|at| lines[at].clone());
+    assert_eq!(shown, json!(path));
+    // Not only the same values: the very bytes.
+    let text = done(&house, &["tree", "session-two", "--json"]);
+    for line in fs::read_to_string(&file).unwrap().lines().skip(1) {
+        assert!(text.contains(line), "{line}");
+    }
+    let fresh = house.home().join("fresh.jsonl");
+    fs::write(&fresh, format!("{}\n", fs::read_to_string(&file).unwrap().lines().next().unwrap())).unwrap();
+    let empty = as_json(&house, &["tree", fresh.to_str().unwrap()]);
+    assert_eq!(empty, json!({"leafId": null, "entries": []}));
+}
+
+#[test]
+fn a_session_goes_on_where_it_was_moved_to() {
+    let (house, file) = house();
+    done(&house, &["branch", "session-two", "answ0002"]);
+    let moved = last_line(&file);
+    assert_eq!((&moved["parentId"], &moved["customType"]), (&json!("answ0002"), &json!("tiller.leaf")));
+    assert!(done(&house, &["show", "session-two"]).ends_with("Left.\n"));
+
+    let said = as_json(&house, &["branch", "session-two", "user0001", "--summary", "Left was tried."]);
+    let summary = last_line(&file);
+    assert_eq!(said["appended"], json!([summary]));
+    assert_eq!(
+        [&summary["type"], &summary["parentId"], &summary["fromId"], &summary["summary"]],
+        ["branch_summary", "user0001", moved["id"].as_str().unwrap(), "Left was tried."]
+    );
+    let context = done(&house, &["show", "session-two", "--context"]);
+    assert!(context.contains("Left was tried.") && !context.contains("Left.\n"), "{context}");
+
+    done(&house, &["branch", "session-two", "root"]);
+    assert_eq!(done(&house, &["show", "session-two"]), "");
+    assert_eq!(last_line(&file)["parentId"], Value::Null);
+    let ran = refused(&house, &["branch", "session-two", "nowhere"]);
+    assert!(ran.err.contains("no entry `nowhere` in this session"), "{}", ran.err);
+}
+
+#[test]
+fn a_session_is_renamed_and_loses_its_name_again() {
+    let (house, file) = house();
+    assert_eq!(done(&house, &["rename", "session-two", " two ways "]), "on-two is called two ways now\n");
+    assert_eq!(as_json(&house, &["list", "--all"])[0]["name"], "two ways");
+    let said = as_json(&house, &["rename", "session-two", ""]);
+    assert_eq!((&said["path"], &said["id"]), (&json!(file), &json!("session-two")));
+    assert_eq!(as_json(&house, &["list", "--all"])[0].get("name"), None);
+}
+
+#[test]
+fn a_session_that_is_open_elsewhere_is_neither_changed_nor_removed() {
+    let (house, file) = house();
+    let held = tiller::session::Writer::open(&file).unwrap();
+    let before = fs::read(&file).unwrap();
+    let verbs: [&[&str]; 5] = [
+        &["rename", "session-two", "x"],
+        &["label", "session-two", "user0001", "x"],
+        &["hide", "session-two", "user0002"],
+        &["branch", "session-two", "root"],
+        &["rm", "--yes", "session-two"],
+    ];
+    for verb in verbs {
+        let ran = refused(&house, verb);
+        assert!(ran.err.contains("another tiller has it open"), "{verb:?}: {}", ran.err);
+    }
+    assert_eq!(fs::read(&file).unwrap(), before);
+    drop(held);
+    done(&house, verbs[0]);
+}
+
+#[test]
+fn verify_names_lines_and_bytes_and_fails_only_for_errors() {
+    let (house, file) = house();
+    assert_eq!(done(&house, &["verify", "session-two"]), "1 file with 6 entries: no errors, no notes\n");
+    let torn = fs::read_to_string(&file).unwrap() + r#"{"type":"mess"#;
+    fs::write(&file, &torn).unwrap();
+    let byte = torn.len() - r#"{"type":"mess"#.len();
+    let said = done(&house, &["verify", file.to_str().unwrap()]);
+    let begin = format!("{}:8 (byte {byte}): note: torn: ", file.display());
+    assert!(said.starts_with(&begin), "{said}");
+    assert!(said.ends_with("\n1 file with 6 entries: no errors, 1 note\n"), "{said}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), torn, "checking changed the file");
+
+    let other = file.with_file_name("empty.jsonl");
+    fs::write(&other, "").unwrap();
+    let ran = house.run(&["sessions", "verify", "--all", "--json"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    let all: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((&all["files"], &all["entries"]), (&json!(2), &json!(6)));
+    let found: Vec<_> = all["findings"].as_array().unwrap().iter().collect();
+    assert_eq!(found.len(), 2);
+    assert_eq!(
+        *found[0],
+        json!({"path": other, "line": 1, "byte": 0, "what": "the file is empty; tiller doesn't open it", "severity": "error"})
+    );
+    assert_eq!(
+        [&found[1]["path"], &found[1]["line"], &found[1]["byte"], &found[1]["severity"]],
+        [&json!(file), &json!(8), &json!(byte), &json!("note")]
+    );
+}
+
+#[test]
+fn a_removed_session_is_in_the_trash() {
+    let (house, file) = house();
+    fs::write(file.with_file_name("two.jsonl.lock"), "{}").unwrap();
+    let text = fs::read(&file).unwrap();
+    let said = as_json(&house, &["rm", "--yes", "session-two", file.to_str().unwrap()]);
+    assert_eq!(said, json!({"removed": [{"path": file, "trashed": true}]}));
+    assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 0);
+    assert_eq!(fs::read(house.home().join(".local/share/Trash/files/two.jsonl")).unwrap(), text);
+}
+
+#[test]
+fn without_a_trash_a_session_is_only_removed_for_good_and_only_when_told() {
+    let (house, file) = house();
+    let house = house.with("XDG_DATA_HOME", "/dev/null/nowhere");
+    let text = fs::read(&file).unwrap();
+    let ran = refused(&house, &["rm", "--yes", "session-two"]);
+    assert!(ran.err.contains("there is no trash to move it to"), "{}", ran.err);
+    assert!(ran.err.contains("hint: --permanently deletes it for good"), "{}", ran.err);
+    assert_eq!(fs::read(&file).unwrap(), text);
+    done(&house, &["rm", "--yes", "--permanently", "session-two"]);
+    assert!(!file.exists());
+}
+
+#[test]
+fn nothing_is_removed_that_nobody_agreed_to_or_that_is_no_session() {
+    let (house, file) = house();
+    let ran = refused(&house, &["rm", "session-two"]);
+    assert!(ran.err.contains("--yes removes them without asking"), "{}", ran.err);
+    let letter = house.write("letter.txt", "Dear all,\n");
+    let ran = refused(&house, &["rm", "--yes", "session-two", letter.to_str().unwrap()]);
+    assert!(ran.err.contains("this file is left alone"), "{}", ran.err);
+    assert!(letter.exists() && file.exists());
+
+    let mut terminal = house.open(&["sessions", "rm", "session-two"]);
+    terminal.wait_for("one (6 entries)");
+    terminal.wait_for("Move to the trash? [y/N]");
+    terminal.send("n\r");
+    terminal.wait_for("nothing was removed");
+    assert_eq!(terminal.wait().exit_code(), 0);
+    assert!(file.exists());
+    let mut terminal = house.open(&["sessions", "rm", "session-two"]);
+    terminal.wait_for("[y/N]");
+    terminal.send("y\r");
+    terminal.wait_for("moved to the trash");
+    assert_eq!(terminal.wait().exit_code(), 0);
+    assert!(!file.exists());
+}
+
+#[test]
+fn a_fork_ends_at_the_entry_that_a_part_of_its_id_names() {
+    let (house, file) = house();
+    let script = house.script(&[r#"{"text": "One."}"#, r#"{"text": "Two."}"#, r#"{"text": "Three."}"#]);
+    let fork = |from: &str| {
+        house.run(&["-p", "--provider", "scripted", "--model", &script, "--fork", from, "and then?"])
+    };
+    for (from, said) in [
+        ("session-two@zzzz", "no entry `zzzz` in this session"),
+        ("session-two@0002", "`0002` names 2 entries"),
+        ("session-six@er0002", "no session's id begins or ends with `session-six`"),
+    ] {
+        let ran = fork(from);
+        assert_eq!(ran.code, Some(2), "{from}: {}", ran.err);
+        assert!(ran.err.contains(said) && ran.err.contains("hint: "), "{from}: {}", ran.err);
+    }
+    assert_eq!(house.logs(), std::slice::from_ref(&file));
+
+    done(&house, &["rename", "session-two", "two ways"]);
+    let before = fs::read(&file).unwrap();
+    let ran = fork("session-two@er0002");
+    assert_eq!((ran.out.as_str(), ran.code), ("Two.\n", Some(0)), "{}", ran.err);
+    assert_eq!(fs::read(&file).unwrap(), before, "a fork leaves the original alone");
+    let fork = house.logs().into_iter().find(|path| *path != file).unwrap();
+    let shown = done(&house, &["show", fork.to_str().unwrap()]);
+    assert!(shown.contains("> left\n") && !shown.contains("Left.") && shown.ends_with("Two.\n"), "{shown}");
+    let list = as_json(&house, &["list"]);
+    assert_eq!((list.as_array().unwrap().len(), &list[0]["name"]), (1, &json!("two ways (fork)")));
+}
