@@ -1,11 +1,17 @@
 //! `tiller sessions show`: a branch as a transcript, as a model would get it, or as facts.
 
-use serde_json::{Value, json};
+use std::fmt;
+use std::path::Path;
+
+use serde::Serialize;
 
 use super::{branch, print_json, print_raw, say, warn};
 use crate::cli::{Failure, transcript};
+use crate::id::{EntryId, SessionId};
+use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::session::context::{Projection, sendable};
 use crate::session::{Finding, Reader};
+use crate::unit::Tokens;
 
 pub(super) fn show(reader: &Reader, as_json: bool) -> Result<(), Failure> {
     if as_json {
@@ -23,24 +29,13 @@ pub(super) fn context(reader: &Reader, as_json: bool) -> Result<(), Failure> {
     if as_json {
         return print_json(&sent);
     }
-    for message in sent {
-        println!("{}", transcript::message(&message, false));
-    }
-    Ok(())
+    let said: Vec<String> = sent.iter().map(|message| transcript::message(message, false)).collect();
+    say(&(said.join("\n") + "\n"))
 }
 
 pub(super) fn stats(reader: &Reader, as_json: bool) -> Result<(), Failure> {
-    let stats = facts(reader)?;
-    if as_json {
-        return print_json(&stats);
-    }
-    for (name, value) in stats.as_object().into_iter().flatten() {
-        match value {
-            Value::String(text) => println!("{name:<16} {text}"),
-            value => println!("{name:<16} {value}"),
-        }
-    }
-    Ok(())
+    let facts = Facts::of(reader)?;
+    if as_json { print_json(&facts) } else { say(&facts.to_string()) }
 }
 
 fn projection(reader: &Reader) -> Result<(Projection, Vec<Finding>), Failure> {
@@ -50,28 +45,77 @@ fn projection(reader: &Reader) -> Result<(Projection, Vec<Finding>), Failure> {
     }
 }
 
-fn facts(reader: &Reader) -> Result<Value, Failure> {
-    let (projection, damaged) = projection(reader)?;
-    let warnings = [reader.findings(), damaged].concat();
-    let mut stats = json!({
-        "path": reader.path(),
-        "id": reader.id(),
-        "version": reader.header().version,
-        "cwd": reader.header().cwd,
-        "entries": reader.entry_count(),
-        "branches": reader.tree().branch_count(),
-        "leaf": reader.leaf(),
-        "contextMessages": projection.message_count(),
-        "contextTokens": projection.tokens(),
-        "thinkingLevel": projection.thinking,
-        "usage": reader.usage(),
-        "warnings": warnings,
-    });
-    if let Some(name) = reader.name() {
-        stats["name"] = name.into();
+/// What `--stats` tells.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Facts<'a> {
+    path: Option<&'a Path>,
+    id: &'a SessionId,
+    version: u64,
+    cwd: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    entries: usize,
+    branches: usize,
+    leaf: Option<EntryId>,
+    context_messages: usize,
+    context_tokens: Tokens,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<ModelRef>,
+    thinking_level: ThinkingLevel,
+    usage: Usage,
+    warnings: Vec<Finding>,
+}
+
+impl<'a> Facts<'a> {
+    fn of(reader: &'a Reader) -> Result<Self, Failure> {
+        let (projection, damaged) = projection(reader)?;
+        let header = reader.header();
+        Ok(Self {
+            path: reader.path(),
+            id: reader.id(),
+            version: header.version,
+            cwd: &header.cwd,
+            name: reader.name(),
+            entries: reader.entry_count(),
+            branches: reader.tree().branch_count(),
+            leaf: reader.leaf(),
+            context_messages: projection.message_count(),
+            context_tokens: projection.tokens(),
+            model: projection.model,
+            thinking_level: projection.thinking,
+            usage: reader.usage(),
+            warnings: [reader.findings(), damaged].concat(),
+        })
     }
-    if let Some(model) = &projection.model {
-        stats["model"] = json!({"provider": model.provider, "id": model.id});
+}
+
+impl fmt::Display for Facts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut row = |name: &str, value: &dyn fmt::Display| writeln!(f, "{name:<10} {value}");
+        row("session", self.id)?;
+        if let Some(name) = &self.name {
+            row("name", name)?;
+        }
+        if let Some(path) = self.path {
+            row("file", &format_args!("{} (version {})", path.display(), self.version))?;
+        }
+        row("directory", &self.cwd)?;
+        if let Some(model) = &self.model {
+            row("model", &format_args!("{model}, thinking {}", self.thinking_level.name()))?;
+        }
+        let branches = if self.branches == 1 { "branch" } else { "branches" };
+        row("entries", &format_args!("{} on {} {branches}", self.entries, self.branches))?;
+        if let Some(leaf) = &self.leaf {
+            row("leaf", leaf)?;
+        }
+        row("context", &format_args!("{} messages, {} tokens", self.context_messages, self.context_tokens))?;
+        let Usage { input, output, cache_read, cache_write, cost, .. } = &self.usage;
+        row("in all", &format_args!("{} tokens, {}", self.usage.total(), cost.total))?;
+        row("", &format_args!("{input} in, {output} out, {cache_read} from the cache, {cache_write} to it"))?;
+        for Finding { line, byte, what } in &self.warnings {
+            row("warning", &format_args!("line {line} (byte {byte}): {what}"))?;
+        }
+        Ok(())
     }
-    Ok(stats)
 }
