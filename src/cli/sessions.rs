@@ -39,7 +39,8 @@ fn entry_json(entry: &Entry) -> Value {
     value
 }
 
-fn branch(reader: &Reader) -> Result<Vec<Entry>, Failure> {
+/// The current branch; what is wrong with it goes to stderr.
+pub(super) fn branch(reader: &Reader) -> Result<Vec<Entry>, Failure> {
     let Some(leaf) = reader.leaf() else { return Ok(Vec::new()) };
     let (entries, damaged) = reader.branch(&leaf)?;
     for finding in reader.findings().iter().chain(&damaged) {
