@@ -4,6 +4,7 @@
 
 mod args;
 mod assemble;
+mod held;
 mod input;
 mod log;
 mod run;

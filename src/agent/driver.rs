@@ -23,7 +23,7 @@ use super::queue::Queue;
 use super::system_prompt::SystemPrompt;
 use super::turn::{Effect, Input, Turn, TurnOptions};
 use crate::event::{Event, EventKind};
-use crate::message::ThinkingLevel;
+use crate::message::{Message, ThinkingLevel};
 use crate::policy::Policy;
 use crate::process::Runner;
 use crate::provider::{Model, Providers};
@@ -121,6 +121,8 @@ struct Driver {
     approvals: Approvals,
     teller: Teller,
     running_since: Option<UnixMs>,
+    /// Messages that front ends were told of since the run began.
+    told: Vec<Arc<Message>>,
     reader: watch::Sender<Reader>,
 }
 
@@ -210,6 +212,7 @@ impl Driver {
             partial: None,
             teller: Teller { events, seq: 0 },
             running_since: None,
+            told: Vec::new(),
             reader,
         };
         Ok((DriverWithReports { driver, reports }, watched, notices))

@@ -113,6 +113,9 @@ pub enum Input {
         reason: String,
         /// What to do about it.
         hint: Option<String>,
+        /// Messages that front ends were told of since a run began whose end they were not told of, if there is such a run. The
+        /// machine may think it over: its last effects are among those that were not performed.
+        run: Option<Vec<Arc<Message>>>,
         /// What waits according to the log.
         queue: Queue,
         /// Records of `!` commands among what was not written.
@@ -295,10 +298,12 @@ impl Turn {
             Input::BashEnded(record) => {
                 out.append(EntryBody::message(Arc::new(Message::BashExecution(record))));
             }
-            Input::StoreFailed { reason, hint, queue, records } => {
+            Input::StoreFailed { reason, hint, run, queue, records } => {
                 self.deferred.splice(0..0, records);
                 self.queue = queue;
-                self.store_failed(reason, hint, &mut out);
+                out.effects.extend([Effect::StopStream, Effect::StopTools]);
+                out.emit(EventKind::Warning { message: reason, hint });
+                self.stop_for_store(run, &mut out);
             }
         }
         out.effects
@@ -492,17 +497,13 @@ impl Turn {
         }
     }
 
-    fn store_failed(&mut self, reason: String, hint: Option<String>, out: &mut Out) {
-        let was_running = self.is_running();
+    fn stop_for_store(&mut self, run: Option<Vec<Arc<Message>>>, out: &mut Out) {
         self.phase = Phase::Idle;
         self.turn += 1;
+        self.said.clear();
         self.queue.hold_all();
-        out.effects.push(Effect::StopStream);
-        out.effects.push(Effect::StopTools);
-        out.emit(EventKind::Warning { message: reason, hint });
         out.emit(self.queue.update());
-        if was_running {
-            let messages = std::mem::take(&mut self.said);
+        if let Some(messages) = run {
             out.emit(EventKind::AgentEnd { messages, will_retry: false, outcome: RunOutcome::Failed });
             out.emit(EventKind::AgentSettled);
         }

@@ -1,6 +1,6 @@
 //! Putting a session together: configuration, sessions, models, tools, agent.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
@@ -99,11 +99,42 @@ impl Scratch {
     }
 }
 
-pub(super) fn assemble(arguments: &Arguments, config: &Config, front: Front) -> Result<Assembled, Failure> {
-    let cwd = cwd(arguments)?;
-    let manager = manager(arguments, config, cwd.clone());
-    let mut notices = config.warnings.clone();
+/// A session that is open for writing, and the folder it belongs to.
+pub(super) struct Opened {
+    pub(super) manager: SessionManager,
+    pub(super) writer: Writer,
+}
+
+/// Opens or makes the session that the arguments name.
+pub(super) fn open(arguments: &Arguments, config: &Config, front: Front) -> Result<Opened, Failure> {
+    let manager = manager(arguments, config, cwd(arguments)?);
     let writer = session(arguments, &manager, front)?;
+    Ok(Opened { manager, writer })
+}
+
+/// Makes a fork of the session at `path`, whatever the arguments name.
+pub(super) fn open_fork(arguments: &Arguments, config: &Config, path: &Path) -> Result<Opened, Failure> {
+    let manager = manager(arguments, config, cwd(arguments)?);
+    let reader = Reader::open(path)?;
+    let writer = manager.fork(&reader, reader.leaf().as_ref(), now())?;
+    Ok(Opened { manager, writer })
+}
+
+/// Puts everything together around the session that the arguments name.
+pub(super) fn assemble(arguments: &Arguments, config: &Config, front: Front) -> Result<Assembled, Failure> {
+    let opened = open(arguments, config, front)?;
+    assemble_around(opened, arguments, config, front)
+}
+
+/// Puts everything together around a session.
+pub(super) fn assemble_around(
+    Opened { manager, writer }: Opened,
+    arguments: &Arguments,
+    config: &Config,
+    front: Front,
+) -> Result<Assembled, Failure> {
+    let cwd = manager.cwd().to_owned();
+    let mut notices = config.warnings.clone();
     for finding in writer.reader().findings() {
         notices.push(format!("session log, line {} (byte {}): {}", finding.line, finding.byte, finding.what));
     }
@@ -320,7 +351,7 @@ fn output_limits(config: &Config) -> OutputLimits {
 fn tools(
     arguments: &Arguments,
     config: &Config,
-    cwd: &std::path::Path,
+    cwd: &Path,
     environment: impl FnOnce(Workspace) -> ToolEnvironment,
 ) -> Result<Tools, Failure> {
     if arguments.agent.no_tools {
@@ -344,7 +375,7 @@ fn bash_times(config: &Config) -> BashTimes {
 
 fn system_prompt(
     arguments: &Arguments,
-    cwd: &std::path::Path,
+    cwd: &Path,
     notices: &mut Vec<String>,
 ) -> Result<SystemPrompt, Failure> {
     let text =

@@ -33,11 +33,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("can't start the async runtime").map_err(Failure::run)?;
     runtime.block_on(async {
+        outlive_file_limit();
         match front {
             Front::Print => print(arguments, &config).await,
             Front::Tui => super::screen::run(arguments, &config).await,
         }
     })
+}
+
+/// A file that would grow over the limit on files (`ulimit -f`) is an error of the write then, which is told, and not a signal
+/// that kills. The handler does nothing and is gone in the programs that are started.
+fn outlive_file_limit() {
+    if let Err(error) = signal(SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32)) {
+        tracing::warn!(%error, "a file over the limit on files will end tiller");
+    }
 }
 
 /// Starts the session, named if a name was given.

@@ -2,6 +2,7 @@
 
 use super::args::Arguments;
 use super::assemble::{self, Front};
+use super::held::{self, Choice};
 use super::input::{self, Stdin};
 use super::run::start;
 use super::{DONE, FAILED, Failure, INTERRUPTED};
@@ -10,7 +11,21 @@ use crate::provider::demo;
 use crate::tui::{self, Colours, ExitReason, TuiOptions};
 
 pub(super) async fn run(arguments: &Arguments, config: &Config) -> Result<u8, Failure> {
-    let assembled = assemble::assemble(arguments, config, Front::Tui)?;
+    let mut forked_from = None;
+    let opened = match assemble::open(arguments, config, Front::Tui) {
+        Ok(opened) => opened,
+        Err(failure) => match held::offer(failure)? {
+            Choice::Fork(path) => {
+                let opened = assemble::open_fork(arguments, config, &path)?;
+                forked_from = Some(path);
+                opened
+            }
+            Choice::ReadAlong(path) => return held::read_along(&path).await,
+            Choice::Quit => return Ok(DONE),
+        },
+    };
+    let mut assembled = assemble::assemble_around(opened, arguments, config, Front::Tui)?;
+    assembled.notices.extend(forked_from.map(|path| format!("this is a fork of {}", path.display())));
     let cwd = assembled.parts.manager.cwd().to_owned();
     let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Leave)?;
     let is_demo = assembled.parts.model.facts.provider == demo::NAME;

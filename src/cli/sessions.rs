@@ -95,7 +95,8 @@ fn warn(reader: &Reader, findings: &[Finding]) {
     }
 }
 
-fn branch(reader: &Reader) -> Result<Vec<Entry>, Failure> {
+/// The current branch; what is wrong with it goes to stderr.
+pub(super) fn branch(reader: &Reader) -> Result<Vec<Entry>, Failure> {
     let Some(leaf) = reader.leaf() else { return Ok(Vec::new()) };
     let (entries, damaged) = reader.branch(&leaf)?;
     warn(reader, &reader.findings());

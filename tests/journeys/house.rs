@@ -59,7 +59,17 @@ impl House {
 
     /// The binary with nothing of the tester's environment but the search path.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tiller"));
+        self.at_home(Command::new(env!("CARGO_BIN_EXE_tiller")), arguments)
+    }
+
+    /// The binary as a shell starts it after a command such as `ulimit`.
+    pub(crate) fn command_after(&self, shell: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(format!("{shell} && exec \"$0\" \"$@\"")).arg(env!("CARGO_BIN_EXE_tiller"));
+        self.at_home(command, arguments)
+    }
+
+    fn at_home(&self, mut command: Command, arguments: &[&str]) -> Command {
         command.args(arguments).current_dir(self.project()).env_clear().stdin(Stdio::null());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.home()).env("TILLER_HOME", self.home().join("tiller"));

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 
 use serde_json::Value;
 
-use super::house::House;
+use super::house::{House, Ran};
 
 #[test]
 fn a_prompt_is_kept_when_tiller_is_killed_while_the_first_answer_streams() {
@@ -49,4 +49,32 @@ fn a_call_cut_off_by_a_kill_has_a_result_when_the_session_goes_on() {
     assert_eq!(said[0..2], ["user: wait", "assistant: <bash>"]);
     assert!(said[2].starts_with("toolResult: interrupted"), "{said:?}");
     assert_eq!(said[3..], ["user: and now?", "assistant: Back."]);
+}
+
+#[test]
+fn a_log_that_may_not_grow_any_more_fails_the_run_with_a_reason_and_goes_on_when_it_may() {
+    let house = House::new();
+    // Far over the limit, whether the shell counts in 512 or in 1,024 bytes.
+    let script = house.script(&[r#"{"text": "long ", "repeat": 20000}"#]);
+    let arguments = ["-p", "--provider", "scripted", "--model", &script, "remember this"];
+    let ran: Ran = house.command_after("ulimit -f 16", &arguments).output().unwrap().into();
+    assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{}", ran.err);
+    let log = house.logs().remove(0);
+    let told = format!("warning: session file {}: the entry was not written: only ", log.display());
+    assert!(
+        ran.err.contains(&told) && ran.err.contains("\n  hint: nothing already written is damaged"),
+        "{}",
+        ran.err
+    );
+    let before = std::fs::read(&log).unwrap();
+    assert_ne!(before.last(), Some(&b'\n'), "a part of the answer's line is there");
+
+    let script = house.script(&[r#"{"expect": "go on", "text": "I remember."}"#]);
+    let ran = house.run(&["-c", "-p", "--provider", "scripted", "--model", &script, "go on"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "I remember.\n"), "{}", ran.err);
+    assert!(ran.err.contains("torn: it ends in the middle"), "{}", ran.err);
+    let text = std::fs::read(&log).unwrap();
+    assert!(text.starts_with(&[&before[..], b"\n"].concat()), "what was there is as it was, and closed");
+    let shown = house.run(&["sessions", "show", &log.display().to_string()]).out;
+    assert!(shown.contains("> remember this\n") && shown.contains("> go on\n\nI remember.\n"), "{shown}");
 }

@@ -113,18 +113,25 @@ impl Driver {
         }
         let logged = self.current.reader().own_facts().map(|(entries, _)| Queue::left_over(&entries));
         let queue = logged.unwrap_or_else(|_| self.turn.queue().clone());
-        let effects = self.turn.step(Input::StoreFailed { reason, hint, queue, records }, now());
+        let run = self.running_since.map(|_| std::mem::take(&mut self.told));
+        let effects = self.turn.step(Input::StoreFailed { reason, hint, run, queue, records }, now());
         self.queue(effects);
     }
 
     fn emit(&mut self, event: EventKind) {
         match &event {
-            EventKind::AgentStart => self.running_since = Some(now()),
+            EventKind::AgentStart => {
+                self.running_since = Some(now());
+                self.told.clear();
+            }
             EventKind::AgentSettled => self.running_since = None,
             EventKind::ToolExecutionEnd { tool_call_id, .. } => self.jobs.forget(tool_call_id),
             EventKind::ApprovalResolved { tool_call_id, .. } => drop(self.approvals.resolved(tool_call_id)),
-            EventKind::MessageEnd { message } if matches!(**message, Message::Assistant(_)) => {
-                self.partial = None;
+            EventKind::MessageEnd { message } => {
+                self.told.push(Arc::clone(message));
+                if matches!(**message, Message::Assistant(_)) {
+                    self.partial = None;
+                }
             }
             _ => {}
         }

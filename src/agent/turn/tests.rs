@@ -549,6 +549,23 @@ fn calls_an_earlier_process_left_open_are_answered_before_the_prompt() {
     assert_eq!(effects[2], "append user go");
 }
 
+fn store_failed(run: Option<Vec<Arc<Message>>>, queue: Queue, records: Vec<BashExecutionMessage>) -> Input {
+    Input::StoreFailed { reason: "no space".into(), hint: None, run, queue, records }
+}
+
+#[test]
+fn a_last_answer_that_could_not_be_written_ends_the_run_too() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, text(1, StopReason::Stop));
+    assert!(!turn.is_running(), "for the machine it is over");
+    let told = Arc::new(Message::User(UserMessage::text("go", NOW)));
+    let effects = step(&mut turn, store_failed(Some(vec![told]), Queue::default(), Vec::new()));
+    assert_eq!(effects[4..], ["tell agent_end Failed 1", "tell agent_settled"]);
+    let idle = step(&mut turn, store_failed(None, Queue::default(), Vec::new()));
+    assert!(!idle.contains(&"tell agent_settled".to_owned()), "{idle:?}");
+}
+
 #[test]
 fn a_full_disk_ends_the_run_with_a_reason_and_holds_what_waits() {
     let mut turn = machine(TurnOptions::default());
@@ -556,11 +573,9 @@ fn a_full_disk_ends_the_run_with_a_reason_and_holds_what_waits() {
     step(&mut turn, follow_up("later"));
     let mut waiting = Queue::default();
     waiting.add("q".into(), QueueKind::FollowUp, "logged".into());
+    let told = Arc::new(Message::User(UserMessage::text("go", NOW)));
     assert_eq!(
-        step(
-            &mut turn,
-            Input::StoreFailed { reason: "no space".into(), hint: None, queue: waiting, records: Vec::new() }
-        ),
+        step(&mut turn, store_failed(Some(vec![told]), waiting, Vec::new())),
         [
             "stop stream",
             "stop tools",
@@ -589,12 +604,7 @@ fn abort_before_the_request_went_out_leaves_no_answer() {
 fn a_bash_record_that_could_not_be_written_is_written_at_the_next_turns_end() {
     let record = BashExecutionMessage { command: "ls".into(), ..BashExecutionMessage::default() };
     let mut turn = machine(TurnOptions::default());
-    let failed = Input::StoreFailed {
-        reason: "no space".into(),
-        hint: None,
-        queue: Queue::default(),
-        records: vec![record],
-    };
+    let failed = store_failed(None, Queue::default(), vec![record]);
     step(&mut turn, failed);
     step(&mut turn, prompt("go"));
     let effects = step(&mut turn, text(2, StopReason::Stop));

@@ -1,0 +1,136 @@
+//! A session that another tiller has open: what can be done instead of writing to it.
+//!
+//! It is asked in the plain terminal, before there is a screen. Reading along never writes to the file.
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::sleep;
+
+use super::sessions::branch;
+use super::transcript::transcript;
+use super::{Failure, INTERRUPTED};
+use crate::session::entry::OwnFact;
+use crate::session::{Entry, Reader, SessionError};
+
+/// Between two looks at the file that is read along: soon enough to feel live, and one `stat` each.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
+/// What to do about a session that another tiller has open.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// Go on in a copy of this one.
+    Fork(PathBuf),
+    /// Watch what the other one writes to this one.
+    ReadAlong(PathBuf),
+    Quit,
+}
+
+/// Asks what to do when a session could not be opened because another tiller has it; any other failure, and one that nobody is
+/// there to decide about, is passed on.
+pub(super) fn offer(failure: Failure) -> Result<Choice, Failure> {
+    let path = match failure.error.downcast_ref() {
+        Some(SessionError::Held { path, .. }) if io::stdin().is_terminal() => path.clone(),
+        _ => return Err(failure),
+    };
+    eprintln!("{:#}", failure.error);
+    loop {
+        eprint!("[f]ork it, [r]ead along, [q]uit? ");
+        let mut answer = String::new();
+        let read = io::stdin().read_line(&mut answer).context("can't read the answer");
+        if read.map_err(Failure::run)? == 0 {
+            return Ok(Choice::Quit);
+        }
+        match answer.trim().to_lowercase().as_str() {
+            "f" | "fork" => return Ok(Choice::Fork(path)),
+            "r" | "read" | "read along" => return Ok(Choice::ReadAlong(path)),
+            "q" | "quit" => return Ok(Choice::Quit),
+            _ => eprintln!("Please type f, r or q, and Enter."),
+        }
+    }
+}
+
+/// Prints the current branch of a session, then whatever is written to it, until Ctrl+C.
+pub(super) async fn read_along(path: &Path) -> Result<u8, Failure> {
+    let interrupt = signal(SignalKind::interrupt()).context("can't watch for ctrl+c");
+    let mut interrupt = interrupt.map_err(Failure::run)?;
+    let mut follower = Follower { path: path.to_owned(), length: 0, entries: 0 };
+    eprintln!("Reading along in {}; Ctrl+C ends.\n", path.display());
+    follower.begin()?;
+    loop {
+        tokio::select! {
+            _ = interrupt.recv() => return Ok(INTERRUPTED),
+            () = sleep(LOOK_AGAIN) => follower.look()?,
+        }
+    }
+}
+
+/// How far a log has been read that somebody else writes to.
+struct Follower {
+    path: PathBuf,
+    length: u64,
+    entries: usize,
+}
+
+impl Follower {
+    fn begin(&mut self) -> Result<(), Failure> {
+        self.length = self.measure()?;
+        let reader = Reader::open(&self.path)?;
+        self.entries = reader.entry_count();
+        show(&transcript(&branch(&reader)?))
+    }
+
+    /// Prints what is new since the last look.
+    fn look(&mut self) -> Result<(), Failure> {
+        let length = self.measure()?;
+        if length == self.length {
+            return Ok(());
+        }
+        let reader = Reader::open(&self.path)?;
+        let count = reader.entry_count();
+        let mut text = String::new();
+        if count < self.entries {
+            text.push_str("\n--- the file was cut short ---\n");
+            self.entries = count;
+        }
+        reader.visit(self.entries, |entry| match entry {
+            Ok(entry) => text.push_str(&told(entry)),
+            Err(finding) => text.push_str(&format!("\n--- line {}: {} ---\n", finding.line, finding.what)),
+        })?;
+        (self.length, self.entries) = (length, count);
+        show(&text)
+    }
+
+    fn measure(&self) -> Result<u64, Failure> {
+        match fs::metadata(&self.path) {
+            Ok(facts) => Ok(facts.len()),
+            Err(error) => {
+                let gone =
+                    anyhow!(error).context(format!("session file {}: can't be read", self.path.display()));
+                Err(Failure::run(gone)
+                    .hint("if it was moved or removed, `tiller sessions list` shows what there is"))
+            }
+        }
+    }
+}
+
+/// One new entry, with a line before it; nothing for one that a transcript doesn't show.
+fn told(entry: Entry) -> String {
+    if entry.body.as_own() == Some(OwnFact::Leaf {}) {
+        return "\n--- back to an earlier entry: another branch ---\n".to_owned();
+    }
+    match transcript(&[entry]) {
+        text if text.is_empty() => text,
+        text => format!("\n{text}"),
+    }
+}
+
+fn show(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    let shown = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    shown.context("can't write to stdout").map_err(Failure::run)
+}
