@@ -15,8 +15,8 @@ use unicode_width::UnicodeWidthStr;
 
 pub use clean::{Carriage, clean};
 pub use code::{Highlighter, Language, highlight};
-pub use diff::diff;
-pub use markdown::markdown;
+pub use diff::{DiffKind, DiffLine, diff, diff_lines};
+pub use markdown::{markdown, options as markdown_options};
 pub use stream::MarkdownStream;
 pub use wrap::{Breaks, Indent, cut_to, wrap};
 

@@ -170,7 +170,7 @@ fn forked<'a>(manager: &SessionManager, words: &'a str) -> Result<(PathBuf, Opti
     }
 }
 
-fn now() -> UnixMs {
+pub(super) fn now() -> UnixMs {
     let since = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH);
     UnixMs(since.ok().and_then(|since| i64::try_from(since.as_millis()).ok()).unwrap_or(0))
 }

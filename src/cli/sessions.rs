@@ -1,5 +1,6 @@
 //! `tiller sessions`: looking at logs without changing them.
 
+pub(super) mod export;
 mod list;
 mod show;
 mod tree;
@@ -24,6 +25,15 @@ pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8
         SessionsCommand::Show { session, context: true, json, .. } => show::context(&open(session)?, *json)?,
         SessionsCommand::Show { session, stats: true, json, .. } => show::stats(&open(session)?, *json)?,
         SessionsCommand::Show { session, json, .. } => show::show(&open(session)?, *json)?,
+        SessionsCommand::Export { session, format, all_branches, entry, output, force } => {
+            let asked = export::Asked {
+                format: *format,
+                part: export::Part::of(*all_branches, entry.as_deref()),
+                output: output.as_deref(),
+                force: *force,
+            };
+            export::export(&open(session)?, manager.cwd(), &asked)?;
+        }
         SessionsCommand::Tree { session, json } => tree::tree(&open(session)?, *json)?,
     }
     Ok(DONE)

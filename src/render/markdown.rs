@@ -6,7 +6,8 @@ use super::table::Table;
 use super::{Breaks, Carriage, Emphasis, Indent, Line, Role, Span, Style, clean, code, wrap};
 
 /// What of Markdown is understood beyond CommonMark.
-pub(super) fn options() -> Options {
+#[must_use]
+pub fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
