@@ -12,6 +12,7 @@ use tiller::message::{
     AssistantBlock, AssistantMessage, Message, ModelRef, StopReason, ThinkingLevel, ToolCall,
     ToolResultMessage, Usage, UserBlock, UserMessage,
 };
+use tiller::render;
 use tiller::session::{EntryBody, Placement, SessionManager};
 use tiller::tui::{OffScreen, TuiOptions};
 use tiller::unit::{Tokens, UnixMs};
@@ -127,4 +128,15 @@ fn a_piece_of_an_answer(bencher: Bencher<'_, '_>, bytes: usize) {
         say(&mut screen, pieces.next().unwrap_or_default());
         black_box(screen.draw(NOW));
     });
+}
+
+/// So many lines of code, told apart.
+#[divan::bench(args = [10, 1_000])]
+fn code(bencher: Bencher<'_, '_>, lines: usize) {
+    let code = "    let next = self.chars.next().filter(|c| *c != '\n')?; // not yet
+"
+    .repeat(lines);
+    let highlight = move || black_box(render::highlight(&code, render::Language::Named("rust")));
+    highlight();
+    bencher.bench_local(highlight);
 }

@@ -3,6 +3,7 @@ pub mod agent;
 pub mod cli;
 pub mod config;
 pub mod event;
+pub mod html;
 pub mod id;
 pub mod instructions;
 pub mod message;

@@ -14,9 +14,9 @@ mod wrap;
 use unicode_width::UnicodeWidthStr;
 
 pub use clean::{Carriage, clean};
-pub use code::code_block;
-pub use diff::diff;
-pub use markdown::markdown;
+pub use code::{Highlighter, Language, highlight};
+pub use diff::{DiffKind, DiffLine, diff, diff_lines};
+pub use markdown::{markdown, options as markdown_options};
 pub use stream::MarkdownStream;
 pub use wrap::{Breaks, Indent, cut_to, wrap};
 
@@ -56,6 +56,22 @@ pub enum Role {
     User,
     /// What the model thought.
     Thinking,
+    /// A word of a programming language's own.
+    Keyword,
+    /// A string in code.
+    String,
+    /// A comment in code.
+    Comment,
+    /// A number in code, or another value that stands for itself.
+    Constant,
+    /// A function's or a macro's name.
+    Function,
+    /// A type's name, or a module's.
+    Type,
+    /// A sign between values, or an escape in a string.
+    Operator,
+    /// The name of a key, a tag or an attribute.
+    Name,
 }
 
 /// How a piece of text stands out from others of its role: a set.

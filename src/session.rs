@@ -8,6 +8,7 @@ pub mod context;
 mod disk;
 pub mod entry;
 mod error;
+pub mod export;
 mod fork;
 mod head;
 mod index;

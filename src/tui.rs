@@ -30,10 +30,12 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::agent::{AgentError, AgentSession};
 use crate::id::SessionId;
+use crate::session::Reader;
 
 pub use offscreen::OffScreen;
 pub use theme::Colours;
@@ -57,6 +59,35 @@ pub struct TuiOptions {
     pub editor: Option<String>,
     /// The user's home, which the footer shows as `~`.
     pub home: Option<PathBuf>,
+    /// What `/export` does; `None` says that it can't.
+    pub exporter: Option<Exporter>,
+}
+
+/// Writes a session to a file; given by whoever starts the front end, because pages are made by another one.
+#[derive(Clone)]
+pub struct Exporter(Arc<Export>);
+
+/// From a session, the working directory and a file's name as typed, perhaps empty, to the file that was made, or what
+/// went wrong and what to do about it.
+type Export = dyn Fn(&Reader, &Path, &str) -> Result<PathBuf, (String, Option<String>)> + Send + Sync;
+
+impl Exporter {
+    /// Exports by this function.
+    pub fn new(
+        export: impl Fn(&Reader, &Path, &str) -> Result<PathBuf, (String, Option<String>)> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(export))
+    }
+
+    fn export(&self, reader: &Reader, cwd: &Path, file: &str) -> Result<PathBuf, (String, Option<String>)> {
+        (self.0)(reader, cwd, file)
+    }
+}
+
+impl std::fmt::Debug for Exporter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Exporter")
+    }
 }
 
 /// How the front end ended.

@@ -1,14 +1,18 @@
 //! `tiller` in a terminal: the TUI over a session.
 
+use std::path::{Path, PathBuf};
+
 use super::args::Arguments;
 use super::assemble::{self, Front};
 use super::held::{self, Choice};
 use super::input::{self, Stdin};
 use super::run::start;
+use super::sessions::export::{self, Asked};
 use super::{DONE, FAILED, Failure, INTERRUPTED};
 use crate::config::Config;
 use crate::provider::demo;
-use crate::tui::{self, Colours, ExitReason, TuiOptions};
+use crate::session::Reader;
+use crate::tui::{self, Colours, ExitReason, Exporter, TuiOptions};
 
 pub(super) async fn run(arguments: &Arguments, config: &Config) -> Result<u8, Failure> {
     let mut forked_from = None;
@@ -39,6 +43,7 @@ pub(super) async fn run(arguments: &Arguments, config: &Config) -> Result<u8, Fa
         colours: Colours::choose(config.variable("NO_COLOR"), config.variable("COLORFGBG")),
         editor: config.variable("VISUAL").or_else(|| config.variable("EDITOR")).map(str::to_owned),
         home: config.variable("HOME").map(Into::into),
+        exporter: Some(Exporter::new(export)),
     };
     let _scratch = assembled.scratch;
     let agent = start(arguments, assembled.parts).await?;
@@ -49,6 +54,21 @@ pub(super) async fn run(arguments: &Arguments, config: &Config) -> Result<u8, Fa
         ExitReason::Signal => INTERRUPTED,
         ExitReason::HungUp => FAILED,
     })
+}
+
+/// What `/export` does: as `tiller sessions export`, the file's place beginning at the working directory.
+fn export(reader: &Reader, cwd: &Path, file: &str) -> Result<PathBuf, (String, Option<String>)> {
+    let output = cwd.join(file);
+    let output = (!file.is_empty()).then_some(output.as_path());
+    let asked = Asked { output, ..Asked::default() };
+    match export::made(reader, cwd, &asked) {
+        Ok(path) => Ok(path.unwrap_or_default()),
+        // On the screen there is no --force.
+        Err(failure) if output.is_some_and(Path::exists) => {
+            Err((format!("{:#}", failure.error), Some("name another file".to_owned())))
+        }
+        Err(failure) => Err((format!("{:#}", failure.error), failure.hint)),
+    }
 }
 
 /// What an empty session shows.

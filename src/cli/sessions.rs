@@ -1,6 +1,7 @@
 //! `tiller sessions`: looking at logs, and what is done to them besides going on.
 
 mod change;
+pub(super) mod export;
 mod list;
 mod rm;
 mod show;
@@ -45,6 +46,15 @@ pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8
             let farewell = if *permanently { Farewell::ForGood } else { Farewell::ToTrash };
             let asking = if *yes { rm::Asking::No } else { rm::Asking::Yes };
             rm::rm(&manager, sessions, (farewell, asking), *json)?;
+        }
+        SessionsCommand::Export { session, format, all_branches, entry, output, force } => {
+            let asked = export::Asked {
+                format: *format,
+                part: export::Part::of(*all_branches, entry.as_deref()),
+                output: output.as_deref(),
+                force: *force,
+            };
+            export::export(&open(session)?, manager.cwd(), &asked)?;
         }
     }
     Ok(DONE)

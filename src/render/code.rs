@@ -1,28 +1,200 @@
-//! Blocks of code.
+//! Blocks of code, and which words of it are what.
+//!
+//! The grammars are read when the first block of code is shown, and one grammar's patterns when its language first
+//! appears; before that they cost nothing. What is beyond the limits below is shown all the same, in one style.
+
+mod grammar;
+
+use std::sync::LazyLock;
+
+use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
 
 use super::{Breaks, Carriage, Emphasis, Indent, Line, Role, Span, Style, clean, wrap};
 
 /// Columns by which code stands in.
 pub(super) const INDENT: &str = "  ";
 
-/// A block of code with its language above it. The one place where highlighting will go.
+/// Bytes of a line beyond which it stays plain: data or minified code, of which grammars make little, slowly.
+const LONGEST_LINE: usize = 1_000;
+
+/// Bytes of one block beyond which its lines stay plain. A line takes a quarter of a millisecond.
+const LARGEST_BLOCK: usize = 64 * 1024;
+
+/// Bytes of code of one answer beyond which its lines stay plain on the screen: some 300 lines, which is a tenth of a second
+/// when the answer is laid out whole.
+pub(super) const MOST_OF_AN_ANSWER: usize = 16 * 1024;
+
+static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
+
+/// How the language of some code is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language<'a> {
+    /// By its name, as after a fence: `rust`, `sh`, `C++`.
+    Named(&'a str),
+    /// By the name of the file it is in.
+    OfFile(&'a str),
+}
+
+/// Tells what the words of some code are, line by line, from its first line on.
+#[derive(Clone, Debug, Default)]
+pub struct Highlighter {
+    /// `None` for a language without a grammar, and once a limit is reached.
+    reading: Option<Reading>,
+    /// Bytes that may still come.
+    left: usize,
+}
+
+/// Where a grammar is in the middle of some code.
+#[derive(Clone, Debug)]
+struct Reading {
+    state: ParseState,
+    scopes: ScopeStack,
+    /// For each of the scopes what its text is.
+    roles: Vec<Role>,
+}
+
+impl Highlighter {
+    /// At the first line of code in this language.
+    #[must_use]
+    pub fn new(language: Language<'_>) -> Self {
+        Self::limited(language, LARGEST_BLOCK)
+    }
+
+    /// The same, for at most so many bytes.
+    pub(super) fn limited(language: Language<'_>, left: usize) -> Self {
+        let reading = |grammar| Reading {
+            state: ParseState::new(grammar),
+            scopes: ScopeStack::new(),
+            roles: vec![Role::Text],
+        };
+        Self { reading: grammar_of(language).map(reading), left }
+    }
+
+    /// For how many more bytes it would tell words apart.
+    pub(super) fn left(&self) -> usize {
+        self.left
+    }
+
+    /// What unmarked code of it is: of a language that it doesn't know, everything.
+    #[must_use]
+    pub fn ground(&self) -> Role {
+        if self.reading.is_some() { Role::Text } else { Role::Code }
+    }
+
+    /// The pieces of the next line, which is clean and has no newline.
+    pub fn line(&mut self, line: &str) -> Vec<Span> {
+        let Some(reading) = &mut self.reading else { return plain(line, Role::Code) };
+        if line.len() > LONGEST_LINE {
+            return plain(line, Role::Text);
+        }
+        // What comes after a line that is left out couldn't be told either.
+        self.left = self.left.checked_sub(line.len() + 1).unwrap_or_default();
+        if self.left == 0 {
+            return plain(line, Role::Text);
+        }
+        reading.line(line)
+    }
+}
+
+fn plain(line: &str, role: Role) -> Vec<Span> {
+    if line.is_empty() { Vec::new() } else { vec![Span::new(line, role)] }
+}
+
+fn grammar_of(language: Language<'_>) -> Option<&'static SyntaxReference> {
+    match language {
+        Language::Named(name) => {
+            let token = grammar::token(name)?;
+            GRAMMARS.find_syntax_by_token(&token)
+        }
+        Language::OfFile(path) => {
+            let name = path.rsplit('/').next().filter(|name| !name.is_empty())?;
+            let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+            let whole = GRAMMARS.find_syntax_by_extension(name);
+            whole.or_else(|| GRAMMARS.find_syntax_by_token(&grammar::token(ending?)?))
+        }
+    }
+}
+
+impl Reading {
+    fn line(&mut self, line: &str) -> Vec<Span> {
+        let ended = format!("{line}\n");
+        // A grammar that fails on a line leaves that line plain and goes on after it.
+        let Ok(changes) = self.state.parse_line(&ended, &GRAMMARS) else { return plain(line, Role::Text) };
+        let (mut spans, mut from) = (Vec::new(), 0);
+        for (at, change) in changes {
+            let at = at.min(line.len());
+            push(&mut spans, &line[from..at], self.role());
+            from = at;
+            let roles = &mut self.roles;
+            let applied = self.scopes.apply_with_hook(&change, |change, _| match change {
+                syntect::parsing::BasicScopeStackOp::Push(scope) => {
+                    let around = roles.last().copied().unwrap_or_default();
+                    roles.push(grammar::role(scope, around));
+                }
+                syntect::parsing::BasicScopeStackOp::Pop => _ = roles.pop(),
+            });
+            if applied.is_err() {
+                break;
+            }
+        }
+        push(&mut spans, &line[from..], self.role());
+        spans
+    }
+
+    fn role(&self) -> Role {
+        self.roles.last().copied().unwrap_or_default()
+    }
+}
+
+fn push(spans: &mut Vec<Span>, text: &str, role: Role) {
+    match spans.last_mut() {
+        _ if text.is_empty() => {}
+        Some(last) if last.style.role == role => last.text.push_str(text),
+        _ => spans.push(Span::new(text, role)),
+    }
+}
+
+/// The lines of some code, highlighted and not wrapped.
 #[must_use]
-pub fn code_block(code: &str, language: &str, width: usize) -> Vec<Line> {
+pub fn highlight(code: &str, language: Language<'_>) -> Vec<Line> {
+    let mut highlighter = Highlighter::new(language);
+    clean(code, Carriage::Shown).lines().map(|line| Line::from(highlighter.line(line))).collect()
+}
+
+/// A block of code with its language above it; `left` bytes of an answer's code may still be told apart.
+pub(super) fn code_block(code: &str, language: &str, width: usize, left: &mut usize) -> Vec<Line> {
+    let mut highlighter = Highlighter::limited(Language::Named(language), *left);
+    let lines = labelled(code, language, |line| highlighter.line(line), width);
+    *left = highlighter.left();
+    lines
+}
+
+/// The same, its words not told apart: for a block that is soon shown anew.
+pub(super) fn unread_block(code: &str, language: &str, width: usize) -> Vec<Line> {
+    let role = if grammar_of(Language::Named(language)).is_some() { Role::Text } else { Role::Code };
+    labelled(code, language, |line| plain(line, role), width)
+}
+
+fn labelled(code: &str, language: &str, mut spans: impl FnMut(&str) -> Vec<Span>, width: usize) -> Vec<Line> {
     let mut lines: Vec<Line> = label(language).into_iter().collect();
-    lines.extend(clean(code, Carriage::Shown).lines().flat_map(|line| code_line(line, width)));
+    let code = clean(code, Carriage::Shown);
+    lines.extend(code.lines().flat_map(|line| code_line(&spans(line), width)));
     lines
 }
 
 /// The line that names a block's language.
 pub(super) fn label(language: &str) -> Option<Line> {
-    let language = language.split([',', ' ', '{']).next().unwrap_or_default();
+    let language = grammar::first_word(language);
     let style = Style::from(Role::Muted).with(Emphasis::ITALIC);
     let text = format!("{INDENT}{}", clean(language, Carriage::Shown));
     (!language.is_empty()).then(|| Line::new(text, style))
 }
 
 /// One line of code, already clean.
-pub(super) fn code_line(line: &str, width: usize) -> Vec<Line> {
+pub(super) fn code_line(spans: &[Span], width: usize) -> Vec<Line> {
     let indent = Indent::all(vec![Span::new(INDENT, Role::Code)]);
-    wrap(&[Span::new(line, Role::Code)], width, &indent, Breaks::Anywhere)
+    wrap(spans, width, &indent, Breaks::Anywhere)
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,17 +7,41 @@ use super::{Breaks, Carriage, Indent, Line, Role, Span, Style, clean, wrap};
 /// Lines of one change beyond which words aren't compared: whoever rewrote that much rewrote it all.
 const MOST_COMPARED: usize = 200;
 
-/// The lines of a unified diff, wrapped to `width`; headers of files are left out. What is no diff is shown as it is.
+/// A line of a diff.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiffLine {
+    /// What it is.
+    pub kind: DiffKind,
+    /// Its number: of a removed line in the old file, of any other in the new one.
+    pub number: usize,
+    /// Its text; the words by which a changed line differs are in a role of their own.
+    pub spans: Vec<Span>,
+}
+
+/// What a line of a diff is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiffKind {
+    /// In both files.
+    Same,
+    /// In the old file.
+    Removed,
+    /// In the new file.
+    Added,
+    /// A stretch that is left out.
+    Gap,
+}
+
+/// The lines of a unified diff, wrapped to `width`; headers of files are left out.
 #[must_use]
 pub fn diff(unified: &str, width: usize) -> Vec<Line> {
-    let mut writer = Writer {
-        width,
-        digits: digits(unified),
-        old: 1,
-        new: 1,
-        lines: Vec::new(),
-        change: Change::default(),
-    };
+    let digits = digits(unified);
+    diff_lines(unified).iter().flat_map(|line| line.wrapped(digits, width)).collect()
+}
+
+/// The lines of a unified diff; headers of files are left out.
+#[must_use]
+pub fn diff_lines(unified: &str) -> Vec<DiffLine> {
+    let mut writer = Writer { old: 1, new: 1, lines: Vec::new(), change: Change::default() };
     let mut in_hunk = false;
     for line in unified.split_terminator('\n') {
         if let Some(hunk) = line.strip_prefix("@@") {
@@ -38,11 +62,9 @@ struct Change {
 }
 
 struct Writer {
-    width: usize,
-    digits: usize,
     old: usize,
     new: usize,
-    lines: Vec<Line>,
+    lines: Vec<DiffLine>,
     change: Change,
 }
 
@@ -64,7 +86,7 @@ impl Writer {
     fn hunk(&mut self, hunk: &str) {
         self.flush();
         if !self.lines.is_empty() {
-            self.lines.push(Line::new(format!("{:>1$}", "⋯", self.digits), Role::Muted));
+            self.lines.push(DiffLine { kind: DiffKind::Gap, number: 0, spans: Vec::new() });
         }
         (self.old, self.new) = starts(hunk).unwrap_or((1, 1));
     }
@@ -83,7 +105,7 @@ impl Writer {
         } else {
             self.flush();
             let text = clean_rest(line.strip_prefix(' ').unwrap_or(line));
-            self.push(self.new, ' ', vec![Span::new(text, Role::Muted)], Role::Muted);
+            self.push(DiffKind::Same, self.new, vec![Span::new(text, Role::Muted)]);
             self.old += 1;
             self.new += 1;
         }
@@ -94,22 +116,34 @@ impl Writer {
         let change = std::mem::take(&mut self.change);
         let (removed, added) = change.spans();
         for spans in removed {
-            self.push(self.old, '-', spans, Role::DiffRemoved);
+            self.push(DiffKind::Removed, self.old, spans);
             self.old += 1;
         }
         for spans in added {
-            self.push(self.new, '+', spans, Role::DiffAdded);
+            self.push(DiffKind::Added, self.new, spans);
             self.new += 1;
         }
     }
 
-    fn push(&mut self, number: usize, sign: char, spans: Vec<Span>, role: Role) {
+    fn push(&mut self, kind: DiffKind, number: usize, spans: Vec<Span>) {
+        self.lines.push(DiffLine { kind, number, spans });
+    }
+}
+
+impl DiffLine {
+    fn wrapped(&self, digits: usize, width: usize) -> Vec<Line> {
+        let (sign, role) = match self.kind {
+            DiffKind::Gap => return vec![Line::new(format!("{:>digits$}", "⋯"), Role::Muted)],
+            DiffKind::Same => (' ', Role::Muted),
+            DiffKind::Removed => ('-', Role::DiffRemoved),
+            DiffKind::Added => ('+', Role::DiffAdded),
+        };
         let gutter = vec![
-            Span::new(format!("{number:>digits$} ", digits = self.digits), Role::Muted),
+            Span::new(format!("{:>digits$} ", self.number), Role::Muted),
             Span::new(format!("{sign} "), role),
         ];
-        let rest = vec![Span::new(" ".repeat(self.digits + 3), Role::Muted)];
-        self.lines.extend(wrap(&spans, self.width, &Indent { first: gutter, rest }, Breaks::Anywhere));
+        let rest = vec![Span::new(" ".repeat(digits + 3), Role::Muted)];
+        wrap(&self.spans, width, &Indent { first: gutter, rest }, Breaks::Anywhere)
     }
 }
 

@@ -6,24 +6,37 @@ use super::table::Table;
 use super::{Breaks, Carriage, Emphasis, Indent, Line, Role, Span, Style, clean, code, wrap};
 
 /// What of Markdown is understood beyond CommonMark.
-pub(super) fn options() -> Options {
+#[must_use]
+pub fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
 /// Markdown as lines of at most `width` columns.
 #[must_use]
 pub fn markdown(text: &str, width: usize) -> Vec<Line> {
-    let mut writer = Writer { width, ..Writer::default() };
-    for event in Parser::new_ext(text, options()) {
-        writer.take(event);
+    part(text, width, &mut { code::MOST_OF_AN_ANSWER })
+}
+
+/// A part of a longer text, of whose code `left` bytes may still be told apart.
+pub(super) fn part(text: &str, width: usize, left: &mut usize) -> Vec<Line> {
+    let mut writer = Writer::new(width, Words::Told { left: *left });
+    writer.read(text);
+    if let Words::Told { left: rest } = writer.words {
+        *left = rest;
     }
-    writer.flush();
     writer.lines
 }
 
-#[derive(Default)]
+/// The same for a part that is soon shown anew, so that telling the words of its code apart would be work in vain.
+pub(super) fn passing(text: &str, width: usize) -> Vec<Line> {
+    let mut writer = Writer::new(width, Words::Untold);
+    writer.read(text);
+    writer.lines
+}
+
 struct Writer {
     width: usize,
+    words: Words,
     lines: Vec<Line>,
     /// What the paragraph, heading, item or cell being read says so far.
     inline: Vec<Span>,
@@ -34,6 +47,12 @@ struct Writer {
     table: Option<Table>,
     link: Option<Link>,
     code: Option<Code>,
+}
+
+/// Whether the words of code are told apart.
+enum Words {
+    Told { left: usize },
+    Untold,
 }
 
 /// What a block stands in.
@@ -55,6 +74,28 @@ struct Code {
 }
 
 impl Writer {
+    fn new(width: usize, words: Words) -> Self {
+        Self {
+            width,
+            words,
+            lines: Vec::new(),
+            inline: Vec::new(),
+            styles: Vec::new(),
+            containers: Vec::new(),
+            gap: false,
+            table: None,
+            link: None,
+            code: None,
+        }
+    }
+
+    fn read(&mut self, text: &str) {
+        for event in Parser::new_ext(text, options()) {
+            self.take(event);
+        }
+        self.flush();
+    }
+
     fn take(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -137,7 +178,11 @@ impl Writer {
             }
             TagEnd::CodeBlock => {
                 let code = self.code.take().unwrap_or_default();
-                let lines = code::code_block(&code.text, &code.language, self.room());
+                let room = self.room();
+                let lines = match &mut self.words {
+                    Words::Told { left } => code::code_block(&code.text, &code.language, room, left),
+                    Words::Untold => code::unread_block(&code.text, &code.language, room),
+                };
                 lines.into_iter().for_each(|line| self.emit(line.spans));
                 self.gap = true;
             }

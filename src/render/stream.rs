@@ -1,15 +1,17 @@
 //! Markdown that is still arriving.
 //!
 //! A block that another one follows is finished: its lines are kept and its text isn't looked at again. Only the last block is
-//! rendered anew, when somebody asks for the lines; of an open code block only its last line. What can't yet be told from
+//! rendered anew, when somebody asks for the lines; of an open code block only its last line, whose words are told apart
+//! once it is complete, as are those of a code block inside a list or a quote. What can't yet be told from
 //! what it may become (a fence, a table's head) is held back rather than shown and taken away.
 
 use std::borrow::Cow;
 
 use pulldown_cmark::{Event, Parser, Tag};
 
-use super::markdown::{markdown, options};
-use super::{Carriage, Line, clean, code};
+use super::code::Highlighter;
+use super::markdown::{options, part, passing};
+use super::{Carriage, Language, Line, Span, clean, code};
 
 /// Bytes of one unfinished block beyond which it is finished by force at a line's end, so that no block makes a piece dear. Most
 /// blocks are shorter. The lines of a longer one break where they broke in the source, until the answer is whole.
@@ -31,6 +33,10 @@ pub struct MarkdownStream {
     /// Where in `text` begins what isn't in `finished`.
     from: usize,
     fence: Option<Fence>,
+    /// Where the open block of code is in its language.
+    highlighter: Highlighter,
+    /// Bytes of code whose words may still be told apart.
+    code_left: usize,
     /// Up to where `text` was looked at for blocks that end.
     looked: usize,
     /// Whether what isn't finished goes on with a block whose beginning is.
@@ -56,6 +62,8 @@ impl MarkdownStream {
             finished: Vec::new(),
             from: 0,
             fence: None,
+            highlighter: Highlighter::default(),
+            code_left: code::MOST_OF_AN_ANSWER,
             looked: 0,
             inside: false,
             tail: Vec::new(),
@@ -137,9 +145,11 @@ impl MarkdownStream {
         }
         let rest = &self.text[self.from..];
         if let Some((fence, language, body)) = open_fence(rest) {
-            let label = code::label(language);
+            let (label, highlighter) =
+                (code::label(language), Highlighter::limited(Language::Named(language), self.code_left));
             self.gap();
             self.finished.extend(label);
+            self.highlighter = highlighter;
             self.from += body;
             self.fence = Some(fence);
         } else if rest.len() > if rest.contains('\n') { LARGEST_WHOLE } else { LARGEST_LINE }
@@ -165,7 +175,7 @@ impl MarkdownStream {
     }
 
     fn finish(&mut self, end: usize) {
-        let lines = markdown(&self.text[self.from..end], self.width);
+        let lines = part(&self.text[self.from..end], self.width, &mut self.code_left);
         if !lines.is_empty() {
             self.gap();
             self.finished.extend(lines);
@@ -185,12 +195,14 @@ impl MarkdownStream {
             let line = &self.text[self.from..self.from + end];
             let closes = fence.is_closed_by(line);
             if !closes {
-                let lines = code::code_line(&clean(line.trim_end_matches('\r'), Carriage::Shown), self.width);
-                self.finished.extend(lines);
+                let line = clean(line.trim_end_matches('\r'), Carriage::Shown);
+                let spans = self.highlighter.line(&line);
+                self.finished.extend(code::code_line(&spans, self.width));
             }
             self.from += end + 1;
             if closes {
                 self.fence = None;
+                self.code_left = self.highlighter.left();
                 self.looked = self.from;
                 return;
             }
@@ -204,9 +216,10 @@ impl MarkdownStream {
             if begins_to_close || rest.is_empty() {
                 return Vec::new();
             }
-            return code::code_line(&clean(rest, Carriage::Shown), self.width);
+            let span = Span::new(clean(rest, Carriage::Shown), self.highlighter.ground());
+            return code::code_line(&[span], self.width);
         }
-        let mut lines = markdown(&mended(steady(rest)), self.width);
+        let mut lines = passing(&mended(steady(rest)), self.width);
         if !lines.is_empty() && !self.finished.is_empty() && !self.inside {
             lines.insert(0, Line::default());
         }
@@ -301,7 +314,7 @@ fn mended(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::texts;
+    use super::super::{Role, markdown, texts};
     use super::*;
 
     const TEXT: &str = "# Plan\n\nFirst **look** at `x`:\n\n- one\n- two\n  - deep\n\n```rust\nfn a() {\n\n    b();\n}\n```\nThen\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quote\n\nend.";
@@ -323,6 +336,53 @@ mod tests {
             }
             assert_eq!(texts(&lines(&mut stream)), whole, "pieces of {size}");
         }
+    }
+
+    #[test]
+    fn however_code_is_cut_its_words_are_the_same() {
+        let whole = markdown(TEXT, 30);
+        for size in [1, 3, 40] {
+            let mut stream = MarkdownStream::new(30);
+            let chars: Vec<char> = TEXT.chars().collect();
+            for piece in chars.chunks(size) {
+                stream.push(&piece.iter().collect::<String>());
+                stream.settle();
+            }
+            let code = |lines: Vec<Line>| {
+                let is_code = |line: &Line| line.text().contains("fn a()");
+                lines.into_iter().find(is_code).map(|line| line.spans)
+            };
+            assert_eq!(code(lines(&mut stream)), code(whole.clone()), "pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_code_gets_its_colours_when_it_is_complete_and_keeps_them() {
+        let mut stream = MarkdownStream::new(30);
+        stream.push("```rust\nlet a = 1;\nlet");
+        let shown = lines(&mut stream);
+        assert_eq!(shown[1].spans[1], Span::new("let", Role::Keyword));
+        assert_eq!(shown[2].spans[1], Span::new("let", Role::Text));
+        stream.push(" b;\n");
+        let then = lines(&mut stream);
+        assert_eq!(then[..2], shown[..2]);
+        assert_eq!(then[2].spans[1], Span::new("let", Role::Keyword));
+    }
+
+    #[test]
+    fn of_a_very_long_answer_the_same_code_is_told_apart_however_it_comes() {
+        let piece = "```rust\nlet a = 1;\n```\n\n- in a list\n  ```rust\n  let b;\n  ```\n\n";
+        let text = piece.repeat(code::MOST_OF_AN_ANSWER / 15);
+        let mut stream = MarkdownStream::new(30);
+        for at in (0..text.len()).step_by(997) {
+            stream.push(&text[at..text.len().min(at + 997)]);
+            stream.settle();
+        }
+        stream.push("end\n");
+        let (told, whole) = (lines(&mut stream), markdown(&format!("{text}end\n"), 30));
+        assert!(told == whole);
+        let keywords = whole.iter().flat_map(|line| &line.spans).filter(|s| s.style.role == Role::Keyword);
+        assert_eq!(keywords.count(), code::MOST_OF_AN_ANSWER / (11 + 7) * 2);
     }
 
     #[test]

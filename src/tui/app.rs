@@ -114,6 +114,8 @@ pub(super) enum Action {
     /// Take a snapshot for its facts.
     Refresh,
     ShowFacts,
+    /// Write the session to a file, whose name may be empty.
+    Export(String),
     Copy(String),
     Remember(String),
     EditElsewhere(String),

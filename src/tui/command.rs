@@ -16,6 +16,7 @@ pub(super) enum Verb {
     Copy,
     FollowUp,
     Session,
+    Export,
     Help,
     Hotkeys,
     Quit,
@@ -36,7 +37,7 @@ const fn row(verb: Verb, name: &'static str, argument: &'static str, about: &'st
 }
 
 /// Every slash command, in the order they are shown.
-pub(super) const TABLE: [Command; 14] = [
+pub(super) const TABLE: [Command; 15] = [
     row(Verb::New, "new", "", "begin a fresh session"),
     row(Verb::Resume, "resume", "", "go to another session"),
     row(Verb::Tree, "tree", "", "the session as a tree: go back to any point of it"),
@@ -53,6 +54,7 @@ pub(super) const TABLE: [Command; 14] = [
     row(Verb::Copy, "copy", "", "copy the last answer"),
     row(Verb::FollowUp, "followup", "TEXT", "say TEXT when the agent has finished"),
     row(Verb::Session, "session", "", "facts about this session"),
+    row(Verb::Export, "export", "[FILE]", "write this session to a page, or to FILE.md or FILE.jsonl"),
     row(Verb::Help, "help", "", "what can be typed here"),
     row(Verb::Hotkeys, "hotkeys", "", "every key"),
     row(Verb::Quit, "quit", "", "leave; the session is kept"),

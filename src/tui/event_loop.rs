@@ -97,7 +97,8 @@ impl Front {
         {
             app.editor.set_text(&draft);
         }
-        let (performer, reports) = Performer::start(agent.clone(), options.history_file.clone());
+        let (performer, reports) =
+            Performer::start(agent.clone(), options.history_file.clone(), options.exporter.clone());
         performer.tell(Action::Reload);
         app.expect_snapshot();
         if let Some(prompt) = options.prompt.clone() {

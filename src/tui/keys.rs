@@ -256,6 +256,7 @@ impl App {
             }
             Verb::FollowUp => vec![Action::FollowUp(argument.to_owned())],
             Verb::Session => vec![Action::ShowFacts],
+            Verb::Export => vec![Action::Export(argument.to_owned())],
             Verb::Help => self.read("help", help::page()),
             Verb::Hotkeys => self.read("keys", help::keys()),
             Verb::Quit => vec![Action::Quit],

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::app::{Action, List, Loaded, Report};
-use super::{files, gather};
+use super::{Exporter, files, gather};
 use crate::agent::{AgentError, AgentSession};
 use crate::id::EntryId;
 use crate::session::{Entry, Reader, Scope};
@@ -31,11 +31,15 @@ pub(super) struct Performer {
 
 impl Performer {
     /// Begins; what comes of the actions is to be received.
-    pub(super) fn start(agent: AgentSession, history: Option<PathBuf>) -> (Self, mpsc::Receiver<Report>) {
+    pub(super) fn start(
+        agent: AgentSession,
+        history: Option<PathBuf>,
+        exporter: Option<Exporter>,
+    ) -> (Self, mpsc::Receiver<Report>) {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
-        task.spawn(Worker { agent, history, reports }.work(todo));
+        task.spawn(Worker { agent, history, exporter, reports }.work(todo));
         (Self { actions, task }, received)
     }
 
@@ -53,6 +57,7 @@ impl Performer {
 struct Worker {
     agent: AgentSession,
     history: Option<PathBuf>,
+    exporter: Option<Exporter>,
     reports: mpsc::Sender<Report>,
 }
 
@@ -127,6 +132,7 @@ impl Worker {
                 let lines = gather::facts(&state, &agent.reader());
                 vec![Report::Page { title: "session".to_owned(), lines }]
             }
+            Action::Export(file) => self.export(file, beside).await?,
             Action::Remember(prompt) => {
                 if let Some(path) = self.history.clone() {
                     beside.spawn_blocking(move || files::store_prompt(&path, &prompt));
@@ -185,6 +191,19 @@ impl Worker {
                 Vec::new()
             }
         })
+    }
+
+    async fn export(&self, file: String, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
+        let Some(exporter) = self.exporter.clone() else {
+            return Ok(vec![Report::Note("there is nothing here to export with".to_owned())]);
+        };
+        let cwd = self.agent.snapshot().await?.state.cwd;
+        let reader = self.agent.reader();
+        self.read_beside(beside, move || match exporter.export(&reader, &cwd, &file) {
+            Ok(path) => Report::Note(format!("exported to {}", path.display())),
+            Err((what, hint)) => Report::Failed { what, hint, text: None },
+        });
+        Ok(Vec::new())
     }
 
     async fn load(&self) -> Result<Vec<Report>, AgentError> {

@@ -77,6 +77,16 @@ impl Colours {
                 .fg(pick(Color::Indexed(217), Color::Indexed(88)))
                 .bg(pick(Color::Indexed(52), Color::Indexed(224))),
             Role::Warning => style.fg(pick(Color::Indexed(179), Color::Indexed(130))),
+            Role::Keyword => style.fg(pick(Color::Indexed(140), Color::Indexed(90))),
+            Role::String => style.fg(pick(Color::Indexed(108), Color::Indexed(29))),
+            Role::Comment => {
+                style.fg(pick(Color::Indexed(244), Color::Indexed(243))).add_modifier(Modifier::ITALIC)
+            }
+            Role::Constant => style.fg(pick(Color::Indexed(173), Color::Indexed(130))),
+            Role::Function => style.fg(pick(Color::Indexed(110), Color::Indexed(25))),
+            Role::Type => style.fg(pick(Color::Indexed(180), Color::Indexed(94))),
+            Role::Operator => style.fg(pick(Color::Indexed(249), Color::Indexed(240))),
+            Role::Name => style.fg(pick(Color::Indexed(109), Color::Indexed(24))),
         }
     }
 }
@@ -85,7 +95,10 @@ fn colourless(role: Role) -> Style {
     let style = Style::new();
     match role {
         Role::Text | Role::User | Role::Code | Role::Quote | Role::DiffAdded | Role::DiffRemoved => style,
-        Role::Muted => style.add_modifier(Modifier::DIM),
+        // Bold and dim are for reading by; more than two kinds of word would be noise without colours.
+        Role::String | Role::Constant | Role::Function | Role::Type | Role::Operator | Role::Name => style,
+        Role::Keyword => style.add_modifier(Modifier::BOLD),
+        Role::Muted | Role::Comment => style.add_modifier(Modifier::DIM),
         Role::Thinking => style.add_modifier(Modifier::DIM).add_modifier(Modifier::ITALIC),
         Role::Accent | Role::Heading | Role::Success | Role::Error | Role::Warning => {
             style.add_modifier(Modifier::BOLD)

@@ -1,0 +1,171 @@
+//! `tiller sessions export` and `/export`: a session as a page, as Markdown or as a log.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+
+use super::super::{Failure, assemble};
+use crate::cli::args::ExportFormat;
+use crate::html;
+use crate::id::EntryId;
+use crate::session::export::{self, transcript};
+use crate::session::{Reader, SessionError};
+
+/// What somebody wants exported, and where to.
+#[derive(Default)]
+pub(in crate::cli) struct Asked<'a> {
+    pub(in crate::cli) format: Option<ExportFormat>,
+    pub(in crate::cli) part: Part<'a>,
+    pub(in crate::cli) output: Option<&'a Path>,
+    pub(in crate::cli) force: bool,
+}
+
+/// Which part of a session.
+#[derive(Clone, Copy, Default)]
+pub(in crate::cli) enum Part<'a> {
+    /// The branch that the leaf is on.
+    #[default]
+    Current,
+    /// The path to an entry, by a part of its id.
+    UpTo(&'a str),
+    /// Every branch.
+    All,
+}
+
+impl<'a> Part<'a> {
+    pub(super) fn of(all_branches: bool, entry: Option<&'a str>) -> Self {
+        match entry {
+            Some(entry) => Self::UpTo(entry),
+            None if all_branches => Self::All,
+            None => Self::Current,
+        }
+    }
+}
+
+pub(super) fn export(reader: &Reader, cwd: &Path, asked: &Asked<'_>) -> Result<(), Failure> {
+    for finding in reader.findings() {
+        let path = reader.path().unwrap_or(Path::new("")).display();
+        eprintln!("warning: {path}, line {} (byte {}): {}", finding.line, finding.byte, finding.what);
+    }
+    match made(reader, cwd, asked)? {
+        Some(path) => println!("{}", path.display()),
+        None => {}
+    }
+    Ok(())
+}
+
+/// Exports; answers with the file that was made, if it wasn't stdout.
+pub(in crate::cli) fn made(
+    reader: &Reader,
+    cwd: &Path,
+    asked: &Asked<'_>,
+) -> Result<Option<PathBuf>, Failure> {
+    let format = format(asked)?;
+    let bytes = || exported(reader, format, asked.part);
+    match asked.output {
+        Some(output) if output == Path::new("-") => {
+            let written = std::io::stdout().lock().write_all(&bytes()?);
+            written.context("can't write to stdout").map_err(Failure::run)?;
+            Ok(None)
+        }
+        output => {
+            let path = output.map_or_else(|| cwd.join(file_name(reader, format)), Path::to_owned);
+            // Looked at before the work, decided when the file gets its name.
+            if !asked.force && path.exists() {
+                return Err(taken(&path));
+            }
+            store(&path, &bytes()?, asked.force)?;
+            Ok(Some(path))
+        }
+    }
+}
+
+fn format(asked: &Asked<'_>) -> Result<ExportFormat, Failure> {
+    let ending = asked.output.and_then(Path::extension).map(|ending| ending.to_ascii_lowercase());
+    let by_ending = match ending.as_ref().map(|ending| ending.to_str().unwrap_or_default()) {
+        Some("jsonl") => Some(ExportFormat::Jsonl),
+        Some("md" | "markdown") => Some(ExportFormat::Md),
+        Some("html" | "htm") | None => Some(ExportFormat::Html),
+        Some(_) => None,
+    };
+    asked.format.or(by_ending).ok_or_else(|| {
+        let path = asked.output.unwrap_or(Path::new("")).display();
+        Failure::usage(anyhow!("the ending of {path} doesn't say what to write"))
+            .hint("end it in .html, .md or .jsonl, or add --format")
+    })
+}
+
+fn exported(reader: &Reader, format: ExportFormat, part: Part<'_>) -> Result<Vec<u8>, Failure> {
+    let leaf = match part {
+        Part::UpTo(entry) => Some(reader.find(entry)?),
+        Part::Current | Part::All => reader.leaf(),
+    };
+    let mut bytes = Vec::new();
+    match (format, part) {
+        (ExportFormat::Jsonl, Part::All) => export::whole(reader, &mut bytes).map_err(Failure::run)?,
+        (ExportFormat::Jsonl, Part::Current | Part::UpTo(_)) => {
+            export::path(reader, leaf.as_ref(), assemble::now(), &mut bytes).map_err(Failure::run)?;
+        }
+        (ExportFormat::Md, Part::All) => bytes = markdown_of_all(reader)?.into_bytes(),
+        (ExportFormat::Md, Part::Current | Part::UpTo(_)) => {
+            bytes = markdown(reader, leaf.as_ref())?.into_bytes();
+        }
+        (ExportFormat::Html, _) => bytes = html::page(reader, leaf.as_ref())?.into_bytes(),
+    }
+    Ok(bytes)
+}
+
+fn markdown(reader: &Reader, leaf: Option<&EntryId>) -> Result<String, SessionError> {
+    let (entries, _) = leaf.map(|leaf| reader.branch(leaf)).transpose()?.unwrap_or_default();
+    Ok(transcript(reader.header(), &title(reader), &entries))
+}
+
+/// One transcript for every end of the tree, the newest last.
+fn markdown_of_all(reader: &Reader) -> Result<String, SessionError> {
+    let tree = reader.tree();
+    let ends = (0..tree.nodes().len()).filter(|&at| tree.children(at).is_empty());
+    let pages: Result<Vec<String>, SessionError> =
+        ends.map(|at| markdown(reader, Some(&tree.nodes()[at].id))).collect();
+    Ok(pages?.join("\n"))
+}
+
+fn title(reader: &Reader) -> String {
+    let prompt = || reader.first_prompt().and_then(|prompt| prompt.lines().next().map(str::to_owned));
+    reader.name().or_else(prompt).unwrap_or_else(|| format!("Session {}", reader.id().short()))
+}
+
+/// A file's name for a session: its name's letters and digits and the end of its id.
+fn file_name(reader: &Reader, format: ExportFormat) -> String {
+    let ending = match format {
+        ExportFormat::Jsonl => "jsonl",
+        ExportFormat::Md => "md",
+        ExportFormat::Html => "html",
+    };
+    let name = reader.name().unwrap_or_else(|| "session".to_owned()).to_lowercase();
+    let words: Vec<&str> =
+        name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let name: String = words.join("-").chars().take(60).collect();
+    // Ids from elsewhere may hold anything.
+    let id = reader.id().short().replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+    format!("{name}-{id}.{ending}")
+}
+
+/// Writes a file whole or not at all, readable by its owner only as the log is.
+fn store(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
+    let failed = || format!("can't write {}", path.display());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed).map_err(Failure::usage)?;
+    file.write_all(bytes).with_context(failed).map_err(Failure::run)?;
+    let kept = if force { file.persist(path) } else { file.persist_noclobber(path) };
+    match kept {
+        Ok(_) => Ok(()),
+        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Err(taken(path)),
+        Err(error) => Err(Failure::run(anyhow::Error::from(error.error).context(failed()))),
+    }
+}
+
+fn taken(path: &Path) -> Failure {
+    Failure::usage(anyhow!("{} is there already", path.display()))
+        .hint("name another file with -o, or replace it with --force")
+}

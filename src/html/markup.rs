@@ -1,0 +1,166 @@
+//! HTML as it is written: what comes from a log goes in as text or as a value, never as tags.
+
+use crate::render::{Carriage, Role, Span, clean};
+
+/// HTML that was written so far. Only what stands in this program's source goes in unescaped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Markup(String);
+
+impl Markup {
+    /// Adds tags.
+    pub(super) fn tags(&mut self, tags: &'static str) -> &mut Self {
+        self.0.push_str(tags);
+        self
+    }
+
+    /// Adds text.
+    pub(super) fn text(&mut self, text: &str) -> &mut Self {
+        self.cleaned(text, Carriage::Shown)
+    }
+
+    /// Adds what a command printed.
+    pub(super) fn printed(&mut self, text: &str) -> &mut Self {
+        self.cleaned(text, Carriage::Returns)
+    }
+
+    /// Adds a number.
+    pub(super) fn number(&mut self, number: usize) -> &mut Self {
+        self.0.push_str(&number.to_string());
+        self
+    }
+
+    /// Adds an attribute to the tag that is open.
+    pub(super) fn attribute(&mut self, name: &'static str, value: &str) -> &mut Self {
+        self.tags(" ").tags(name).tags("=\"").text(value).tags("\"")
+    }
+
+    /// Adds other HTML.
+    pub(super) fn markup(&mut self, other: &Self) -> &mut Self {
+        self.0.push_str(&other.0);
+        self
+    }
+
+    /// Adds styled text.
+    pub(super) fn spans(&mut self, spans: &[Span]) -> &mut Self {
+        for span in spans {
+            match class(span.style.role) {
+                Some(class) => {
+                    self.tags("<span").attribute("class", class).tags(">").text(&span.text).tags("</span>")
+                }
+                None => self.text(&span.text),
+            };
+        }
+        self
+    }
+
+    #[cfg(test)]
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(super) fn into_string(self) -> String {
+        self.0
+    }
+
+    fn cleaned(&mut self, text: &str, carriage: Carriage) -> &mut Self {
+        for c in clean(text, carriage).chars() {
+            match c {
+                '&' => self.0.push_str("&amp;"),
+                '<' => self.0.push_str("&lt;"),
+                '>' => self.0.push_str("&gt;"),
+                '"' => self.0.push_str("&quot;"),
+                '\'' => self.0.push_str("&#39;"),
+                c => self.0.push(c),
+            }
+        }
+        self
+    }
+}
+
+/// The style sheet's name for a role; plain text has none.
+const fn class(role: Role) -> Option<&'static str> {
+    Some(match role {
+        Role::Keyword => "k",
+        Role::String => "s",
+        Role::Comment => "c",
+        Role::Constant => "n",
+        Role::Function => "f",
+        Role::Type => "t",
+        Role::Operator => "o",
+        Role::Name => "a",
+        Role::DiffAdded => "add",
+        Role::DiffRemoved => "del",
+        Role::DiffAddedWord | Role::DiffRemovedWord => "word",
+        Role::Heading => "h",
+        Role::Link => "f",
+        Role::Text
+        | Role::Muted
+        | Role::Accent
+        | Role::Code
+        | Role::Quote
+        | Role::Error
+        | Role::Success
+        | Role::Warning
+        | Role::User
+        | Role::Thinking => return None,
+    })
+}
+
+/// The address of an entry on the page: its anchor, written so that it stands in an address.
+pub(super) fn fragment(anchor: &str) -> String {
+    let mut address = String::from("#");
+    for byte in anchor.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                address.push(char::from(byte))
+            }
+            byte => address.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    address
+}
+
+/// The address that a link may lead to: the web and mail, nothing that could run or load anything.
+pub(super) fn safe_address(address: &str) -> Option<&str> {
+    let address = address.trim();
+    let lower = address.to_ascii_lowercase();
+    let known = ["http://", "https://", "mailto:"].iter().any(|scheme| lower.starts_with(scheme));
+    (known && !address.contains(|c: char| c.is_control() || c.is_whitespace())).then_some(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_values_are_never_tags() {
+        let mut markup = Markup::default();
+        markup.tags("<a").attribute("title", "\"><script>'").tags(">").text("<!-- & \u{2028}\u{0}");
+        assert_eq!(
+            markup.as_str(),
+            "<a title=\"&quot;&gt;&lt;script&gt;&#39;\">&lt;!-- &amp; \u{fffd}\u{2400}"
+        );
+    }
+
+    #[test]
+    fn links_lead_to_the_web_and_to_mail_only() {
+        assert_eq!(safe_address(" HTTPS://a.b/c?d#e "), Some("HTTPS://a.b/c?d#e"));
+        assert_eq!(safe_address("mailto:a@b"), Some("mailto:a@b"));
+        for address in [
+            "javascript:x",
+            "java\nscript:x",
+            "data:text/html,x",
+            "//a.b",
+            "file:///x",
+            "#x",
+            "http://a\u{0}",
+        ] {
+            assert_eq!(safe_address(address), None, "{address}");
+        }
+    }
+
+    #[test]
+    fn any_id_makes_an_address() {
+        assert_eq!(fragment("a b/\"ü~1"), "#a%20b%2F%22%C3%BC~1");
+    }
+}

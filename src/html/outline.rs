@@ -1,0 +1,256 @@
+//! What there is on a page: every entry that shows, what it follows, and what the tree says of it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::result;
+use crate::id::{CallId, EntryId};
+use crate::message::{AssistantMessage, Message, ToolCall, Usage};
+use crate::session::tree::Tree;
+use crate::session::{Entry, EntryBody, Finding, Reader, SessionError};
+
+/// Characters of an entry's text that the tree shows.
+const HEADLINE: usize = 90;
+
+/// A session before its page is written.
+pub(super) struct Outline {
+    /// All entries as the log has them.
+    pub(super) tree: Tree,
+    /// What is on the page of each, by position; `None` for those that don't show.
+    pub(super) items: Vec<Option<Item>>,
+    /// For each entry the nearest one above it that shows.
+    pub(super) above: Vec<Option<usize>>,
+    /// Entries directly below one that shows, of those that show.
+    pub(super) below: Vec<Vec<usize>>,
+    /// Entries that show and have none above them.
+    pub(super) roots: Vec<usize>,
+    /// Whether an entry is on the branch that is open at first.
+    pub(super) on_path: Vec<bool>,
+    pub(super) leaf: Option<EntryId>,
+    pub(super) labels: HashMap<EntryId, String>,
+    pub(super) usage: Usage,
+    /// Models that answered, in the order of their first answer.
+    pub(super) models: Vec<String>,
+    pub(super) findings: Vec<Finding>,
+    calls: HashMap<usize, Vec<ToolCall>>,
+    answered: HashSet<(usize, CallId)>,
+}
+
+/// An entry that shows.
+pub(super) struct Item {
+    /// Its name on the page, which no other entry has.
+    pub(super) anchor: String,
+    /// What the tree says of it; `None` for those that it passes over.
+    pub(super) headline: Option<String>,
+    /// What it is.
+    pub(super) kind: ItemKind,
+}
+
+/// What an entry that shows is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ItemKind {
+    User,
+    Answer,
+    Tool,
+    Bash,
+    Rule,
+}
+
+impl Outline {
+    /// Looks through a session once.
+    pub(super) fn of(reader: &Reader, leaf: Option<&EntryId>) -> Result<Self, SessionError> {
+        let tree = reader.tree();
+        let count = tree.nodes().len();
+        let mut outline = Self {
+            items: Vec::with_capacity(count),
+            above: Vec::with_capacity(count),
+            below: vec![Vec::new(); count],
+            roots: Vec::new(),
+            on_path: path_marks(&tree, leaf),
+            leaf: leaf.cloned(),
+            labels: HashMap::new(),
+            usage: Usage::default(),
+            models: Vec::new(),
+            findings: reader.findings(),
+            calls: HashMap::new(),
+            answered: HashSet::new(),
+            tree,
+        };
+        let anchors = outline.anchors();
+        reader.visit(0, |entry| {
+            // Whatever was appended since the tree was taken is of the next page.
+            if outline.items.len() < count {
+                outline.take(entry, &anchors);
+            }
+        })?;
+        Ok(outline)
+    }
+
+    /// A name for each entry: its id. Of entries with the same id the last one has it, and its like have their place behind it.
+    fn anchors(&self) -> Vec<String> {
+        let nodes = self.tree.nodes();
+        let last: HashMap<&EntryId, usize> =
+            nodes.iter().enumerate().map(|(at, node)| (&node.id, at)).collect();
+        let name = |(at, node): (usize, &crate::session::tree::Node)| match last[&node.id] {
+            newest if newest == at => node.id.to_string(),
+            _ => format!("{}~{at}", node.id),
+        };
+        nodes.iter().enumerate().map(name).collect()
+    }
+
+    fn take(&mut self, entry: Result<Entry, Finding>, anchors: &[String]) {
+        let at = self.items.len();
+        let parent = self.tree.nodes()[at].parent;
+        let above = parent.and_then(|parent| match &self.items[parent] {
+            Some(_) => Some(parent),
+            None => self.above[parent],
+        });
+        let item = match entry {
+            Ok(entry) => self.entry(at, above, &entry, anchors),
+            Err(finding) => {
+                self.findings.push(finding);
+                None
+            }
+        };
+        if item.is_some() {
+            match above {
+                Some(above) => self.below[above].push(at),
+                None => self.roots.push(at),
+            }
+        }
+        self.items.push(item);
+        self.above.push(above);
+    }
+
+    fn entry(&mut self, at: usize, above: Option<usize>, entry: &Entry, anchors: &[String]) -> Option<Item> {
+        self.spend(&entry.body);
+        let (kind, headline) = match &entry.body {
+            EntryBody::Message(said) => self.message(at, above, &said.message)?,
+            EntryBody::Compaction(_) => (ItemKind::Rule, Some("compacted".to_owned())),
+            EntryBody::BranchSummary { .. } => (ItemKind::Rule, Some("summary of another branch".to_owned())),
+            EntryBody::CustomMessage { content, display: true, .. } => {
+                (ItemKind::User, Some(headline(&content.joined_text())))
+            }
+            EntryBody::ModelChange { .. }
+            | EntryBody::ThinkingLevelChange { .. }
+            | EntryBody::ContextEdit { .. } => (ItemKind::Rule, None),
+            EntryBody::Label { target_id, label } => {
+                match label {
+                    Some(label) => self.labels.insert(target_id.clone(), label.clone()),
+                    None => self.labels.remove(target_id),
+                };
+                return None;
+            }
+            EntryBody::CustomMessage { display: false, .. }
+            | EntryBody::Custom { .. }
+            | EntryBody::SessionInfo { .. }
+            | EntryBody::Usage { .. }
+            | EntryBody::Unknown => return None,
+        };
+        Some(Item { anchor: anchors[at].clone(), headline, kind })
+    }
+
+    fn message(
+        &mut self,
+        at: usize,
+        above: Option<usize>,
+        message: &Message,
+    ) -> Option<(ItemKind, Option<String>)> {
+        Some(match message {
+            Message::User(user) => (ItemKind::User, Some(headline(&user.content.joined_text()))),
+            Message::Assistant(answer) => {
+                let calls: Vec<ToolCall> = answer.tool_calls().cloned().collect();
+                if !calls.is_empty() {
+                    self.calls.insert(at, calls);
+                }
+                (ItemKind::Answer, answer_headline(answer))
+            }
+            Message::ToolResult(result) => {
+                if let Some((answer, call)) = self.find_call(above, &result.tool_call_id) {
+                    let id = call.id.clone();
+                    self.answered.insert((answer, id));
+                }
+                (ItemKind::Tool, None)
+            }
+            Message::BashExecution(bash) => (ItemKind::Bash, Some(headline(&format!("! {}", bash.command)))),
+            Message::System(system) if system.content.is_empty() => return None,
+            Message::System(_) => (ItemKind::Rule, None),
+        })
+    }
+
+    /// The call that a result below `above` answers, and where it stands.
+    pub(super) fn find_call(&self, above: Option<usize>, id: &CallId) -> Option<(usize, &ToolCall)> {
+        std::iter::successors(above, |&at| self.above[at])
+            .take(result::FARTHEST)
+            .find_map(|at| Some((at, self.calls.get(&at)?.iter().find(|call| call.id == *id)?)))
+    }
+
+    /// Whether a call of the answer at `at` has a result on any branch.
+    pub(super) fn is_answered(&self, at: usize, call: &CallId) -> bool {
+        self.answered.contains(&(at, call.clone()))
+    }
+
+    /// The label of the entry at `at`.
+    pub(super) fn label(&self, at: usize) -> Option<&str> {
+        self.labels.get(&self.tree.nodes()[at].id).map(String::as_str)
+    }
+
+    /// What to call an entry where branches part: its headline, or that of the first entry below it that has one.
+    pub(super) fn called(&self, at: usize) -> &str {
+        let first = |&at: &usize| self.below[at].first().copied();
+        std::iter::successors(Some(at), first)
+            .take(result::FARTHEST)
+            .find_map(|at| self.items[at].as_ref()?.headline.as_deref())
+            .unwrap_or("…")
+    }
+
+    fn spend(&mut self, body: &EntryBody) {
+        match body {
+            EntryBody::Usage { usage, .. } | EntryBody::BranchSummary { usage: Some(usage), .. } => {
+                self.usage.add(usage);
+            }
+            EntryBody::Compaction(compaction) => {
+                self.usage.add(&compaction.usage.clone().unwrap_or_default());
+            }
+            EntryBody::Message(said) => {
+                if let Message::Assistant(answer) = &*said.message {
+                    self.usage.add(&answer.usage);
+                    if !answer.model.is_empty() && !self.models.contains(&answer.model) {
+                        self.models.push(answer.model.clone());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn path_marks(tree: &Tree, leaf: Option<&EntryId>) -> Vec<bool> {
+    let nodes = tree.nodes();
+    let mut marks = vec![false; nodes.len()];
+    let start = leaf.and_then(|leaf| nodes.iter().rposition(|node| node.id == *leaf));
+    for at in std::iter::successors(start, |&at| nodes[at].parent) {
+        marks[at] = true;
+    }
+    marks
+}
+
+/// What an answer says first; nothing for one that only calls tools.
+fn answer_headline(answer: &AssistantMessage) -> Option<String> {
+    let text = answer.joined_text();
+    (!text.trim().is_empty()).then(|| headline(text.trim_start_matches(['#', ' ', '*', '\n'])))
+}
+
+/// The beginning of a text on one line.
+pub(super) fn headline(text: &str) -> String {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().take(HEADLINE));
+        if line.chars().count() > HEADLINE {
+            return line.chars().take(HEADLINE - 1).chain(['…']).collect();
+        }
+    }
+    line
+}

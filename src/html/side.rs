@@ -1,0 +1,107 @@
+//! What stands around the entries: the top of the page, the tree beside them, and warnings.
+
+use std::collections::HashSet;
+
+use super::markup::{Markup, fragment};
+use super::outline::{ItemKind, Outline};
+use crate::id::EntryId;
+use crate::session::tree::Row;
+use crate::session::{Finding, Reader};
+
+/// Rows of the tree that a browser lays out together, or not at all while they are out of sight.
+const CHUNK: usize = 50;
+
+/// Deepest indentation that the style sheet knows.
+const DEEPEST: usize = 12;
+
+/// Title, facts and controls.
+pub(super) fn top(out: &mut Markup, reader: &Reader, outline: &Outline, title: &str) {
+    out.tags("<header class=\"top\">\n<div class=\"about\"><h1>")
+        .text(title)
+        .tags("</h1>\n<p class=\"facts\">");
+    for (at, fact) in facts(reader, outline).iter().enumerate() {
+        out.tags(if at > 0 { " <span>" } else { "<span>" }).text(fact).tags("</span>");
+    }
+    out.tags("</p></div>\n<div class=\"controls\" hidden>");
+    out.tags("<input type=\"search\" placeholder=\"Search ( / )\" aria-label=\"Search\" autocomplete=\"off\" spellcheck=\"false\">");
+    out.tags("<button type=\"button\" data-do=\"unfold\" aria-pressed=\"false\">Unfold</button>");
+    out.tags("<button type=\"button\" data-do=\"theme\">Auto</button></div>\n</header>\n");
+}
+
+fn facts(reader: &Reader, outline: &Outline) -> Vec<String> {
+    let header = reader.header();
+    let mut facts = Vec::new();
+    if let Some((date, _)) = header.timestamp.split_once('T') {
+        facts.push(date.to_owned());
+    }
+    facts.push(header.cwd.clone());
+    facts.extend(outline.models.iter().cloned());
+    let branches = outline.tree.branch_count();
+    if branches > 1 {
+        facts.push(format!("{branches} branches"));
+    }
+    let usage = &outline.usage;
+    if usage.total().0 > 0 {
+        let read = usage.input + usage.cache_read + usage.cache_write;
+        facts.push(format!("{read} tokens in, {} out", usage.output));
+    }
+    if usage.cost.total.0 > 0.0 {
+        facts.push(usage.cost.total.to_string());
+    }
+    facts
+}
+
+/// The tree: prompts, answers that say something, and what parts or gathers branches.
+pub(super) fn tree(out: &mut Markup, outline: &Outline) {
+    let shown: HashSet<&EntryId> = (0..outline.items.len())
+        .filter(|&at| is_in_tree(outline, at))
+        .map(|at| &outline.tree.nodes()[at].id)
+        .collect();
+    let rows = outline.tree.rows(outline.leaf.as_ref(), |_, node| shown.contains(&node.id));
+    out.tags("<aside><details class=\"outline\" open><summary>Outline</summary>\n");
+    out.tags("<nav class=\"tree\" aria-label=\"Outline\">\n");
+    for chunk in rows.chunks(CHUNK) {
+        out.tags("<div class=\"rows\">");
+        chunk.iter().for_each(|each| row(out, outline, each));
+        out.tags("</div>\n");
+    }
+    out.tags("</nav>\n<div class=\"found\" hidden aria-live=\"polite\"></div>\n");
+    out.tags("<p class=\"keys\" hidden><kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> next, previous prompt <kbd>e</kbd> unfold</p>\n");
+    out.tags("</details></aside>\n");
+}
+
+fn is_in_tree(outline: &Outline, at: usize) -> bool {
+    outline.items[at].as_ref().is_some_and(|item| item.headline.is_some() || outline.label(at).is_some())
+}
+
+fn row(out: &mut Markup, outline: &Outline, row: &Row) {
+    let Some(item) = &outline.items[row.node] else { return };
+    let kind = match item.kind {
+        ItemKind::User => "user",
+        ItemKind::Answer => "answer",
+        ItemKind::Tool | ItemKind::Bash => "tool",
+        ItemKind::Rule => "rule",
+    };
+    let on = if row.on_path { " on" } else { "" };
+    let class = format!("{kind} d{}{on}", row.depth.min(DEEPEST));
+    out.tags("<a").attribute("class", &class).attribute("href", &fragment(&item.anchor));
+    out.attribute("data-n", &row.node.to_string()).tags(">");
+    if let Some(label) = outline.label(row.node) {
+        out.tags("<span class=\"label\">").text(label).tags("</span> ");
+    }
+    out.text(item.headline.as_deref().unwrap_or("tool")).tags("</a>");
+}
+
+/// What is wrong with the log.
+pub(super) fn warnings(out: &mut Markup, findings: &[Finding]) {
+    if findings.is_empty() {
+        return;
+    }
+    out.tags("<details class=\"warnings\"><summary>").number(findings.len());
+    out.tags(if findings.len() == 1 { " remark" } else { " remarks" }).tags(" on the log</summary>\n<ul>");
+    for finding in findings {
+        let place = format!("line {} (byte {}): ", finding.line, finding.byte);
+        out.tags("<li>").text(&place).text(&finding.what).tags("</li>");
+    }
+    out.tags("</ul></details>\n");
+}
