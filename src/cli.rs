@@ -4,8 +4,11 @@
 
 mod args;
 mod assemble;
+mod choose;
 mod input;
 mod log;
+mod progress;
+mod remote;
 mod run;
 mod screen;
 mod sessions;

@@ -4,6 +4,7 @@
 //! which there may be many, look things up by position without disturbing it. The pure parts are in [`entry`], [`tree`]
 //! and [`context`]. The format and its promises: docs/session-format.md.
 
+mod catalog;
 pub mod context;
 pub mod entry;
 mod error;
@@ -15,10 +16,11 @@ mod reader;
 pub mod tree;
 mod writer;
 
+pub use catalog::{Backlog, Catalog, Hit, Listing, Page, Piece, Progress, SessionSummary};
 pub use entry::{Entry, EntryBody};
 pub use error::SessionError;
 pub use index::{EntryKind, Finding};
-pub use manager::{Listing, Placement, Scope, SessionManager, SessionSummary};
+pub use manager::{Placement, Scope, SessionManager};
 pub use mint::Mint;
 pub use reader::Reader;
 pub use writer::{Appended, Writer, sync};

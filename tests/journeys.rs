@@ -11,6 +11,7 @@ mod journeys {
     mod command_line;
     mod house;
     mod print;
+    mod resuming;
     mod screen {
         mod commands;
         mod endings;

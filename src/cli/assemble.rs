@@ -8,7 +8,8 @@ use secrecy::SecretString;
 use tempfile::TempDir;
 
 use super::args::Arguments;
-use super::{Failure, USAGE, input};
+use super::choose::{self, Found};
+use super::{Failure, USAGE, input, remote};
 use crate::agent::queue::DeliveryMode;
 use crate::agent::{AgentOptions, Audience, Choice, Parts, SyncPolicy, SystemPrompt, turn};
 use crate::config::{self, Config, Environment};
@@ -64,13 +65,15 @@ pub(super) fn manager(arguments: &Arguments, config: &Config, cwd: PathBuf) -> S
     } else {
         Placement::ByDirectory(config.folders.sessions())
     };
-    SessionManager::new(placement, cwd)
+    SessionManager::new(placement, cwd).with_catalog(config.folders.state.join("sessions.db"))
 }
 
 /// Everything a session is made of, and what the user should be told first.
 pub(super) struct Assembled {
     pub(super) parts: Parts,
     pub(super) notices: Vec<String>,
+    /// Whether the user picks a session first.
+    pub(super) pick: bool,
     /// To be kept until the session is closed.
     pub(super) scratch: Scratch,
 }
@@ -103,7 +106,10 @@ pub(super) fn assemble(arguments: &Arguments, config: &Config, front: Front) -> 
     let cwd = cwd(arguments)?;
     let manager = manager(arguments, config, cwd.clone());
     let mut notices = config.warnings.clone();
-    let writer = session(arguments, &manager, front)?;
+    let remote = remote::of(&cwd);
+    let begun = session(arguments, &manager, remote.as_deref(), front)?;
+    let (writer, pick) = (begun.writer, begun.pick);
+    notices.extend(begun.notice);
     for finding in writer.reader().findings() {
         notices.push(format!("session log, line {} (byte {}): {}", finding.line, finding.byte, finding.what));
     }
@@ -131,33 +137,54 @@ pub(super) fn assemble(arguments: &Arguments, config: &Config, front: Front) -> 
         tools,
         runner,
         system_prompt,
-        options: options(arguments, config, (front, cwd), (limits, scratch.path())),
+        options: AgentOptions {
+            remote,
+            ..options(arguments, config, (front, cwd), (limits, scratch.path()))
+        },
     };
-    Ok(Assembled { parts, notices, scratch })
+    Ok(Assembled { parts, notices, pick, scratch })
 }
 
-fn session(arguments: &Arguments, manager: &SessionManager, front: Front) -> Result<Writer, Failure> {
+/// The session to begin with.
+struct Begun {
+    writer: Writer,
+    notice: Option<String>,
+    pick: bool,
+}
+
+impl From<Writer> for Begun {
+    fn from(writer: Writer) -> Self {
+        Self { writer, notice: None, pick: false }
+    }
+}
+
+fn session(
+    arguments: &Arguments,
+    manager: &SessionManager,
+    remote: Option<&str>,
+    front: Front,
+) -> Result<Begun, Failure> {
     let asked = &arguments.session;
     if let Some(words) = &asked.session {
-        return Ok(manager.open(&manager.find(words)?)?);
+        return Ok(manager.open(&manager.find(words)?)?.into());
     }
     if let Some(words) = &asked.fork {
         let (path, entry) = forked(manager, words)?;
         let reader = Reader::open(&path)?;
         let entry = entry.map(|entry| reader.find(entry)).transpose()?.or_else(|| reader.leaf());
-        return Ok(manager.fork(&reader, entry.as_ref(), now())?);
+        return Ok(manager.fork(&reader, entry.as_ref(), now())?.into());
     }
-    if !asked.resume {
-        return Ok(manager.create(now()));
-    }
-    match (manager.most_recent()?, front) {
-        (Some(recent), _) => Ok(manager.open(&recent.path)?),
-        (None, _) => {
-            let nothing = anyhow!("there is no session of {} to continue", manager.cwd().display());
-            Err(Failure::usage(nothing)
-                .hint("without -c a new one begins; `tiller sessions list --all` shows all"))
-        }
-    }
+    let chosen = match &asked.resume {
+        Some(words) => choose::by_words(manager, words, remote, front)?,
+        None if asked.recent => choose::most_recent(manager, remote, front)?,
+        None => Found::Fresh,
+    };
+    Ok(match chosen {
+        Found::Log(path) => manager.open(&path)?.into(),
+        Found::Moved(path, notice) => Begun { notice: Some(notice), ..manager.open(&path)?.into() },
+        Found::Fresh => manager.create(now()).into(),
+        Found::Pick => Begun { pick: true, ..manager.create(now()).into() },
+    })
 }
 
 /// The log to fork and the entry that was named. A path may hold an `@` of its own, so all of the words come first.
@@ -405,5 +432,6 @@ fn options(
         output,
         scratch,
         mode: if front == Front::Tui { "tui" } else { "print" },
+        remote: None,
     }
 }

@@ -67,6 +67,9 @@ pub enum SessionError {
         /// Why it can't be read.
         source: serde_json::Error,
     },
+    /// What is known of many logs can't be kept, neither in its file nor in a passing one.
+    #[error("the catalog of sessions can't be used")]
+    Catalog(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// Nothing, or more than one, goes by a person's words.
     #[error("{0}")]
     NotFound(String),
@@ -87,6 +90,7 @@ impl SessionError {
             Self::Version { .. } => Some("a newer tiller may read it"),
             Self::NotFound(_) => Some("`tiller sessions list` shows what there is"),
             Self::Damaged { .. } => Some("the line is kept as it is; entries before and after it are intact"),
+            Self::Catalog(_) => Some("is there room in the folder for temporary files?"),
             Self::Io { .. } | Self::NoEntry(_) => None,
         }
     }

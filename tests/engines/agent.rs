@@ -176,6 +176,7 @@ fn options(scratch: PathBuf) -> AgentOptions {
         output: OutputLimits::default(),
         scratch,
         mode: "test",
+        remote: None,
     }
 }
 
