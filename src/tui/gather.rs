@@ -54,7 +54,7 @@ pub(super) fn sessions(list: &[SessionSummary], scope: Scope, now: UnixMs) -> Ve
         let about = if scope == Scope::Everywhere { tail(&session.cwd) } else { size };
         Item {
             lead: String::new(),
-            label: title(session),
+            label: title_and_prompt(session),
             note: format!("{about} · {} · {}", age(session.modified, now), session.id.short()),
             role: Role::Text,
             choice: Choice::Open(session.path.clone()),
@@ -81,6 +81,17 @@ pub(super) fn hits(hits: &[Hit], now: UnixMs) -> Vec<Item> {
         }
     };
     hits.iter().map(item).collect()
+}
+
+/// What it is called and what was said first: either may be what somebody remembers.
+fn title_and_prompt(session: &SessionSummary) -> String {
+    match (&session.name, &session.first_prompt) {
+        (Some(name), Some(prompt)) => {
+            let prompt: String = prompt.chars().take(LONGEST).collect();
+            spaced(&format!("{name} · {prompt}"))
+        }
+        _ => title(session),
+    }
 }
 
 fn title(session: &SessionSummary) -> String {
