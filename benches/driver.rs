@@ -53,6 +53,7 @@ fn parts(folder: &TempDir) -> Parts {
             output: OutputLimits::default(),
             scratch: folder.path().into(),
             mode: "bench",
+            remote: None,
         },
     }
 }

@@ -4,9 +4,12 @@
 
 mod args;
 mod assemble;
+mod choose;
 mod held;
 mod input;
 mod log;
+mod progress;
+mod remote;
 mod run;
 mod screen;
 mod sessions;

@@ -4,6 +4,7 @@
 //! which there may be many, look things up by position without disturbing it. The pure parts are in [`entry`], [`tree`]
 //! and [`context`]. The format and its promises: docs/session-format.md.
 
+mod catalog;
 pub mod context;
 mod disk;
 pub mod entry;
@@ -28,13 +29,14 @@ mod verbs;
 pub mod verify;
 mod writer;
 
+pub use catalog::{Backlog, Catalog, Hit, Listing, Page, Piece, Progress, SessionSummary};
 pub use disk::{Disk, DiskFile, Facts, FileSystem, Identity};
 pub use entry::{Entry, EntryBody};
 pub use error::SessionError;
 pub use head::Role;
 pub use index::{EntryKind, Finding};
 pub use lock::Holder;
-pub use manager::{Listing, Placement, Scope, SessionManager, SessionSummary};
+pub use manager::{Placement, Scope, SessionManager};
 pub use mint::Mint;
 pub use reader::Reader;
 pub use trash::{Doomed, Farewell};

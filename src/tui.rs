@@ -7,6 +7,7 @@
 
 mod app;
 mod block;
+mod browse;
 mod call;
 mod command;
 mod editor;
@@ -45,6 +46,8 @@ pub use theme::Colours;
 pub struct TuiOptions {
     /// A prompt to send at once.
     pub prompt: Option<String>,
+    /// Whether a session is picked first; the prompt then waits in the editor.
+    pub pick: bool,
     /// Where an unsent draft is kept for the next time; `None` keeps none.
     pub draft_file: Option<PathBuf>,
     /// Where prompts are kept over sessions, one JSON string a line; `None` keeps none.

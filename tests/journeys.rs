@@ -12,6 +12,7 @@ mod journeys {
     mod held;
     mod house;
     mod print;
+    mod resuming;
     mod screen {
         mod commands;
         mod endings;

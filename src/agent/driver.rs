@@ -31,7 +31,7 @@ use crate::session::{Reader, SessionError, SessionManager, Writer};
 use crate::tool::{OutputLimits, Tools};
 use crate::unit::{Tokens, UnixMs};
 
-use current::Current;
+use current::{Current, RunFacts};
 use jobs::Jobs;
 
 pub(super) use jobs::Report;
@@ -95,6 +95,9 @@ pub struct AgentOptions {
     pub scratch: PathBuf,
     /// What the log says of this process: `tui`, `print`.
     pub mode: &'static str,
+    /// The origin of the repository that the working directory is in, without credentials; the log names it, so that the
+    /// session is found when the project has moved.
+    pub remote: Option<String>,
 }
 
 /// When the log is synced to the disk.
@@ -134,6 +137,7 @@ struct Fixed {
     runner: Runner,
     system: String,
     options: AgentOptions,
+    run: RunFacts,
 }
 
 /// Something still to be done, in order.
@@ -192,7 +196,13 @@ impl Driver {
         notices.extend(current.follow_the_log(&parts.providers, parts.choice, parts.thinking_choice));
         let disturbances = current.writer.take_disturbances();
         notices.extend(disturbances.iter().map(|found| format!("{found}; {}", found.hint())));
+        let run = RunFacts {
+            mode: parts.options.mode,
+            cwd: parts.manager.cwd().display().to_string(),
+            remote: parts.options.remote.clone(),
+        };
         let fixed = Fixed {
+            run,
             manager: parts.manager,
             providers: parts.providers,
             tools: parts.tools,

@@ -10,7 +10,7 @@ use crate::event::{ApprovalRequest, Decision, Event, QueueItem, SessionChange, T
 use crate::id::{CallId, EntryId, QueueId, SessionId};
 use crate::message::{AssistantMessage, ModelRef, ThinkingLevel, Usage};
 use crate::provider::{Model, ModelError};
-use crate::session::{Listing, Reader, Scope, SessionError};
+use crate::session::{Catalog, Listing, Reader, Scope, SessionError};
 use crate::unit::{Tokens, UnixMs};
 
 /// Commands a slow driver may have waiting; a person can't type faster than it empties.
@@ -95,6 +95,7 @@ pub(super) enum Command {
     Switch { to: Target, reply: Reply<Moved> },
     Models { reply: Reply<Vec<Model>> },
     Sessions { scope: Scope, reply: Reply<Listing> },
+    Catalog { reply: Reply<Catalog> },
     Snapshot { reply: Reply<Box<Snapshot>> },
     Close { reply: Reply<()> },
 }
@@ -263,6 +264,14 @@ impl AgentSession {
     /// When their folder can't be read.
     pub async fn sessions(&self, scope: Scope) -> Result<Listing, AgentError> {
         self.ask(|reply| Command::Sessions { scope, reply }).await
+    }
+
+    /// What there is to look through all sessions with. It reads files: use it where that may take its time.
+    ///
+    /// # Errors
+    /// When there is no room for it, or the session is closed.
+    pub async fn catalog(&self) -> Result<Catalog, AgentError> {
+        self.ask(|reply| Command::Catalog { reply }).await
     }
 
     /// Everything a front end needs to go on from here: take it after subscribing, then pass over events up to its `seq`.

@@ -54,7 +54,10 @@ pub(super) enum PrintMode {
 pub(super) struct SessionArgs {
     /// Go on with the most recent session of this directory
     #[arg(short = 'c', long = "continue", group = "which")]
-    pub(super) resume: bool,
+    pub(super) recent: bool,
+    /// Pick a session, or go on with the one that QUERY means best: a part of its id, its name, or words said in it
+    #[arg(short = 'r', long = "resume", value_name = "QUERY", num_args = 0..=1, default_missing_value = "", group = "which")]
+    pub(super) resume: Option<String>,
     /// Open this session: a file, an id, or 4 characters or more of an id's beginning or end
     #[arg(long, value_name = "PATH|ID", group = "which")]
     pub(super) session: Option<String>,
@@ -204,7 +207,17 @@ mod tests {
     #[test]
     fn two_ways_to_choose_a_session_exclude_each_other() {
         assert!(Arguments::try_parse_from(["tiller", "-c", "--session", "x"]).is_err());
+        assert!(Arguments::try_parse_from(["tiller", "-c", "-r"]).is_err());
         assert!(Arguments::try_parse_from(["tiller", "-c", "go on"]).is_ok());
+    }
+
+    #[test]
+    fn a_query_may_follow_the_wish_to_resume() {
+        let resume = |line: &[&str]| Arguments::try_parse_from(line).unwrap().session.resume;
+        assert_eq!(resume(&["tiller", "-r"]).as_deref(), Some(""));
+        assert_eq!(resume(&["tiller", "-p", "-r", "parser", "go on"]).as_deref(), Some("parser"));
+        assert_eq!(resume(&["tiller", "--resume=parser"]).as_deref(), Some("parser"));
+        assert_eq!(resume(&["tiller", "parser"]), None);
     }
 
     #[test]

@@ -8,7 +8,8 @@ use secrecy::SecretString;
 use tempfile::TempDir;
 
 use super::args::Arguments;
-use super::{Failure, USAGE, input};
+use super::choose::{self, Found};
+use super::{Failure, USAGE, input, remote};
 use crate::agent::queue::DeliveryMode;
 use crate::agent::{AgentOptions, Audience, Choice, Parts, SyncPolicy, SystemPrompt, turn};
 use crate::config::{self, Config, Environment};
@@ -64,13 +65,15 @@ pub(super) fn manager(arguments: &Arguments, config: &Config, cwd: PathBuf) -> S
     } else {
         Placement::ByDirectory(config.folders.sessions())
     };
-    SessionManager::new(placement, cwd)
+    SessionManager::new(placement, cwd).with_catalog(config.folders.state.join("sessions.db"))
 }
 
 /// Everything a session is made of, and what the user should be told first.
 pub(super) struct Assembled {
     pub(super) parts: Parts,
     pub(super) notices: Vec<String>,
+    /// Whether the user picks a session first.
+    pub(super) pick: bool,
     /// To be kept until the session is closed.
     pub(super) scratch: Scratch,
 }
@@ -99,25 +102,29 @@ impl Scratch {
     }
 }
 
-/// A session that is open for writing, and the folder it belongs to.
+/// A session that is open for writing, the folder it belongs to, and how it was come by.
 pub(super) struct Opened {
-    pub(super) manager: SessionManager,
-    pub(super) writer: Writer,
+    manager: SessionManager,
+    begun: Begun,
+    /// The repository's origin.
+    remote: Option<String>,
 }
 
 /// Opens or makes the session that the arguments name.
 pub(super) fn open(arguments: &Arguments, config: &Config, front: Front) -> Result<Opened, Failure> {
     let manager = manager(arguments, config, cwd(arguments)?);
-    let writer = session(arguments, &manager, front)?;
-    Ok(Opened { manager, writer })
+    let remote = remote::of(manager.cwd());
+    let begun = session(arguments, &manager, remote.as_deref(), front)?;
+    Ok(Opened { manager, begun, remote })
 }
 
 /// Makes a fork of the session at `path`, whatever the arguments name.
 pub(super) fn open_fork(arguments: &Arguments, config: &Config, path: &Path) -> Result<Opened, Failure> {
     let manager = manager(arguments, config, cwd(arguments)?);
+    let remote = remote::of(manager.cwd());
     let reader = Reader::open(path)?;
-    let writer = manager.fork(&reader, reader.leaf().as_ref(), now())?;
-    Ok(Opened { manager, writer })
+    let begun = manager.fork(&reader, reader.leaf().as_ref(), now())?.into();
+    Ok(Opened { manager, begun, remote })
 }
 
 /// Puts everything together around the session that the arguments name.
@@ -128,13 +135,15 @@ pub(super) fn assemble(arguments: &Arguments, config: &Config, front: Front) -> 
 
 /// Puts everything together around a session.
 pub(super) fn assemble_around(
-    Opened { manager, writer }: Opened,
+    Opened { manager, begun, remote }: Opened,
     arguments: &Arguments,
     config: &Config,
     front: Front,
 ) -> Result<Assembled, Failure> {
     let cwd = manager.cwd().to_owned();
     let mut notices = config.warnings.clone();
+    let (writer, pick) = (begun.writer, begun.pick);
+    notices.extend(begun.notice);
     for finding in writer.reader().findings() {
         notices.push(format!("session log, line {} (byte {}): {}", finding.line, finding.byte, finding.what));
     }
@@ -162,33 +171,54 @@ pub(super) fn assemble_around(
         tools,
         runner,
         system_prompt,
-        options: options(arguments, config, (front, cwd), (limits, scratch.path())),
+        options: AgentOptions {
+            remote,
+            ..options(arguments, config, (front, cwd), (limits, scratch.path()))
+        },
     };
-    Ok(Assembled { parts, notices, scratch })
+    Ok(Assembled { parts, notices, pick, scratch })
 }
 
-fn session(arguments: &Arguments, manager: &SessionManager, front: Front) -> Result<Writer, Failure> {
+/// The session to begin with.
+struct Begun {
+    writer: Writer,
+    notice: Option<String>,
+    pick: bool,
+}
+
+impl From<Writer> for Begun {
+    fn from(writer: Writer) -> Self {
+        Self { writer, notice: None, pick: false }
+    }
+}
+
+fn session(
+    arguments: &Arguments,
+    manager: &SessionManager,
+    remote: Option<&str>,
+    front: Front,
+) -> Result<Begun, Failure> {
     let asked = &arguments.session;
     if let Some(words) = &asked.session {
-        return Ok(manager.open(&manager.find(words)?)?);
+        return Ok(manager.open(&manager.find(words)?)?.into());
     }
     if let Some(words) = &asked.fork {
         let (path, entry) = forked(manager, words)?;
         let reader = Reader::open(&path)?;
         let entry = entry.map(|entry| reader.find(entry)).transpose()?.or_else(|| reader.leaf());
-        return Ok(manager.fork(&reader, entry.as_ref(), now())?);
+        return Ok(manager.fork(&reader, entry.as_ref(), now())?.into());
     }
-    if !asked.resume {
-        return Ok(manager.create(now()));
-    }
-    match (manager.most_recent()?, front) {
-        (Some(recent), _) => Ok(manager.open(&recent.path)?),
-        (None, _) => {
-            let nothing = anyhow!("there is no session of {} to continue", manager.cwd().display());
-            Err(Failure::usage(nothing)
-                .hint("without -c a new one begins; `tiller sessions list --all` shows all"))
-        }
-    }
+    let chosen = match &asked.resume {
+        Some(words) => choose::by_words(manager, words, remote, front)?,
+        None if asked.recent => choose::most_recent(manager, remote, front)?,
+        None => Found::Fresh,
+    };
+    Ok(match chosen {
+        Found::Log(path) => manager.open(&path)?.into(),
+        Found::Moved(path, notice) => Begun { notice: Some(notice), ..manager.open(&path)?.into() },
+        Found::Fresh => manager.create(now()).into(),
+        Found::Pick => Begun { pick: true, ..manager.create(now()).into() },
+    })
 }
 
 /// The log to fork and the entry that was named. A path may hold an `@` of its own, so all of the words come first.
@@ -202,8 +232,7 @@ fn forked<'a>(manager: &SessionManager, words: &'a str) -> Result<(PathBuf, Opti
 }
 
 pub(super) fn now() -> UnixMs {
-    let since = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH);
-    UnixMs(since.ok().and_then(|since| i64::try_from(since.as_millis()).ok()).unwrap_or(0))
+    std::time::SystemTime::now().into()
 }
 
 /// Who can be asked: providers with a key, the script that was named, and the demo when it was named or nobody else is
@@ -436,5 +465,6 @@ fn options(
         output,
         scratch,
         mode: if front == Front::Tui { "tui" } else { "print" },
+        remote: None,
     }
 }

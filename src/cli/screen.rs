@@ -36,6 +36,7 @@ pub(super) async fn run(arguments: &Arguments, config: &Config) -> Result<u8, Fa
     let kept = |name| (!arguments.session.no_session).then(|| config.folders.state.join(name));
     let mut options = TuiOptions {
         prompt: (!prompt.is_empty()).then_some(prompt),
+        pick: assembled.pick,
         draft_file: kept("draft.json"),
         history_file: kept("history.jsonl"),
         banner: banner(is_demo),

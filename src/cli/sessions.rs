@@ -4,6 +4,7 @@ mod change;
 pub(super) mod export;
 mod list;
 mod rm;
+mod search;
 mod show;
 mod tree;
 mod verify;
@@ -14,18 +15,29 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::args::{Arguments, SessionsCommand};
-use super::{DONE, Failure, assemble};
-use crate::session::{Entry, Farewell, Finding, Reader, Visibility};
+use super::{DONE, Failure, assemble, log};
+use crate::render::{Carriage, clean};
+use crate::session::{Entry, Farewell, Finding, Page, Reader, Scope, SessionSummary, Visibility};
+use crate::unit::UnixMs;
 
 /// Longest line of a list or tree that shows a text, in characters.
 const SHOWN: usize = 72;
 
 pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8, Failure> {
     let config = assemble::config(arguments)?;
+    if let Some(warning) = log::begin(&config) {
+        eprintln!("warning: {warning}");
+    }
     let manager = assemble::manager(arguments, &config, assemble::cwd(arguments)?);
     let open = |words: &str| -> Result<Reader, Failure> { Ok(Reader::open(&manager.find(words)?)?) };
     match command {
-        SessionsCommand::List { all, json } => list::list(&manager, *all, *json)?,
+        SessionsCommand::List { all, json, limit, offset } => {
+            let page = Page { offset: *offset, limit: (*limit > 0).then_some(*limit) };
+            list::list(&manager, scope(*all), page, *json)?;
+        }
+        SessionsCommand::Search { query, all, json, limit } => {
+            search::search(&manager, &query.join(" "), (scope(*all), *limit), *json)?;
+        }
         SessionsCommand::Show { session, context: true, json, .. } => show::context(&open(session)?, *json)?,
         SessionsCommand::Show { session, stats: true, json, .. } => show::stats(&open(session)?, *json)?,
         SessionsCommand::Show { session, json, .. } => show::show(&open(session)?, *json)?,
@@ -64,6 +76,32 @@ pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8
 fn say(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     heard(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+fn scope(all: bool) -> Scope {
+    if all { Scope::Everywhere } else { Scope::ThisDirectory }
+}
+
+/// Whether a list says where its sessions are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Where {
+    /// They may be anywhere.
+    Shown,
+    /// They are all in one place.
+    Known,
+}
+
+/// A session on one line: id, date, title, and perhaps its directory.
+pub(super) fn row(session: &SessionSummary, place: Where) -> String {
+    let title = one_line(session.title().unwrap_or("(empty)"));
+    let cwd = if place == Where::Shown { format!("  {}", one_line(&session.cwd)) } else { String::new() };
+    format!("{}  {}  {title}{cwd}", session.id.short(), moment(session.modified))
+}
+
+/// `2026-11-21 03:16`, UTC.
+fn moment(moment: UnixMs) -> String {
+    let iso = moment.to_iso();
+    format!("{} {}", &iso[..10], &iso[11..16])
 }
 
 fn heard(written: io::Result<()>) -> Result<(), Failure> {
@@ -115,8 +153,8 @@ pub(super) fn branch(reader: &Reader) -> Result<Vec<Entry>, Failure> {
 }
 
 fn one_line(text: &str) -> String {
-    // An escape sequence in what a tool printed is not for this terminal.
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ").replace(char::is_control, "");
+    // What a log says must not move a cursor.
+    let line = clean(&text.split_whitespace().collect::<Vec<_>>().join(" "), Carriage::Shown).into_owned();
     if line.chars().count() <= SHOWN { line } else { line.chars().take(SHOWN - 1).chain(['…']).collect() }
 }
 

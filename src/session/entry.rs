@@ -249,6 +249,12 @@ pub enum OwnFact {
         resumed: bool,
         /// Tiller's version.
         version: String,
+        /// The working directory, where it isn't the header's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cwd: Option<String>,
+        /// The origin of the repository that it is in, without credentials.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        remote: Option<String>,
     },
     /// A `!` command begins.
     #[serde(rename = "tiller.bash")]

@@ -103,6 +103,9 @@ pub enum SessionError {
         /// Why it can't be read.
         source: serde_json::Error,
     },
+    /// What is known of many logs can't be kept, neither in its file nor in a passing one.
+    #[error("the catalog of sessions can't be used")]
+    Catalog(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// Nothing, or more than one, goes by a person's words.
     #[error("{0}")]
     NotFound(String),
@@ -140,6 +143,7 @@ impl SessionError {
             Self::InUse(_) => Some(
                 "move to another branch first: /tree, or `tiller sessions branch` with an entry of that one",
             ),
+            Self::Catalog(_) => Some("is there room in the folder for temporary files?"),
             Self::NoTrash { .. } => Some("--permanently deletes it for good"),
             Self::NoEntry(_) => Some("`tiller sessions tree` shows the entries of a session"),
         }

@@ -1,21 +1,18 @@
 //! The folder of logs: making, finding, listing, opening and forking sessions.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
-use serde::Serialize;
-
+use super::catalog::{Catalog, Listing, Page, files_of, subfolders};
 use super::disk::{Disk, FileSystem};
 use super::entry::Header;
 use super::error::SessionError;
 use super::fork;
-use super::log::{Log, io_error};
+use super::log::Log;
 use super::mint::Mint;
 use super::reader::Reader;
 use super::writer::Writer;
-use crate::id::{EntryId, SessionId};
+use crate::id::EntryId;
 use crate::unit::UnixMs;
 
 /// Longest name of a working directory's folder, in bytes; file systems allow 255.
@@ -38,49 +35,27 @@ pub struct SessionManager {
     placement: Placement,
     cwd: PathBuf,
     disk: Arc<dyn Disk>,
-}
-
-/// What a list shows of a session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SessionSummary {
-    /// The file.
-    pub path: PathBuf,
-    /// The session's id.
-    pub id: SessionId,
-    /// The working directory it belongs to.
-    pub cwd: String,
-    /// Its name, if it got one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The first thing the user said.
-    pub first_prompt: Option<String>,
-    /// How many entries it has, on all branches.
-    pub entries: usize,
-    /// When something was last written to it.
-    pub modified: UnixMs,
-}
-
-/// What a look through the folder found.
-#[derive(Debug, Default)]
-pub struct Listing {
-    /// The sessions, the one written to last first.
-    pub sessions: Vec<SessionSummary>,
-    /// Files that look like logs and can't be read as such, with the reason.
-    pub unreadable: Vec<SessionError>,
+    catalog_file: Option<PathBuf>,
 }
 
 impl SessionManager {
     /// Manages the sessions of `cwd`, which should be a real path.
     #[must_use]
     pub fn new(placement: Placement, cwd: PathBuf) -> Self {
-        Self { placement, cwd, disk: Arc::new(FileSystem) }
+        Self { placement, cwd, disk: Arc::new(FileSystem), catalog_file: None }
     }
 
     /// Writes its logs to this disk instead of the machine's file system.
     #[must_use]
     pub fn on_disk(self, disk: Arc<dyn Disk>) -> Self {
         Self { disk, ..self }
+    }
+
+    /// Keeps what is known of the logs in this file, so that it need not be read from them every time. The file is made from
+    /// them, and may be deleted whenever one likes.
+    #[must_use]
+    pub fn with_catalog(self, file: PathBuf) -> Self {
+        Self { catalog_file: Some(file), ..self }
     }
 
     /// The working directory.
@@ -133,9 +108,21 @@ impl SessionManager {
     /// # Errors
     /// When the folder is there and can't be read.
     pub fn logs(&self, scope: Scope) -> Result<Vec<PathBuf>, SessionError> {
-        let mut files = self.files(scope)?;
-        files.sort();
-        Ok(files)
+        let folders = match scope {
+            Scope::ThisDirectory => self.folder().into_iter().collect(),
+            Scope::Everywhere => self.folders()?,
+        };
+        let mut logs: Vec<PathBuf> = files_of(&folders)?;
+        logs.sort();
+        Ok(logs)
+    }
+
+    /// What there is to look through: lists, words that were said, a session's place.
+    ///
+    /// # Errors
+    /// When there is no room for it, neither in its file nor in a passing one.
+    pub fn catalog(&self) -> Result<Catalog, SessionError> {
+        Catalog::open(self.clone())
     }
 
     /// Looks through all sessions of this working directory, or of every one.
@@ -143,28 +130,15 @@ impl SessionManager {
     /// # Errors
     /// When the folder is there and can't be read.
     pub fn list(&self, scope: Scope) -> Result<Listing, SessionError> {
-        let mut listing = Listing::default();
-        // As the header has it, which is not what the system calls it where the name is no Unicode.
-        let cwd = self.cwd.display().to_string();
-        for path in self.files(scope)? {
-            match Reader::open(&path) {
-                Ok(reader) if scope == Scope::Everywhere || reader.header().cwd == cwd => {
-                    listing.sessions.push(summary(path, &reader));
-                }
-                Ok(_) => {}
-                Err(error) => listing.unreadable.push(error),
-            }
-        }
-        listing.sessions.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.id.cmp(&a.id)));
-        Ok(listing)
+        self.catalog()?.page(scope, Page::default())
     }
 
-    /// The session of this working directory that was written to last.
+    /// The log of the session of this working directory that was written to last.
     ///
     /// # Errors
     /// As [`SessionManager::list`].
-    pub fn most_recent(&self) -> Result<Option<SessionSummary>, SessionError> {
-        Ok(self.list(Scope::ThisDirectory)?.sessions.into_iter().next())
+    pub fn most_recent(&self) -> Result<Option<PathBuf>, SessionError> {
+        self.catalog()?.most_recent()
     }
 
     /// The log that a person's words name: a path, an id, or a prefix or suffix of one.
@@ -179,26 +153,7 @@ impl SessionManager {
         if path.extension().is_some_and(|ending| ending == "jsonl") || words.contains('/') {
             return Err(SessionError::NotFound(format!("there is no session file {words}")));
         }
-        let sessions = self.list(Scope::Everywhere)?.sessions;
-        let named: Vec<&SessionSummary> =
-            sessions.iter().filter(|session| session.id.matches(words)).collect();
-        match named.as_slice() {
-            [session] => Ok(session.path.clone()),
-            [] if words.chars().count() < crate::id::SHORTEST_FRAGMENT => {
-                let least = crate::id::SHORTEST_FRAGMENT;
-                Err(SessionError::NotFound(format!(
-                    "`{words}` is too short for a part of an id; give {least} characters or more"
-                )))
-            }
-            [] => Err(SessionError::NotFound(format!("no session's id begins or ends with `{words}`"))),
-            several => match several.iter().find(|session| session.id.as_str() == words) {
-                Some(session) => Ok(session.path.clone()),
-                None => Err(SessionError::NotFound(format!(
-                    "`{words}` names {} sessions; give more of the id",
-                    several.len()
-                ))),
-            },
-        }
+        self.catalog()?.named(words)
     }
 
     fn create_from(&self, parent: Option<String>, now: UnixMs) -> Writer {
@@ -217,7 +172,8 @@ impl SessionManager {
         (header, log)
     }
 
-    fn folder(&self) -> Option<PathBuf> {
+    /// Where the logs of this working directory are put.
+    pub(super) fn folder(&self) -> Option<PathBuf> {
         match &self.placement {
             Placement::ByDirectory(root) => Some(root.join(folder_name(&self.cwd))),
             Placement::Flat(folder) => Some(folder.clone()),
@@ -225,20 +181,25 @@ impl SessionManager {
         }
     }
 
-    fn files(&self, scope: Scope) -> Result<Vec<PathBuf>, SessionError> {
-        let folders = match (&self.placement, scope) {
-            (Placement::Memory, _) => Vec::new(),
-            (Placement::Flat(folder), _) => vec![folder.clone()],
-            (Placement::ByDirectory(root), Scope::ThisDirectory) => vec![root.join(folder_name(&self.cwd))],
-            (Placement::ByDirectory(root), Scope::Everywhere) => entries_of(root)?,
-        };
-        let mut files = Vec::new();
-        for folder in folders.iter().filter(|folder| folder.is_dir()) {
-            files.extend(
-                entries_of(folder)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "jsonl")),
-            );
+    /// The folder beneath which all logs are.
+    pub(super) fn root(&self) -> Option<&Path> {
+        match &self.placement {
+            Placement::ByDirectory(root) | Placement::Flat(root) => Some(root),
+            Placement::Memory => None,
         }
-        Ok(files)
+    }
+
+    /// Every folder that logs are in.
+    pub(super) fn folders(&self) -> Result<Vec<PathBuf>, SessionError> {
+        match &self.placement {
+            Placement::Memory => Ok(Vec::new()),
+            Placement::Flat(folder) => Ok(vec![folder.clone()]),
+            Placement::ByDirectory(root) => subfolders(root),
+        }
+    }
+
+    pub(super) fn catalog_file(&self) -> Option<&Path> {
+        self.catalog_file.as_deref()
     }
 }
 
@@ -249,30 +210,6 @@ pub enum Scope {
     ThisDirectory,
     /// All.
     Everywhere,
-}
-
-fn entries_of(folder: &Path) -> Result<Vec<PathBuf>, SessionError> {
-    match fs::read_dir(folder) {
-        Ok(entries) => Ok(entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(io_error(folder, "be listed")(error)),
-    }
-}
-
-fn summary(path: PathBuf, reader: &Reader) -> SessionSummary {
-    let modified = fs::metadata(&path).and_then(|facts| facts.modified()).map_or(UnixMs(0), |moment| {
-        let since = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        UnixMs(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
-    });
-    SessionSummary {
-        path,
-        id: reader.id().clone(),
-        cwd: reader.header().cwd.clone(),
-        name: reader.name(),
-        first_prompt: reader.first_prompt(),
-        entries: reader.entry_count(),
-        modified,
-    }
 }
 
 /// A folder's name for a working directory: `--home-me-code--`. It loses information, so look-ups go by the header.
@@ -286,7 +223,7 @@ fn folder_name(cwd: &Path) -> String {
 }
 
 /// FNV-1a, 64 bits: the same in every process and version, which std's hasher doesn't promise.
-fn fnv1a(bytes: &[u8]) -> u64 {
+pub(super) fn fnv1a(bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))

@@ -7,6 +7,7 @@ use crossterm::event::KeyEvent;
 use jiff::tz::TimeZone;
 
 use super::block::{Block, BlockKind, Level};
+use super::browse::Ask;
 use super::editor::Editor;
 use super::layout::{Ctx, Folds};
 use super::pace::Stale;
@@ -18,7 +19,7 @@ use crate::event::{ApprovalRequest, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId, QueueId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::render::Line;
-use crate::session::Entry;
+use crate::session::{Entry, Scope};
 use crate::unit::UnixMs;
 
 /// How long a word at the foot of the screen stays, in milliseconds.
@@ -64,6 +65,11 @@ pub(super) enum Report {
         items: Vec<Item>,
         selected: usize,
     },
+    /// What a look through the sessions found.
+    Browsed {
+        scope: Scope,
+        what: Browsed,
+    },
     Page {
         title: String,
         lines: Vec<Line>,
@@ -71,6 +77,17 @@ pub(super) enum Report {
     /// The branch of the working directory.
     Branch(Option<String>),
     Note(String),
+}
+
+/// What a look through the sessions found.
+#[derive(Debug)]
+pub(super) enum Browsed {
+    /// The sessions that are known so far.
+    Sessions(Vec<Item>),
+    /// Those in which this was said.
+    Hits { words: String, items: Vec<Item> },
+    /// How many of how many logs are read; `None` when all are.
+    Indexing(Option<(usize, usize)>),
 }
 
 /// A session as the front end takes it up.
@@ -108,6 +125,10 @@ pub(super) enum Action {
     Navigate(EntryId),
     /// Gather what a picker offers.
     Gather(List),
+    /// Look through the sessions.
+    Browse(Ask),
+    /// Nobody looks at the sessions any more.
+    EndBrowse,
     LoadOlder(Vec<EntryId>),
     /// Take a snapshot and read the path anew.
     Reload,
@@ -127,7 +148,6 @@ pub(super) enum Action {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum List {
     Models,
-    Sessions,
     Tree,
     Forks,
 }
@@ -148,6 +168,8 @@ pub(super) struct App {
     pub(super) completion: usize,
     /// How far what is on the screen is out of date.
     pub(super) stale: Stale,
+    /// Whether sessions were looked through when the last input came.
+    is_browsing: bool,
 }
 
 /// What the session is.
@@ -236,6 +258,7 @@ impl App {
             notes: Notes::default(),
             completion: 0,
             stale: Stale::ByUser,
+            is_browsing: false,
         }
     }
 
@@ -265,6 +288,10 @@ impl App {
         };
         if self.transcript.wants_older() {
             actions.extend(self.load_older(OLDER));
+        }
+        let is_browsing = self.popups.iter().any(Popup::is_browser);
+        if std::mem::replace(&mut self.is_browsing, is_browsing) && !is_browsing {
+            actions.push(Action::EndBrowse);
         }
         let reloads = actions.iter().filter(|action| matches!(action, Action::Reload)).count();
         self.facts.gap.expected += reloads;
@@ -331,7 +358,8 @@ impl App {
     fn pasted(&mut self, text: &str) -> Vec<Action> {
         match self.popups.last_mut() {
             Some(Popup::Pick(picker)) => {
-                text.chars().filter(|c| !c.is_control()).for_each(|c| picker.push(c))
+                text.chars().filter(|c| !c.is_control()).for_each(|c| picker.push(c));
+                return picker.ask().map(Action::Browse).into_iter().collect();
             }
             Some(Popup::Read(_)) => {}
             None => self.editor.paste(text),
@@ -364,6 +392,10 @@ impl App {
                 if let Some(Popup::Pick(picker)) = self.popups.last_mut() {
                     picker.fill(items, selected);
                 }
+            }
+            Report::Browsed { scope, what } => {
+                let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
+                pickers.for_each(|picker| picker.browsed(scope, &what));
             }
             Report::Page { title, lines } => {
                 self.popups.push(Popup::Read(super::popup::Page::new(&title, lines)));

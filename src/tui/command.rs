@@ -39,7 +39,7 @@ const fn row(verb: Verb, name: &'static str, argument: &'static str, about: &'st
 /// Every slash command, in the order they are shown.
 pub(super) const TABLE: [Command; 15] = [
     row(Verb::New, "new", "", "begin a fresh session"),
-    row(Verb::Resume, "resume", "", "go to another session"),
+    row(Verb::Resume, "resume", "[WORDS]", "go to another session: by its name, or what was said in it"),
     row(Verb::Tree, "tree", "", "the session as a tree: go back to any point of it"),
     row(Verb::Fork, "fork", "", "a new session from an earlier message of this one"),
     row(Verb::Clone, "clone", "", "go on in a copy of this session"),

@@ -101,8 +101,16 @@ impl Front {
             Performer::start(agent.clone(), options.history_file.clone(), options.exporter.clone());
         performer.tell(Action::Reload);
         app.expect_snapshot();
-        if let Some(prompt) = options.prompt.clone() {
-            performer.tell(Action::Steer(prompt));
+        match options.prompt.clone() {
+            // What is to be said is for the session that is picked.
+            Some(prompt) if options.pick => app.editor.set_text(&prompt),
+            Some(prompt) => _ = performer.tell(Action::Steer(prompt)),
+            None => {}
+        }
+        if options.pick {
+            for action in app.browse("") {
+                performer.tell(action);
+            }
         }
         let signals = Signals::catch().map_err(TuiError::Terminal)?;
         let mut tick = interval(TICK);

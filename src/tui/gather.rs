@@ -3,18 +3,24 @@
 use std::collections::{HashMap, HashSet};
 
 use super::call::one_line;
-use super::popup::{Choice, Item};
+use super::popup::{Choice, Item, MARKS};
 use crate::agent::State;
 use crate::event::{QueueItem, QueueKind};
 use crate::message::{AssistantMessage, Message, ModelRef};
 use crate::provider::catalog::ModelFacts;
 use crate::render::{self, Line, Role, Span};
 use crate::session::tree::BranchMark;
-use crate::session::{Entry, EntryBody, EntryKind, Reader, SessionSummary};
+use crate::session::{Entry, EntryBody, EntryKind, Hit, Piece, Reader, Scope, SessionSummary};
 use crate::unit::UnixMs;
 
 /// Characters of a label that are looked at, for drawing and for narrowing.
 const LONGEST: usize = 300;
+
+/// Characters of a directory beside a session.
+const LONGEST_PLACE: usize = 28;
+
+/// Characters of a title beside what was said.
+const LONGEST_TITLE: usize = 24;
 
 /// Models to choose from.
 pub(super) fn models<'a>(
@@ -41,20 +47,15 @@ fn model(facts: &ModelFacts) -> Item {
     }
 }
 
-/// Sessions to choose from.
-pub(super) fn sessions(list: &[SessionSummary], now: UnixMs) -> Vec<Item> {
+/// Sessions to choose from; where they are is said when they may be anywhere.
+pub(super) fn sessions(list: &[SessionSummary], scope: Scope, now: UnixMs) -> Vec<Item> {
     let item = |session: &SessionSummary| {
-        let prompt = || session.first_prompt.as_deref().unwrap_or("(nothing said)");
-        let said = session.name.as_deref().unwrap_or_else(prompt);
+        let size = format!("{} entries", session.entries);
+        let about = if scope == Scope::Everywhere { tail(&session.cwd) } else { size };
         Item {
             lead: String::new(),
-            label: spaced(&said.chars().take(LONGEST).collect::<String>()),
-            note: format!(
-                "{} entries · {} · {}",
-                session.entries,
-                age(session.modified, now),
-                session.id.short()
-            ),
+            label: title_and_prompt(session),
+            note: format!("{about} · {} · {}", age(session.modified, now), session.id.short()),
             role: Role::Text,
             choice: Choice::Open(session.path.clone()),
         }
@@ -62,7 +63,53 @@ pub(super) fn sessions(list: &[SessionSummary], now: UnixMs) -> Vec<Item> {
     list.iter().map(item).collect()
 }
 
-/// How long ago a moment is: `now`, `5m ago`.
+/// What was said in sessions, to choose them by.
+pub(super) fn hits(hits: &[Hit], now: UnixMs) -> Vec<Item> {
+    let item = |hit: &Hit| {
+        let piece = |piece: &Piece| match piece.matched {
+            true => format!("{}{}{}", MARKS[0], piece.text, MARKS[1]),
+            false => piece.text.clone(),
+        };
+        let said: String = hit.snippet.iter().map(piece).collect();
+        let title: String = title(&hit.session).chars().take(LONGEST_TITLE).collect();
+        Item {
+            lead: "» ".to_owned(),
+            label: said.split_whitespace().collect::<Vec<_>>().join(" "),
+            note: format!("{title} · {} · {}", age(hit.timestamp, now), hit.session.id.short()),
+            role: Role::Muted,
+            choice: Choice::Open(hit.session.path.clone()),
+        }
+    };
+    hits.iter().map(item).collect()
+}
+
+/// What it is called and what was said first: either may be what somebody remembers.
+fn title_and_prompt(session: &SessionSummary) -> String {
+    match (&session.name, &session.first_prompt) {
+        (Some(name), Some(prompt)) => {
+            let prompt: String = prompt.chars().take(LONGEST).collect();
+            spaced(&format!("{name} · {prompt}"))
+        }
+        _ => title(session),
+    }
+}
+
+fn title(session: &SessionSummary) -> String {
+    let said = session.title().unwrap_or("(nothing said)");
+    spaced(&said.chars().take(LONGEST).collect::<String>())
+}
+
+/// The end of a path, where its name is.
+fn tail(path: &str) -> String {
+    let cut = path.chars().count().saturating_sub(LONGEST_PLACE);
+    if cut == 0 {
+        one_line(path)
+    } else {
+        one_line(&format!("…{}", path.chars().skip(cut + 1).collect::<String>()))
+    }
+}
+
+/// How long ago a moment is: `now`, `5m`, `3h`, `2d`.
 fn age(moment: UnixMs, now: UnixMs) -> String {
     let age = moment.age(now);
     if age == "now" { age } else { format!("{age} ago") }

@@ -237,7 +237,7 @@ impl App {
     fn command(&mut self, verb: Verb, argument: &str) -> Vec<Action> {
         match verb {
             Verb::New => vec![Action::NewSession],
-            Verb::Resume => self.pick("sessions", List::Sessions),
+            Verb::Resume => self.browse(argument),
             Verb::Tree => self.pick("tree", List::Tree),
             Verb::Fork => self.pick("fork before", List::Forks),
             Verb::Clone => vec![Action::Clone],
@@ -282,6 +282,14 @@ impl App {
     fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
         self.popups.push(Popup::Pick(Picker::waiting(title)));
         vec![Action::Gather(list)]
+    }
+
+    /// Looks through the sessions, beginning with these words.
+    pub(super) fn browse(&mut self, words: &str) -> Vec<Action> {
+        let picker = Picker::browser(words);
+        let ask = picker.ask().map(Action::Browse);
+        self.popups.push(Popup::Pick(picker));
+        ask.into_iter().collect()
     }
 
     fn read(&mut self, title: &str, lines: Vec<crate::render::Line>) -> Vec<Action> {
@@ -419,10 +427,15 @@ impl App {
             }
             KeyCode::Char('u') if ctrl => picker.clear(),
             KeyCode::Char(c) if !ctrl => picker.push(c),
-            KeyCode::Backspace if !picker.pop() => _ = self.popups.pop(),
-            _ => {}
+            KeyCode::Tab => picker.switch_scope(),
+            KeyCode::Backspace if picker.pop() => {}
+            KeyCode::Backspace => {
+                self.popups.pop();
+                return Vec::new();
+            }
+            _ => return Vec::new(),
         }
-        Vec::new()
+        picker.ask().map(Action::Browse).into_iter().collect()
     }
 
     fn chosen(&mut self, choice: Choice) -> Vec<Action> {

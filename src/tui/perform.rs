@@ -8,10 +8,11 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::app::{Action, List, Loaded, Report};
+use super::browse::{Ask, browse};
 use super::{Exporter, files, gather};
 use crate::agent::{AgentError, AgentSession};
 use crate::id::EntryId;
-use crate::session::{Entry, Reader, Scope};
+use crate::session::{Entry, Reader};
 use crate::unit::UnixMs;
 
 /// Actions that may wait: more than a person can type while one is carried out.
@@ -39,7 +40,7 @@ impl Performer {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
-        task.spawn(Worker { agent, history, exporter, reports }.work(todo));
+        task.spawn(Worker { agent, history, exporter, reports, browser: None }.work(todo));
         (Self { actions, task }, received)
     }
 
@@ -59,10 +60,12 @@ struct Worker {
     history: Option<PathBuf>,
     exporter: Option<Exporter>,
     reports: mpsc::Sender<Report>,
+    /// Whoever looks through the sessions; the look ends when this is dropped.
+    browser: Option<std::sync::mpsc::Sender<Ask>>,
 }
 
 impl Worker {
-    async fn work(self, mut todo: mpsc::Receiver<Action>) {
+    async fn work(mut self, mut todo: mpsc::Receiver<Action>) {
         let mut beside = JoinSet::new();
         while let Some(action) = todo.recv().await {
             while beside.try_join_next().is_some() {}
@@ -80,10 +83,15 @@ impl Worker {
                 }
             }
         }
+        self.browser = None;
         while beside.join_next().await.is_some() {}
     }
 
-    async fn perform(&self, action: Action, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
+    async fn perform(&mut self, action: Action, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
+        if let Action::Browse(ask) = action {
+            self.browse(ask, beside).await?;
+            return Ok(Vec::new());
+        }
         let agent = &self.agent;
         Ok(match action {
             Action::Steer(text) => said(agent.steer(text).await?),
@@ -139,9 +147,36 @@ impl Worker {
                 }
                 Vec::new()
             }
-            // These need the terminal, and the loop does them itself.
-            Action::Copy(_) | Action::EditElsewhere(_) | Action::Suspend | Action::Quit => Vec::new(),
+            Action::EndBrowse => {
+                self.browser = None;
+                Vec::new()
+            }
+            // Begun above; the others need the terminal, and the loop does them itself.
+            Action::Browse(_)
+            | Action::Copy(_)
+            | Action::EditElsewhere(_)
+            | Action::Suspend
+            | Action::Quit => Vec::new(),
         })
+    }
+
+    /// Asks whoever looks through the sessions, or sends somebody.
+    async fn browse(&mut self, ask: Ask, beside: &mut JoinSet<()>) -> Result<(), AgentError> {
+        let ask = match &self.browser {
+            Some(browser) => match browser.send(ask) {
+                Ok(()) => return Ok(()),
+                Err(unsent) => unsent.0,
+            },
+            None => ask,
+        };
+        let catalog = self.agent.catalog().await?;
+        let (asks, asked) = std::sync::mpsc::channel();
+        let reports = self.reports.clone();
+        beside.spawn_blocking(move || browse(catalog, &asked, reports));
+        // It has only begun, so it listens.
+        let _ = asks.send(ask);
+        self.browser = Some(asks);
+        Ok(())
     }
 
     async fn cycle_model(&self, back: bool) -> Result<Vec<Report>, AgentError> {
@@ -171,10 +206,6 @@ impl Worker {
                 let facts = models.iter().map(|model| &*model.facts);
                 let (items, selected) = gather::models(facts, Some(&current));
                 vec![Report::Items { items, selected }]
-            }
-            List::Sessions => {
-                let listing = self.agent.sessions(Scope::ThisDirectory).await?;
-                vec![Report::Items { items: gather::sessions(&listing.sessions, now()), selected: 0 }]
             }
             List::Tree => {
                 self.read_beside(beside, move || {

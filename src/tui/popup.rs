@@ -2,8 +2,14 @@
 
 use std::path::PathBuf;
 
+use super::app::Browsed;
+use super::browse::Ask;
 use crate::id::{EntryId, QueueId};
 use crate::render::{Line, Role};
+use crate::session::Scope;
+
+/// Signs around a part of a label that stands out.
+pub(super) const MARKS: [char; 2] = ['\u{2}', '\u{3}'];
 
 /// Something over the transcript.
 #[derive(Debug)]
@@ -18,12 +24,24 @@ pub(super) struct Picker {
     pub(super) title: String,
     items: Vec<Item>,
     filter: String,
-    /// Positions of the items that the filter lets through.
+    /// Positions of the items that the filter lets through; those after the last item are hits of the browser.
     matches: Vec<usize>,
     /// Which of the matches is chosen.
     selected: usize,
     /// Whether the items are still being gathered.
     pub(super) waiting: bool,
+    /// What a picker of sessions has besides.
+    browser: Option<Browser>,
+}
+
+/// A look through sessions.
+#[derive(Debug)]
+pub(super) struct Browser {
+    pub(super) scope: Scope,
+    /// How many of how many logs are read; `None` when all are.
+    pub(super) indexing: Option<(usize, usize)>,
+    /// Sessions in which the filter's words were said.
+    hits: Vec<Item>,
 }
 
 /// One thing to choose.
@@ -31,6 +49,7 @@ pub(super) struct Picker {
 pub(super) struct Item {
     /// What is drawn before it: the branches of a tree.
     pub(super) lead: String,
+    /// What stands between [`MARKS`] stands out.
     pub(super) label: String,
     /// What stands at the right end.
     pub(super) note: String,
@@ -73,7 +92,73 @@ impl Picker {
             matches: Vec::new(),
             selected: 0,
             waiting: true,
+            browser: None,
         }
+    }
+
+    /// A list of sessions that isn't there yet, narrowed to these words.
+    pub(super) fn browser(words: &str) -> Self {
+        let browser = Browser { scope: Scope::ThisDirectory, indexing: None, hits: Vec::new() };
+        let picker = Self { filter: words.to_owned(), browser: Some(browser), ..Self::waiting("") };
+        picker.in_scope(Scope::ThisDirectory)
+    }
+
+    fn in_scope(mut self, scope: Scope) -> Self {
+        let words = match scope {
+            Scope::ThisDirectory => "sessions of this directory",
+            Scope::Everywhere => "sessions of all directories",
+        };
+        words.clone_into(&mut self.title);
+        self
+    }
+
+    /// Looks at the sessions of all directories, or again at those of this one only.
+    pub(super) fn switch_scope(&mut self) {
+        let Some(browser) = &self.browser else { return };
+        let scope = match browser.scope {
+            Scope::ThisDirectory => Scope::Everywhere,
+            Scope::Everywhere => Scope::ThisDirectory,
+        };
+        let browser = Browser { scope, indexing: None, hits: Vec::new() };
+        let filter = std::mem::take(&mut self.filter);
+        *self = Self { filter, browser: Some(browser), ..Self::waiting("") }.in_scope(scope);
+    }
+
+    /// What is looked for, if sessions are.
+    pub(super) fn ask(&self) -> Option<Ask> {
+        self.browser.as_ref().map(|browser| Ask { scope: browser.scope, words: self.filter.clone() })
+    }
+
+    /// The look through sessions that this is, if it is one.
+    pub(super) fn browsing(&self) -> Option<&Browser> {
+        self.browser.as_ref()
+    }
+
+    /// Takes what a look through the sessions found, if that is still what is wanted.
+    pub(super) fn browsed(&mut self, scope: Scope, what: &Browsed) {
+        let Some(browser) = self.browser.as_mut().filter(|browser| browser.scope == scope) else { return };
+        match what {
+            Browsed::Sessions(items) => {
+                let chosen = self.chosen().filter(|_| self.selected > 0).map(|item| item.choice.clone());
+                self.items.clone_from(items);
+                self.waiting = false;
+                self.matches.clear();
+                self.narrow();
+                let is_chosen = |at: &usize| Some(&self.item(*at).choice) == chosen.as_ref();
+                self.selected = self.matches.iter().position(is_chosen).unwrap_or(0);
+            }
+            Browsed::Hits { words, items } if *words == self.filter => {
+                browser.hits.clone_from(items);
+                self.narrow();
+            }
+            Browsed::Hits { .. } => {}
+            Browsed::Indexing(left) => browser.indexing = *left,
+        }
+    }
+
+    fn item(&self, at: usize) -> &Item {
+        let hit = || self.browser.as_ref().map(|browser| &browser.hits[at - self.items.len()]);
+        self.items.get(at).or_else(hit).expect("a match is an item or a hit")
     }
 
     /// A list that is there.
@@ -121,7 +206,7 @@ impl Picker {
     }
 
     pub(super) fn chosen(&self) -> Option<&Item> {
-        self.items.get(*self.matches.get(self.selected)?)
+        Some(self.item(*self.matches.get(self.selected)?))
     }
 
     /// The matches that fit into `height` rows with the chosen one among them, and whether each is chosen.
@@ -129,7 +214,7 @@ impl Picker {
         let most = self.matches.len().saturating_sub(height);
         let top = self.selected.saturating_sub(height / 2).min(most);
         let shown = self.matches.iter().enumerate().skip(top).take(height);
-        shown.map(|(place, at)| (&self.items[*at], place == self.selected))
+        shown.map(|(place, at)| (self.item(*at), place == self.selected))
     }
 
     /// How many of how many are let through.
@@ -148,10 +233,30 @@ impl Picker {
         };
         let chosen = self.matches.get(self.selected).copied();
         self.matches = matching(|text, word| text.contains(word));
-        if self.matches.is_empty() {
+        if let Some(browser) = &self.browser {
+            // A session that its name or its first prompt shows already needn't be shown for what was said in it.
+            let shown: Vec<&Choice> = self.matches.iter().map(|at| &self.items[*at].choice).collect();
+            let hits = browser.hits.iter().enumerate().filter(|(_, hit)| !shown.contains(&&hit.choice));
+            let hits: Vec<usize> = hits.map(|(at, _)| self.items.len() + at).collect();
+            self.matches.extend(hits.into_iter().filter(|_| !words.is_empty()));
+        } else if self.matches.is_empty() {
             self.matches = matching(has_letters);
         }
         self.selected = chosen.and_then(|at| self.matches.iter().position(|m| *m == at)).unwrap_or(0);
+    }
+}
+
+impl Popup {
+    pub(super) fn as_picker(&mut self) -> Option<&mut Picker> {
+        match self {
+            Self::Pick(picker) => Some(picker),
+            Self::Read(_) => None,
+        }
+    }
+
+    /// Whether it looks through sessions.
+    pub(super) fn is_browser(&self) -> bool {
+        matches!(self, Self::Pick(picker) if picker.browser.is_some())
     }
 }
 

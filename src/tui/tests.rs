@@ -13,7 +13,9 @@ use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use serde_json::{Value, json};
 
-use super::app::{Action, App, Input, List, Loaded, Place, Report};
+use super::app::{Action, App, Browsed, Input, List, Loaded, Place, Report};
+use super::browse::Ask;
+use super::gather;
 use super::pace::{Pace, Stale};
 use super::theme::Colours;
 use super::view::view;
@@ -26,7 +28,7 @@ use crate::message::{
     ToolResultMessage, Usage, UserBlock, UserMessage,
 };
 use crate::session::entry::{MessageEntry, Receipt};
-use crate::session::{Entry, EntryBody};
+use crate::session::{Entry, EntryBody, Hit, Piece, Scope, SessionSummary};
 use crate::unit::{Tokens, UnixMs, Usd};
 
 /// 14:02 UTC.
@@ -355,6 +357,113 @@ fn the_tree_is_drawn_with_its_branches() {
         stage.type_text("lexer");
         assert_eq!(stage.key(KeyCode::Enter), [Action::Navigate("▌ change the lexer".into())]);
     }
+}
+
+fn summary(number: i64, name: Option<&str>, prompt: &str, cwd: &str) -> SessionSummary {
+    SessionSummary {
+        path: format!("/s/{number}.jsonl").into(),
+        id: format!("01JD6X9QWERTY00000{number:08}").as_str().into(),
+        cwd: cwd.into(),
+        name: name.map(str::to_owned),
+        first_prompt: Some(prompt.into()),
+        entries: 12,
+        messages: 10,
+        tokens: Tokens(5_000),
+        cost: Usd(0.1),
+        modified: UnixMs(START - number * 7_200_000),
+        last_activity: UnixMs(START),
+        model: None,
+        remote: None,
+        parent_session: None,
+        bytes: 1_000,
+    }
+}
+
+fn summaries() -> Vec<SessionSummary> {
+    let long = "the parser test fails on windows line endings, find out why and then fix whatever it is";
+    vec![
+        summary(0, Some("fix-crlf"), long, "/home/ada/code/conf"),
+        summary(1, None, long, "/home/ada/code/a-project-with-quite-a-long-name"),
+        summary(30, None, "write\n the\u{1b}[31m release notes", "/srv"),
+    ]
+}
+
+fn hit(session: SessionSummary, pieces: &[(&str, bool)]) -> Hit {
+    let snippet = pieces.iter().map(|(text, matched)| Piece { text: (*text).into(), matched: *matched });
+    Hit { entry: "e1".into(), timestamp: session.modified, session, snippet: snippet.collect() }
+}
+
+/// What was looked for, by scope and words.
+fn ask(scope: Scope, words: &str) -> Action {
+    Action::Browse(Ask { scope, words: words.into() })
+}
+
+impl Stage {
+    fn browsed(&mut self, scope: Scope, what: Browsed) {
+        self.input(Input::Report(Report::Browsed { scope, what }));
+    }
+
+    fn know_sessions(&mut self, scope: Scope) {
+        let items = gather::sessions(&summaries(), scope, UnixMs(self.now));
+        self.browsed(scope, Browsed::Sessions(items));
+    }
+}
+
+#[test]
+fn sessions_are_listed_and_what_was_said_in_others_appears_below() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        stage.type_text("/resume");
+        assert_eq!(stage.key(KeyCode::Enter)[1..], [ask(Scope::ThisDirectory, "")]);
+        stage.know_sessions(Scope::ThisDirectory);
+        assert_eq!(stage.key(KeyCode::Tab), [ask(Scope::Everywhere, "")]);
+        stage.know_sessions(Scope::Everywhere);
+        stage.browsed(Scope::Everywhere, Browsed::Indexing(Some((1_204, 10_000))));
+        for (words, key) in [("w", 'w'), ("wi", 'i'), ("win", 'n')] {
+            assert_eq!(stage.key(KeyCode::Char(key)), [ask(Scope::Everywhere, words)]);
+        }
+        let hits = [
+            hit(
+                summary(9, Some("elsewhere"), "", "/srv"),
+                &[("…open the ", false), ("window", true), (" again", false)],
+            ),
+            hit(summaries().remove(0), &[("shown already", true)]),
+        ];
+        let items = gather::hits(&hits, UnixMs(stage.now));
+        stage.browsed(Scope::Everywhere, Browsed::Hits { words: "win".into(), items });
+        insta::assert_snapshot!(format!("sessions_{width}x{height}"), stage.screen());
+        stage.key(KeyCode::End);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Open("/s/9.jsonl".into()), Action::EndBrowse]);
+    }
+}
+
+#[test]
+fn what_a_look_found_for_other_words_or_another_scope_is_dropped() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/resume not there");
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [ask(Scope::ThisDirectory, "not there")]);
+    stage.know_sessions(Scope::Everywhere);
+    assert!(stage.screen().contains("looking…"));
+    stage.know_sessions(Scope::ThisDirectory);
+    let items = gather::hits(&[hit(summary(9, None, "p", "/srv"), &[("said", true)])], UnixMs(stage.now));
+    stage.browsed(Scope::ThisDirectory, Browsed::Hits { words: "not".into(), items: items.clone() });
+    assert!(stage.screen().contains("nothing fits"));
+    stage.browsed(Scope::ThisDirectory, Browsed::Hits { words: "not there".into(), items });
+    assert!(stage.screen().contains("» said"));
+    assert_eq!(stage.key(KeyCode::Esc), [Action::EndBrowse]);
+}
+
+#[test]
+fn the_choice_stays_with_its_session_when_the_list_grows() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/resume");
+    stage.key(KeyCode::Enter);
+    let scope = Scope::ThisDirectory;
+    let items = gather::sessions(&summaries(), scope, UnixMs(stage.now));
+    stage.browsed(scope, Browsed::Sessions(items[1..].to_vec()));
+    stage.key(KeyCode::Down);
+    stage.browsed(scope, Browsed::Sessions(items));
+    assert_eq!(stage.key(KeyCode::Enter)[0], Action::Open("/s/30.jsonl".into()));
 }
 
 #[test]

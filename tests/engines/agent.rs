@@ -16,6 +16,7 @@ use tiller::policy::Policy;
 use tiller::process::Runner;
 use tiller::provider::scripted::{Answer, Scripted};
 use tiller::provider::{PartStream, Provider, Providers, Request};
+use tiller::session::entry::OwnFact;
 use tiller::session::{Placement, Reader, Scope, SessionManager};
 use tiller::tool::{Invocation, OutputLimits, RunFuture, Tool, ToolOutput, Tools};
 use tiller::unit::{Tokens, UnixMs};
@@ -177,6 +178,7 @@ fn options(scratch: PathBuf) -> AgentOptions {
         output: OutputLimits::default(),
         scratch,
         mode: "test",
+        remote: None,
     }
 }
 
@@ -495,4 +497,28 @@ async fn every_command_that_died_with_tiller_gets_its_record() {
     let said = later.said();
     let records: Vec<&String> = said.iter().filter(|line| line.starts_with("bash")).collect();
     assert_eq!(records, ["bash true None ", "bash sleep 60 None "]);
+}
+
+#[tokio::test]
+async fn a_run_names_its_directory_where_the_header_has_another_one() {
+    let mut stage = Stage::new(Access::Reads, vec![says("one"), says("two")]);
+    stage.prompt("here").await;
+    stage.settled().await;
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    stage.agent.close().await.unwrap();
+    // Gone on with in another directory.
+    let mut later =
+        Stage::on(TempDir::new().unwrap(), Access::Reads, vec![says("three")], Some(path.clone()));
+    later.prompt("there").await;
+    later.settled().await;
+    let (entries, _) = later.agent.reader().entries().unwrap();
+    let runs: Vec<Option<String>> = entries
+        .iter()
+        .filter_map(|entry| match entry.body.as_own() {
+            Some(OwnFact::Run { cwd, .. }) => Some(cwd),
+            _ => None,
+        })
+        .collect();
+    let there = later.folder.path().canonicalize().unwrap().display().to_string();
+    assert_eq!(runs, [None, Some(there)]);
 }

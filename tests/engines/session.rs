@@ -1,6 +1,7 @@
 //! The session log through its public face.
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
 
+mod catalog;
 mod damage;
 mod disturbed;
 mod faults;

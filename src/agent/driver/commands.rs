@@ -19,7 +19,7 @@ use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
 use crate::process;
 use crate::session::context::unanswered;
 use crate::session::entry::OwnFact;
-use crate::session::{EntryBody, Reader, Scope, SessionError};
+use crate::session::{EntryBody, Reader, SessionError, SessionManager};
 use crate::tool::Gathered;
 
 impl Driver {
@@ -39,7 +39,8 @@ impl Driver {
             Command::Rename { name, reply } => answer(reply, self.rename(name)),
             Command::Switch { to, reply } => answer(reply, self.switch(to)),
             Command::Models { reply } => answer(reply, Ok(self.fixed.providers.models())),
-            Command::Sessions { scope, reply } => self.sessions(scope, reply),
+            Command::Sessions { scope, reply } => self.beside(reply, move |manager| manager.list(scope)),
+            Command::Catalog { reply } => self.beside(reply, |manager| manager.catalog()),
             Command::Snapshot { reply } => answer(reply, Ok(Box::new(self.snapshot()))),
             Command::Close { reply } => answer(reply, self.close()),
         }
@@ -244,9 +245,13 @@ impl Driver {
     }
 
     /// Looking through the folder takes a while; it goes on beside the loop.
-    fn sessions(&self, scope: Scope, reply: Reply<crate::session::Listing>) {
+    fn beside<T: Send + 'static>(
+        &self,
+        reply: Reply<T>,
+        look: impl FnOnce(&SessionManager) -> Result<T, SessionError> + Send + 'static,
+    ) {
         let manager = self.fixed.manager.clone();
-        tokio::task::spawn_blocking(move || answer(reply, manager.list(scope).map_err(AgentError::from)));
+        tokio::task::spawn_blocking(move || answer(reply, look(&manager).map_err(AgentError::from)));
     }
 
     /// Stops what runs and brings the log to the disk. Blocks for the last sync: nothing else happens any more.

@@ -21,6 +21,13 @@ pub(super) struct Current {
     before_first: Option<BeforeFirst>,
 }
 
+/// What the log is told of this process.
+pub(super) struct RunFacts {
+    pub(super) mode: &'static str,
+    pub(super) cwd: String,
+    pub(super) remote: Option<String>,
+}
+
 struct BeforeFirst {
     resumed: bool,
     cut_off_commands: Vec<BashExecutionMessage>,
@@ -91,10 +98,10 @@ impl Current {
     }
 
     /// Appends an entry, with what belongs before the first one of this process.
-    pub(super) fn append(&mut self, body: EntryBody, mode: &str) -> Result<Vec<Appended>, SessionError> {
+    pub(super) fn append(&mut self, body: EntryBody, run: &RunFacts) -> Result<Vec<Appended>, SessionError> {
         let mut appended = Vec::new();
         if body.creates_the_file() || self.writer.reader().leaf().is_some() {
-            for body in self.introduction(mode) {
+            for body in self.introduction(run) {
                 appended.extend(self.append_one(body)?);
             }
             self.before_first = None;
@@ -113,13 +120,15 @@ impl Current {
 
     /// The process, the model and the level, where the log doesn't say so already, and the end of a command that an
     /// earlier process was killed over.
-    fn introduction(&self, mode: &str) -> VecDeque<EntryBody> {
+    fn introduction(&self, run: &RunFacts) -> VecDeque<EntryBody> {
         let mut bodies = VecDeque::new();
         let Some(before) = &self.before_first else { return bodies };
         bodies.push_back(EntryBody::own(&OwnFact::Run {
-            mode: mode.to_owned(),
+            mode: run.mode.to_owned(),
             resumed: before.resumed,
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            cwd: Some(run.cwd.clone()).filter(|cwd| *cwd != self.reader().header().cwd),
+            remote: run.remote.clone(),
         }));
         for record in &before.cut_off_commands {
             bodies.push_back(EntryBody::message(std::sync::Arc::new(Message::BashExecution(record.clone()))));

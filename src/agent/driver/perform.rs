@@ -53,7 +53,7 @@ impl Driver {
 
     /// Appends an entry, then tells of it.
     pub(super) fn append(&mut self, body: EntryBody) -> Result<(), SessionError> {
-        let appended = self.current.append(body, self.fixed.options.mode);
+        let appended = self.current.append(body, &self.fixed.run);
         self.tell_appended(appended)
     }
 

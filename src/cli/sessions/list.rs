@@ -1,32 +1,33 @@
 //! `tiller sessions list`.
 
-use super::{one_line, print_json};
+use super::{Where, print_json, row};
 use crate::cli::Failure;
-use crate::session::{Scope, SessionManager};
+use crate::session::{Page, Scope, SessionManager};
 
-pub(super) fn list(manager: &SessionManager, all: bool, as_json: bool) -> Result<(), Failure> {
-    let scope = if all { Scope::Everywhere } else { Scope::ThisDirectory };
-    let listing = manager.list(scope)?;
+pub(super) fn list(manager: &SessionManager, scope: Scope, page: Page, as_json: bool) -> Result<(), Failure> {
+    let listing = manager.catalog()?.page(scope, page)?;
     for error in &listing.unreadable {
         eprintln!("warning: {error}");
     }
     if as_json {
-        return print_json(&listing.sessions);
+        print_json(&listing.sessions)?;
+    } else {
+        let place = if scope == Scope::Everywhere { Where::Shown } else { Where::Known };
+        for session in &listing.sessions {
+            println!("{}", row(session, place));
+        }
     }
-    if listing.sessions.is_empty() {
-        eprintln!("no sessions of {}; `--all` shows those of other directories", manager.cwd().display());
-    }
-    for session in &listing.sessions {
-        let title = session.name.as_deref().or(session.first_prompt.as_deref()).unwrap_or("(empty)");
-        let modified = session.modified.to_iso();
-        let place = if all { format!("  {}", session.cwd) } else { String::new() };
-        println!(
-            "{}  {} {}  {}{place}",
-            session.id.short(),
-            &modified[..10],
-            &modified[11..16],
-            one_line(title)
-        );
+    if listing.more {
+        let next = page.offset + listing.sessions.len();
+        eprintln!("there are more: --offset {next} goes on, --limit 0 shows all");
+    } else if listing.sessions.is_empty() && page.offset == 0 && !as_json {
+        match scope {
+            Scope::ThisDirectory => {
+                let cwd = manager.cwd().display();
+                eprintln!("no sessions of {cwd}; `--all` shows those of other directories");
+            }
+            Scope::Everywhere => eprintln!("there are no sessions yet"),
+        }
     }
     Ok(())
 }

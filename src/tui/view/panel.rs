@@ -4,10 +4,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Clear, Widget};
 
-use super::super::popup::{Page, Picker, Popup};
+use super::super::popup::{Item, MARKS, Page, Picker, Popup};
 use super::super::theme::Colours;
 use super::{put, spread};
 use crate::render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, cut_to, wrap};
+use crate::session::Scope;
 
 /// Draws a popup; says where the cursor stands, if it has one.
 pub(super) fn draw(popup: &Popup, area: Rect, buffer: &mut Buffer, colours: Colours) -> Option<(u16, u16)> {
@@ -49,38 +50,91 @@ fn draw_picker(picker: &Picker, area: Rect, buffer: &mut Buffer, colours: Colour
         Span::new(picker.filter(), Role::Text),
     ]);
     put(&filter, row(area, 1), buffer, colours);
-    // Two rows above the list, and one for the keys where there is room.
-    let keys = u16::from(area.height >= 8);
-    let height = area.height.saturating_sub(2 + keys);
-    let empty = match (picker.waiting, matches) {
-        (true, _) => Some("looking…"),
-        (false, 0) => Some("nothing fits"),
-        (false, _) => None,
-    };
-    if let Some(words) = empty {
+    // Two rows above the list, and below it, where there is room, one for the keys and one for how far it is.
+    let foot = if area.height >= 8 { foot(picker) } else { Vec::new() };
+    let foot_rows = u16::try_from(foot.len()).unwrap_or(u16::MAX);
+    let height = area.height.saturating_sub(2 + foot_rows);
+    if let Some(words) = empty(picker, matches) {
         put(&Line::new(format!("   {words}"), Role::Muted), row(area, 2), buffer, colours);
     }
+    let width = usize::from(area.width).saturating_sub(1);
     for (at, (item, chosen)) in (2..).zip(picker.window(usize::from(height))) {
-        let width = usize::from(area.width).saturating_sub(1);
-        let mark = if chosen { " ▸ " } else { "   " };
-        let label = Style::from(item.role).with(if chosen { Emphasis::BOLD } else { Emphasis::NONE });
-        let room = width.saturating_sub(3 + item.lead.chars().count() + item.note.chars().count() + 2);
-        let left = vec![
-            Span::new(mark, Role::Accent),
-            Span::new(item.lead.clone(), Role::Muted),
-            Span::new(
-                cut_to(&item.label, room.max(8)),
-                if chosen { label.in_role(Role::Accent) } else { label },
-            ),
-        ];
-        put(&spread(left, Span::new(item.note.clone(), Role::Muted), width), row(area, at), buffer, colours);
+        put(&item_line(item, chosen, width), row(area, at), buffer, colours);
     }
-    if keys > 0 {
-        let words = "   type to narrow · ↑↓ choose · enter takes it · esc back";
-        put(&Line::new(words, Role::Muted), row(area, area.height - 1), buffer, colours);
+    for (at, words) in (area.height.saturating_sub(foot_rows)..).zip(foot) {
+        put(&Line::new(format!("   {words}"), Role::Muted), row(area, at), buffer, colours);
     }
     let column = u16::try_from(filter.width()).unwrap_or(0).min(area.width.saturating_sub(1));
     Some((area.x + column, area.y + 1.min(area.height.saturating_sub(1))))
+}
+
+/// What stands where there is nothing to choose.
+fn empty(picker: &Picker, matches: usize) -> Option<&'static str> {
+    let here = picker.browsing().map(|browser| browser.scope);
+    match (picker.waiting, matches) {
+        (true, _) => Some("looking…"),
+        (false, 0) if picker.filter().is_empty() && here == Some(Scope::ThisDirectory) => {
+            Some("no sessions of this directory; tab shows those of all")
+        }
+        (false, 0) => Some("nothing fits"),
+        (false, _) => None,
+    }
+}
+
+fn foot(picker: &Picker) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some((done, all)) = picker.browsing().and_then(|browser| browser.indexing) {
+        lines.push(format!("indexing {} of {}", grouped(done), grouped(all)));
+    }
+    let tab = match picker.browsing().map(|browser| browser.scope) {
+        Some(Scope::ThisDirectory) => " · tab all directories",
+        Some(Scope::Everywhere) => " · tab this directory",
+        None => "",
+    };
+    lines.push(format!("type to narrow · ↑↓ choose · enter takes it{tab} · esc back"));
+    lines
+}
+
+/// `1,204`
+fn grouped(number: usize) -> String {
+    match number {
+        0..=999 => number.to_string(),
+        _ => format!("{},{:03}", grouped(number / 1_000), number % 1_000),
+    }
+}
+
+fn item_line(item: &Item, chosen: bool, width: usize) -> Line {
+    let style = Style::from(item.role).with(if chosen { Emphasis::BOLD } else { Emphasis::NONE });
+    let style = if chosen { style.in_role(Role::Accent) } else { style };
+    let room = width.saturating_sub(3 + item.lead.chars().count() + item.note.chars().count() + 2).max(8);
+    let mut left = vec![
+        Span::new(if chosen { " ▸ " } else { "   " }, Role::Accent),
+        Span::new(item.lead.clone(), Role::Muted),
+    ];
+    left.extend(label(&item.label, style, room));
+    spread(left, Span::new(item.note.clone(), Role::Muted), width)
+}
+
+/// A label in so much room, what is marked in it standing out.
+fn label(text: &str, style: Style, mut room: usize) -> Vec<Span> {
+    let plain: String = text.chars().filter(|c| !MARKS.contains(c)).collect();
+    let shown = cut_to(&plain, room);
+    if !text.contains(MARKS[0]) {
+        return vec![Span::new(shown, style)];
+    }
+    let marked = style.in_role(Role::Accent).with(Emphasis::BOLD);
+    let (mut spans, mut current) = (Vec::new(), style);
+    for part in text.split_inclusive(MARKS) {
+        let words = cut_to(part.trim_end_matches(MARKS), room);
+        let span = Span::new(words, current);
+        room = room.saturating_sub(span.width());
+        spans.push(span);
+        current = if part.ends_with(MARKS[0]) { marked } else { style };
+        if room == 0 {
+            break;
+        }
+    }
+    spans
 }
 
 /// A line of two columns, its second one wrapped beneath itself where there is room for that.

@@ -1,0 +1,192 @@
+//! Which session `-c` and `-r` go on with, also when the project has moved.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context, anyhow};
+
+use super::assemble::Front;
+use super::progress::ProgressLine;
+use super::{Failure, sessions};
+use crate::session::{Catalog, SessionManager, SessionSummary};
+
+/// Most sessions of a moved project that are offered.
+const OFFERED: usize = 5;
+
+/// What `-c` or `-r` came to.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// This log.
+    Log(PathBuf),
+    /// This log of a project that has moved, and what the user should know of that.
+    Moved(PathBuf, String),
+    /// A fresh session, by the user's own choice.
+    Fresh,
+    /// The user will pick one on the screen.
+    Pick,
+}
+
+/// The most recent session of this directory.
+pub(super) fn most_recent(
+    manager: &SessionManager,
+    remote: Option<&str>,
+    front: Front,
+) -> Result<Found, Failure> {
+    let mut catalog = manager.catalog()?;
+    match catalog.most_recent()? {
+        Some(path) => Ok(Found::Log(path)),
+        None => moved(&mut catalog, manager, remote, front),
+    }
+}
+
+/// The session that words mean best; without words the user picks one.
+pub(super) fn by_words(
+    manager: &SessionManager,
+    words: &str,
+    remote: Option<&str>,
+    front: Front,
+) -> Result<Found, Failure> {
+    let mut catalog = manager.catalog()?;
+    if words.trim().is_empty() {
+        return pick(&mut catalog, remote, front);
+    }
+    let mut line = ProgressLine::new();
+    let best = catalog.best(words, |progress| line.tell(progress))?;
+    drop(line);
+    match best {
+        Some(path) => Ok(Found::Log(path)),
+        None if catalog.most_recent()?.is_none() => moved(&mut catalog, manager, remote, front),
+        None => {
+            let nothing = anyhow!("no session of {} goes by `{words}`", manager.cwd().display());
+            Err(Failure::usage(nothing).hint("`tiller sessions search --all` looks in all directories"))
+        }
+    }
+}
+
+fn pick(catalog: &mut Catalog, remote: Option<&str>, front: Front) -> Result<Found, Failure> {
+    if front == Front::Print {
+        return Err(Failure::usage(anyhow!("which session?")).hint(
+            "without a screen, name it after -r: a part of its id, its name, or words that were said",
+        ));
+    }
+    if catalog.most_recent()?.is_some() || !io::stdin().is_terminal() {
+        return Ok(Found::Pick);
+    }
+    match catalog.moved_here(remote)?.as_slice() {
+        [] => Ok(Found::Pick),
+        moved => ask(moved),
+    }
+}
+
+/// Sessions of a project that may have been moved here: asked about where somebody can answer, else gone on with if there is
+/// exactly one.
+fn moved(
+    catalog: &mut Catalog,
+    manager: &SessionManager,
+    remote: Option<&str>,
+    front: Front,
+) -> Result<Found, Failure> {
+    let moved = catalog.moved_here(remote)?;
+    let here = manager.cwd().display();
+    match moved.as_slice() {
+        [] => Err(Failure::usage(anyhow!("there is no session of {here} to continue"))
+            .hint("without -c a new one begins; `tiller sessions list --all` shows all")),
+        several if front == Front::Tui && io::stdin().is_terminal() => ask(several),
+        [session] => Ok(go_on(session)),
+        several => {
+            let what = anyhow!(
+                "there is no session of {here}, and {} of a project that may have moved",
+                several.len()
+            );
+            let ids: Vec<&str> = several.iter().take(OFFERED).map(|session| session.id.short()).collect();
+            Err(Failure::usage(what).hint(format!("name one with --session: {}", ids.join(", "))))
+        }
+    }
+}
+
+fn go_on(session: &SessionSummary) -> Found {
+    let notice = format!("going on with session {} of {}, which is gone", session.id.short(), session.cwd);
+    Found::Moved(session.path.clone(), notice)
+}
+
+fn ask(moved: &[SessionSummary]) -> Result<Found, Failure> {
+    let offered = &moved[..moved.len().min(OFFERED)];
+    ask_on(offered, &mut io::stdin().lock(), &mut io::stderr()).context("can't ask").map_err(Failure::run)
+}
+
+/// Asks until the answer is one. Enter takes the newest; the end of the input takes none.
+fn ask_on(
+    offered: &[SessionSummary],
+    input: &mut impl BufRead,
+    output: &mut impl Write,
+) -> io::Result<Found> {
+    writeln!(output, "This directory has no session. Was the project moved here from one that is gone?\n")?;
+    for (number, session) in (1..).zip(offered) {
+        writeln!(output, "  {number}  {}", sessions::row(session, sessions::Where::Shown))?;
+    }
+    let last = offered.len();
+    let numbers = if last == 1 { "1".to_owned() } else { format!("1-{last}") };
+    loop {
+        write!(output, "\nGo on with which? [{numbers}, Enter = 1, n = a fresh session] ")?;
+        output.flush()?;
+        let mut answer = String::new();
+        if input.read_line(&mut answer)? == 0 {
+            return Ok(Found::Fresh);
+        }
+        let number = match answer.trim() {
+            "" => 1,
+            "n" | "N" => return Ok(Found::Fresh),
+            number => number.parse().unwrap_or(0),
+        };
+        if let Some(session) = offered.get(usize::wrapping_sub(number, 1)) {
+            return Ok(go_on(session));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unit::{Tokens, UnixMs, Usd};
+
+    fn session(id: &str) -> SessionSummary {
+        SessionSummary {
+            path: format!("/s/{id}.jsonl").into(),
+            id: id.into(),
+            cwd: "/old/x".into(),
+            name: Some(format!("name of {id}")),
+            first_prompt: None,
+            entries: 1,
+            messages: 1,
+            tokens: Tokens(0),
+            cost: Usd(0.0),
+            modified: UnixMs(0),
+            last_activity: UnixMs(0),
+            model: None,
+            remote: None,
+            parent_session: None,
+            bytes: 0,
+        }
+    }
+
+    fn answered(answers: &str) -> (String, String) {
+        let mut output = Vec::new();
+        let chosen = ask_on(&[session("one"), session("two")], &mut answers.as_bytes(), &mut output).unwrap();
+        let chosen = match chosen {
+            Found::Moved(path, _) => path.display().to_string(),
+            other => format!("{other:?}"),
+        };
+        (chosen, String::from_utf8(output).unwrap())
+    }
+
+    #[test]
+    fn a_moved_session_is_chosen_by_number_and_enter_takes_the_newest() {
+        assert_eq!(answered("\n").0, "/s/one.jsonl");
+        assert_eq!(answered("2\n").0, "/s/two.jsonl");
+        assert_eq!(answered("n\n").0, "Fresh");
+        assert_eq!(answered("").0, "Fresh");
+        let (chosen, asked) = answered("7\n0\nwhat\n1\n");
+        assert_eq!((chosen.as_str(), asked.matches("Go on with which?").count()), ("/s/one.jsonl", 4));
+        assert!(asked.contains("name of two") && asked.contains("/old/x"), "{asked}");
+    }
+}

@@ -1,0 +1,73 @@
+//! How far the reading of logs is, on one line of stderr.
+
+use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
+
+use crate::session::Progress;
+
+/// Time after which it is worth a line.
+const SOON: Duration = Duration::from_millis(200);
+
+/// Tells a person how far it is; nobody else. The line goes when it is dropped.
+pub(super) struct ProgressLine {
+    began: Instant,
+    is_terminal: bool,
+    is_shown: bool,
+}
+
+impl ProgressLine {
+    pub(super) fn new() -> Self {
+        Self { began: Instant::now(), is_terminal: io::stderr().is_terminal(), is_shown: false }
+    }
+
+    pub(super) fn tell(&mut self, progress: Progress) {
+        if self.is_terminal && self.began.elapsed() >= SOON {
+            self.is_shown = true;
+            eprint!("\r\x1b[K{}", words(progress));
+        }
+    }
+}
+
+impl Drop for ProgressLine {
+    fn drop(&mut self) {
+        if self.is_shown {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
+
+fn words(progress: Progress) -> String {
+    let megabytes = |bytes: u64| grouped(bytes / 1_000_000);
+    format!(
+        "reading sessions: {} of {} ({} of {} MB)",
+        grouped(progress.done as u64),
+        grouped(progress.files as u64),
+        megabytes(progress.bytes_done),
+        megabytes(progress.bytes)
+    )
+}
+
+/// `1,204`
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        let progress = Progress { done: 204, files: 10_000, bytes_done: 999_999, bytes: 5_000_000_000 };
+        assert_eq!(words(progress), "reading sessions: 204 of 10,000 (0 of 5,000 MB)");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+    }
+}

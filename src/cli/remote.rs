@@ -1,0 +1,98 @@
+//! Where a repository came from, read from its files: no git is needed for that.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The remote `origin` of the repository that `cwd` is in, or the first one there is, without credentials.
+pub(super) fn of(cwd: &Path) -> Option<String> {
+    let git = cwd.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists())?;
+    let text = fs::read_to_string(common_folder(&git)?.join("config")).ok()?;
+    url(&text).map(|url| without_credentials(&url))
+}
+
+/// The folder that holds the configuration. In a worktree and in a submodule `.git` is a file that leads there.
+fn common_folder(git: &Path) -> Option<PathBuf> {
+    let Ok(text) = fs::read_to_string(git) else { return Some(git.to_owned()) };
+    let folder = git.parent()?.join(text.strip_prefix("gitdir:")?.trim());
+    match fs::read_to_string(folder.join("commondir")) {
+        Ok(common) => Some(folder.join(common.trim())),
+        Err(_) => Some(folder),
+    }
+}
+
+fn url(config: &str) -> Option<String> {
+    let (mut section, mut first) = (None, None);
+    for line in config.lines().map(str::trim) {
+        if let Some(head) = line.strip_prefix('[') {
+            let name = head.split(']').next().unwrap_or_default();
+            section = name.strip_prefix("remote ").map(|name| name.trim().trim_matches('"').to_owned());
+        } else if let (Some(remote), Some((key, value))) = (&section, line.split_once('='))
+            && key.trim().eq_ignore_ascii_case("url")
+        {
+            let value = value.trim().trim_matches('"').to_owned();
+            if remote == "origin" {
+                return Some(value);
+            }
+            first = first.or(Some(value));
+        }
+    }
+    first
+}
+
+/// Who logs in with what is nobody's business, and a query may carry a key.
+fn without_credentials(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or(url);
+    let Some((scheme, rest)) = url.split_once("://") else {
+        // `me:secret@host:path` is no URL, but what a hurried hand may have written.
+        return match url.split_once('@') {
+            Some((user, rest)) if user.contains(':') => rest.to_owned(),
+            Some(_) | None => url.to_owned(),
+        };
+    };
+    let (authority, path) = rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(path)));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    match path {
+        Some(path) => format!("{scheme}://{host}/{path}"),
+        None => format!("{scheme}://{host}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_origin_is_read_from_the_files_also_in_a_worktree() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir_all(root.join("repo/.git/worktrees/w")).unwrap();
+        fs::create_dir_all(root.join("repo/src")).unwrap();
+        fs::create_dir_all(root.join("w")).unwrap();
+        let config = "[core]\n\turl = no\n[remote \"fork\"]\n\turl = git@host:you/x.git\n\
+                      [remote \"origin\"]\n\tfetch = +refs\n\tURL = https://me:t0ken@host/me/x.git\n";
+        fs::write(root.join("repo/.git/config"), config).unwrap();
+        fs::write(root.join("repo/.git/worktrees/w/commondir"), "../..\n").unwrap();
+        fs::write(root.join("w/.git"), "gitdir: ../repo/.git/worktrees/w\n").unwrap();
+        for place in ["repo", "repo/src", "w"] {
+            assert_eq!(of(&root.join(place)).as_deref(), Some("https://host/me/x.git"), "{place}");
+        }
+        assert_eq!(url("[remote \"fork\"]\nurl = \"git@host:you/x.git\"\n").unwrap(), "git@host:you/x.git");
+        assert_eq!(url("[branch \"main\"]\nurl = no\n"), None);
+    }
+
+    #[test]
+    fn no_credentials_are_left_in_a_remote() {
+        let cases = [
+            ("https://ghp_secret@github.com/me/x.git", "https://github.com/me/x.git"),
+            ("https://me:p@ss@host:8443/x", "https://host:8443/x"),
+            ("https://host/x.git?access_token=secret", "https://host/x.git"),
+            ("ssh://git@host/me/x.git", "ssh://host/me/x.git"),
+            ("git@host:me/x.git", "git@host:me/x.git"),
+            ("me:secret@host:x.git", "host:x.git"),
+            ("/srv/git/x.git", "/srv/git/x.git"),
+        ];
+        for (url, plain) in cases {
+            assert_eq!(without_credentials(url), plain);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The files of a folder of sessions: where they are, how long, and when they were last written to.
+
+use std::fs::{self, DirEntry, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::session::SessionError;
+use crate::session::log::io_error;
+use crate::unit::UnixMs;
+
+/// Length and last change of a file: while both stay, what is known of it holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub(super) size: u64,
+    /// Nanoseconds since 1970.
+    pub(super) modified_ns: i64,
+}
+
+/// A file that should be a log.
+#[derive(Clone, Debug)]
+pub(super) struct File {
+    pub(super) path: PathBuf,
+    pub(super) stamp: Stamp,
+}
+
+impl Stamp {
+    pub(super) fn of(facts: &Metadata) -> Self {
+        let since =
+            facts.modified().ok().and_then(|moment| moment.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let modified_ns = since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0);
+        Self { size: facts.len(), modified_ns }
+    }
+
+    pub(super) fn modified(&self) -> UnixMs {
+        UnixMs(self.modified_ns / 1_000_000)
+    }
+}
+
+/// Every log in these folders, the one written to last first; of those written to at one moment the one with the later
+/// name.
+pub(super) fn files(folders: &[PathBuf]) -> Result<Vec<File>, SessionError> {
+    let mut files = Vec::new();
+    for folder in folders {
+        for entry in entries(folder)? {
+            let path = entry.path();
+            if path.extension().is_some_and(|ending| ending == "jsonl") {
+                // What went away since it was listed is not there.
+                files.extend(fs::metadata(&path).ok().map(|facts| File { stamp: Stamp::of(&facts), path }));
+            }
+        }
+    }
+    files.sort_by(|a, b| {
+        b.stamp
+            .modified_ns
+            .cmp(&a.stamp.modified_ns)
+            .then_with(|| b.path.file_name().cmp(&a.path.file_name()))
+    });
+    Ok(files)
+}
+
+/// What is in a folder; nothing if there is none.
+pub(super) fn entries(folder: &Path) -> Result<Vec<DirEntry>, SessionError> {
+    match fs::read_dir(folder) {
+        Ok(entries) => Ok(entries.filter_map(Result::ok).collect()),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(Vec::new())
+        }
+        Err(error) => Err(io_error(folder, "be listed")(error)),
+    }
+}
+
+/// The id in a log's name, `<timestamp>_<id>.jsonl`; `None` when it is named otherwise.
+pub(super) fn id_in_name(path: &Path) -> Option<&str> {
+    let (stamp, id) = path.file_stem()?.to_str()?.split_once('_')?;
+    let is_stamp =
+        stamp.len() >= 20 && stamp.starts_with(|c: char| c.is_ascii_digit()) && stamp.ends_with('Z');
+    (is_stamp && !id.is_empty()).then_some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_tells_the_id_if_it_is_one_that_tiller_or_pi_gave() {
+        let id = |name: &str| id_in_name(Path::new(name)).map(str::to_owned);
+        assert_eq!(id("/s/2026-11-21T03-16-58-249Z_01ABC.jsonl").as_deref(), Some("01ABC"));
+        assert_eq!(id("2026-11-21T03-16-58-249Z_a_b.jsonl").as_deref(), Some("a_b"));
+        assert_eq!(id("old_session.jsonl"), None);
+        assert_eq!(id("log.jsonl"), None);
+    }
+}

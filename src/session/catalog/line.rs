@@ -1,0 +1,245 @@
+//! What a line of a log says, as far as a catalog wants to know: who said what, and what it cost.
+//!
+//! The results of tools are most of a log's bytes; their text is passed over, never copied. What can't be read is passed
+//! over too: opening the session is what reports it.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use crate::message::Usage;
+use crate::unit::UnixMs;
+
+/// Longest text of one entry that can be searched, in bytes; what is longer was pasted, and its beginning tells.
+const LONGEST_TEXT: usize = 256 << 10;
+
+/// A line as it stands.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Raw<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    timestamp: Option<String>,
+    #[serde(default, borrow)]
+    message: Option<RawMessage<'a>>,
+    #[serde(default, borrow)]
+    name: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    summary: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    provider: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    model_id: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    custom_type: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    data: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawMessage<'a> {
+    #[serde(default, borrow)]
+    role: Cow<'a, str>,
+    #[serde(default, borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    command: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    provider: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    model: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    usage: Option<&'a RawValue>,
+}
+
+/// The least of an entry: that it is one.
+#[derive(Deserialize)]
+struct RawHead {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    id: Option<String>,
+}
+
+/// A block of a message; only text is looked at.
+#[derive(Deserialize)]
+struct RawBlock<'a> {
+    #[serde(rename = "type", default, borrow)]
+    kind: Cow<'a, str>,
+    #[serde(default, borrow)]
+    text: Option<&'a RawValue>,
+}
+
+/// What `tiller.run` says of the place.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+pub(super) struct Run {
+    #[serde(default)]
+    pub(super) cwd: Option<String>,
+    #[serde(default)]
+    pub(super) remote: Option<String>,
+}
+
+/// What an entry adds to a catalog.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Told {
+    /// The entry's id; empty in a log of version 1, which has none.
+    pub(super) id: String,
+    pub(super) moment: Option<UnixMs>,
+    pub(super) is_message: bool,
+    /// Who answers, as `provider/model`.
+    pub(super) model: Option<String>,
+    pub(super) usage: Option<Usage>,
+    pub(super) fact: Fact,
+}
+
+/// What kind of thing was said.
+#[derive(Debug, Default, PartialEq)]
+pub(super) enum Fact {
+    /// The user said this.
+    Prompt(String),
+    /// Somebody else did: an answer, a summary, a command of the user's own.
+    Text(String),
+    /// The session is called this, or nothing any more.
+    Name(Option<String>),
+    /// A process of tiller's began to write.
+    Run(Run),
+    /// Nothing that a person would look for.
+    #[default]
+    Silent,
+}
+
+impl Fact {
+    /// The words by which the entry is found; none if it isn't.
+    pub(super) fn into_words(self) -> Option<String> {
+        let words = match self {
+            Self::Prompt(text) | Self::Text(text) | Self::Name(Some(text)) => text,
+            Self::Name(None) | Self::Run(_) | Self::Silent => return None,
+        };
+        (!words.trim().is_empty()).then(|| cut(words))
+    }
+}
+
+/// Reads a line after the header; `None` when it isn't an entry.
+pub(super) fn read(line: &[u8]) -> Option<Told> {
+    if let Ok(raw) = serde_json::from_slice::<Raw<'_>>(line) {
+        return Some(told(raw));
+    }
+    // Bytes that are no UTF-8 cost a character each, not the line.
+    let mended = String::from_utf8_lossy(line);
+    if let Ok(raw) = serde_json::from_str::<Raw<'_>>(&mended) {
+        return Some(told(raw));
+    }
+    let head: RawHead = serde_json::from_slice(line).ok()?;
+    let is_message = head.kind == "message";
+    Some(Told { id: head.id.unwrap_or_default(), is_message, ..Told::default() })
+}
+
+fn told(raw: Raw<'_>) -> Told {
+    let moment = raw.timestamp.as_deref().and_then(UnixMs::from_iso);
+    let mut told = Told { id: raw.id.unwrap_or_default(), moment, ..Told::default() };
+    told.usage = value(raw.usage);
+    match &*raw.kind {
+        "message" => {
+            told.is_message = true;
+            message(&mut told, &raw.message.unwrap_or_default());
+        }
+        "model_change" => told.model = model(raw.provider, raw.model_id),
+        "compaction" | "branch_summary" => told.fact = text_of(raw.summary).map_or(Fact::Silent, Fact::Text),
+        "session_info" => told.fact = Fact::Name(text_of(raw.name).filter(|name| !name.is_empty())),
+        "custom" if text_of(raw.custom_type).as_deref() == Some("tiller.run") => {
+            told.fact = Fact::Run(value(raw.data).unwrap_or_default());
+        }
+        _ => {}
+    }
+    told
+}
+
+fn message(told: &mut Told, message: &RawMessage<'_>) {
+    match &*message.role {
+        "user" => told.fact = Fact::Prompt(content(message.content)),
+        "assistant" => {
+            told.fact = Fact::Text(content(message.content));
+            told.model = model(message.provider, message.model);
+            told.usage = value(message.usage);
+        }
+        "bashExecution" => told.fact = text_of(message.command).map_or(Fact::Silent, Fact::Text),
+        _ => {}
+    }
+}
+
+/// A message's text: that of a string, or of the text blocks, joined by newlines.
+fn content(raw: Option<&RawValue>) -> String {
+    let Some(raw) = raw else { return String::new() };
+    if !raw.get().starts_with('[') {
+        return text_of(Some(raw)).unwrap_or_default();
+    }
+    let blocks: Vec<RawBlock<'_>> = serde_json::from_str(raw.get()).unwrap_or_default();
+    let texts = blocks.into_iter().filter(|block| block.kind == "text");
+    texts.filter_map(|block| text_of(block.text)).collect::<Vec<_>>().join("\n")
+}
+
+fn model(provider: Option<&RawValue>, model: Option<&RawValue>) -> Option<String> {
+    let (provider, model) = (text_of(provider)?, text_of(model)?);
+    (!model.is_empty()).then(|| format!("{provider}/{model}"))
+}
+
+fn text_of(raw: Option<&RawValue>) -> Option<String> {
+    value(raw)
+}
+
+/// The value, if it is one of the kind that is wanted.
+fn value<T: DeserializeOwned>(raw: Option<&RawValue>) -> Option<T> {
+    serde_json::from_str(raw?.get()).ok()
+}
+
+fn cut(mut text: String) -> String {
+    if text.len() > LONGEST_TEXT {
+        let end = (0..=LONGEST_TEXT).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        text.truncate(end);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Option<String> {
+        read(line.as_bytes()).unwrap().fact.into_words()
+    }
+
+    #[test]
+    fn what_user_and_model_say_is_found_and_what_is_thought_or_printed_is_not() {
+        let answer = r#"{"type":"message","id":"a","message":{"role":"assistant","provider":"p","model":"m","content":[
+            {"type":"thinking","thinking":"hm"},{"type":"text","text":"yes"},{"type":"toolCall","id":"c","name":"bash","arguments":{}},
+            {"type":"text","text":"done"}],"usage":{"input":3,"cost":{"total":0.5}}}}"#;
+        let told = read(answer.as_bytes()).unwrap();
+        assert_eq!((told.model.as_deref(), told.is_message), (Some("p/m"), true));
+        assert_eq!(told.usage.unwrap().cost.total, crate::unit::Usd(0.5));
+        assert_eq!(told.fact, Fact::Text("yes\ndone".into()));
+        let result = r#"{"type":"message","message":{"role":"toolResult","content":[{"type":"text","text":"secret"}]}}"#;
+        assert_eq!(words(result), None);
+        let bash = r#"{"type":"message","message":{"role":"bashExecution","command":"make","output":"no","excludeFromContext":true}}"#;
+        assert_eq!(words(bash).as_deref(), Some("make"));
+        let name = r#"{"type":"session_info","id":"b","name":"parser"}"#;
+        assert_eq!(words(name).as_deref(), Some("parser"));
+    }
+
+    #[test]
+    fn a_line_with_odd_parts_is_an_entry_all_the_same() {
+        assert!(read(br#"{"type":"message","id":"a","message":7}"#).unwrap().is_message);
+        assert_eq!(read(b"{\"type\":\"session_info\",\"name\":\"caf\xe9\"}").unwrap().fact, {
+            Fact::Name(Some("caf\u{fffd}".into()))
+        });
+        assert_eq!(read(b"{\"id\":\"a\"}"), None);
+        assert_eq!(read(b"not json"), None);
+    }
+}

@@ -1,0 +1,215 @@
+//! Going on with an earlier session: the newest, one that is named or searched for, and one whose project was moved.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+
+use super::house::{House, Ran};
+use crate::terminal::Key;
+
+/// The arguments of a run in print mode that says "Yes." to every prompt.
+fn ask(house: &House, more: &[&str]) -> Ran {
+    let script = house.script(&[r#"{"text": "Yes."}"#; 9]);
+    house.run(&[&["-p", "--provider", "scripted", "--model", &script], more].concat())
+}
+
+/// Puts the log of another directory into the house, as if tiller had written it there.
+fn log_of(house: &House, cwd: &str, id: &str, prompt: &str, remote: Option<&str>) -> PathBuf {
+    let folder =
+        house.home().join(format!("tiller/sessions/--{}--", cwd.trim_start_matches('/').replace('/', "-")));
+    fs::create_dir_all(&folder).unwrap();
+    let header = format!(
+        r#"{{"type":"session","version":3,"id":"{id}","timestamp":"2026-11-21T03:16:58.249Z","cwd":"{cwd}"}}"#
+    );
+    let remote = remote.map(|remote| format!(r#","remote":"{remote}""#)).unwrap_or_default();
+    let run = format!(
+        r#"{{"type":"custom","id":"{id}r","parentId":null,"timestamp":"2026-11-21T03:16:58.249Z","customType":"tiller.run","data":{{"mode":"tui","resumed":false,"version":"0"{remote}}}}}"#
+    );
+    let said = format!(
+        r#"{{"type":"message","id":"{id}m","parentId":"{id}r","timestamp":"2026-11-21T03:16:58.249Z","message":{{"role":"user","content":"{prompt}","timestamp":1}}}}"#
+    );
+    let path = folder.join(format!("2026-11-21T03-16-58-249Z_{id}.jsonl"));
+    fs::write(&path, format!("{header}\n{run}\n{said}\n")).unwrap();
+    path
+}
+
+fn touch(path: &Path, second: u64) {
+    let moment = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+    fs::File::options().append(true).open(path).unwrap().set_modified(moment).unwrap();
+}
+
+/// A directory of that name which was there once.
+fn gone(house: &House, name: &str) -> String {
+    house.home().join("gone").join(name).display().to_string()
+}
+
+fn here(house: &House) -> String {
+    house.project().canonicalize().unwrap().file_name().unwrap().to_str().unwrap().to_owned()
+}
+
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap()
+}
+
+fn list(house: &House, more: &[&str]) -> Vec<Value> {
+    let ran = house.run(&[&["sessions", "list", "--json"], more].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    serde_json::from_str(&ran.out).unwrap()
+}
+
+#[test]
+fn the_newest_session_of_the_directory_is_gone_on_with() {
+    let house = House::new();
+    ask(&house, &["the older one"]);
+    let older = house.logs().remove(0);
+    touch(&older, 1_000_000_000);
+    ask(&house, &["the newer one"]);
+    log_of(&house, "/somewhere/else", "FOREIGN1", "not this one", None);
+    assert_eq!(ask(&house, &["-c", "go on"]).code, Some(0));
+    let went_on: Vec<PathBuf> =
+        house.logs().into_iter().filter(|path| text(path).contains("go on")).collect();
+    assert_eq!(went_on.len(), 1);
+    assert!(text(&went_on[0]).contains("the newer one"));
+}
+
+#[test]
+fn a_session_is_gone_on_with_by_its_id_its_name_or_what_was_said_in_it() {
+    let house = House::new();
+    ask(&house, &["--name", "lexer work", "please fix the tokenizer"]);
+    ask(&house, &["an unrelated question"]);
+    let session = list(&house, &[]).into_iter().find(|session| session["name"] == "lexer work").unwrap();
+    let (id, path) = (session["id"].as_str().unwrap(), session["path"].as_str().unwrap());
+    for (words, said) in [(&id[id.len() - 6..], "by id"), ("Lexer", "by name"), ("tokeniz", "by words")] {
+        let ran = ask(&house, &["-r", words, said]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        assert!(text(Path::new(path)).contains(said), "{said}");
+    }
+    let ran = ask(&house, &["-r", "nothing like it", "hello"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)));
+    assert!(ran.err.contains("goes by `nothing like it`") && ran.err.contains("search --all"), "{}", ran.err);
+    let ran = ask(&house, &["hello", "-r"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)));
+    assert!(ran.err.contains("which session?"), "{}", ran.err);
+}
+
+#[test]
+fn what_was_said_is_searched_for_here_and_everywhere() {
+    let house = House::new();
+    ask(&house, &["--name", "lexer work", "please fix the tokenizer now"]);
+    log_of(&house, "/somewhere/else", "FOREIGN1", "another tokenizer \\u001b[2J elsewhere", None);
+    let ran = house.run(&["sessions", "search", "tokenizer"]);
+    let session = &list(&house, &[])[0];
+    let id = session["id"].as_str().unwrap();
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    assert!(ran.out.starts_with(&id[id.len() - 6..]), "{}", ran.out);
+    assert!(ran.out.ends_with("lexer work\n    please fix the **tokenizer** now\n"), "{}", ran.out);
+    let all = house.run(&["sessions", "search", "--all", "another", "tok"]).out;
+    assert!(all.contains("**another** **tokenizer**") && all.contains("/somewhere/else"), "{all}");
+    assert!(!all.contains('\u{1b}'), "{all:?}");
+    let hits: Vec<Value> =
+        serde_json::from_str(&house.run(&["sessions", "search", "tokenizer", "--json"]).out).unwrap();
+    assert_eq!(hits.len(), 1);
+    assert_eq!(hits[0]["session"]["id"], id);
+    assert_eq!(hits[0]["snippet"][1], serde_json::json!({"text": "tokenizer", "matched": true}));
+    assert!(text(Path::new(session["path"].as_str().unwrap())).contains(hits[0]["entry"].as_str().unwrap()));
+    let ran = house.run(&["sessions", "search", "nobody said this"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(0)));
+    assert!(ran.err.contains("--all"), "{}", ran.err);
+}
+
+#[test]
+fn a_long_list_comes_in_pages() {
+    let house = House::new();
+    for (second, id) in (1_000_000_000..).zip(["AAAA1111", "BBBB2222", "CCCC3333"]) {
+        touch(&log_of(&house, "/somewhere", id, id, None), second);
+    }
+    let ran = house.run(&["sessions", "list", "--all", "--limit", "2"]);
+    let ids: Vec<&str> = ran.out.lines().map(|line| &line[..6]).collect();
+    assert_eq!(ids, ["CC3333", "BB2222"]);
+    assert!(ran.err.contains("--offset 2"), "{}", ran.err);
+    let ran = house.run(&["sessions", "list", "--all", "--limit", "2", "--offset", "2"]);
+    assert!(ran.out.starts_with("AA1111") && ran.out.lines().count() == 1 && ran.err.is_empty(), "{ran:?}");
+    assert_eq!(list(&house, &["--all", "--limit", "0"]).len(), 3);
+}
+
+#[test]
+fn the_session_of_a_project_that_moved_is_gone_on_with_and_found_again() {
+    let house = House::new();
+    let log = log_of(&house, &gone(&house, &here(&house)), "MOVED123", "from before", None);
+    let ran = ask(&house, &["-c", "still there?"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("Yes.\n", Some(0)), "{}", ran.err);
+    assert!(ran.err.contains("going on with session VED123") && ran.err.contains("gone"), "{}", ran.err);
+    assert_eq!(house.logs(), [log.clone()], "the log goes on where it is");
+    let run = text(&log).lines().rev().find(|line| line.contains("tiller.run")).unwrap().to_owned();
+    let run: Value = serde_json::from_str(&run).unwrap();
+    assert_eq!(run["data"]["cwd"], house.project().canonicalize().unwrap().to_str().unwrap());
+    // From now on it is a session of this directory, and nothing has to be said.
+    let again = ask(&house, &["-c", "and now?"]);
+    assert_eq!((again.out.as_str(), again.err.as_str()), ("Yes.\n", ""));
+    assert_eq!(list(&house, &[]).len(), 1);
+}
+
+#[test]
+fn a_moved_project_is_known_by_its_remote_whose_credentials_are_in_no_log() {
+    let house = House::new();
+    fs::create_dir(house.project().join(".git")).unwrap();
+    house.write(".git/config", "[remote \"origin\"]\n\turl = https://me:t0ken@host.org/me/x.git\n");
+    let log = log_of(&house, &gone(&house, "other-name"), "REMOTE12", "hi", Some("git@host.org:me/x.git"));
+    log_of(&house, &gone(&house, "stranger"), "STRANGER", "hi", Some("git@host.org:you/x.git"));
+    let ran = ask(&house, &["-c", "go on"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(text(&log).contains(r#""remote":"https://host.org/me/x.git""#));
+    assert!(!text(&log).contains("t0ken"));
+}
+
+#[test]
+fn several_moved_sessions_are_not_guessed_at_without_somebody_to_ask() {
+    let house = House::new();
+    let cwd = gone(&house, &here(&house));
+    log_of(&house, &cwd, "MOVED111", "one", None);
+    log_of(&house, &cwd, "MOVED222", "two", None);
+    let ran = ask(&house, &["-c", "go on"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)));
+    assert!(ran.err.contains("VED111") && ran.err.contains("VED222"), "{}", ran.err);
+}
+
+#[test]
+fn somebody_at_a_terminal_is_asked_which_moved_session_it_is() {
+    let house = House::new();
+    let cwd = gone(&house, &here(&house));
+    touch(&log_of(&house, &cwd, "MOVED111", "the first question", None), 1_000_000_000);
+    let newest = log_of(&house, &cwd, "MOVED222", "the second question", None);
+    let mut terminal = house.play(&[r#"{"text": "Here I am."}"#], &["-c"]);
+    terminal.wait_for("Go on with which?");
+    let screen = terminal.screen();
+    assert!(screen.contains("1  VED222") && screen.contains("2  VED111"), "{screen}");
+    terminal.key(Key::Enter);
+    terminal.wait_for("▌ the second question");
+    terminal.wait_for("which is gone");
+    terminal.send("go on");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Here I am.");
+    assert!(text(&newest).contains("go on"));
+}
+
+#[test]
+fn sessions_are_picked_on_the_screen_by_what_was_said_in_them() {
+    let house = House::new();
+    ask(&house, &["--name", "lexer work", "please fix the tokenizer"]);
+    ask(&house, &["an unrelated question"]);
+    log_of(&house, "/somewhere/else", "FOREIGN1", "a foreign prompt", None);
+    let mut terminal = house.play(&[r#"{"text": "Here I am."}"#], &["-r"]);
+    terminal.wait_for("sessions of this directory");
+    terminal.wait_for("lexer work");
+    terminal.wait_for("an unrelated question");
+    terminal.send("\t");
+    terminal.wait_for("a foreign prompt");
+    terminal.send("tokeniz");
+    terminal.wait_for("» please fix the tokenizer");
+    terminal.wait_without("a foreign prompt");
+    terminal.key(Key::Enter);
+    terminal.wait_for("▌ please fix the tokenizer");
+    terminal.wait_without("sessions of");
+}
