@@ -1,5 +1,7 @@
 //! `AgentSession` through its handle, with a scripted model and tools that wait for the test.
 
+mod faults;
+
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -93,8 +95,19 @@ impl Stage {
 
     fn on(folder: TempDir, access: Access, answers: Vec<Answer>, open: Option<PathBuf>) -> Self {
         let logs = folder.path().join("logs");
-        let manager =
-            SessionManager::new(Placement::Flat(logs.clone()), folder.path().canonicalize().unwrap());
+        let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
+        Self::with(folder, (manager, open), access, answers, SyncPolicy::Turn)
+    }
+
+    /// In the folder, over a session of the manager: a fresh one, or the one at that path.
+    fn with(
+        folder: TempDir,
+        (manager, open): (SessionManager, Option<PathBuf>),
+        access: Access,
+        answers: Vec<Answer>,
+        sync: SyncPolicy,
+    ) -> Self {
+        let logs = folder.path().join("logs");
         let writer = match open {
             Some(path) => manager.open(&path).unwrap(),
             None => manager.create(UnixMs(1_700_000_000_000)),
@@ -124,7 +137,7 @@ impl Stage {
             tools: Tools::new([Arc::new(gate) as Arc<dyn Tool>]),
             runner: Runner::with_helper(env!("CARGO_BIN_EXE_tiller")),
             system_prompt: SystemPrompt::default(),
-            options: options(folder.path().join("outputs")),
+            options: AgentOptions { sync, ..options(folder.path().join("outputs")) },
         };
         let agent = AgentSession::start(parts).unwrap();
         let events = agent.subscribe();

@@ -237,6 +237,20 @@ fn a_log_written_over_with_something_longer_is_an_error_too() {
 }
 
 #[test]
+fn a_log_written_over_with_other_entries_of_the_same_length_and_more_is_an_error_too() {
+    let place = Place::new();
+    let (mut writer, path) = begun(&place);
+    let two = writer.reader().leaf().unwrap();
+    let theirs = "x".repeat(two.as_str().len());
+    let text = fs::read_to_string(&path).unwrap().replace(two.as_str(), &theirs);
+    fs::write(&path, format!("{text}{}\n", line("y", Some(&theirs), "their three"))).unwrap();
+    let error = writer.append(user("four"), NOW).unwrap_err();
+    assert!(matches!(&error, SessionError::Cut { lost: 1, aside: None, .. }), "{error}");
+    say(&mut writer, "four");
+    assert_says(&writer, &["one", "two", "their three", "four"]);
+}
+
+#[test]
 fn a_log_whose_header_is_lost_makes_way_and_begins_anew() {
     for left in [0, 10] {
         let place = Place::new();
