@@ -130,7 +130,7 @@ pub struct AssistantMessage {
     #[serde(default)]
     pub model: String,
     /// What the answer cost.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub usage: Usage,
     /// Why it ended.
     pub stop_reason: StopReason,
@@ -271,6 +271,15 @@ pub enum StopReason {
     Error,
     /// The user stopped it.
     Aborted,
+}
+
+/// What is read if it is what it should be, and else left at its default: a count that is no number must not cost the answer.
+pub(crate) fn lenient<'de, D, T>(source: D) -> Result<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: serde::de::DeserializeOwned + Default,
+{
+    Value::deserialize(source).map(|value| serde_json::from_value(value).unwrap_or_default())
 }
 
 /// Tokens and money of one answer, or of many added up.

@@ -32,7 +32,7 @@ mod writer;
 pub use catalog::{Backlog, Catalog, Hit, Listing, Page, Piece, Progress, SessionSummary};
 pub use disk::{Disk, DiskFile, Facts, FileSystem, Identity};
 pub use entry::{Entry, EntryBody};
-pub use error::SessionError;
+pub use error::{SessionError, chain};
 pub use head::Role;
 pub use index::{EntryKind, Finding};
 pub use lock::Holder;

@@ -16,7 +16,7 @@ use super::mint::Mint;
 use super::repair::repaired;
 use crate::event::QueueKind;
 use crate::id::{CallId, EntryId, QueueId, SessionId};
-use crate::message::{Content, Message, ThinkingLevel, Usage};
+use crate::message::{Content, Message, ThinkingLevel, Usage, lenient};
 use crate::unit::{Tokens, UnixMs};
 
 /// The version of the format that tiller writes.
@@ -46,6 +46,15 @@ pub struct Header {
 }
 
 impl Header {
+    /// Reads a log's first line. A byte order mark before it doesn't count, and broken characters read as U+FFFD.
+    pub(super) fn parse(line: &[u8]) -> serde_json::Result<Self> {
+        let line = without_mark(line);
+        serde_json::from_slice(line).or_else(|error| match repaired(line) {
+            Some(text) => serde_json::from_str(&text),
+            None => Err(error),
+        })
+    }
+
     /// The header of a session in `cwd` that begins `now`.
     pub(super) fn new(id: SessionId, cwd: String, parent_session: Option<String>, now: UnixMs) -> Self {
         Self { kind: HeaderKind::Session, version: VERSION, id, timestamp: now.to_iso(), cwd, parent_session }
@@ -54,7 +63,7 @@ impl Header {
     /// The header of the log that goes on with the one of an older version at `path`.
     pub(super) fn succeeded(&self, path: &Path, now: UnixMs) -> Self {
         let id = Mint::after(None).session(now);
-        Self::new(id, self.cwd.clone(), Some(path.display().to_string()), now)
+        Self::new(id, self.cwd.clone(), Some(whole_path(path)), now)
     }
 
     /// The log's first line, with its newline.
@@ -68,6 +77,16 @@ impl Header {
     pub(super) fn file_name(&self) -> String {
         format!("{}_{}.jsonl", self.timestamp.replace([':', '.'], "-"), self.id)
     }
+}
+
+/// A path as a header names it: it means the same in every directory.
+pub(super) fn whole_path(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
+}
+
+/// A line without the byte order mark that some editors put before a file.
+pub(super) fn without_mark(line: &[u8]) -> &[u8] {
+    line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
 }
 
 /// The only `type` a header has.
@@ -122,7 +141,7 @@ pub enum EntryBody {
         /// The summary.
         summary: String,
         /// What making it cost.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
     },
     /// From here on another entry reads differently.
@@ -219,7 +238,7 @@ pub struct Compaction {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
     /// What making it cost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
 

@@ -163,3 +163,10 @@ fn left_at(aside: Option<&Path>) -> String {
         .map(|aside| format!("; what is left is no session and is kept as {}", aside.display()))
         .unwrap_or_default()
 }
+
+/// An error and what caused it, on one line.
+#[must_use]
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}

@@ -3,14 +3,14 @@
 
 use super::entry::{self, Entry, EntryBody, OwnFact, QueueChange};
 use super::mint::Mint;
-use super::reader::Reader;
-use crate::id::{EntryId, QueueId};
+use super::reader::{Reader, waiting};
+use crate::id::EntryId;
 use crate::unit::UnixMs;
 
 /// What stands behind the name of a session that was forked.
 const MARK: &str = " (fork";
 
-/// The entries that follow a copied path, in order.
+/// The entries that follow a copied path, whose own facts are `path`, in order.
 pub(super) fn additions(from: &Reader, path: &[Entry]) -> Vec<EntryBody> {
     let removed = waiting(path)
         .into_iter()
@@ -28,24 +28,6 @@ pub(super) fn lines(bodies: Vec<EntryBody>, leaf: &EntryId, mint: &mut Mint, now
         leaf = entry.id;
     }
     lines
-}
-
-/// Messages that were queued on this path and neither taken back nor delivered on it.
-fn waiting(path: &[Entry]) -> Vec<QueueId> {
-    let mut waiting = Vec::new();
-    for entry in path {
-        let gone = match (&entry.body, entry.body.as_own()) {
-            (EntryBody::Message(said), _) => said.tiller_queue_id.clone(),
-            (_, Some(OwnFact::Queue(QueueChange::Remove { queue_id }))) => Some(queue_id),
-            (_, Some(OwnFact::Queue(QueueChange::Add { queue_id, .. }))) => {
-                waiting.push(queue_id);
-                None
-            }
-            _ => None,
-        };
-        waiting.retain(|id| Some(id) != gone.as_ref());
-    }
-    waiting
 }
 
 /// `parser` becomes `parser (fork)`, that `parser (fork 2)`, and so on.

@@ -6,12 +6,12 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use memchr::memmem::{Finder, FinderRev};
+use memchr::memmem::FinderRev;
 use serde::Deserialize;
 use serde::de::{Error as _, IgnoredAny};
 use serde_json::value::RawValue;
 
-use super::index::EntryKind;
+use super::index::{EntryKind, is_json};
 use super::repair::repaired;
 use crate::message::Usage;
 use crate::unit::UnixMs;
@@ -107,8 +107,6 @@ fn scan(line: &[u8]) -> Option<Head<'_>> {
             break;
         }
     }
-    // What does not end as an object was cut off, and the whole parse says where.
-    (line.last() == Some(&b'}')).then_some(())?;
     let mut head = Head {
         kind: kind?,
         id: Cow::Borrowed(id?),
@@ -130,15 +128,16 @@ impl Head<'_> {
                 cursor.eat(b"\"message\":{\"role\":\"")?;
                 let role = Role::parse(cursor.string()?);
                 self.role = Some(role);
-                match role {
-                    Role::Assistant => self.usage = usage_at_end(cursor.line)?,
-                    Role::User => self.own = delivers(cursor.line),
-                    Role::ToolResult | Role::BashExecution | Role::System | Role::Custom | Role::Unknown => {}
+                if role == Role::Assistant {
+                    self.usage = Some(usage_at_end(cursor.line)?);
+                } else {
+                    ends_as_expected(cursor.line).then_some(())?;
                 }
             }
             EntryKind::Custom => {
                 cursor.eat(b"\"customType\":\"")?;
                 self.own = is_remembered(cursor.string()?);
+                is_json(cursor.line).then_some(())?;
             }
             // Rare, and what they cost may stand anywhere.
             EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::Usage => return None,
@@ -148,7 +147,7 @@ impl Head<'_> {
             | EntryKind::CustomMessage
             | EntryKind::Label
             | EntryKind::SessionInfo
-            | EntryKind::Unknown => {}
+            | EntryKind::Unknown => is_json(cursor.line).then_some(())?,
         }
         Some(())
     }
@@ -188,25 +187,26 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Whether a user's message says at its end that it was queued before.
-fn delivers(line: &[u8]) -> bool {
-    /// A queue's id, a receipt and some room.
-    const TAIL: usize = 256;
-    let tail = &line[line.len().saturating_sub(TAIL)..];
-    static KEY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(",\"tillerQueueId\":\""));
-    KEY.find(tail).is_some()
+/// Whether a message that is no answer ends as machines end it: the moment is its last key, and the message the entry's. A line that
+/// was cut off within it doesn't, and one that says more after it is better parsed whole.
+fn ends_as_expected(line: &[u8]) -> bool {
+    let Some(rest) = line.strip_suffix(b"}}") else { return false };
+    let digits = rest.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    digits > 0 && rest[..rest.len() - digits].ends_with(b"\"timestamp\":")
 }
 
-/// What an answer cost, found from the line's end. A quote within a string is written `\"`, so the key can't be part of what
-/// was said; that it belongs to the message itself shows in how deep it lies. The outer `None`: better look at the whole line.
-fn usage_at_end(line: &[u8]) -> Option<Option<Usage>> {
+/// What an answer cost, found from the line's end; `None` means that one better looks at the whole line. A quote within a string is
+/// written `\"`, so the key can't be part of what was said. That it is the answer's own shows in what follows it, and in how
+/// many objects are closed behind it, which also tells that the line is there to its end.
+fn usage_at_end(line: &[u8]) -> Option<Usage> {
     static KEY: LazyLock<FinderRev<'static>> = LazyLock::new(|| FinderRev::new("\"usage\":"));
-    let Some(at) = KEY.rfind(line) else { return Some(None) };
+    let at = KEY.rfind(line)?;
     let value = &line[at + KEY.needle().len()..];
     let length = object_length(value)?;
-    // Behind it the message closes, and then the entry: two levels, with more keys or without.
+    value[length..].starts_with(b",\"stopReason\":\"").then_some(())?;
+    // The message closes, and then the entry: two levels, with more keys or without.
     (closed_levels(&value[length..])? == 2).then_some(())?;
-    serde_json::from_slice(&value[..length]).ok().map(Some)
+    serde_json::from_slice(&value[..length]).ok()
 }
 
 /// Length of the object that `text` begins with.

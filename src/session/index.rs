@@ -10,6 +10,7 @@ use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use serde::de::IgnoredAny;
 
+use super::error::SessionError;
 use super::head::{Head, Role};
 use super::lines::Line;
 use super::mint;
@@ -92,6 +93,26 @@ impl Indexed {
     }
 }
 
+/// Unreadable lines in a row that are named one by one.
+const LONGEST_RUN: u64 = 16;
+
+/// A finding, and how many lines directly after it are not readable either.
+#[derive(Debug)]
+struct Found {
+    finding: Finding,
+    more: u64,
+}
+
+impl Found {
+    fn told(&self) -> Finding {
+        let mut finding = self.finding.clone();
+        if self.more > 0 {
+            finding.what += &format!("; so are the {} lines after it", self.more);
+        }
+        finding
+    }
+}
+
 /// Where an id leads. The hash is kept so that the table grows without looking at the ids again.
 #[derive(Clone, Copy, Debug)]
 struct Place {
@@ -116,9 +137,11 @@ pub(super) struct Index {
     own: Vec<u32>,
     /// What all entries cost.
     usage: Usage,
-    findings: Vec<Finding>,
+    findings: Vec<Found>,
     /// Whether the line before this one could not be read.
     gap: bool,
+    /// How many lines directly before this one could not be read.
+    run: u64,
     lines: u64,
 }
 
@@ -127,8 +150,8 @@ impl Index {
         &self.entries
     }
 
-    pub(super) fn findings(&self) -> &[Finding] {
-        &self.findings
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        self.findings.iter().map(Found::told).collect()
     }
 
     pub(super) fn own(&self) -> &[u32] {
@@ -167,6 +190,12 @@ impl Index {
         start..entry.end()
     }
 
+    /// Positions from the root to the entry with this id.
+    pub(super) fn path_to(&self, leaf: &EntryId) -> Result<Vec<usize>, SessionError> {
+        let position = self.position(leaf.as_str()).ok_or_else(|| SessionError::NoEntry(leaf.clone()))?;
+        Ok(self.path(position))
+    }
+
     /// Positions from the root to `leaf`.
     pub(super) fn path(&self, leaf: usize) -> Vec<usize> {
         let mut path: Vec<usize> =
@@ -180,8 +209,9 @@ impl Index {
         self.lines += 1;
     }
 
-    /// Takes the next line: an entry, or a finding. Blank lines are neither.
-    pub(super) fn take(&mut self, line: &Line<'_>) {
+    /// Takes the next line: an entry, or a finding. Blank lines are neither. `is_whole` is asked, rarely, whether an entry's line is
+    /// JSON to its end.
+    pub(super) fn take(&mut self, line: &Line<'_>, is_whole: impl Fn(&Indexed) -> bool) {
         self.lines = line.number;
         let bytes = line.bytes.trim_ascii();
         if bytes.is_empty() {
@@ -189,20 +219,26 @@ impl Index {
         }
         match Head::parse(bytes) {
             // The end of a line that nobody closed may be missing; then its head alone proves nothing.
-            Ok(_) if !line.closed && !is_whole(bytes) => self.pass_over(line, "torn: it ends in the middle"),
-            Ok(head) => self.take_head(head, line),
+            Ok(_) if !line.closed && !is_json(bytes) => self.pass_over(line, "torn: it ends in the middle"),
+            Ok(head) => self.take_head(head, line, is_whole),
             Err(error) if line.closed => self.pass_over(line, &format!("not readable ({error})")),
             Err(error) => self.pass_over(line, &format!("torn: it ends in the middle ({error})")),
         }
     }
 
     fn pass_over(&mut self, line: &Line<'_>, what: &str) {
-        self.find(line, format!("{what}; the line is kept and passed over"));
+        self.run = if self.gap { self.run + 1 } else { 1 };
         self.gap = true;
+        if self.run <= LONGEST_RUN {
+            self.find(line, format!("{what}; the line is kept and passed over"));
+        } else if let Some(last) = self.findings.last_mut() {
+            // A file that is no log at all has a million of them.
+            last.more += 1;
+        }
     }
 
-    fn take_head(&mut self, head: Head<'_>, line: &Line<'_>) {
-        let parent = head.parent.as_deref().and_then(|parent| self.parent_position(parent, line));
+    fn take_head(&mut self, head: Head<'_>, line: &Line<'_>, is_whole: impl Fn(&Indexed) -> bool) {
+        let parent = head.parent.as_deref().and_then(|parent| self.parent_position(parent, line, is_whole));
         let position = u32::try_from(self.entries.len()).expect("a log has fewer than 2^32 entries");
         self.entries.push(Indexed {
             id: EntryId::new(&head.id),
@@ -245,30 +281,38 @@ impl Index {
         }
     }
 
-    /// A parent names an earlier line. One that is lost with the lines directly before is bridged to the last entry
-    /// before them; any other unknown one makes a root.
-    fn parent_position(&mut self, parent: &str, line: &Line<'_>) -> Option<u32> {
+    /// A parent names an earlier line. One that is lost with the lines directly before, or with the end of the last entry's line, is
+    /// bridged to the last entry before it; any other unknown one makes a root.
+    fn parent_position(
+        &mut self,
+        parent: &str,
+        line: &Line<'_>,
+        is_whole: impl Fn(&Indexed) -> bool,
+    ) -> Option<u32> {
         if let Some(position) = self.position(parent) {
             return u32::try_from(position).ok();
         }
-        let bridge = if self.gap { self.entries.len().checked_sub(1) } else { None };
-        let what = match bridge {
-            Some(at) => format!(
-                "its parent {parent} is lost with the unreadable lines before it; it follows {} instead",
-                self.entries[at].id
+        let last = self.entries.last();
+        // Another program may have written this parent behind what was left of a torn line.
+        let is_lost = self.gap || last.is_some_and(|last| !is_whole(last));
+        let bridge = last.filter(|_| is_lost).map(|last| last.id.clone());
+        let what = match &bridge {
+            Some(id) => format!(
+                "its parent {parent} is lost with the unreadable lines before it; it follows {id} instead"
             ),
             None => format!("its parent {parent} is not in the lines before it; it is taken for a root"),
         };
         self.find(line, what);
-        bridge.and_then(|at| u32::try_from(at).ok())
+        bridge.and_then(|_| u32::try_from(self.entries.len() - 1).ok())
     }
 
     fn find(&mut self, line: &Line<'_>, what: String) {
-        self.findings.push(Finding { line: line.number, byte: line.offset, what });
+        self.findings
+            .push(Found { finding: Finding { line: line.number, byte: line.offset, what }, more: 0 });
     }
 }
 
 /// Whether these bytes are JSON to the end.
-fn is_whole(bytes: &[u8]) -> bool {
+pub(super) fn is_json(bytes: &[u8]) -> bool {
     serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
 }

@@ -4,6 +4,7 @@
 //! line and no further.
 
 use std::io::{self, Read};
+use std::ops::ControlFlow;
 
 /// Bytes that are read at once; small enough to stay in the processor's cache.
 const CHUNK: usize = 256 << 10;
@@ -23,12 +24,13 @@ pub(super) struct Line<'a> {
     pub(super) closed: bool,
 }
 
-/// Visits every line of `source`, whose first byte is at `offset` and whose first line is `number`.
+/// Visits the lines of `source`, whose first byte is at `offset` and whose first line is `number`, until all of them were seen or
+/// the visitor has seen enough.
 pub(super) fn visit(
     mut source: impl Read,
     mut offset: u64,
     mut number: u64,
-    visit: &mut impl FnMut(&Line<'_>),
+    visit: &mut impl FnMut(&Line<'_>) -> ControlFlow<()>,
 ) -> io::Result<()> {
     let mut buffer = vec![0; CHUNK];
     let mut filled = 0;
@@ -46,7 +48,10 @@ pub(super) fn visit(
         let mut start = 0;
         while let Some(length) = memchr::memchr(b'\n', &buffer[start.max(searched)..filled]) {
             let end = start.max(searched) + length;
-            visit(&Line { bytes: &buffer[start..end], number, offset, stored: offset, closed: true });
+            let line = Line { bytes: &buffer[start..end], number, offset, stored: offset, closed: true };
+            if visit(&line).is_break() {
+                return Ok(());
+            }
             offset += (end + 1 - start) as u64;
             number += 1;
             start = end + 1;
@@ -60,7 +65,9 @@ pub(super) fn visit(
         }
     }
     if filled > 0 {
-        visit(&Line { bytes: &buffer[..filled], number, offset, stored: offset, closed: false });
+        let line = Line { bytes: &buffer[..filled], number, offset, stored: offset, closed: false };
+        // Nothing comes after it, whatever the visitor says.
+        let _ = visit(&line);
     }
     Ok(())
 }
@@ -94,6 +101,7 @@ mod tests {
         let mut lines = Vec::new();
         visit(Drip(text, drip), 0, 1, &mut |line: &Line<'_>| {
             lines.push((line.bytes.to_vec(), line.number, line.offset, line.closed));
+            ControlFlow::Continue(())
         })
         .unwrap();
         lines

@@ -6,7 +6,7 @@
 mod place;
 
 use std::io::{self, Read, Write};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -119,8 +119,11 @@ impl Log {
         self.bytes.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Visits every line from the first on, reading the file once.
-    pub(super) fn scan(&self, mut visit: impl FnMut(&Line<'_>)) -> Result<(), SessionError> {
+    /// Visits every line from the first on, reading the file once, until the visitor has seen enough.
+    pub(super) fn scan(
+        &self,
+        mut visit: impl FnMut(&Line<'_>) -> ControlFlow<()>,
+    ) -> Result<(), SessionError> {
         let file = match &*self.bytes() {
             Bytes::Nowhere => return Ok(()),
             Bytes::Memory(bytes) | Bytes::Staged(bytes) => {
@@ -136,7 +139,7 @@ impl Log {
         &self,
         part: Range<u64>,
         number: u64,
-        mut visit: impl FnMut(&Line<'_>),
+        mut visit: impl FnMut(&Line<'_>) -> ControlFlow<()>,
     ) -> Result<(), SessionError> {
         let Some(file) = self.file() else { return Ok(()) };
         let bytes = Positioned { file: &*file, at: part.start }.take(part.end - part.start);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::catalog::{Catalog, Listing, Page, files_of, subfolders};
 use super::disk::{Disk, FileSystem};
-use super::entry::Header;
+use super::entry::{Header, VERSION, whole_path};
 use super::error::SessionError;
 use super::fork;
 use super::log::Log;
@@ -85,7 +85,16 @@ impl SessionManager {
     /// # Errors
     /// When there is no such entry, or reading or writing fails.
     pub fn fork(&self, from: &Reader, upto: Option<&EntryId>, now: UnixMs) -> Result<Writer, SessionError> {
-        let parent = from.path().map(|path| path.display().to_string());
+        if from.header().version > VERSION {
+            let (version, path) =
+                (from.header().version, from.path().map(Path::to_owned).unwrap_or_default());
+            return Err(SessionError::Version { path, version, action: "forked" });
+        }
+        // What goes on with an older log and has no file yet is a fork of that log.
+        let parent = match from.path() {
+            Some(path) if from.exists() => Some(whole_path(path)),
+            Some(_) | None => from.header().parent_session.clone(),
+        };
         let mut mint = Mint::after(upto);
         let (header, log) = self.plan(&mut mint, parent, now);
         let Some(leaf) = upto else {
@@ -97,7 +106,7 @@ impl SessionManager {
         };
         let mut bytes = header.line();
         bytes.extend(from.raw_path(leaf)?);
-        let additions = fork::additions(from, &from.branch(leaf)?.0);
+        let additions = fork::additions(from, &from.own_facts_to(leaf)?);
         bytes.extend(fork::lines(additions, leaf, &mut mint, now).bytes());
         log.append(&bytes)?;
         Writer::adopt(log)

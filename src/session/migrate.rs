@@ -47,6 +47,11 @@ impl Migration {
         Line { bytes: &self.lines[start..end], stored: start as u64, ..*line }
     }
 
+    /// Lets go of the lines so far, for whoever only looks at them one by one.
+    pub(super) fn forget_lines(&mut self) {
+        self.lines.clear();
+    }
+
     /// The log of version 3.
     pub(super) fn finish(self) -> Vec<u8> {
         self.lines
@@ -64,7 +69,7 @@ impl Migration {
         {
             *role = "custom".into();
         }
-        if self.version == 1 {
+        if self.version <= 1 {
             entry = self.placed(entry, line.number);
         }
         serde_json::to_string(&entry).ok()

@@ -2,13 +2,16 @@
 
 mod derived;
 
-use std::ops::Range;
+pub(super) use derived::waiting;
+
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use super::entry::{self, Entry, EntryBody, Header};
-use super::error::SessionError;
-use super::index::{Finding, Index, Indexed};
+use super::error::{SessionError, chain};
+use super::head::Role;
+use super::index::{Finding, Index, Indexed, is_json};
 use super::lines::Line;
 use super::log::Log;
 use super::migrate::Migration;
@@ -62,7 +65,10 @@ impl Shared {
     pub(super) fn take_in(&self, part: Range<u64>) -> Result<(), SessionError> {
         let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
         let next = index.lines() + 1;
-        self.log.scan_part(part, next, |line| index.take(line))
+        self.log.scan_part(part, next, |line| {
+            index.take(line, |entry| is_whole(&self.log, entry));
+            ControlFlow::Continue(())
+        })
     }
 
     pub(super) fn replace_index(&self, index: Index) -> Index {
@@ -91,24 +97,34 @@ fn read(log: &Log, begin: impl FnOnce(&Header) -> Vec<u8>) -> Result<Read, Sessi
             if let (Ok(parsed), Some(begin)) = (&parsed, begin.take()) {
                 migration = Migration::of(parsed, || begin(parsed));
             }
+            let is_header = parsed.is_ok();
             header = Some(parsed);
             index.pass_header();
+            if is_header { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         }
-        Some(_) => match &mut migration {
-            Some(migration) => index.take(&migration.take(line)),
-            None => index.take(line),
-        },
+        Some(_) => {
+            let is_whole = |entry: &Indexed| is_whole(log, entry);
+            match &mut migration {
+                Some(migration) => index.take(&migration.take(line), is_whole),
+                None => index.take(line, is_whole),
+            }
+            ControlFlow::Continue(())
+        }
     })?;
     let empty = || SessionError::Header { path: log.path_shown(), what: "the file is empty".into() };
     Ok(Read { header: header.ok_or_else(empty)??, index, migrated: migration.map(Migration::finish) })
 }
 
 fn parse_header(log: &Log, line: &Line<'_>) -> Result<Header, SessionError> {
-    let bytes = line.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line.bytes);
-    serde_json::from_slice(bytes).map_err(|error| SessionError::Header {
+    Header::parse(line.bytes).map_err(|error| SessionError::Header {
         path: log.path_shown(),
         what: format!("not the header of a session ({error})"),
     })
+}
+
+/// Whether an entry's line is JSON to its end, where the file has it.
+fn is_whole(log: &Log, entry: &Indexed) -> bool {
+    log.read_at(entry.offset, entry.length).is_ok_and(|line| is_json(&line))
 }
 
 impl Reader {
@@ -159,7 +175,7 @@ impl Reader {
     /// What is wrong with the lines, as far as their heads tell.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
-        self.shared.index().findings().to_vec()
+        self.shared.index().findings()
     }
 
     /// One entry.
@@ -176,9 +192,8 @@ impl Reader {
     /// # Errors
     /// When there is no entry `leaf`.
     pub fn path_to(&self, leaf: &EntryId) -> Result<Vec<EntryId>, SessionError> {
-        let position = self.position(leaf)?;
         let index = self.shared.index();
-        Ok(index.path(position).into_iter().map(|at| index.entries()[at].id.clone()).collect())
+        Ok(index.path_to(leaf)?.into_iter().map(|at| index.entries()[at].id.clone()).collect())
     }
 
     /// Entries from the root to `leaf`; damaged ones are left out and named in the findings.
@@ -186,8 +201,7 @@ impl Reader {
     /// # Errors
     /// When there is no entry `leaf`, or the file can't be read.
     pub fn branch(&self, leaf: &EntryId) -> Result<(Vec<Entry>, Vec<Finding>), SessionError> {
-        let position = self.position(leaf)?;
-        let path = self.shared.index().path(position);
+        let path = self.shared.index().path_to(leaf)?;
         self.entries_at(path)
     }
 
@@ -262,12 +276,12 @@ impl Reader {
     /// The first thing the user said, on any branch.
     #[must_use]
     pub fn first_prompt(&self) -> Option<String> {
-        let messages: Vec<usize> = {
+        let prompts: Vec<usize> = {
             let index = self.shared.index();
-            let is_message = |at: &usize| index.entries()[*at].kind == super::EntryKind::Message;
-            (0..index.entries().len()).filter(is_message).collect()
+            let is_prompt = |at: &usize| index.entries()[*at].role == Some(Role::User);
+            (0..index.entries().len()).filter(is_prompt).collect()
         };
-        messages.into_iter().find_map(|at| match self.entry_at(at).ok()?.body.as_message()?.as_ref() {
+        prompts.into_iter().find_map(|at| match self.entry_at(at).ok()?.body.as_message()?.as_ref() {
             Message::User(user) => Some(user.content.joined_text()),
             _ => None,
         })
@@ -276,10 +290,12 @@ impl Reader {
     /// The lines of the path to `leaf` exactly as they stand in the file, each with its newline. Unreadable lines that a
     /// bridge leads across are among them: without them its upper end would be an unknown parent.
     pub(super) fn raw_path(&self, leaf: &EntryId) -> Result<Vec<u8>, SessionError> {
-        let position = self.position(leaf)?;
+        let spans: Vec<Range<u64>> = {
+            let index = self.shared.index();
+            index.path_to(leaf)?.into_iter().map(|at| index.span_with_gap(at)).collect()
+        };
         let mut lines = Vec::new();
-        for at in self.shared.index().path(position) {
-            let span = self.shared.index().span_with_gap(at);
+        for span in spans {
             let length = usize::try_from(span.end - span.start).unwrap_or(usize::MAX);
             lines.extend(self.shared.log.read_at(span.start, length)?);
             lines.push(b'\n');
@@ -315,7 +331,7 @@ impl Reader {
             Ok(entry) => Ok(Ok(entry)),
             Err(error @ SessionError::Damaged { line, .. }) => {
                 let byte = self.indexed(position)?.0.offset;
-                Ok(Err(Finding { line, byte, what: error_chain(&error) }))
+                Ok(Err(Finding { line, byte, what: chain(&error) }))
             }
             Err(error) => Err(error),
         }
@@ -343,14 +359,4 @@ impl Reader {
         let body = entry::parse_body(at.kind, at.role, &bytes).map_err(damaged)?;
         Ok(Entry { timestamp: at.timestamp, id: at.id, parent, body })
     }
-}
-
-fn error_chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

@@ -8,12 +8,13 @@ mod body;
 mod walk;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::entry::{Compaction, EntryBody, Header, OwnFact, VERSION};
+use super::entry::{Compaction, EntryBody, Header, OwnFact, VERSION, without_mark};
 use super::error::SessionError;
 use super::head::Head;
 use super::index::EntryKind;
@@ -73,7 +74,10 @@ pub struct Checked {
 /// When the file can't be opened or read. Whatever else is wrong with it is a finding.
 pub fn verify(path: &Path) -> Result<Checked, SessionError> {
     let mut check = Check::default();
-    Log::open_to_read(path)?.scan(|line| check.take(line))?;
+    Log::open_to_read(path)?.scan(|line| {
+        check.take(line);
+        ControlFlow::Continue(())
+    })?;
     Ok(check.finish())
 }
 
@@ -162,6 +166,8 @@ struct Check {
     /// Entries whose parent stands on no earlier line, with its id.
     orphans: Vec<(usize, EntryId)>,
     habits: BTreeMap<String, Habit>,
+    /// Whether the last entry's line is no JSON: what should stand behind it may have gone with its end.
+    broken: bool,
     /// `!` commands that have begun and have no record yet.
     commands: HashMap<String, VecDeque<Place>>,
     begun: bool,
@@ -185,12 +191,12 @@ impl Check {
 
     fn take_header(&mut self, line: &Line<'_>) {
         let place = Place::from(line);
-        let bytes = line.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line.bytes);
+        let bytes = without_mark(line.bytes);
         if bytes.len() < line.bytes.len() {
             self.found.note(place, "begins with a byte order mark, which is passed over");
         }
         self.note_line_end(line);
-        let header = match serde_json::from_slice::<Header>(bytes) {
+        let header = match Header::parse(bytes) {
             Ok(header) => header,
             Err(error) => {
                 self.found.error(
@@ -227,6 +233,7 @@ impl Check {
         match self.migration.take() {
             Some(mut migration) => {
                 self.take_current(&migration.take(line));
+                migration.forget_lines();
                 self.migration = Some(migration);
             }
             None => self.take_current(line),
@@ -275,7 +282,7 @@ impl Check {
         let unread = std::mem::take(&mut self.unread);
         let lost = named.clone().filter(|parent| !self.by_id.contains_key(parent));
         let bridge = match &lost {
-            Some(_) if !unread.is_empty() => self.entries.len().checked_sub(1),
+            Some(_) if !unread.is_empty() || self.broken => self.entries.len().checked_sub(1),
             Some(_) | None => None,
         };
         for unread in unread {
@@ -343,6 +350,7 @@ impl Check {
     fn says(&mut self, id: &EntryId, head: &Head<'_>, line: &Line<'_>) -> Says {
         let place = Place::from(line);
         let read = body::read(head, line.bytes);
+        self.broken = read.body.as_ref().is_err_and(|error| error.is_eof() || error.is_syntax());
         if read.lone_surrogates {
             self.found.note(place, "holds half a surrogate pair as an escape; it is read as U+FFFD");
         }
@@ -350,10 +358,8 @@ impl Check {
             self.found.error(place, format!("{why}; what is no character is read as U+FFFD"));
         }
         if let Some(odd) = read.usage {
-            self.found.error(
-                place,
-                format!("its usage is not in numbers: {odd}; what it says can't be read for that"),
-            );
+            self.found
+                .error(place, format!("its usage is not in numbers: {odd}; what it cost is not counted"));
         }
         match read.body {
             Ok(_) if head.kind == EntryKind::Unknown => {

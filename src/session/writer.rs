@@ -131,22 +131,22 @@ impl Writer {
     /// # Errors
     /// When the line could not be written whole, or another program cut the file short. The entry is then not in the tree.
     pub fn append(&mut self, body: EntryBody, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
+        self.append_all(vec![body], now)
+    }
+
+    /// Appends entries, each after the one before it, in one write: all of them or none. As [`Writer::append`] otherwise.
+    ///
+    /// # Errors
+    /// As [`Writer::append`].
+    pub fn append_all(&mut self, bodies: Vec<EntryBody>, now: UnixMs) -> Result<Vec<Appended>, SessionError> {
         self.look_after_file(now)?;
-        if self.shared.log.exists() && self.shared.index().lines() > 0 {
-            let leaf = self.reader().leaf();
-            return self.write(Vec::new(), vec![body], leaf, now);
-        }
-        if !body.creates_the_file() {
-            self.waiting.push(body);
+        let is_empty = self.shared.index().lines() == 0;
+        if is_empty && !bodies.iter().any(EntryBody::creates_the_file) {
+            self.waiting.extend(bodies);
             return Ok(Vec::new());
         }
-        let header = if self.shared.index().lines() == 0 { self.shared.header.line() } else { Vec::new() };
-        let mut bodies = self.waiting.clone();
-        bodies.push(body);
         let leaf = self.reader().leaf();
-        let appended = self.write(header, bodies, leaf, now)?;
-        self.waiting.clear();
-        Ok(appended)
+        self.write(bodies, leaf, now)
     }
 
     /// Moves the leaf to an earlier entry, or before the first one, durably.
@@ -175,7 +175,7 @@ impl Writer {
         if self.shared.index().lines() == 0 {
             return self.append(body, now);
         }
-        self.write(Vec::new(), vec![body], parent.cloned(), now)
+        self.write(vec![body], parent.cloned(), now)
     }
 
     /// The file, for syncing it on another thread; `None` while there is none.
@@ -189,16 +189,16 @@ impl Writer {
         std::mem::take(&mut self.disturbances)
     }
 
-    /// Writes header and lines in one piece, then takes them into the tree.
+    /// Writes header, entries that waited, and these in one piece, then takes them into the tree.
     fn write(
         &mut self,
-        header: Vec<u8>,
         bodies: Vec<EntryBody>,
         mut leaf: Option<EntryId>,
         now: UnixMs,
     ) -> Result<Vec<Appended>, SessionError> {
+        let header = if self.shared.index().lines() == 0 { self.shared.header.line() } else { Vec::new() };
         let mut lines = Vec::with_capacity(bodies.len());
-        for body in bodies {
+        for body in self.waiting.iter().cloned().chain(bodies) {
             let entry = Entry { id: self.mint.entry(now), parent: leaf, timestamp: now, body };
             leaf = Some(entry.id.clone());
             lines.push((entry.id.clone(), entry::encode(&entry)));
@@ -210,8 +210,13 @@ impl Writer {
             lines.iter().map(|(id, line)| Appended { id: id.clone(), line: entry::raw(line) }).collect();
         let was_there = self.shared.log.exists();
         if let Err(error) = self.shared.log.append(&text) {
-            return if self.is_written_after_all(&lines) { Ok(appended) } else { Err(error) };
+            if !self.is_written_after_all(&lines) {
+                return Err(error);
+            }
+            self.waiting.clear();
+            return Ok(appended);
         }
+        self.waiting.clear();
         let before = self.length.unwrap_or_default();
         self.length = Some(before + text.len() as u64);
         self.torn = false;
@@ -230,7 +235,7 @@ impl Writer {
         for (_, line) in lines {
             let number = index.lines() + 1;
             let bytes = line.trim_end().as_bytes();
-            index.take(&Line { bytes, number, offset, stored: offset, closed: true });
+            index.take(&Line { bytes, number, offset, stored: offset, closed: true }, |_| true);
             offset += line.len() as u64;
         }
     }

@@ -1,6 +1,6 @@
 //! The session at hand: its writer, and what is derived from its log.
 
-use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::{Choice, now};
 use crate::agent::queue::Queue;
@@ -9,6 +9,7 @@ use crate::provider::{Model, Providers};
 use crate::session::context::Projection;
 use crate::session::entry::OwnFact;
 use crate::session::{Appended, Entry, EntryBody, Finding, Reader, SessionError, Writer};
+use crate::unit::UnixMs;
 
 /// A session at hand.
 pub(super) struct Current {
@@ -52,7 +53,7 @@ impl Current {
         };
         damaged.extend(current.project()?);
         let resumed = reader.entry_count() > 0;
-        let cut_off_commands = cut_off_commands(&facts);
+        let cut_off_commands = cut_off_commands(&facts, since(&reader));
         current.before_first = Some(BeforeFirst { resumed, cut_off_commands });
         let notice = |finding: &Finding| format!("session log, byte {}: {}", finding.byte, finding.what);
         Ok((current, Queue::left_over(&facts), damaged.iter().map(notice).collect()))
@@ -97,33 +98,31 @@ impl Current {
         notice
     }
 
-    /// Appends an entry, with what belongs before the first one of this process.
+    /// Appends an entry, with what belongs before the first one of this process: all of it or nothing.
     pub(super) fn append(&mut self, body: EntryBody, run: &RunFacts) -> Result<Vec<Appended>, SessionError> {
-        let mut appended = Vec::new();
-        if body.creates_the_file() || self.writer.reader().leaf().is_some() {
-            for body in self.introduction(run) {
-                appended.extend(self.append_one(body)?);
-            }
+        let is_kept = body.creates_the_file() || self.writer.reader().leaf().is_some();
+        let mut bodies = if is_kept { self.introduction(run) } else { Vec::new() };
+        bodies.push(body);
+        let appended = self.writer.append_all(bodies.clone(), now())?;
+        if is_kept {
             self.before_first = None;
         }
-        appended.extend(self.append_one(body)?);
-        Ok(appended)
-    }
-
-    fn append_one(&mut self, body: EntryBody) -> Result<Vec<Appended>, SessionError> {
-        let appended = self.writer.append(body.clone(), now())?;
-        if let (Some(message), Some(last)) = (body.as_message(), appended.last()) {
-            self.projection.push(last.id.clone(), std::sync::Arc::clone(message));
+        // What waited in the writer comes first, and holds no message.
+        let new = appended.len().saturating_sub(bodies.len());
+        for (body, entry) in bodies.iter().zip(&appended[new..]) {
+            if let Some(message) = body.as_message() {
+                self.projection.push(entry.id.clone(), Arc::clone(message));
+            }
         }
         Ok(appended)
     }
 
     /// The process, the model and the level, where the log doesn't say so already, and the end of a command that an
     /// earlier process was killed over.
-    fn introduction(&self, run: &RunFacts) -> VecDeque<EntryBody> {
-        let mut bodies = VecDeque::new();
+    fn introduction(&self, run: &RunFacts) -> Vec<EntryBody> {
+        let mut bodies = Vec::new();
         let Some(before) = &self.before_first else { return bodies };
-        bodies.push_back(EntryBody::own(&OwnFact::Run {
+        bodies.push(EntryBody::own(&OwnFact::Run {
             mode: run.mode.to_owned(),
             resumed: before.resumed,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -131,13 +130,13 @@ impl Current {
             remote: run.remote.clone(),
         }));
         for record in &before.cut_off_commands {
-            bodies.push_back(EntryBody::message(std::sync::Arc::new(Message::BashExecution(record.clone()))));
+            bodies.push(EntryBody::message(Arc::new(Message::BashExecution(record.clone()))));
         }
         if self.projection.model.as_ref() != Some(&self.model.reference()) {
-            bodies.push_back(model_change(&self.model.reference()));
+            bodies.push(model_change(&self.model.reference()));
         }
         if self.projection.thinking != self.thinking || !before.resumed {
-            bodies.push_back(EntryBody::ThinkingLevelChange { thinking_level: self.thinking });
+            bodies.push(EntryBody::ThinkingLevelChange { thinking_level: self.thinking });
         }
         bodies
     }
@@ -152,11 +151,21 @@ pub(super) fn model_change(model: &ModelRef) -> EntryBody {
     EntryBody::ModelChange { provider: model.provider.clone(), model_id: model.id.clone() }
 }
 
+/// From when on what stands in a log happened in this session and not in the one it was forked from.
+fn since(reader: &Reader) -> UnixMs {
+    let header = reader.header();
+    let forked = header.parent_session.as_ref().and_then(|_| UnixMs::from_iso(&header.timestamp));
+    forked.unwrap_or(UnixMs(i64::MIN))
+}
+
 /// The `!` commands that have a beginning in the log and no record: tiller died before it could write one.
-fn cut_off_commands(entries: &[Entry]) -> Vec<BashExecutionMessage> {
+fn cut_off_commands(entries: &[Entry], since: UnixMs) -> Vec<BashExecutionMessage> {
     let mut open: Vec<BashExecutionMessage> = Vec::new();
     for entry in entries {
         if let Some(OwnFact::Bash { command, exclude }) = entry.body.as_own() {
+            if entry.timestamp < since {
+                continue;
+            }
             open.push(BashExecutionMessage {
                 command,
                 cancelled: true,

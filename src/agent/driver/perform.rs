@@ -11,7 +11,7 @@ use crate::event::{ApprovalRequest, Decision, EventKind};
 use crate::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
 use crate::provider::{Request, ToolChoice};
 use crate::session::context::sendable;
-use crate::session::{Appended, Disturbance, EntryBody, SessionError};
+use crate::session::{Appended, Disturbance, EntryBody, SessionError, chain};
 use crate::unit::Tokens;
 
 impl Driver {
@@ -208,10 +208,4 @@ fn bash_record(body: &EntryBody) -> Option<BashExecutionMessage> {
         Some(Message::BashExecution(record)) => Some(record.clone()),
         _ => None,
     }
-}
-
-/// An error with its causes, in one line.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

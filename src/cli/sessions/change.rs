@@ -1,5 +1,7 @@
 //! `tiller sessions rename`, `label`, `hide` and `branch`: an entry more after a session's leaf.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use super::{print_json, say};
@@ -77,7 +79,16 @@ pub(super) fn branch(
 }
 
 fn open(manager: &SessionManager, words: &str) -> Result<Writer, Failure> {
-    Ok(manager.open(&manager.find(words)?)?)
+    let path = manager.find(words)?;
+    let mut writer = manager.open(&path)?;
+    for disturbance in writer.take_disturbances() {
+        eprintln!("warning: {disturbance}; {}", disturbance.hint());
+    }
+    if !writer.reader().exists() {
+        let goes_on = writer.reader().path().map(Path::display).map(|path| path.to_string());
+        eprintln!("{} is of an older version; it goes on in {}", path.display(), goes_on.unwrap_or_default());
+    }
+    Ok(writer)
 }
 
 /// Brings what was written to the disk, then says so.

@@ -1,6 +1,6 @@
 //! `tiller sessions list`.
 
-use super::{Where, print_json, row};
+use super::{Where, print_json, row, say};
 use crate::cli::Failure;
 use crate::session::{Page, Scope, SessionManager};
 
@@ -13,9 +13,11 @@ pub(super) fn list(manager: &SessionManager, scope: Scope, page: Page, as_json: 
         print_json(&listing.sessions)?;
     } else {
         let place = if scope == Scope::Everywhere { Where::Shown } else { Where::Known };
+        let mut text = String::new();
         for session in &listing.sessions {
-            println!("{}", row(session, place));
+            text += &(row(session, place) + "\n");
         }
+        say(&text)?;
     }
     if listing.more {
         let next = page.offset + listing.sessions.len();

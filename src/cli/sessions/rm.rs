@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{one_line, print_json, say};
 use crate::cli::Failure;
-use crate::session::{Doomed, Farewell, Reader, SessionManager};
+use crate::session::{Doomed, Farewell, Reader, Scope, SessionManager};
 
 /// Whether somebody has to say yes first.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,8 +50,8 @@ pub(super) fn rm(
 /// The file that is meant, if it is a log at all.
 fn session(manager: &SessionManager, words: &str) -> Result<PathBuf, Failure> {
     let path = manager.find(words)?;
-    let is_named_so = path.extension().is_some_and(|ending| ending == "jsonl");
-    if !is_named_so && let Err(error) = Reader::open(&path) {
+    let is_ours = manager.logs(Scope::Everywhere)?.contains(&path);
+    if !is_ours && let Err(error) = Reader::open(&path) {
         return Err(Failure::from(error).hint("only sessions are removed; this file is left alone"));
     }
     let real = path.canonicalize();

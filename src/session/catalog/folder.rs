@@ -45,8 +45,9 @@ pub(super) fn files(folders: &[PathBuf]) -> Result<Vec<File>, SessionError> {
         for entry in entries(folder)? {
             let path = entry.path();
             if path.extension().is_some_and(|ending| ending == "jsonl") {
-                // What went away since it was listed is not there.
-                files.extend(fs::metadata(&path).ok().map(|facts| File { stamp: Stamp::of(&facts), path }));
+                // What went away since it was listed is not there, and opening a pipe would wait for ever.
+                let facts = fs::metadata(&path).ok().filter(|facts| facts.is_file() || facts.is_dir());
+                files.extend(facts.map(|facts| File { stamp: Stamp::of(&facts), path }));
             }
         }
     }

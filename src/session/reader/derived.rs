@@ -86,14 +86,19 @@ impl Reader {
         self.entries_at(all)
     }
 
+    /// Those of [`Reader::own_facts`] that stand on the path to `leaf`.
+    pub(in crate::session) fn own_facts_to(&self, leaf: &EntryId) -> Result<Vec<Entry>, SessionError> {
+        let path: BTreeSet<EntryId> = self.path_to(leaf)?.into_iter().collect();
+        Ok(self.own_facts()?.0.into_iter().filter(|fact| path.contains(&fact.id)).collect())
+    }
+
     fn steps(&self, leaf: &EntryId) -> Result<Vec<Step>, SessionError> {
-        let position = self.position(leaf)?;
         let index = self.shared.index();
         let step = |at: usize| {
             let entry = &index.entries()[at];
             Step { position: at, kind: entry.kind, role: entry.role }
         };
-        Ok(index.path(position).into_iter().map(step).collect())
+        Ok(index.path_to(leaf)?.into_iter().map(step).collect())
     }
 
     /// Picks the newest compaction that can be read; answers with the place of the first entry that it keeps, or that
@@ -103,9 +108,11 @@ impl Reader {
             self.pick(path, place, picked)?;
             let Some(entry) = picked.entries.get(&place) else { continue };
             let EntryBody::Compaction(compaction) = &entry.body else { continue };
-            let kept = self.shared.index().position(compaction.first_kept_entry_id.as_str());
-            let kept = path[..place].iter().rposition(|step| Some(step.position) == kept);
-            return Ok(kept.unwrap_or(place + 1));
+            let index = self.shared.index();
+            let is_kept = |step: &Step| {
+                index.entries().get(step.position).is_some_and(|one| one.id == compaction.first_kept_entry_id)
+            };
+            return Ok(path[..place].iter().rposition(is_kept).unwrap_or(place + 1));
         }
         Ok(0)
     }
@@ -157,19 +164,20 @@ fn keep_from(from: usize, entries: &mut BTreeMap<usize, Entry>) {
     }
 }
 
-fn waiting(facts: &[Entry]) -> BTreeSet<QueueId> {
-    let mut waiting = BTreeSet::new();
+/// Messages that were queued, and neither taken back nor delivered, in their order.
+pub(in crate::session) fn waiting(facts: &[Entry]) -> Vec<QueueId> {
+    let mut waiting = Vec::new();
     for fact in facts {
-        match (&fact.body, fact.body.as_own()) {
-            (_, Some(OwnFact::Queue(QueueChange::Add { queue_id, .. }))) => drop(waiting.insert(queue_id)),
-            (_, Some(OwnFact::Queue(QueueChange::Remove { queue_id }))) => drop(waiting.remove(&queue_id)),
-            (EntryBody::Message(said), _) => {
-                if let Some(id) = &said.tiller_queue_id {
-                    waiting.remove(id);
-                }
+        let gone = match (&fact.body, fact.body.as_own()) {
+            (EntryBody::Message(said), _) => said.tiller_queue_id.clone(),
+            (_, Some(OwnFact::Queue(QueueChange::Remove { queue_id }))) => Some(queue_id),
+            (_, Some(OwnFact::Queue(QueueChange::Add { queue_id, .. }))) => {
+                waiting.push(queue_id);
+                None
             }
-            _ => {}
-        }
+            _ => None,
+        };
+        waiting.retain(|id| Some(id) != gone.as_ref());
     }
     waiting
 }

@@ -72,6 +72,10 @@ fn expected() -> Vec<Read> {
             2,
             &[(7, 692), (8, 700), (9, 702), (10, 709), (3, 310), (4, 416), (5, 515), (6, 614)],
         ),
+        plain("half-pair-in-header", 1, "w1", 1, &[]),
+        plain("kept-id-twice", 7, "t7", 4, &[(7, 985)]),
+        plain("torn-and-written-on", 4, "g5", 3, &[(5, 783), (4, 477)]),
+        Read { thinking: "off", ..row("usage-elsewhere", 4, "e4", 4, &[]) },
         plain("custom-role", 2, "c2", 2, &[]),
         Read { thinking: "off", ..row("keys-in-another-order", 4, "k\\4", 3, &[]) },
         plain("lone-surrogates", 3, "l\u{fffd}", 3, &[]),
@@ -114,7 +118,7 @@ fn expected() -> Vec<Read> {
         plain("two-roots", 3, "r3", 2, &[]),
         row("unknown-types", 7, "b3", 3, &[]),
         plain("unreadable-times", 3, "m3", 3, &[]),
-        plain("usage-not-numbers", 3, "m3", 2, &[(3, 299)]),
+        Read { thinking: "off", ..row("usage-not-numbers", 3, "m3", 3, &[]) },
         row("version-4", 3, "a3", 1, &[]),
     ]
 }
@@ -273,4 +277,40 @@ fn what_is_derived_from_parts_of_a_log_is_what_all_of_it_says() {
         });
         assert_eq!(reader.usage(), spent, "{}", row.name);
     }
+}
+
+#[test]
+fn what_an_answer_cost_is_its_own_usage_wherever_else_the_word_stands() {
+    assert_eq!(fixture("usage-elsewhere").usage().total(), tiller::unit::Tokens(45));
+}
+
+#[test]
+fn what_is_done_to_a_log_of_an_older_version_makes_its_new_file() {
+    let place = Place::new();
+    let bytes = fs::read(folder().join("version-1-compacted.jsonl")).unwrap();
+    let done: [fn(&mut Writer, &EntryId); 3] = [
+        |writer, _| drop(writer.name(Some("new"), NOW).unwrap()),
+        |writer, first| drop(writer.label(first, Some("here"), NOW).unwrap()),
+        |writer, first| drop(writer.branch(Some(first), NOW).unwrap()),
+    ];
+    for act in done {
+        let path = place.file(&bytes);
+        let mut writer = Writer::open(&path).unwrap();
+        let first = writer.reader().tree().nodes()[0].id.clone();
+        act(&mut writer, &first);
+        let new = Reader::open(writer.reader().path().unwrap()).unwrap();
+        assert_eq!(new.entry_count(), 10);
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn a_file_of_nothing_but_garbage_has_few_findings() {
+    let place = Place::new();
+    let path = place.file(format!("{HEADER}\n{}", "{nonsense\n".repeat(100_000)));
+    let findings = Reader::open(&path).unwrap().findings();
+    assert!(findings.len() < 20, "{}", findings.len());
+    assert!(findings.last().unwrap().what.ends_with("; so are the 99984 lines after it"), "{findings:?}");
+    let refused = Reader::open(&place.file("{\n".repeat(100_000))).unwrap_err();
+    assert!(matches!(refused, tiller::session::SessionError::Header { .. }), "{refused}");
 }

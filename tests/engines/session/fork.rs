@@ -145,3 +145,38 @@ fn a_fork_at_an_entry_that_is_not_there_makes_no_file() {
     assert_eq!(refused.to_string(), "no entry `nowhere` in this session");
     only_file(&only_file(&place.sessions()));
 }
+
+#[test]
+fn a_fork_names_its_parent_so_that_it_is_found_from_everywhere() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let entry = say(&mut writer, "one");
+    let path = writer.reader().path().unwrap().to_owned();
+    let here = std::env::current_dir().unwrap();
+    let up: PathBuf = here.components().skip(1).map(|_| "..").collect();
+    let relative = up.join(path.strip_prefix("/").unwrap());
+    let fork = place.manager.fork(&Reader::open(&relative).unwrap(), Some(&entry), NOW).unwrap();
+    let parent = PathBuf::from(fork.reader().header().parent_session.clone().unwrap());
+    assert!(parent.is_absolute(), "{}", parent.display());
+    assert_eq!(parent.canonicalize().unwrap(), path.canonicalize().unwrap());
+}
+
+#[test]
+fn a_log_of_a_newer_version_is_not_forked_into_an_older_one() {
+    let place = Place::new();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions-fixtures/version-4.jsonl");
+    let reader = Reader::open(&fixture).unwrap();
+    let refused = place.manager.fork(&reader, reader.leaf().as_ref(), NOW).unwrap_err();
+    assert!(matches!(refused, tiller::session::SessionError::Version { version: 4, .. }), "{refused}");
+    assert!(!place.sessions().exists());
+}
+
+#[test]
+fn a_fork_of_what_goes_on_with_an_older_log_names_that_log() {
+    let place = Place::new();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions-fixtures/version-1.jsonl");
+    let old = place.file(fs::read(fixture).unwrap());
+    let staged = Writer::open(&old).unwrap();
+    let fork = place.manager.fork(&staged.reader(), staged.reader().leaf().as_ref(), NOW).unwrap();
+    assert_eq!(fork.reader().header().parent_session.as_deref(), old.to_str());
+}

@@ -10,7 +10,7 @@ use super::*;
 type Row = (&'static str, usize, &'static [&'static str]);
 
 #[rustfmt::skip]
-const TABLE: [Row; 49] = [
+const TABLE: [Row; 53] = [
     ("aborted-answer", 7, &[]),
     ("bash-commands", 3, &[]),
     (
@@ -94,6 +94,11 @@ const TABLE: [Row; 49] = [
         &["3@328 note: its label is about left, which stayed behind when this session was forked; it has no effect", "5@627 note: its hiding is about left, which stayed behind when this session was forked; it has no effect"],
     ),
     (
+        "half-pair-in-header",
+        1,
+        &[],
+    ),
+    (
         "half-surrogate-pair",
         3,
         &["3@301 note: holds half a surrogate pair as an escape; it is read as U+FFFD"],
@@ -104,6 +109,11 @@ const TABLE: [Row; 49] = [
         "interrupted-call",
         5,
         &["5@572 note: its call c1 has no result; a model is told that it was interrupted"],
+    ),
+    (
+        "kept-id-twice",
+        7,
+        &["7@985 error: the id k is that of line 3 too; what follows here means the nearer one"],
     ),
     (
         "keys-in-another-order",
@@ -151,6 +161,11 @@ const TABLE: [Row; 49] = [
         &["3@297 note: torn: it ends in the middle (EOF while parsing a string at line 1 column 90) and was closed later; it is kept and passed over"],
     ),
     (
+        "torn-and-written-on",
+        4,
+        &["4@477 error: damaged: key must be a string at line 1 column 121; it keeps its place in the tree, but nobody reads what it says", "5@783 note: its parent g4 is lost with the unreadable lines before it; it follows the entry of line 4 instead"],
+    ),
+    (
         "torn-last-line",
         6,
         &["8@1766 note: torn: the file ends in the middle of it (EOF while parsing a string at line 1 column 142); it is closed when the session goes on"],
@@ -167,9 +182,14 @@ const TABLE: [Row; 49] = [
         &[r#"2@120 error: its timestamp "yesterday" is no moment; it is taken for 1970"#, "3@283 error: it has no timestamp; it is taken for 1970"],
     ),
     (
+        "usage-elsewhere",
+        4,
+        &[],
+    ),
+    (
         "usage-not-numbers",
         3,
-        &[r#"3@299 error: its usage is not in numbers: `input` is "many"; what it says can't be read for that"#],
+        &[r#"3@299 error: its usage is not in numbers: `input` is "many"; what it cost is not counted"#],
     ),
     (
         "version-1",

@@ -71,6 +71,19 @@ fn an_entry_is_one_write_call_however_long_it_is() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn several_entries_go_in_with_one_write_each_after_the_one_before() {
+    let mut writer = Place::new().create();
+    let first = say(&mut writer, "hello");
+    let before = write_calls();
+    let appended = writer.append_all(vec![model_change(), user("one"), user("two")], NOW).unwrap();
+    assert_eq!(write_calls() - before, 1);
+    let ids: Vec<EntryId> =
+        std::iter::once(first).chain(appended.into_iter().map(|entry| entry.id)).collect();
+    assert_eq!(writer.reader().path_to(&ids[3]).unwrap(), ids);
+}
+
+#[test]
 fn a_fresh_log_is_private_and_named_for_its_time_and_session() {
     let place = Place::new();
     let mut writer = place.create();
