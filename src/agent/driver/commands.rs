@@ -19,7 +19,7 @@ use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
 use crate::process;
 use crate::session::context::unanswered;
 use crate::session::entry::OwnFact;
-use crate::session::{EntryBody, Reader, Scope, SessionError};
+use crate::session::{Appended, EntryBody, Reader, Scope, SessionError, Visibility};
 use crate::tool::Gathered;
 
 impl Driver {
@@ -37,6 +37,8 @@ impl Driver {
             Command::SetModel { words, reply } => answer(reply, self.set_model(&words)),
             Command::SetThinking { level, reply } => answer(reply, self.set_thinking(level)),
             Command::Rename { name, reply } => answer(reply, self.rename(name)),
+            Command::Label { entry, label, reply } => answer(reply, self.label(&entry, label.as_deref())),
+            Command::Hide { entry, visibility, reply } => answer(reply, self.hide(&entry, visibility)),
             Command::Switch { to, reply } => answer(reply, self.switch(to)),
             Command::Models { reply } => answer(reply, Ok(self.fixed.providers.models())),
             Command::Sessions { scope, reply } => self.sessions(scope, reply),
@@ -164,6 +166,24 @@ impl Driver {
         Ok(())
     }
 
+    fn label(&mut self, entry: &EntryId, label: Option<&str>) -> Result<(), AgentError> {
+        let appended = self.current.writer.label(entry, label, now())?;
+        self.tell_appended(appended);
+        Ok(())
+    }
+
+    fn hide(&mut self, entry: &EntryId, visibility: Visibility) -> Result<(), AgentError> {
+        let appended = self.current.writer.hide(entry, visibility, now())?;
+        self.tell_appended(appended);
+        Ok(())
+    }
+
+    pub(super) fn tell_appended(&mut self, appended: Vec<Appended>) {
+        for entry in appended {
+            self.teller.tell(EventKind::EntryAppended { entry_id: entry.id, entry: entry.line });
+        }
+    }
+
     fn switch(&mut self, to: Target) -> Result<Moved, AgentError> {
         // What is still to be written belongs to this session, not to the next.
         let is_writing = self.syncing || !self.work.is_empty();
@@ -187,7 +207,9 @@ impl Driver {
                 self.adopt(writer)?;
                 (SessionChange::Fork, editor)
             }
-            Target::Leaf(entry) => (SessionChange::Leaf, self.navigate(entry)?),
+            Target::Leaf { entry, summary } => {
+                (SessionChange::Leaf, self.navigate(entry, summary.as_deref())?)
+            }
         };
         let session = self.current.reader().id().clone();
         self.teller.tell(EventKind::SessionChanged { reason: change, session_id: session.clone() });
@@ -204,12 +226,14 @@ impl Driver {
         Ok(self.adopt(writer)?)
     }
 
-    fn navigate(&mut self, entry: EntryId) -> Result<Option<String>, AgentError> {
+    fn navigate(&mut self, entry: EntryId, summary: Option<&str>) -> Result<Option<String>, AgentError> {
         let (to, editor) = landing(&self.current.reader(), entry)?;
-        let appended = self.current.writer.branch(to.as_ref(), now())?;
-        for entry in appended {
-            self.teller.tell(EventKind::EntryAppended { entry_id: entry.id, entry: entry.line });
-        }
+        let writer = &mut self.current.writer;
+        let appended = match summary {
+            Some(summary) => writer.branch_with_summary(to.as_ref(), summary, now())?,
+            None => writer.branch(to.as_ref(), now())?,
+        };
+        self.tell_appended(appended);
         self.current.project()?;
         // Before this process has said anything, its model is the one it was started with.
         if self.current.is_introduced() {

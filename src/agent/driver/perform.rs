@@ -54,9 +54,7 @@ impl Driver {
     /// Appends an entry, then tells of it.
     pub(super) fn append(&mut self, body: EntryBody) -> Result<(), SessionError> {
         let appended = self.current.append(body, self.fixed.options.mode)?;
-        for entry in appended {
-            self.teller.tell(EventKind::EntryAppended { entry_id: entry.id, entry: entry.line });
-        }
+        self.tell_appended(appended);
         if self.fixed.options.sync == SyncPolicy::Always {
             self.sync();
         }
