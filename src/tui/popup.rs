@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use super::app::{Action, List};
 use crate::id::{EntryId, QueueId};
 use crate::render::{Line, Role};
+use crate::session::Visibility;
 
 /// Something over the transcript.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub(super) struct Picker {
     selected: usize,
     /// Whether the items are still being gathered.
     pub(super) waiting: bool,
+    /// What it lists, if that can be gathered anew.
+    pub(super) list: Option<List>,
 }
 
 /// One thing to choose.
@@ -43,6 +47,12 @@ pub(super) struct Item {
 pub(super) enum Choice {
     /// Go on from this entry.
     Navigate(EntryId),
+    /// Take this entry and what follows it out of the tree.
+    Hide(EntryId),
+    /// Bring this entry and what follows it back into the tree.
+    Show(EntryId),
+    /// Leave everything as it is.
+    Nothing,
     /// Make a session that ends before this entry.
     Fork(EntryId),
     /// Go to this session.
@@ -73,7 +83,13 @@ impl Picker {
             matches: Vec::new(),
             selected: 0,
             waiting: true,
+            list: None,
         }
+    }
+
+    /// The same, with what is to be gathered for it.
+    pub(super) fn waiting_for(title: &str, list: List) -> Self {
+        Self { list: Some(list), ..Self::waiting(title) }
     }
 
     /// A list that is there.
@@ -90,6 +106,19 @@ impl Picker {
         self.narrow();
         if self.filter.is_empty() {
             self.selected = selected.min(self.matches.len().saturating_sub(1));
+        }
+    }
+
+    /// What keys do in it.
+    pub(super) fn keys(&self) -> &'static str {
+        match self.list {
+            Some(List::Tree) => "type to narrow · enter goes there · ctrl+x hide · ctrl+a hidden too · esc",
+            Some(List::WholeTree) => {
+                "enter goes there, or brings back what is hidden · ctrl+a without it · esc"
+            }
+            Some(List::Models | List::Sessions | List::Forks) | None => {
+                "type to narrow · ↑↓ choose · enter takes it · esc back"
+            }
         }
     }
 
@@ -122,6 +151,19 @@ impl Picker {
 
     pub(super) fn chosen(&self) -> Option<&Item> {
         self.items.get(*self.matches.get(self.selected)?)
+    }
+
+    /// Hides what is chosen, or brings it back, if this is a tree.
+    pub(super) fn hide(&self) -> Vec<Action> {
+        match (self.list, self.chosen().map(|item| &item.choice)) {
+            (Some(List::Tree | List::WholeTree), Some(Choice::Navigate(entry))) => {
+                vec![Action::AskToHide(entry.clone())]
+            }
+            (Some(List::Tree | List::WholeTree), Some(Choice::Show(entry))) => {
+                vec![Action::Hide(entry.clone(), Visibility::Shown)]
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The matches that fit into `height` rows with the chosen one among them, and whether each is chosen.

@@ -76,7 +76,7 @@ fn draw_picker(picker: &Picker, area: Rect, buffer: &mut Buffer, colours: Colour
         put(&spread(left, Span::new(item.note.clone(), Role::Muted), width), row(area, at), buffer, colours);
     }
     if keys > 0 {
-        let words = "   type to narrow · ↑↓ choose · enter takes it · esc back";
+        let words = format!("   {}", picker.keys());
         put(&Line::new(words, Role::Muted), row(area, area.height - 1), buffer, colours);
     }
     let column = u16::try_from(filter.width()).unwrap_or(0).min(area.width.saturating_sub(1));
