@@ -171,3 +171,16 @@ fn message(message: &Message) -> String {
         Message::System(_) => "(system prompt)".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deep_tree_leaves_room_for_its_rows() {
+        let drawn = |depth| branches(&Row { node: 0, depth, branch: BranchMark::Begins, on_path: false });
+        assert_eq!(drawn(3), "│  │  ├─ ");
+        assert_eq!(drawn(DEEPEST + 1), "│  ".repeat(DEEPEST) + "├─ ");
+        assert_eq!(drawn(DEEPEST + 41), format!("⋯40 {}├─ ", "│  ".repeat(DEEPEST)));
+    }
+}
