@@ -10,7 +10,7 @@ use crate::event::{ApprovalRequest, Decision, Event, QueueItem, SessionChange, T
 use crate::id::{CallId, EntryId, QueueId, SessionId};
 use crate::message::{AssistantMessage, ModelRef, ThinkingLevel, Usage};
 use crate::provider::{Model, ModelError};
-use crate::session::{Catalog, Listing, Reader, Scope, SessionError};
+use crate::session::{Catalog, Listing, Reader, Scope, SessionError, Visibility};
 use crate::unit::{Tokens, UnixMs};
 
 /// Commands a slow driver may have waiting; a person can't type faster than it empties.
@@ -92,6 +92,8 @@ pub(super) enum Command {
     SetModel { words: String, reply: Reply<ModelRef> },
     SetThinking { level: ThinkingLevel, reply: Reply<ThinkingLevel> },
     Rename { name: String, reply: Reply<()> },
+    Label { entry: EntryId, label: Option<String>, reply: Reply<()> },
+    Hide { entry: EntryId, visibility: Visibility, reply: Reply<()> },
     Switch { to: Target, reply: Reply<Moved> },
     Models { reply: Reply<Vec<Model>> },
     Sessions { scope: Scope, reply: Reply<Listing> },
@@ -105,7 +107,7 @@ pub(super) enum Target {
     New,
     Open(PathBuf),
     Fork(EntryId),
-    Leaf(EntryId),
+    Leaf { entry: EntryId, summary: Option<String> },
 }
 
 /// Where the session went.
@@ -216,6 +218,22 @@ impl AgentSession {
         self.ask(|reply| Command::Rename { name, reply }).await
     }
 
+    /// Labels an entry, or takes its label away.
+    ///
+    /// # Errors
+    /// When there is no such entry, or the label could not be kept.
+    pub async fn label(&self, entry: EntryId, label: Option<String>) -> Result<(), AgentError> {
+        self.ask(|reply| Command::Label { entry, label, reply }).await
+    }
+
+    /// Takes an entry and everything that follows it out of the drawn tree, or brings them back.
+    ///
+    /// # Errors
+    /// When there is no such entry, when it is to be hidden and lies on the path to the leaf, or when that could not be kept.
+    pub async fn hide(&self, entry: EntryId, visibility: Visibility) -> Result<(), AgentError> {
+        self.ask(|reply| Command::Hide { entry, visibility, reply }).await
+    }
+
     /// Goes to a fresh session.
     ///
     /// # Errors
@@ -247,7 +265,19 @@ impl AgentSession {
     /// # Errors
     /// While the agent works, or when there is no such entry.
     pub async fn navigate(&self, entry: EntryId) -> Result<Moved, AgentError> {
-        self.switch(Target::Leaf(entry)).await
+        self.switch(Target::Leaf { entry, summary: None }).await
+    }
+
+    /// As [`AgentSession::navigate`], and tells the model in a few words of the branch that is left.
+    ///
+    /// # Errors
+    /// While the agent works, or when there is no such entry.
+    pub async fn navigate_with_summary(
+        &self,
+        entry: EntryId,
+        summary: impl Into<String>,
+    ) -> Result<Moved, AgentError> {
+        self.switch(Target::Leaf { entry, summary: Some(summary.into()) }).await
     }
 
     /// The models that can be asked.

@@ -63,16 +63,16 @@ impl Marks {
         self.hidden.contains(&position)
     }
 
-    /// For every entry whether it is out of the drawn tree: hidden itself, or beneath one that is. The path to the leaf
-    /// is always in it, for another program may have gone on there.
+    /// For every entry that is out of the drawn tree the position of the one with which it was hidden: itself or one above
+    /// it, of several the topmost. The path to the leaf is always in the tree, for another program may have gone on there.
     #[must_use]
-    pub fn out_of_sight(&self, tree: &Tree, leaf: Option<&EntryId>) -> Vec<bool> {
-        let mut hidden: Vec<bool> = Vec::with_capacity(tree.nodes().len());
+    pub fn hidden_with(&self, tree: &Tree, leaf: Option<&EntryId>) -> Vec<Option<usize>> {
+        let mut with: Vec<Option<usize>> = Vec::with_capacity(tree.nodes().len());
         for (position, node) in tree.nodes().iter().enumerate() {
-            let is_beneath = node.parent.is_some_and(|parent| hidden[parent]);
-            hidden.push(is_beneath || self.is_hidden(position));
+            let above = node.parent.and_then(|parent| with[parent]);
+            with.push(above.or_else(|| self.is_hidden(position).then_some(position)));
         }
         let on_path = tree.path_marks(leaf);
-        hidden.iter().zip(on_path).map(|(hidden, on_path)| *hidden && !on_path).collect()
+        with.iter().zip(on_path).map(|(with, on_path)| with.filter(|_| !on_path)).collect()
     }
 }

@@ -90,6 +90,17 @@ impl Tree {
         &self.children[position]
     }
 
+    /// How many entries there are from `id` on, itself and all that follows it.
+    #[must_use]
+    pub fn count_from(&self, id: &EntryId) -> usize {
+        let Some(start) = self.nodes.iter().rposition(|node| node.id == *id) else { return 0 };
+        let mut is_beneath = vec![false; self.nodes.len()];
+        for at in start..self.nodes.len() {
+            is_beneath[at] = at == start || self.nodes[at].parent.is_some_and(|parent| is_beneath[parent]);
+        }
+        is_beneath.iter().filter(|is_beneath| **is_beneath).count()
+    }
+
     /// How many branches there are: entries that nothing follows.
     #[must_use]
     pub fn branch_count(&self) -> usize {

@@ -11,7 +11,7 @@ use super::browse::Ask;
 use super::editor::Editor;
 use super::layout::{Ctx, Folds};
 use super::pace::Stale;
-use super::popup::{Item, Popup};
+use super::popup::{Item, Picker, Popup};
 use super::theme::Colours;
 use super::transcript::Transcript;
 use crate::agent::{BashContext, ContextUse, Moved, Snapshot, State};
@@ -19,7 +19,7 @@ use crate::event::{ApprovalRequest, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId, QueueId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::render::Line;
-use crate::session::{Entry, Scope};
+use crate::session::{Entry, Scope, Visibility};
 use crate::unit::UnixMs;
 
 /// How long a word at the foot of the screen stays, in milliseconds.
@@ -70,6 +70,13 @@ pub(super) enum Report {
         scope: Scope,
         what: Browsed,
     },
+    /// Something to be chosen before the list beneath goes on.
+    Ask {
+        title: String,
+        items: Vec<Item>,
+    },
+    /// What the list on top shows has changed.
+    Outdated,
     Page {
         title: String,
         lines: Vec<Line>,
@@ -117,6 +124,11 @@ pub(super) enum Action {
     },
     SetThinking(ThinkingLevel),
     Rename(String),
+    /// Label the newest message, or take its label away.
+    Label(Option<String>),
+    /// Ask whether this entry and what follows it are to leave the tree.
+    AskToHide(EntryId),
+    Hide(EntryId, Visibility),
     NewSession,
     Open(PathBuf),
     Fork(EntryId),
@@ -149,6 +161,8 @@ pub(super) enum Action {
 pub(super) enum List {
     Models,
     Tree,
+    /// The tree with its hidden branches.
+    WholeTree,
     Forks,
 }
 
@@ -397,6 +411,12 @@ impl App {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.browsed(scope, &what));
             }
+            Report::Ask { title, items } => self.popups.push(Popup::Pick(Picker::of(&title, items))),
+            Report::Outdated => {
+                if let Some(Popup::Pick(Picker { list: Some(list), .. })) = self.popups.last() {
+                    return vec![Action::Gather(*list)];
+                }
+            }
             Report::Page { title, lines } => {
                 self.popups.push(Popup::Read(super::popup::Page::new(&title, lines)));
             }
@@ -410,8 +430,9 @@ impl App {
         if let Some(text) = text {
             self.editor.put_before(&[text]);
         }
-        if let Some(Popup::Pick(picker)) = self.popups.last_mut() {
-            picker.waiting = false;
+        // A list would lie over what went wrong.
+        if matches!(self.popups.last(), Some(Popup::Pick(_))) {
+            self.popups.clear();
         }
         self.say(Level::Error, what, hint);
     }

@@ -11,6 +11,7 @@ pub(super) enum Verb {
     Fork,
     Clone,
     Name,
+    Label,
     Model,
     Thinking,
     Copy,
@@ -37,13 +38,19 @@ const fn row(verb: Verb, name: &'static str, argument: &'static str, about: &'st
 }
 
 /// Every slash command, in the order they are shown.
-pub(super) const TABLE: [Command; 15] = [
+pub(super) const TABLE: [Command; 16] = [
     row(Verb::New, "new", "", "begin a fresh session"),
     row(Verb::Resume, "resume", "[WORDS]", "go to another session: by its name, or what was said in it"),
     row(Verb::Tree, "tree", "", "the session as a tree: go back to any point of it"),
     row(Verb::Fork, "fork", "", "a new session from an earlier message of this one"),
     row(Verb::Clone, "clone", "", "go on in a copy of this session"),
     row(Verb::Name, "name", "NAME", "name this session"),
+    row(
+        Verb::Label,
+        "label",
+        "[NAME]",
+        "label the newest message for the tree; without NAME take its label away",
+    ),
     row(Verb::Model, "model", "[NAME[:LEVEL]]", "choose who answers"),
     row(
         Verb::Thinking,

@@ -1,16 +1,19 @@
 //! What pickers offer: models, sessions, the tree, messages to fork before; and the facts of a session.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
+use super::app::Report;
 use super::call::one_line;
 use super::popup::{Choice, Item, MARKS};
 use crate::agent::State;
 use crate::event::{QueueItem, QueueKind};
+use crate::id::EntryId;
 use crate::message::{AssistantMessage, Message, ModelRef};
 use crate::provider::catalog::ModelFacts;
 use crate::render::{self, Line, Role, Span};
+use crate::session::marks::Marks;
 use crate::session::tree::BranchMark;
-use crate::session::{Entry, EntryBody, EntryKind, Hit, Piece, Reader, Scope, SessionSummary};
+use crate::session::{Entry, EntryBody, Hit, Piece, Reader, Scope, SessionSummary, Visibility};
 use crate::unit::UnixMs;
 
 /// Characters of a label that are looked at, for drawing and for narrowing.
@@ -21,6 +24,8 @@ const LONGEST_PLACE: usize = 28;
 
 /// Characters of a title beside what was said.
 const LONGEST_TITLE: usize = 24;
+/// Most characters of branches before a row: a deep tree must leave room for what it is made of.
+const WIDEST_LEAD: usize = 30;
 
 /// Models to choose from.
 pub(super) fn models<'a>(
@@ -115,35 +120,86 @@ fn age(moment: UnixMs, now: UnixMs) -> String {
     if age == "now" { age } else { format!("{age} ago") }
 }
 
-/// The whole session as a tree, and where its leaf is. Results of tools are left out: nobody goes back to them.
-pub(super) fn tree(reader: &Reader) -> (Vec<Item>, usize) {
+/// The session as a tree, with or without its hidden branches, and where its leaf is. Results of tools are left out: nobody
+/// goes back to them.
+pub(super) fn tree(reader: &Reader, hidden: Visibility) -> (Vec<Item>, usize) {
     let (tree, leaf) = (reader.tree(), reader.leaf());
-    let wanted = [EntryKind::Message, EntryKind::Compaction, EntryKind::BranchSummary];
-    let labels: HashMap<_, (String, Role)> = tree
-        .nodes()
-        .iter()
-        .filter(|node| wanted.contains(&node.kind))
-        .filter_map(|node| Some((node.id.clone(), label(&reader.entry(&node.id).ok()?)?)))
-        .collect();
-    let rows = tree.rows(leaf.as_ref(), |_, node| labels.contains_key(&node.id));
+    let marks = Marks::of(reader, &tree);
+    let hidden_with = marks.hidden_with(&tree, leaf.as_ref());
+    let mut labels: Vec<Option<(String, Role)>> = Vec::with_capacity(tree.nodes().len());
+    // One that can't be read is shown by nobody; the log's findings name it.
+    let _ = reader.visit(0, |entry| labels.push(entry.ok().as_ref().and_then(label)));
+    labels.resize(tree.nodes().len(), None);
+    let is_shown = |at: usize| hidden == Visibility::Shown || hidden_with[at].is_none();
+    let rows = tree.rows(leaf.as_ref(), |at, _| labels[at].is_some() && is_shown(at));
     let mut open: Vec<bool> = Vec::new();
     let mut items = Vec::with_capacity(rows.len());
     let mut selected = 0;
     for row in rows {
-        let id = &tree.nodes()[row.node].id;
-        let Some((text, role)) = labels.get(id) else { continue };
+        let Some((text, role)) = labels[row.node].take() else { continue };
+        let id = |at: usize| tree.nodes()[at].id.clone();
         if row.on_path {
             selected = items.len();
         }
+        let label = marks.label(row.node).map(|label| format!("[{}]", spaced(label)));
+        let place = match (hidden_with[row.node], row.on_path) {
+            (Some(_), _) => Some("hidden".to_owned()),
+            (None, true) => Some("●".to_owned()),
+            (None, false) => None,
+        };
         items.push(Item {
             lead: lead(&mut open, row.depth, row.branch),
-            label: text.clone(),
-            note: if row.on_path { "●".to_owned() } else { String::new() },
-            role: if row.on_path { *role } else { Role::Muted },
-            choice: Choice::Navigate(id.clone()),
+            label: text,
+            note: label.into_iter().chain(place).collect::<Vec<_>>().join(" "),
+            role: if row.on_path { role } else { Role::Muted },
+            choice: hidden_with[row.node].map_or(Choice::Navigate(id(row.node)), |at| Choice::Show(id(at))),
         });
     }
     (items, selected)
+}
+
+/// The question whether an entry and what follows it are to be hidden.
+pub(super) fn hiding(reader: &Reader, entry: EntryId) -> Report {
+    let (tree, leaf) = (reader.tree(), reader.leaf());
+    let path = leaf.and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
+    if path.contains(&entry) {
+        return Report::Failed {
+            what: "the branch in use can't be hidden".to_owned(),
+            hint: Some("go to another one first: /tree".to_owned()),
+            text: None,
+        };
+    }
+    let count = tree.count_from(&entry);
+    let item = |label: String, choice: Choice| Item {
+        lead: String::new(),
+        label,
+        note: String::new(),
+        role: Role::Text,
+        choice,
+    };
+    let entries = if count == 1 {
+        "this entry".to_owned()
+    } else {
+        format!("this and the {} entries after it", count - 1)
+    };
+    let items = vec![
+        item(format!("hide {entries}; nothing is deleted, ctrl+a shows what is hidden"), Choice::Hide(entry)),
+        item("leave the tree as it is".to_owned(), Choice::Nothing),
+    ];
+    Report::Ask { title: "hide this branch?".to_owned(), items }
+}
+
+/// What was said last on the path to the leaf, by the user or the model.
+pub(super) fn newest_message(reader: &Reader) -> Option<EntryId> {
+    let path = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok())?;
+    path.into_iter().rev().find(|id| {
+        reader.entry(id).is_ok_and(|entry| {
+            matches!(
+                entry.body.as_message().map(|said| &**said),
+                Some(Message::User(_) | Message::Assistant(_))
+            )
+        })
+    })
 }
 
 /// The branches drawn before a row. `open` says for each depth whether more branches follow below.
@@ -159,7 +215,10 @@ fn lead(open: &mut Vec<bool>, depth: usize, branch: BranchMark) -> String {
     if begins && depth > 0 {
         open[depth - 1] = branch == BranchMark::Begins;
     }
-    text
+    match text.chars().count().checked_sub(WIDEST_LEAD) {
+        Some(more @ 1..) => text.chars().skip(more).collect::<String>().replacen(|_: char| true, "⋯", 1),
+        Some(0) | None => text,
+    }
 }
 
 /// How an entry is shown in the tree; `None` for those that aren't.
@@ -200,7 +259,7 @@ fn answer_label(answer: &AssistantMessage) -> String {
 /// The user's messages on the path, newest first, to fork before.
 pub(super) fn forks(reader: &Reader) -> Vec<Item> {
     let path = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
-    let item = |id: &crate::id::EntryId| {
+    let item = |id: &EntryId| {
         let entry = reader.entry(id).ok()?;
         let Message::User(user) = &**entry.body.as_message()? else { return None };
         Some(Item {
@@ -292,5 +351,14 @@ mod tests {
         ];
         let drawn: Vec<String> = rows.into_iter().map(|(depth, mark)| lead(&mut open, depth, mark)).collect();
         assert_eq!(drawn, ["", "├─ ", "│  ├─ ", "│  └─ ", "│     ", "└─ ", "   "]);
+    }
+
+    #[test]
+    fn a_deep_tree_leaves_room_for_its_rows() {
+        let mut open = Vec::new();
+        let drawn: Vec<String> = (1..=20).map(|depth| lead(&mut open, depth, BranchMark::Begins)).collect();
+        assert_eq!(drawn[9], "│  │  │  │  │  │  │  │  │  ├─ ");
+        assert_eq!(drawn[10], "⋯  │  │  │  │  │  │  │  │  ├─ ");
+        assert_eq!(drawn[19], drawn[10]);
     }
 }

@@ -4,12 +4,13 @@ use super::command::TABLE;
 use crate::render::{Emphasis, Line, Role, Span, Style};
 
 /// Every key that does something, in the order it is likely to be wanted.
-const KEYS: [(&str, &str); 25] = [
+const KEYS: [(&str, &str); 26] = [
     ("enter", "send; while the agent works: steer it at the next gap between its calls"),
     ("alt+enter, ctrl+q", "send when the agent has finished"),
     ("shift+enter, ctrl+j, \\ enter", "a new line"),
     ("esc", "stop the agent; what waited comes back into the editor"),
     ("esc esc", "the tree (nothing runs, editor empty)"),
+    ("ctrl+x, ctrl+a", "in the tree: hide a branch; show the hidden ones"),
     ("alt+up", "take a waiting message back into the editor"),
     ("y  a  n", "answer a call that asks: once, this session, no (editor empty)"),
     ("ctrl+c", "clear the editor; empty: stop the agent; twice: quit"),

@@ -12,6 +12,7 @@ use super::{gather, help};
 use crate::agent::BashContext;
 use crate::event::Decision;
 use crate::message::ThinkingLevel;
+use crate::session::Visibility;
 use crate::unit::UnixMs;
 
 /// How long an approval is on the screen before keys answer it, in milliseconds: longer than a key already on its way.
@@ -243,6 +244,7 @@ impl App {
             Verb::Clone => vec![Action::Clone],
             Verb::Name if argument.is_empty() => self.ask_for("/name ", "a name follows /name"),
             Verb::Name => vec![Action::Rename(argument.to_owned())],
+            Verb::Label => vec![Action::Label(Some(argument.to_owned()).filter(|label| !label.is_empty()))],
             Verb::Model if argument.is_empty() => self.pick("models", List::Models),
             Verb::Model => vec![Action::SetModel(argument.to_owned())],
             Verb::Thinking if argument.is_empty() => self.next_thinking(),
@@ -280,7 +282,7 @@ impl App {
     }
 
     fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
-        self.popups.push(Popup::Pick(Picker::waiting(title)));
+        self.popups.push(Popup::Pick(Picker::waiting_for(title, list)));
         vec![Action::Gather(list)]
     }
 
@@ -422,9 +424,14 @@ impl App {
         match key.code {
             KeyCode::Enter => {
                 let Some(choice) = picker.chosen().map(|item| item.choice.clone()) else { return Vec::new() };
-                self.popups.pop();
+                // The tree stays open when something comes back into it.
+                if !matches!(choice, Choice::Show(_)) {
+                    self.popups.pop();
+                }
                 return self.chosen(choice);
             }
+            KeyCode::Char('x') if ctrl => return picker.hide(),
+            KeyCode::Char('a') if ctrl => return self.other_tree(),
             KeyCode::Char('u') if ctrl => picker.clear(),
             KeyCode::Char(c) if !ctrl => picker.push(c),
             KeyCode::Tab => picker.switch_scope(),
@@ -438,9 +445,26 @@ impl App {
         picker.ask().map(Action::Browse).into_iter().collect()
     }
 
+    /// Goes from the tree to the tree with its hidden branches, and back.
+    fn other_tree(&mut self) -> Vec<Action> {
+        let Some(Popup::Pick(Picker { list: Some(list), .. })) = self.popups.last() else {
+            return Vec::new();
+        };
+        let (title, list) = match list {
+            List::Tree => ("tree with hidden branches", List::WholeTree),
+            List::WholeTree => ("tree", List::Tree),
+            List::Models | List::Forks => return Vec::new(),
+        };
+        self.popups.pop();
+        self.pick(title, list)
+    }
+
     fn chosen(&mut self, choice: Choice) -> Vec<Action> {
         vec![match choice {
             Choice::Navigate(entry) => Action::Navigate(entry),
+            Choice::Hide(entry) => Action::Hide(entry, Visibility::Hidden),
+            Choice::Show(entry) => Action::Hide(entry, Visibility::Shown),
+            Choice::Nothing => return Vec::new(),
             Choice::Fork(entry) => Action::Fork(entry),
             Choice::Open(path) => Action::Open(path),
             Choice::Model(words) => Action::SetModel(words),

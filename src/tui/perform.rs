@@ -12,7 +12,7 @@ use super::browse::{Ask, browse};
 use super::{Exporter, files, gather};
 use crate::agent::{AgentError, AgentSession};
 use crate::id::EntryId;
-use crate::session::{Entry, Reader};
+use crate::session::{Entry, Reader, Visibility};
 use crate::unit::UnixMs;
 
 /// Actions that may wait: more than a person can type while one is carried out.
@@ -110,17 +110,20 @@ impl Worker {
                 vec![Report::Note(format!("thinking: {}", level.name()))]
             }
             Action::Rename(name) => said(agent.rename(name).await?),
+            Action::Label(label) => self.label(label).await?,
+            Action::AskToHide(entry) => {
+                let reader = agent.reader();
+                self.read_beside(beside, move || gather::hiding(&reader, entry));
+                Vec::new()
+            }
+            Action::Hide(entry, visibility) => {
+                agent.hide(entry, visibility).await?;
+                vec![Report::Outdated]
+            }
             Action::NewSession => vec![Report::Moved(agent.new_session().await?)],
             Action::Open(path) => vec![Report::Moved(agent.open_session(path).await?)],
             Action::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
-            Action::Clone => match agent.reader().leaf() {
-                Some(leaf) => {
-                    let moved = agent.fork(leaf).await?;
-                    let note = format!("this is a copy now, session {}", moved.session.short());
-                    vec![Report::Moved(moved), Report::Note(note)]
-                }
-                None => vec![Report::Note("there is nothing to copy yet".to_owned())],
-            },
+            Action::Clone => self.copy_session().await?,
             Action::Navigate(entry) => vec![Report::Moved(agent.navigate(entry).await?)],
             Action::Gather(list) => self.gather(list, beside).await?,
             Action::LoadOlder(ids) => {
@@ -141,12 +144,7 @@ impl Worker {
                 vec![Report::Page { title: "session".to_owned(), lines }]
             }
             Action::Export(file) => self.export(file, beside).await?,
-            Action::Remember(prompt) => {
-                if let Some(path) = self.history.clone() {
-                    beside.spawn_blocking(move || files::store_prompt(&path, &prompt));
-                }
-                Vec::new()
-            }
+            Action::Remember(prompt) => self.remember(prompt, beside),
             Action::EndBrowse => {
                 self.browser = None;
                 Vec::new()
@@ -179,6 +177,31 @@ impl Worker {
         Ok(())
     }
 
+    fn remember(&self, prompt: String, beside: &mut JoinSet<()>) -> Vec<Report> {
+        if let Some(path) = self.history.clone() {
+            beside.spawn_blocking(move || files::store_prompt(&path, &prompt));
+        }
+        Vec::new()
+    }
+
+    async fn label(&self, label: Option<String>) -> Result<Vec<Report>, AgentError> {
+        let Some(entry) = gather::newest_message(&self.agent.reader()) else {
+            return Ok(vec![Report::Note("there is nothing to label yet".to_owned())]);
+        };
+        let note = label.as_ref().map_or("its label is gone".to_owned(), |label| format!("labelled {label}"));
+        self.agent.label(entry, label).await?;
+        Ok(vec![Report::Note(note)])
+    }
+
+    async fn copy_session(&self) -> Result<Vec<Report>, AgentError> {
+        let Some(leaf) = self.agent.reader().leaf() else {
+            return Ok(vec![Report::Note("there is nothing to copy yet".to_owned())]);
+        };
+        let moved = self.agent.fork(leaf).await?;
+        let note = format!("this is a copy now, session {}", moved.session.short());
+        Ok(vec![Report::Moved(moved), Report::Note(note)])
+    }
+
     async fn cycle_model(&self, back: bool) -> Result<Vec<Report>, AgentError> {
         let models = self.agent.models().await?;
         let current = self.agent.snapshot().await?.state.model;
@@ -207,9 +230,10 @@ impl Worker {
                 let (items, selected) = gather::models(facts, Some(&current));
                 vec![Report::Items { items, selected }]
             }
-            List::Tree => {
+            List::Tree | List::WholeTree => {
+                let hidden = if list == List::WholeTree { Visibility::Shown } else { Visibility::Hidden };
                 self.read_beside(beside, move || {
-                    let (items, selected) = gather::tree(&reader);
+                    let (items, selected) = gather::tree(&reader, hidden);
                     Report::Items { items, selected }
                 });
                 Vec::new()

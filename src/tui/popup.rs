@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::app::Browsed;
+use super::app::{Action, Browsed, List};
 use super::browse::Ask;
 use crate::id::{EntryId, QueueId};
 use crate::render::{Line, Role};
-use crate::session::Scope;
+use crate::session::{Scope, Visibility};
 
 /// Signs around a part of a label that stands out.
 pub(super) const MARKS: [char; 2] = ['\u{2}', '\u{3}'];
@@ -30,6 +30,8 @@ pub(super) struct Picker {
     selected: usize,
     /// Whether the items are still being gathered.
     pub(super) waiting: bool,
+    /// What it lists, if that can be gathered anew.
+    pub(super) list: Option<List>,
     /// What a picker of sessions has besides.
     browser: Option<Browser>,
 }
@@ -62,6 +64,12 @@ pub(super) struct Item {
 pub(super) enum Choice {
     /// Go on from this entry.
     Navigate(EntryId),
+    /// Take this entry and what follows it out of the tree.
+    Hide(EntryId),
+    /// Bring this entry and what follows it back into the tree.
+    Show(EntryId),
+    /// Leave everything as it is.
+    Nothing,
     /// Make a session that ends before this entry.
     Fork(EntryId),
     /// Go to this session.
@@ -92,6 +100,7 @@ impl Picker {
             matches: Vec::new(),
             selected: 0,
             waiting: true,
+            list: None,
             browser: None,
         }
     }
@@ -161,6 +170,11 @@ impl Picker {
         self.items.get(at).or_else(hit).expect("a match is an item or a hit")
     }
 
+    /// The same, with what is to be gathered for it.
+    pub(super) fn waiting_for(title: &str, list: List) -> Self {
+        Self { list: Some(list), ..Self::waiting(title) }
+    }
+
     /// A list that is there.
     pub(super) fn of(title: &str, items: Vec<Item>) -> Self {
         let mut picker = Self::waiting(title);
@@ -175,6 +189,25 @@ impl Picker {
         self.narrow();
         if self.filter.is_empty() {
             self.selected = selected.min(self.matches.len().saturating_sub(1));
+        }
+    }
+
+    /// What keys do in it.
+    pub(super) fn keys(&self) -> &'static str {
+        match self.list {
+            Some(List::Tree) => "type to narrow · enter goes there · ctrl+x hide · ctrl+a hidden too · esc",
+            Some(List::WholeTree) => {
+                "enter goes there, or brings back what is hidden · ctrl+a without it · esc"
+            }
+            Some(List::Models | List::Forks) | None => match self.browsing().map(|browser| browser.scope) {
+                Some(Scope::ThisDirectory) => {
+                    "type to narrow · ↑↓ choose · enter takes it · tab all directories · esc back"
+                }
+                Some(Scope::Everywhere) => {
+                    "type to narrow · ↑↓ choose · enter takes it · tab this directory · esc back"
+                }
+                None => "type to narrow · ↑↓ choose · enter takes it · esc back",
+            },
         }
     }
 
@@ -207,6 +240,19 @@ impl Picker {
 
     pub(super) fn chosen(&self) -> Option<&Item> {
         Some(self.item(*self.matches.get(self.selected)?))
+    }
+
+    /// Hides what is chosen, or brings it back, if this is a tree.
+    pub(super) fn hide(&self) -> Vec<Action> {
+        match (self.list, self.chosen().map(|item| &item.choice)) {
+            (Some(List::Tree | List::WholeTree), Some(Choice::Navigate(entry))) => {
+                vec![Action::AskToHide(entry.clone())]
+            }
+            (Some(List::Tree | List::WholeTree), Some(Choice::Show(entry))) => {
+                vec![Action::Hide(entry.clone(), Visibility::Shown)]
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The matches that fit into `height` rows with the chosen one among them, and whether each is chosen.

@@ -467,6 +467,61 @@ fn the_choice_stays_with_its_session_when_the_list_grows() {
 }
 
 #[test]
+fn a_branch_of_the_tree_is_hidden_after_a_question_and_brought_back_from_the_whole_tree() {
+    use super::popup::{Choice, Item};
+    use crate::render::Role;
+    use crate::session::Visibility;
+    let item = |label: &str, note: &str, choice: Choice| Item {
+        lead: String::new(),
+        label: label.into(),
+        note: note.into(),
+        role: Role::Muted,
+        choice,
+    };
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/tree");
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Gather(List::Tree)));
+    let left = vec![item("left", "[a try]", Choice::Navigate("e1".into()))];
+    stage.input(Input::Report(Report::Items { items: left, selected: 0 }));
+    assert!(stage.screen().contains("ctrl+x hide") && stage.screen().contains("[a try]"));
+    assert_eq!(stage.control('x'), [Action::AskToHide("e1".into())]);
+    let question =
+        vec![item("hide it", "", Choice::Hide("e1".into())), item("leave it", "", Choice::Nothing)];
+    let ask = || Report::Ask { title: "hide this branch?".into(), items: question.clone() };
+    stage.input(Input::Report(ask()));
+    assert!(stage.screen().contains("hide this branch?"));
+    stage.key(KeyCode::Down);
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert!(stage.screen().contains("── tree ──"), "the tree is still there");
+    stage.input(Input::Report(ask()));
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Hide("e1".into(), Visibility::Hidden)]);
+    stage.actions.clear();
+    stage.input(Input::Report(Report::Outdated));
+    assert_eq!(stage.actions, [Action::Gather(List::Tree)]);
+
+    assert_eq!(stage.control('a'), [Action::Gather(List::WholeTree)]);
+    let hidden = vec![item("left", "hidden", Choice::Show("e1".into()))];
+    stage.input(Input::Report(Report::Items { items: hidden, selected: 0 }));
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Hide("e1".into(), Visibility::Shown)]);
+    assert_eq!(stage.control('x'), [Action::Hide("e1".into(), Visibility::Shown)]);
+    assert_eq!(stage.control('a'), [Action::Gather(List::Tree)]);
+    let failed = Report::Failed { what: "it can't be hidden".into(), hint: None, text: None };
+    stage.input(Input::Report(failed));
+    let screen = stage.screen();
+    assert!(screen.contains("it can't be hidden") && !screen.contains("── tree"), "{screen}");
+}
+
+#[test]
+fn a_label_is_given_and_taken_away_by_name() {
+    let mut stage = Stage::new(80, 24);
+    for (line, label) in [("/label first try", Some("first try".to_owned())), ("/label", None)] {
+        stage.type_text(line);
+        let actions = stage.key(KeyCode::Enter);
+        assert!(actions.contains(&Action::Label(label)), "{actions:?}");
+    }
+}
+
+#[test]
 fn no_screen_is_too_small() {
     let mut stage = Stage::new(20, 5);
     steered(&mut stage);

@@ -10,16 +10,18 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tiller::agent::{
     AgentError, AgentOptions, AgentSession, Audience, BashContext, Choice, EventStream, Parts, PromptOptions,
-    StreamingBehavior, SyncPolicy, SystemPrompt, turn::TurnOptions,
+    StreamingBehavior, SyncPolicy, SystemPrompt, queue, turn::TurnOptions,
 };
-use tiller::event::{AssistantDelta, Decision, EventKind, RunOutcome};
+use tiller::event::{AssistantDelta, Decision, EventKind, QueueKind, RunOutcome};
+use tiller::id::EntryId;
 use tiller::message::{Access, Message, ThinkingLevel, ToolSpec, joined_text};
 use tiller::policy::Policy;
 use tiller::process::Runner;
 use tiller::provider::scripted::{Answer, Scripted};
 use tiller::provider::{PartStream, Provider, Providers, Request};
 use tiller::session::entry::OwnFact;
-use tiller::session::{Placement, Reader, Scope, SessionManager};
+use tiller::session::marks::Marks;
+use tiller::session::{Placement, Reader, Scope, SessionError, SessionManager, Visibility, Writer};
 use tiller::tool::{Invocation, OutputLimits, RunFuture, Tool, ToolOutput, Tools};
 use tiller::unit::{Tokens, UnixMs};
 use tokio::sync::{Notify, Semaphore};
@@ -420,6 +422,54 @@ async fn going_back_in_the_tree_begins_another_branch_with_the_text_in_the_edito
     assert_eq!(stage.agent.sessions(Scope::ThisDirectory).await.unwrap().sessions.len(), 2);
     stage.agent.new_session().await.unwrap();
     assert_eq!(stage.agent.reader().leaf(), None);
+}
+
+#[tokio::test]
+async fn a_branch_is_left_with_a_label_and_a_summary_and_hidden_and_the_model_reads_the_summary() {
+    let mut stage = Stage::new(Access::Reads, vec![says("one"), says("two"), says("three")]);
+    stage.prompt("first").await;
+    stage.settled().await;
+    stage.prompt("second").await;
+    stage.settled().await;
+    let reader = stage.agent.reader();
+    let path = reader.path_to(&reader.leaf().unwrap()).unwrap();
+    let answer = path.last().unwrap().clone();
+    let second = path[path.len() - 2].clone();
+    stage.agent.label(answer.clone(), Some("dead end".into())).await.unwrap();
+    let refused = stage.agent.hide(second.clone(), Visibility::Hidden).await.unwrap_err();
+    assert!(matches!(refused, AgentError::Session(SessionError::InUse(_))), "{refused}");
+    let moved = stage.agent.navigate_with_summary(second.clone(), "It led nowhere.").await.unwrap();
+    assert_eq!(moved.editor.as_deref(), Some("second"));
+    stage.agent.hide(second.clone(), Visibility::Hidden).await.unwrap();
+    stage.prompt("third").await;
+    stage.settled().await;
+    let request = format!("{:?}", stage.requests().last().unwrap().messages);
+    assert!(request.contains("It led nowhere.") && !request.contains("second"), "{request}");
+    let reader = stage.agent.reader();
+    let tree = reader.tree();
+    let marks = Marks::of(&reader, &tree);
+    let position = |id: &EntryId| tree.nodes().iter().position(|node| node.id == *id).unwrap();
+    assert_eq!(marks.label(position(&answer)), Some("dead end"));
+    assert!(marks.is_hidden(position(&second)));
+}
+
+#[tokio::test]
+async fn what_waits_held_stays_behind_when_a_session_is_forked() {
+    let mut stage = Stage::new(Access::Reads, vec![says("one")]);
+    stage.prompt("first").await;
+    stage.settled().await;
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    stage.agent.close().await.unwrap();
+    let mut writer = Writer::open(&path).unwrap();
+    writer.append(queue::added(&"q".into(), QueueKind::FollowUp, "later"), UnixMs(1)).unwrap();
+    drop(writer);
+    let Stage { folder, .. } = stage;
+    let stage = Stage::on(folder, Access::Reads, vec![], Some(path));
+    let waiting = async || stage.agent.snapshot().await.unwrap().live.queue.len();
+    assert_eq!(waiting().await, 1);
+    let leaf = stage.agent.reader().leaf().unwrap();
+    stage.agent.fork(leaf).await.unwrap();
+    assert_eq!(waiting().await, 0);
 }
 
 #[tokio::test]

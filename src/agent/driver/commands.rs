@@ -19,7 +19,7 @@ use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
 use crate::process;
 use crate::session::context::unanswered;
 use crate::session::entry::OwnFact;
-use crate::session::{EntryBody, Reader, SessionError, SessionManager};
+use crate::session::{EntryBody, Reader, SessionError, SessionManager, Visibility};
 use crate::tool::Gathered;
 
 impl Driver {
@@ -37,6 +37,8 @@ impl Driver {
             Command::SetModel { words, reply } => answer(reply, self.set_model(&words)),
             Command::SetThinking { level, reply } => answer(reply, self.set_thinking(level)),
             Command::Rename { name, reply } => answer(reply, self.rename(name)),
+            Command::Label { entry, label, reply } => answer(reply, self.label(&entry, label.as_deref())),
+            Command::Hide { entry, visibility, reply } => answer(reply, self.hide(&entry, visibility)),
             Command::Switch { to, reply } => answer(reply, self.switch(to)),
             Command::Models { reply } => answer(reply, Ok(self.fixed.providers.models())),
             Command::Sessions { scope, reply } => self.beside(reply, move |manager| manager.list(scope)),
@@ -165,6 +167,16 @@ impl Driver {
         Ok(())
     }
 
+    fn label(&mut self, entry: &EntryId, label: Option<&str>) -> Result<(), AgentError> {
+        let appended = self.current.writer.label(entry, label, now());
+        Ok(self.tell_appended(appended)?)
+    }
+
+    fn hide(&mut self, entry: &EntryId, visibility: Visibility) -> Result<(), AgentError> {
+        let appended = self.current.writer.hide(entry, visibility, now());
+        Ok(self.tell_appended(appended)?)
+    }
+
     fn switch(&mut self, to: Target) -> Result<Moved, AgentError> {
         // What is still to be written belongs to this session, not to the next.
         let is_writing = self.syncing || !self.work.is_empty();
@@ -188,7 +200,9 @@ impl Driver {
                 self.adopt(writer)?;
                 (SessionChange::Fork, editor)
             }
-            Target::Leaf(entry) => (SessionChange::Leaf, self.navigate(entry)?),
+            Target::Leaf { entry, summary } => {
+                (SessionChange::Leaf, self.navigate(entry, summary.as_deref())?)
+            }
         };
         let session = self.current.reader().id().clone();
         self.teller.tell(EventKind::SessionChanged { reason: change, session_id: session.clone() });
@@ -205,9 +219,13 @@ impl Driver {
         Ok(self.adopt(writer)?)
     }
 
-    fn navigate(&mut self, entry: EntryId) -> Result<Option<String>, AgentError> {
+    fn navigate(&mut self, entry: EntryId, summary: Option<&str>) -> Result<Option<String>, AgentError> {
         let (to, editor) = landing(&self.current.reader(), entry)?;
-        let branched = self.current.writer.branch(to.as_ref(), now());
+        let writer = &mut self.current.writer;
+        let branched = match summary {
+            Some(summary) => writer.branch_with_summary(to.as_ref(), summary, now()),
+            None => writer.branch(to.as_ref(), now()),
+        };
         self.tell_appended(branched)?;
         self.current.project()?;
         // Before this process has said anything, its model is the one it was started with.

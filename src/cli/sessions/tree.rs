@@ -12,6 +12,10 @@ use crate::session::tree::{BranchMark, Node, Row, Tree};
 use crate::session::{Entry, EntryBody, EntryKind, Finding, Reader};
 use crate::unit::UnixMs;
 
+/// Most lines before a row, so that a session taken up again a hundred times still fits on a screen; how many more there
+/// would be is said as a number.
+const DEEPEST: usize = 12;
+
 pub(super) fn tree(reader: &Reader, all: bool, as_json: bool) -> Result<(), Failure> {
     warn(reader, &reader.findings());
     if as_json {
@@ -22,7 +26,7 @@ pub(super) fn tree(reader: &Reader, all: bool, as_json: bool) -> Result<(), Fail
     let mut text = String::new();
     for row in drawing
         .tree
-        .rows(reader.leaf().as_ref(), |at, node| is_said(node) && (all || !drawing.out_of_sight[at]))
+        .rows(reader.leaf().as_ref(), |at, node| is_said(node) && (all || drawing.hidden_with[at].is_none()))
     {
         drawing.draw(&row, assemble::now(), &mut text);
     }
@@ -36,7 +40,7 @@ pub(super) fn tree(reader: &Reader, all: bool, as_json: bool) -> Result<(), Fail
 struct Drawing {
     tree: Tree,
     marks: Marks,
-    out_of_sight: Vec<bool>,
+    hidden_with: Vec<Option<usize>>,
     /// By position.
     texts: Vec<Text>,
 }
@@ -54,7 +58,7 @@ impl Drawing {
     fn of(reader: &Reader) -> Result<Self, Failure> {
         let tree = reader.tree();
         let marks = Marks::of(reader, &tree);
-        let out_of_sight = marks.out_of_sight(&tree, reader.leaf().as_ref());
+        let hidden_with = marks.hidden_with(&tree, reader.leaf().as_ref());
         let mut texts: Vec<Text> = Vec::with_capacity(tree.nodes().len());
         // Who answered last on the way to each entry.
         let mut answered: Vec<Option<ModelRef>> = Vec::with_capacity(tree.nodes().len());
@@ -66,7 +70,7 @@ impl Drawing {
             texts.push(Text { headline: one_line(&headline(&entry)), model });
             answered.push(who.or(before));
         })?;
-        Ok(Self { tree, marks, out_of_sight, texts })
+        Ok(Self { tree, marks, hidden_with, texts })
     }
 
     fn draw(&self, row: &Row, now: UnixMs, text: &mut String) {
@@ -74,7 +78,7 @@ impl Drawing {
         let Some(Text { headline, model }) = self.texts.get(row.node) else { return };
         // An unreadable moment is 1970.
         let age = if node.timestamp == UnixMs(0) { "?".to_owned() } else { node.timestamp.age(now) };
-        let sign = match (row.on_path, self.out_of_sight[row.node]) {
+        let sign = match (row.on_path, self.hidden_with[row.node].is_some()) {
             (true, _) => "* ",
             (false, true) => "~ ",
             (false, false) => "  ",
@@ -95,8 +99,8 @@ impl Drawing {
     /// What isn't drawn because it is hidden, in a line; nothing if nothing is.
     fn left_out(&self) -> String {
         let nodes = self.tree.nodes();
-        let hidden: Vec<usize> = (0..nodes.len()).filter(|at| self.out_of_sight[*at]).collect();
-        let begins = |at: &&usize| nodes[**at].parent.is_none_or(|parent| !self.out_of_sight[parent]);
+        let hidden: Vec<usize> = (0..nodes.len()).filter(|at| self.hidden_with[*at].is_some()).collect();
+        let begins = |at: &&usize| self.hidden_with[**at] == Some(**at);
         let said = hidden.iter().filter(|at| is_said(&nodes[**at])).count();
         match hidden.iter().filter(begins).count() {
             0 => String::new(),
@@ -115,11 +119,14 @@ fn is_said(node: &Node) -> bool {
 
 /// The lines before a row.
 fn branches(row: &Row) -> String {
-    let above = "│  ".repeat(row.depth.saturating_sub(1));
+    let above = |levels: usize| match levels.checked_sub(DEEPEST) {
+        Some(more @ 1..) => format!("⋯{more} {}", "│  ".repeat(DEEPEST)),
+        Some(0) | None => "│  ".repeat(levels),
+    };
     match row.branch {
-        BranchMark::Continues => "│  ".repeat(row.depth),
-        BranchMark::Begins => above + "├─ ",
-        BranchMark::BeginsLast => above + "└─ ",
+        BranchMark::Continues => above(row.depth),
+        BranchMark::Begins => above(row.depth.saturating_sub(1)) + "├─ ",
+        BranchMark::BeginsLast => above(row.depth.saturating_sub(1)) + "└─ ",
     }
 }
 
@@ -162,5 +169,18 @@ fn message(message: &Message) -> String {
         Message::ToolResult(result) => format!("  {}: {}", result.tool_name, joined_text(&result.content)),
         Message::BashExecution(bash) => format!("!{}", bash.command),
         Message::System(_) => "(system prompt)".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deep_tree_leaves_room_for_its_rows() {
+        let drawn = |depth| branches(&Row { node: 0, depth, branch: BranchMark::Begins, on_path: false });
+        assert_eq!(drawn(3), "│  │  ├─ ");
+        assert_eq!(drawn(DEEPEST + 1), "│  ".repeat(DEEPEST) + "├─ ");
+        assert_eq!(drawn(DEEPEST + 41), format!("⋯40 {}├─ ", "│  ".repeat(DEEPEST)));
     }
 }

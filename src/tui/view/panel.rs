@@ -86,12 +86,7 @@ fn foot(picker: &Picker) -> Vec<String> {
     if let Some((done, all)) = picker.browsing().and_then(|browser| browser.indexing) {
         lines.push(format!("indexing {} of {}", grouped(done), grouped(all)));
     }
-    let tab = match picker.browsing().map(|browser| browser.scope) {
-        Some(Scope::ThisDirectory) => " · tab all directories",
-        Some(Scope::Everywhere) => " · tab this directory",
-        None => "",
-    };
-    lines.push(format!("type to narrow · ↑↓ choose · enter takes it{tab} · esc back"));
+    lines.push(picker.keys().to_owned());
     lines
 }
 

@@ -105,9 +105,10 @@ fn an_entry_is_found_by_the_beginning_or_end_of_its_id() {
 fn drawn(reader: &Reader) -> Vec<String> {
     let tree = reader.tree();
     let marks = Marks::of(reader, &tree);
-    let out_of_sight = marks.out_of_sight(&tree, reader.leaf().as_ref());
-    let rows =
-        tree.rows(reader.leaf().as_ref(), |at, node| node.kind == EntryKind::Message && !out_of_sight[at]);
+    let hidden_with = marks.hidden_with(&tree, reader.leaf().as_ref());
+    let rows = tree.rows(reader.leaf().as_ref(), |at, node| {
+        node.kind == EntryKind::Message && hidden_with[at].is_none()
+    });
     let text = |row: &Row| {
         let entry = reader.entry(&tree.nodes()[row.node].id).unwrap();
         let label = marks.label(row.node).map(|label| format!(" [{label}]")).unwrap_or_default();

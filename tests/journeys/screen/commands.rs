@@ -88,6 +88,54 @@ fn the_tree_leads_back_to_just_before_a_message_and_a_second_branch_begins() {
     );
 }
 
+#[test]
+fn a_message_is_labelled_and_a_branch_is_hidden_and_brought_back() {
+    let house = House::new();
+    let mut terminal = house.play(&TWO, &[]);
+    say(&mut terminal, "question one", "Answer one.");
+    say(&mut terminal, "question two", "Answer two.");
+    enter(&mut terminal, "/label dead end");
+    terminal.wait_for("labelled dead end");
+    enter(&mut terminal, "/tree");
+    terminal.wait_for("[dead end] ●");
+    terminal.key(Key::Ctrl('x'));
+    terminal.wait_for("the branch in use can't be hidden");
+    enter(&mut terminal, "/tree");
+    terminal.wait_for("▸ Answer two.");
+    terminal.key(Key::Up);
+    terminal.wait_for("▸ ▌ question two");
+    terminal.key(Key::Enter);
+    terminal.wait_for("❯ question two");
+    terminal.send("b");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Answer two.");
+    terminal.wait_without("esc stops");
+
+    enter(&mut terminal, "/tree");
+    terminal.wait_for("▸    Answer two.");
+    terminal.send("dead end");
+    terminal.wait_for("1 of ");
+    terminal.key(Key::Ctrl('x'));
+    terminal.wait_for("hide this branch?");
+    terminal.wait_for("▸ hide this and the");
+    terminal.key(Key::Enter);
+    terminal.wait_for("nothing fits");
+    terminal.key(Key::Ctrl('u'));
+    terminal.wait_without("[dead end]");
+    terminal.wait_for("question twob");
+    terminal.key(Key::Ctrl('a'));
+    terminal.wait_for("[dead end] hidden");
+    terminal.send("dead end");
+    terminal.wait_for("1 of ");
+    terminal.key(Key::Enter);
+    terminal.wait_until("it is back", |screen| !screen.contains("[dead end] hidden"));
+    let log = house.log();
+    let facts: Vec<&Value> =
+        log.iter().filter(|entry| entry["customType"] == "tiller.hide").map(|entry| &entry["data"]).collect();
+    assert_eq!(facts.iter().map(|fact| &fact["hidden"]).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(facts[0]["targetId"], facts[1]["targetId"]);
+}
+
 fn without_ids(house: &House, text: String) -> String {
     let log = house.log();
     let ids = log.iter().filter_map(|entry| entry["id"].as_str());
