@@ -237,7 +237,9 @@ fn path_marks(tree: &Tree, leaf: Option<&EntryId>) -> Vec<bool> {
 /// What an answer says first; nothing for one that only calls tools.
 fn answer_headline(answer: &AssistantMessage) -> Option<String> {
     let text = answer.joined_text();
-    (!text.trim().is_empty()).then(|| headline(text.trim_start_matches(['#', ' ', '*', '\n'])))
+    let prose = text.split("```").next().filter(|prose| !prose.trim().is_empty()).unwrap_or(&text);
+    let said = headline(prose.trim_start_matches(['#', ' ', '*', '\n'])).replace(['`', '*'], "");
+    (!said.is_empty()).then_some(said)
 }
 
 /// The beginning of a text on one line.

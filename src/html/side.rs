@@ -16,7 +16,7 @@ const DEEPEST: usize = 12;
 
 /// Title, facts and controls.
 pub(super) fn top(out: &mut Markup, reader: &Reader, outline: &Outline, title: &str) {
-    out.tags("<header class=\"top\">\n<div class=\"about\"><h1>")
+    out.tags("<header class=\"top\">\n<div class=\"title\"><h1>")
         .text(title)
         .tags("</h1>\n<p class=\"facts\">");
     for (at, fact) in facts(reader, outline).iter().enumerate() {

@@ -105,7 +105,7 @@ fn exported(reader: &Reader, format: ExportFormat, part: Part<'_>) -> Result<Vec
     match (format, part) {
         (ExportFormat::Jsonl, Part::All) => export::whole(reader, &mut bytes).map_err(Failure::run)?,
         (ExportFormat::Jsonl, Part::Current | Part::UpTo(_)) => {
-            export::path(reader, leaf.as_ref(), assemble::now(), &mut bytes).map_err(Failure::run)?;
+            export::branch(reader, leaf.as_ref(), assemble::now(), &mut bytes).map_err(Failure::run)?;
         }
         (ExportFormat::Md, Part::All) => bytes = markdown_of_all(reader)?.into_bytes(),
         (ExportFormat::Md, Part::Current | Part::UpTo(_)) => {
