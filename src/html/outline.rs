@@ -189,6 +189,11 @@ impl Outline {
         self.answered.contains(&(at, call.clone()))
     }
 
+    /// How many branches show.
+    pub(super) fn branch_count(&self) -> usize {
+        self.items.iter().zip(&self.below).filter(|(item, below)| item.is_some() && below.is_empty()).count()
+    }
+
     /// The label of the entry at `at`.
     pub(super) fn label(&self, at: usize) -> Option<&str> {
         self.labels.get(&self.tree.nodes()[at].id).map(String::as_str)

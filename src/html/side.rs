@@ -36,7 +36,7 @@ fn facts(reader: &Reader, outline: &Outline) -> Vec<String> {
     }
     facts.push(header.cwd.clone());
     facts.extend(outline.models.iter().cloned());
-    let branches = outline.tree.branch_count();
+    let branches = outline.branch_count();
     if branches > 1 {
         facts.push(format!("{branches} branches"));
     }
