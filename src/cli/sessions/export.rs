@@ -48,9 +48,8 @@ pub(super) fn export(reader: &Reader, cwd: &Path, asked: &Asked<'_>) -> Result<(
         let path = reader.path().unwrap_or(Path::new("")).display();
         eprintln!("warning: {path}, line {} (byte {}): {}", finding.line, finding.byte, finding.what);
     }
-    match made(reader, cwd, asked)? {
-        Some(path) => println!("{}", path.display()),
-        None => {}
+    if let Some(path) = made(reader, cwd, asked)? {
+        println!("{}", path.display());
     }
     Ok(())
 }
