@@ -3,6 +3,7 @@
 
 mod engines {
     mod agent;
+    mod export;
     mod faulty;
     mod layers;
     mod process;

@@ -9,6 +9,7 @@ mod terminal;
 
 mod journeys {
     mod command_line;
+    mod export;
     mod held;
     mod house;
     mod print;

@@ -189,6 +189,11 @@ impl Outline {
         self.answered.contains(&(at, call.clone()))
     }
 
+    /// How many branches show.
+    pub(super) fn branch_count(&self) -> usize {
+        self.items.iter().zip(&self.below).filter(|(item, below)| item.is_some() && below.is_empty()).count()
+    }
+
     /// The label of the entry at `at`.
     pub(super) fn label(&self, at: usize) -> Option<&str> {
         self.labels.get(&self.tree.nodes()[at].id).map(String::as_str)
@@ -237,7 +242,9 @@ fn path_marks(tree: &Tree, leaf: Option<&EntryId>) -> Vec<bool> {
 /// What an answer says first; nothing for one that only calls tools.
 fn answer_headline(answer: &AssistantMessage) -> Option<String> {
     let text = answer.joined_text();
-    (!text.trim().is_empty()).then(|| headline(text.trim_start_matches(['#', ' ', '*', '\n'])))
+    let prose = text.split("```").next().filter(|prose| !prose.trim().is_empty()).unwrap_or(&text);
+    let said = headline(prose.trim_start_matches(['#', ' ', '*', '\n'])).replace(['`', '*'], "");
+    (!said.is_empty()).then_some(said)
 }
 
 /// The beginning of a text on one line.

@@ -16,7 +16,8 @@
   };
   const open = [...main.children].filter((element) => element.matches("article"));
   open.forEach(article);
-  [...find("template[data-part=others]").content.children].forEach(article);
+  const waitingElsewhere = find("template[data-part=others]").content;
+  [...waitingElsewhere.children].forEach(article);
   for (const n of [...nodes.keys()].sort((a, b) => b - a)) {
     const node = nodes.get(n);
     const above = nodes.get(node.parent);
@@ -62,6 +63,7 @@
       added.append(nodes.get(n).element);
       mark(n, true);
     }
+    if (unfolded) setFolds(added);
     main.append(added);
     path = branch;
     shown = new Set(path);
@@ -207,13 +209,14 @@
   // Folds.
   const unfold = find("[data-do=unfold]");
   let unfolded = false;
+  const setFolds = (within) => {
+    for (const fold of within.querySelectorAll("details")) fold.open = unfolded;
+  };
   const toggleFolds = () => {
     unfolded = !unfolded;
     unfold.setAttribute("aria-pressed", String(unfolded));
     unfold.textContent = unfolded ? "Fold" : "Unfold";
-    for (const { element } of nodes.values()) {
-      for (const fold of element.querySelectorAll("details")) fold.open = unfolded;
-    }
+    setFolds(main);
   };
   unfold.addEventListener("click", toggleFolds);
 
@@ -258,15 +261,13 @@
     event.preventDefault();
   });
 
-  // Times by the clock of whoever reads.
-  const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-  const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
-  for (const { element } of nodes.values()) {
-    const time = find("header > time", element);
-    const moment = time && new Date(time.dateTime);
-    if (!moment || Number.isNaN(moment.getTime())) continue;
-    time.textContent = clock.format(moment);
-    time.title = full.format(moment);
+  // Times by the clock of whoever reads. All are looked up at once and written by hand: looking into each entry, or asking
+  // Intl, takes seconds for thousands of them.
+  const two = (number) => String(number).padStart(2, "0");
+  for (const time of [...main.querySelectorAll("time"), ...waitingElsewhere.querySelectorAll("time")]) {
+    const moment = new Date(time.dateTime);
+    if (Number.isNaN(moment.getTime())) continue;
+    time.textContent = `${two(moment.getHours())}:${two(moment.getMinutes())}`;
   }
 
   for (const hidden of document.querySelectorAll(".controls, .keys")) hidden.hidden = false;

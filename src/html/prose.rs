@@ -129,11 +129,7 @@ impl Writer {
             TagEnd::Emphasis => _ = self.out.tags("</em>"),
             TagEnd::Strong => _ = self.out.tags("</strong>"),
             TagEnd::Strikethrough => _ = self.out.tags("</s>"),
-            TagEnd::Link | TagEnd::Image => {
-                if self.links.pop().flatten().is_some() {
-                    self.out.tags("</a>");
-                }
-            }
+            TagEnd::Link | TagEnd::Image => self.end_link(),
             _ => {}
         }
     }
@@ -148,6 +144,12 @@ impl Writer {
             Alignment::None | Alignment::Left => {}
         }
         self.out.tags(">");
+    }
+
+    fn end_link(&mut self) {
+        if self.links.pop().flatten().is_some() {
+            self.out.tags("</a>");
+        }
     }
 
     /// A link within a link is none: HTML has no such thing.

@@ -16,7 +16,7 @@ const DEEPEST: usize = 12;
 
 /// Title, facts and controls.
 pub(super) fn top(out: &mut Markup, reader: &Reader, outline: &Outline, title: &str) {
-    out.tags("<header class=\"top\">\n<div class=\"about\"><h1>")
+    out.tags("<header class=\"top\">\n<div class=\"title\"><h1>")
         .text(title)
         .tags("</h1>\n<p class=\"facts\">");
     for (at, fact) in facts(reader, outline).iter().enumerate() {
@@ -36,7 +36,7 @@ fn facts(reader: &Reader, outline: &Outline) -> Vec<String> {
     }
     facts.push(header.cwd.clone());
     facts.extend(outline.models.iter().cloned());
-    let branches = outline.tree.branch_count();
+    let branches = outline.branch_count();
     if branches > 1 {
         facts.push(format!("{branches} branches"));
     }

@@ -88,7 +88,7 @@ impl Highlighter {
             return plain(line, Role::Text);
         }
         // What comes after a line that is left out couldn't be told either.
-        self.left = self.left.checked_sub(line.len() + 1).unwrap_or_default();
+        self.left = self.left.saturating_sub(line.len() + 1);
         if self.left == 0 {
             return plain(line, Role::Text);
         }

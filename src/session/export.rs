@@ -5,6 +5,7 @@
 mod transcript;
 
 use std::io::{self, Write};
+use std::path::{self, Path, PathBuf};
 
 use super::entry::{Header, HeaderKind, VERSION};
 use super::error::SessionError;
@@ -49,7 +50,7 @@ pub fn whole(reader: &Reader, out: &mut dyn Write) -> Result<(), ExportError> {
 ///
 /// # Errors
 /// When there is no such entry, the log can't be read or `out` not be written.
-pub fn path(
+pub fn branch(
     reader: &Reader,
     leaf: Option<&EntryId>,
     now: UnixMs,
@@ -62,9 +63,14 @@ pub fn path(
         id: Mint::after(leaf).session(now),
         timestamp: now.to_iso(),
         cwd: reader.header().cwd.clone(),
-        parent_session: reader.path().map(|path| path.display().to_string()),
+        parent_session: reader.path().map(|path| absolute(path).display().to_string()),
     };
     serde_json::to_writer(&mut *out, &header).map_err(io::Error::from)?;
     out.write_all(b"\n")?;
     Ok(out.write_all(&lines)?)
+}
+
+/// A path that means the same from anywhere.
+fn absolute(path: &Path) -> PathBuf {
+    path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -48,9 +48,8 @@ pub(super) fn export(reader: &Reader, cwd: &Path, asked: &Asked<'_>) -> Result<(
         let path = reader.path().unwrap_or(Path::new("")).display();
         eprintln!("warning: {path}, line {} (byte {}): {}", finding.line, finding.byte, finding.what);
     }
-    match made(reader, cwd, asked)? {
-        Some(path) => println!("{}", path.display()),
-        None => {}
+    if let Some(path) = made(reader, cwd, asked)? {
+        println!("{}", path.display());
     }
     Ok(())
 }
@@ -105,7 +104,7 @@ fn exported(reader: &Reader, format: ExportFormat, part: Part<'_>) -> Result<Vec
     match (format, part) {
         (ExportFormat::Jsonl, Part::All) => export::whole(reader, &mut bytes).map_err(Failure::run)?,
         (ExportFormat::Jsonl, Part::Current | Part::UpTo(_)) => {
-            export::path(reader, leaf.as_ref(), assemble::now(), &mut bytes).map_err(Failure::run)?;
+            export::branch(reader, leaf.as_ref(), assemble::now(), &mut bytes).map_err(Failure::run)?;
         }
         (ExportFormat::Md, Part::All) => bytes = markdown_of_all(reader)?.into_bytes(),
         (ExportFormat::Md, Part::Current | Part::UpTo(_)) => {

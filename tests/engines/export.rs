@@ -1,0 +1,253 @@
+//! Sessions taken out of their folder: as logs, as Markdown and as pages.
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
+
+mod tags;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+use tiller::html;
+use tiller::session::export::{self, transcript};
+use tiller::session::{Reader, context};
+use tiller::unit::UnixMs;
+
+const NOW: UnixMs = UnixMs(1_795_269_720_000);
+
+const HEADER: &str = r#"{"type":"session","version":3,"id":"01KAHSESSION","timestamp":"2026-11-21T14:02:00.000Z","cwd":"/home/ada/conf"}"#;
+
+/// A log of these lines after a header, in a folder that goes with the test.
+fn log(lines: &[impl ToString]) -> (TempDir, PathBuf) {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("log.jsonl");
+    let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    fs::write(&path, format!("{HEADER}\n{}\n", lines.join("\n"))).unwrap();
+    (folder, path)
+}
+
+fn message(id: &str, parent: Option<&str>, message: Value) -> Value {
+    json!({"type": "message", "id": id, "parentId": parent, "timestamp": "2026-11-21T14:02:07.000Z", "message": message})
+}
+
+fn user(id: &str, parent: Option<&str>, text: &str) -> Value {
+    message(id, parent, json!({"role": "user", "content": text}))
+}
+
+fn answer(id: &str, parent: &str, content: Value) -> Value {
+    let usage = json!({"input": 1200, "output": 340, "totalTokens": 1540, "cost": {"total": 0.0121}});
+    let answer = json!({"role": "assistant", "content": content, "provider": "p", "model": "m-1", "usage": usage, "stopReason": "stop"});
+    message(id, Some(parent), answer)
+}
+
+fn result(id: &str, parent: &str, call: &str, text: &str, details: Value) -> Value {
+    let result = json!({"role": "toolResult", "toolCallId": call, "toolName": "t", "content": [{"type": "text", "text": text}], "isError": false, "details": details});
+    message(id, Some(parent), result)
+}
+
+fn page_of(path: &Path) -> String {
+    let reader = Reader::open(path).unwrap();
+    html::page(&reader, reader.leaf().as_ref()).unwrap()
+}
+
+fn transcript_of(path: &Path) -> String {
+    let reader = Reader::open(path).unwrap();
+    let entries = reader.leaf().map(|leaf| reader.branch(&leaf).unwrap().0).unwrap_or_default();
+    transcript(reader.header(), "A title", &entries)
+}
+
+/// What stands between two marks, the first time.
+fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
+    let (_, rest) = text.split_once(from).unwrap();
+    rest.split_once(to).unwrap().0
+}
+
+/// A session with all that a page shows.
+fn conversation() -> Vec<Value> {
+    let diff =
+        "--- a/l.rs\n+++ b/l.rs\n@@ -9,3 +9,3 @@\n fn a() {\n-    let x = \"a\";\n+    let x = \"b\";\n }\n";
+    let image = json!({"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"});
+    vec![
+        json!({"type": "model_change", "id": "m1", "parentId": null, "timestamp": "2026-11-21T14:02:01.000Z", "provider": "p", "modelId": "m-1"}),
+        message(
+            "u1",
+            Some("m1"),
+            json!({"role": "user", "content": [{"type": "text", "text": "look\nat this"}, image]}),
+        ),
+        answer(
+            "a1",
+            "u1",
+            json!([
+                {"type": "thinking", "thinking": "**Hm**\n\nthink"},
+                {"type": "text", "text": "Like so:\n\n```rust\nlet a = 1;\n```\n"},
+                {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "cargo test"}},
+                {"type": "toolCall", "id": "c2", "name": "edit_file", "arguments": {"path": "l.rs", "old_text": "a\nb"}},
+                {"type": "toolCall", "id": "c3", "name": "grep", "arguments": {"pattern": "x"}}
+            ]),
+        ),
+        result("r1", "a1", "c1", "\u{1b}[31mred\u{1b}[0m\n", json!({"exitCode": 1})),
+        user("u2", Some("r1"), "another way"),
+        result("r2", "r1", "c2", "edited", json!({"diff": diff, "added": 1, "removed": 1})),
+        json!({"type": "compaction", "id": "k1", "parentId": "r2", "timestamp": "2026-11-21T14:02:09.000Z", "summary": "So far", "firstKeptEntryId": "r2", "tokensBefore": 171_000}),
+        user("u3", Some("k1"), "go on"),
+        json!({"type": "label", "id": "l1", "parentId": "u3", "targetId": "u3", "label": "here"}),
+        answer("a2", "u3", json!([{"type": "text", "text": "Done."}])),
+    ]
+}
+
+#[test]
+fn a_branch_is_exported_line_for_line_under_a_header_of_its_own() {
+    let lines = [
+        r#"{ "id":"a", "type":"message",  "parentId":null, "later":{"x":[1E5, 0.10]}, "message":{"role":"user","content":"one","mood":"good"}}"#,
+        r#"{"type":"hologram","id":"b","parentId":"a","beams":3}"#,
+        r#"{"type":"message","id":"x","parentId":"a","message":{"role":"user","content":"left"}}"#,
+        r#"{"type":"message","id":"c","parentId":"b","message":{"role":"user","content":"two\ud83e\udd80"}}"#,
+    ];
+    let (folder, path) = log(&lines);
+    let reader = Reader::open(&path).unwrap();
+    let mut bytes = Vec::new();
+    export::branch(&reader, Some(&"c".into()), NOW, &mut bytes).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let (header, body) = text.split_once('\n').unwrap();
+    assert_eq!(body.lines().collect::<Vec<_>>(), [lines[0], lines[1], lines[3]]);
+    let header: Value = serde_json::from_str(header).unwrap();
+    assert_eq!(header["parentSession"], path.display().to_string());
+    assert_ne!(header["id"], "01KAHSESSION");
+
+    let copy = folder.path().join("copy.jsonl");
+    fs::write(&copy, &text).unwrap();
+    let copy = Reader::open(&copy).unwrap();
+    let context = |reader: &Reader| context::project(&reader.branch(&"c".into()).unwrap().0).messages;
+    assert_eq!(context(&copy), context(&reader));
+    assert_eq!(copy.findings(), []);
+}
+
+#[test]
+fn a_whole_log_is_exported_byte_for_byte_whatever_is_in_it() {
+    let (_folder, path) = log(&[r#"{"type":"message","id":"a","parentId":null}"#]);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes.extend(b"\xff\xfe not JSON\r\n\n{\"type\":\"torn");
+    fs::write(&path, &bytes).unwrap();
+    let mut exported = Vec::new();
+    export::whole(&Reader::open(&path).unwrap(), &mut exported).unwrap();
+    assert_eq!(exported, bytes);
+}
+
+#[test]
+fn a_transcript_keeps_words_as_they_are_and_fences_what_tools_say() {
+    let (_folder, path) = log(&conversation());
+    insta::assert_snapshot!(transcript_of(&path));
+}
+
+#[test]
+fn a_page_shows_a_session() {
+    let (_folder, path) = log(&conversation());
+    let page = page_of(&path);
+    insta::assert_snapshot!(between(&page, "<body>\n", "<script>"));
+    assert_eq!(page, page_of(&path));
+}
+
+#[test]
+fn the_policy_lets_run_what_the_page_brings_and_nothing_else() {
+    let (_folder, path) = log(&conversation());
+    let page = page_of(&path);
+    let hash = |text: &str| format!("&#39;sha256-{}&#39;", BASE64_STANDARD.encode(Sha256::digest(text)));
+    let scripts: Vec<String> =
+        page.split("<script>").skip(1).map(|part| hash(part.split_once("</script>").unwrap().0)).collect();
+    let policy = between(&page, "Content-Security-Policy\" content=\"", "\">");
+    assert_eq!(
+        policy,
+        format!(
+            "default-src &#39;none&#39;; img-src data:; style-src {}; script-src {}; base-uri &#39;none&#39;; form-action &#39;none&#39;",
+            hash(between(&page, "<style>", "</style>")),
+            scripts.join(" ")
+        )
+    );
+}
+
+#[test]
+fn nothing_from_a_log_becomes_a_tag_or_runs() {
+    let evil = "\"'><script>alert(1)</script><!-- --></pre></template></style>\u{2028}<img src=x onerror=y> [a](javascript:b) [c](<data:text/html,d>)";
+    let call = json!({"type": "toolCall", "id": evil, "name": evil, "arguments": {"path": evil, "command": evil, evil: [evil], "n": format!("{evil}\n{evil}")}});
+    let image = |mime: &str, data: &str| json!({"type": "image", "mimeType": mime, "data": data});
+    let mut lines = vec![
+        user(evil, None, evil),
+        answer(
+            "a",
+            evil,
+            json!([{"type": "text", "text": evil}, {"type": "text", "text": format!("```{evil}\n{evil}\n```")}, {"type": "thinking", "thinking": evil}, call, {"type": "toolCall", "id": "lost", "name": evil, "arguments": {}}]),
+        ),
+        result("r", "a", evil, evil, json!({"diff": format!("@@ -1 +1 @@\n-{evil}\n+{evil}!")})),
+        message(
+            "i",
+            Some("r"),
+            json!({"role": "user", "content": [image("image/svg+xml", "AA=="), image("image/png", "\"><script>"), image("image/png\"><b>", "AA==")]}),
+        ),
+        message(
+            "b",
+            Some("i"),
+            json!({"role": "bashExecution", "command": evil, "output": evil, "cancelled": false, "truncated": false}),
+        ),
+        message(
+            "f",
+            Some("b"),
+            json!({"role": "assistant", "content": [], "model": evil, "stopReason": "error", "errorMessage": evil}),
+        ),
+        message("s", Some("f"), json!({"role": "system", "content": evil})),
+        json!({"type": "label", "id": "l", "parentId": "s", "targetId": "a", "label": evil}),
+        json!({"type": "custom_message", "id": "x", "parentId": "l", "customType": evil, "content": evil, "display": true}),
+        json!({"type": "model_change", "id": "y", "parentId": "x", "provider": evil, "modelId": evil}),
+        json!({"type": "context_edit", "id": "z", "parentId": "y", "targetId": evil, "replacement": null}),
+        json!({"type": "session_info", "id": "w", "parentId": "z", "name": evil}),
+    ];
+    for (id, kind) in [("v1", "compaction"), ("v2", "branch_summary")] {
+        lines.push(json!({"type": kind, "id": id, "parentId": "w", "summary": evil, "firstKeptEntryId": "w", "fromId": evil}));
+    }
+    let (_folder, path) = log(&lines);
+    let page = page_of(&path);
+    tags::check(&page);
+    assert!(!page.contains('\u{2028}'));
+    assert!(page.matches("alert(1)").count() > 20, "what is evil is shown all the same");
+}
+
+#[test]
+fn only_the_open_branch_is_on_the_page_and_the_others_wait_in_a_template() {
+    let (_folder, path) = log(&conversation());
+    let reader = Reader::open(&path).unwrap();
+    let ids = |html: &str| -> Vec<String> {
+        let articles = html.split("<article").skip(1);
+        articles.map(|article| between(article, " id=\"", "\"").to_owned()).collect()
+    };
+    let parts = |leaf: &str| {
+        let page = html::page(&reader, Some(&leaf.into())).unwrap();
+        (ids(between(&page, "<main>", "</main>")), ids(between(&page, "<template", "</template>")))
+    };
+    assert_eq!(
+        parts("a2"),
+        (["m1", "u1", "a1", "r1", "r2", "k1", "u3", "a2"].map(Into::into).into(), vec!["u2".into()])
+    );
+    assert_eq!(
+        parts("u2"),
+        (
+            ["m1", "u1", "a1", "r1", "u2"].map(Into::into).into(),
+            ["r2", "k1", "u3", "a2"].map(Into::into).into()
+        )
+    );
+}
+
+#[test]
+fn every_log_that_can_be_read_makes_a_page_and_a_transcript() {
+    let mut made = 0;
+    for file in fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/sessions-fixtures")).unwrap() {
+        let path = file.unwrap().path();
+        if Reader::open(&path).is_ok() {
+            tags::check(&page_of(&path));
+            assert!(transcript_of(&path).starts_with("# A title\n"), "{}", path.display());
+            made += 1;
+        }
+    }
+    assert!(made > 20, "only {made} fixtures were read");
+}

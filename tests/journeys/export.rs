@@ -1,0 +1,86 @@
+//! Taking sessions out, from the command line and from the screen.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+
+use super::house::House;
+use crate::terminal::Key;
+
+/// A house with one session, and a part of its id.
+fn house() -> (House, String) {
+    let house = House::new();
+    let script = house.script(&[r#"{"text": "Four: `2 + 2`."}"#]);
+    let ran =
+        house.run(&["-p", "--provider", "scripted", "--model", &script, "--name", "My sum!", "what is it?"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let id = house.log()[0]["id"].as_str().unwrap().to_owned();
+    let short = id[id.len() - 6..].to_owned();
+    (house, short)
+}
+
+#[test]
+fn a_session_goes_to_a_page_named_after_it_and_never_over_another_file() {
+    let (house, id) = house();
+    let ran = house.run(&["sessions", "export", &id]);
+    let path = house.project().canonicalize().unwrap().join(format!("my-sum-{id}.html"));
+    assert_eq!((ran.out.trim(), ran.code), (path.to_str().unwrap(), Some(0)), "{}", ran.err);
+    let page = fs::read_to_string(&path).unwrap();
+    assert!(page.contains("<h1>My sum!</h1>") && page.contains("<code>2 + 2</code>"), "{page}");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+
+    fs::write(&path, "mine").unwrap();
+    let ran = house.run(&["sessions", "export", &id]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("is there already") && ran.err.contains("--force"), "{}", ran.err);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+    assert_eq!(house.run(&["sessions", "export", &id, "--force"]).code, Some(0));
+    assert_eq!(fs::read_to_string(&path).unwrap(), page);
+}
+
+#[test]
+fn the_ending_of_the_file_or_the_format_says_what_is_written() {
+    let (house, id) = house();
+    let export = |more: &[&str]| house.run(&[&["sessions", "export", &id], more].concat());
+    assert_eq!(export(&["-o", "sum.md"]).out, "sum.md\n");
+    let text = fs::read_to_string(house.project().join("sum.md")).unwrap();
+    assert!(text.starts_with("# My sum!\n") && text.contains("\nFour: `2 + 2`.\n"), "{text}");
+    assert_eq!(export(&["-o", "-", "--format", "md"]).out, text);
+
+    let log = fs::read_to_string(&house.logs()[0]).unwrap();
+    assert_eq!(export(&["-o", "-", "--format", "jsonl", "--all-branches"]).out, log);
+    let branch = export(&["-o", "-", "--format", "jsonl"]).out;
+    assert_eq!(branch.lines().skip(1).collect::<Vec<_>>(), log.lines().skip(1).collect::<Vec<_>>());
+
+    let entry = house.log().into_iter().find(|line| line["message"]["role"] == "user").unwrap();
+    let upto = export(&["-o", "-", "--format", "jsonl", "--entry", entry["id"].as_str().unwrap()]).out;
+    let last: Value = serde_json::from_str(upto.lines().last().unwrap()).unwrap();
+    assert_eq!(last, entry);
+
+    let ran = export(&["-o", "sum.docx"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+    assert!(ran.err.contains("sum.docx") && ran.err.contains("--format"), "{}", ran.err);
+    assert!(!house.project().join("sum.docx").exists());
+}
+
+#[test]
+fn the_screen_exports_the_session_that_is_on_it() {
+    let house = House::new();
+    let mut terminal = house.play(&[r#"{"text": "Four."}"#], &[]);
+    let mut enter = |line: &str, answer: &str| {
+        terminal.wait_for("❯");
+        terminal.send(line);
+        terminal.wait_for(&format!("❯ {line}"));
+        terminal.key(Key::Enter);
+        terminal.wait_for(answer);
+        terminal.wait_without("esc stops");
+    };
+    enter("what is it?", "Four.");
+    enter("/export sum.md", "exported to");
+    enter("/export sum.md", "sum.md is there already");
+    let text = fs::read_to_string(house.project().join("sum.md")).unwrap();
+    assert!(text.contains("what is it?") && text.contains("\nFour.\n"), "{text}");
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+}
