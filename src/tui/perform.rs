@@ -68,7 +68,15 @@ impl Worker {
                 Action::Steer(text) | Action::FollowUp(text) | Action::Bash(text, _) => Some(text.clone()),
                 _ => None,
             };
-            let reports = match self.perform(action, &mut beside).await {
+            let done = match action {
+                Action::Browse(ask) => self.browse(ask, &mut beside).await.map(|()| Vec::new()),
+                Action::EndBrowse => {
+                    self.browser = None;
+                    Ok(Vec::new())
+                }
+                action => self.perform(action, &mut beside).await,
+            };
+            let reports = match done {
                 Ok(reports) => reports,
                 Err(error) => vec![failed(&error, text)],
             };
@@ -82,11 +90,7 @@ impl Worker {
         while beside.join_next().await.is_some() {}
     }
 
-    async fn perform(&mut self, action: Action, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
-        if let Action::Browse(ask) = action {
-            self.browse(ask, beside).await?;
-            return Ok(Vec::new());
-        }
+    async fn perform(&self, action: Action, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
         let agent = &self.agent;
         Ok(match action {
             Action::Steer(text) => said(agent.steer(text).await?),
@@ -108,14 +112,7 @@ impl Worker {
             Action::NewSession => vec![Report::Moved(agent.new_session().await?)],
             Action::Open(path) => vec![Report::Moved(agent.open_session(path).await?)],
             Action::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
-            Action::Clone => match agent.reader().leaf() {
-                Some(leaf) => {
-                    let moved = agent.fork(leaf).await?;
-                    let note = format!("this is a copy now, session {}", moved.session.short());
-                    vec![Report::Moved(moved), Report::Note(note)]
-                }
-                None => vec![Report::Note("there is nothing to copy yet".to_owned())],
-            },
+            Action::Clone => self.copy_session().await?,
             Action::Navigate(entry) => vec![Report::Moved(agent.navigate(entry).await?)],
             Action::Gather(list) => self.gather(list, beside).await?,
             Action::LoadOlder(ids) => {
@@ -131,8 +128,7 @@ impl Worker {
                 vec![Report::State(Box::new(state))]
             }
             Action::ShowFacts => {
-                let state = agent.snapshot().await?.state;
-                let lines = gather::facts(&state, &agent.reader());
+                let lines = gather::facts(&agent.snapshot().await?.state, &agent.reader());
                 vec![Report::Page { title: "session".to_owned(), lines }]
             }
             Action::Remember(prompt) => {
@@ -141,12 +137,9 @@ impl Worker {
                 }
                 Vec::new()
             }
-            Action::EndBrowse => {
-                self.browser = None;
-                Vec::new()
-            }
-            // Begun above; the others need the terminal, and the loop does them itself.
+            // Looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
             Action::Browse(_)
+            | Action::EndBrowse
             | Action::Copy(_)
             | Action::EditElsewhere(_)
             | Action::Suspend
@@ -171,6 +164,15 @@ impl Worker {
         let _ = asks.send(ask);
         self.browser = Some(asks);
         Ok(())
+    }
+
+    async fn copy_session(&self) -> Result<Vec<Report>, AgentError> {
+        let Some(leaf) = self.agent.reader().leaf() else {
+            return Ok(vec![Report::Note("there is nothing to copy yet".to_owned())]);
+        };
+        let moved = self.agent.fork(leaf).await?;
+        let note = format!("this is a copy now, session {}", moved.session.short());
+        Ok(vec![Report::Moved(moved), Report::Note(note)])
     }
 
     async fn cycle_model(&self, back: bool) -> Result<Vec<Report>, AgentError> {
