@@ -198,6 +198,7 @@ fn somebody_at_a_terminal_is_asked_which_moved_session_it_is() {
 fn sessions_are_picked_on_the_screen_by_what_was_said_in_them() {
     let house = House::new();
     ask(&house, &["--name", "lexer work", "please fix the tokenizer"]);
+    ask(&house, &["-c", "mind the flumox too"]);
     ask(&house, &["an unrelated question"]);
     log_of(&house, "/somewhere/else", "FOREIGN1", "a foreign prompt", None);
     let mut terminal = house.play(&[r#"{"text": "Here I am."}"#], &["-r"]);
@@ -206,8 +207,8 @@ fn sessions_are_picked_on_the_screen_by_what_was_said_in_them() {
     terminal.wait_for("an unrelated question");
     terminal.send("\t");
     terminal.wait_for("a foreign prompt");
-    terminal.send("tokeniz");
-    terminal.wait_for("» please fix the tokenizer");
+    terminal.send("flumo");
+    terminal.wait_for("» mind the flumox too");
     terminal.wait_without("a foreign prompt");
     terminal.key(Key::Enter);
     terminal.wait_for("▌ please fix the tokenizer");
