@@ -49,7 +49,7 @@ fn main() -> anyhow::Result<()> {
     for at in 0..count {
         // Sizes differ as they do in life: half of all bytes are in a tenth of the sessions.
         let share = total / count as u64;
-        let size = if at % 10 == 0 { share * 5 } else { share * 5 / 9 };
+        let size = if at.is_multiple_of(10) { share * 5 } else { share * 5 / 9 };
         written += session(&folder, at, size, &mut dice)?;
     }
     println!("{count} sessions, {} MB in {}", written / 1_000_000, folder.display());
@@ -106,7 +106,7 @@ fn session(root: &Path, at: usize, size: u64, dice: &mut Dice) -> anyhow::Result
     while log.written < size {
         turn(&mut log, dice)?;
     }
-    if at % 4 == 0 {
+    if at.is_multiple_of(4) {
         log.entry("session_info", &json!({"name": dice.words(3)}))?;
     }
     let written = log.written;

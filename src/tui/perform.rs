@@ -73,7 +73,15 @@ impl Worker {
                 Action::Steer(text) | Action::FollowUp(text) | Action::Bash(text, _) => Some(text.clone()),
                 _ => None,
             };
-            let reports = match self.perform(action, &mut beside).await {
+            let done = match action {
+                Action::Browse(ask) => self.browse(ask, &mut beside).await.map(|()| Vec::new()),
+                Action::EndBrowse => {
+                    self.browser = None;
+                    Ok(Vec::new())
+                }
+                action => self.perform(action, &mut beside).await,
+            };
+            let reports = match done {
                 Ok(reports) => reports,
                 Err(error) => vec![failed(&error, text)],
             };
@@ -87,11 +95,7 @@ impl Worker {
         while beside.join_next().await.is_some() {}
     }
 
-    async fn perform(&mut self, action: Action, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
-        if let Action::Browse(ask) = action {
-            self.browse(ask, beside).await?;
-            return Ok(Vec::new());
-        }
+    async fn perform(&self, action: Action, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
         let agent = &self.agent;
         Ok(match action {
             Action::Steer(text) => said(agent.steer(text).await?),
@@ -139,18 +143,14 @@ impl Worker {
                 vec![Report::State(Box::new(state))]
             }
             Action::ShowFacts => {
-                let state = agent.snapshot().await?.state;
-                let lines = gather::facts(&state, &agent.reader());
+                let lines = gather::facts(&agent.snapshot().await?.state, &agent.reader());
                 vec![Report::Page { title: "session".to_owned(), lines }]
             }
             Action::Export(file) => self.export(file, beside).await?,
             Action::Remember(prompt) => self.remember(prompt, beside),
-            Action::EndBrowse => {
-                self.browser = None;
-                Vec::new()
-            }
-            // Begun above; the others need the terminal, and the loop does them itself.
+            // Looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
             Action::Browse(_)
+            | Action::EndBrowse
             | Action::Copy(_)
             | Action::EditElsewhere(_)
             | Action::Suspend

@@ -141,7 +141,7 @@ fn the_session_of_a_project_that_moved_is_gone_on_with_and_found_again() {
     let ran = ask(&house, &["-c", "still there?"]);
     assert_eq!((ran.out.as_str(), ran.code), ("Yes.\n", Some(0)), "{}", ran.err);
     assert!(ran.err.contains("going on with session VED123") && ran.err.contains("gone"), "{}", ran.err);
-    assert_eq!(house.logs(), [log.clone()], "the log goes on where it is");
+    assert_eq!(house.logs(), std::slice::from_ref(&log), "the log goes on where it is");
     let run = text(&log).lines().rev().find(|line| line.contains("tiller.run")).unwrap().to_owned();
     let run: Value = serde_json::from_str(&run).unwrap();
     assert_eq!(run["data"]["cwd"], house.project().canonicalize().unwrap().to_str().unwrap());
@@ -198,6 +198,7 @@ fn somebody_at_a_terminal_is_asked_which_moved_session_it_is() {
 fn sessions_are_picked_on_the_screen_by_what_was_said_in_them() {
     let house = House::new();
     ask(&house, &["--name", "lexer work", "please fix the tokenizer"]);
+    ask(&house, &["-c", "mind the flumox too"]);
     ask(&house, &["an unrelated question"]);
     log_of(&house, "/somewhere/else", "FOREIGN1", "a foreign prompt", None);
     let mut terminal = house.play(&[r#"{"text": "Here I am."}"#], &["-r"]);
@@ -206,8 +207,8 @@ fn sessions_are_picked_on_the_screen_by_what_was_said_in_them() {
     terminal.wait_for("an unrelated question");
     terminal.send("\t");
     terminal.wait_for("a foreign prompt");
-    terminal.send("tokeniz");
-    terminal.wait_for("» please fix the tokenizer");
+    terminal.send("flumo");
+    terminal.wait_for("» mind the flumox too");
     terminal.wait_without("a foreign prompt");
     terminal.key(Key::Enter);
     terminal.wait_for("▌ please fix the tokenizer");

@@ -94,7 +94,7 @@ impl Database {
                 Self::make_anew(path)
             }
             Ok(None) => {
-                tracing::info!(path = %path.display(), "the catalog of sessions is not of this version; it is made anew");
+                tracing::info!(path = %path.display(), "the catalog of sessions is of an older version; it is made anew");
                 Self::make_anew(path)
             }
             Ok(Some(database)) => Ok(database),
@@ -123,7 +123,7 @@ impl Database {
         self.path.as_deref()
     }
 
-    /// `None` when the tables are of an older version, or some are missing.
+    /// `None` when the tables are of an older version.
     fn open_once(path: &Path) -> rusqlite::Result<Option<Self>> {
         make_file(path).map_err(|error| {
             let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
@@ -138,10 +138,10 @@ impl Database {
         database.prepare().map(|is_current| is_current.then_some(database))
     }
 
-    /// Makes the tables where there are none; false when they are of an older version, or some are missing.
+    /// Makes the tables where there are none; false when they are of an older version.
     fn prepare(&self) -> rusqlite::Result<bool> {
         match self.version()? {
-            SCHEMA => return self.has_tables(),
+            SCHEMA => return Ok(true),
             0 => {}
             older if older < SCHEMA => return Ok(false),
             _ => return Err(rusqlite::Error::InvalidQuery),
@@ -153,11 +153,6 @@ impl Database {
         }
         making.commit()?;
         Ok(true)
-    }
-
-    fn has_tables(&self) -> rusqlite::Result<bool> {
-        let count = "SELECT count(*) FROM sqlite_schema WHERE name IN ('sessions', 'said', 'words')";
-        self.connection.query_row(count, [], |row| Ok(row.get::<_, u32>(0)? == 3))
     }
 
     fn version(&self) -> rusqlite::Result<i64> {
@@ -347,4 +342,41 @@ fn place(row: &Row<'_>) -> rusqlite::Result<Place> {
         stamp: stamp_of(row, 6)?,
         digest: digest_of(row.get(8)?).unwrap_or_default(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::catalog::digest::Said;
+    use crate::unit::UnixMs;
+
+    /// What two tillers find that read on from the same byte at the same time.
+    fn look(upto: u64, words: &str, anew: bool) -> Look {
+        let said = Said {
+            entry: "e".into(),
+            position: 0,
+            offset: 1,
+            length: 1,
+            moment: UnixMs(0),
+            words: words.into(),
+        };
+        let mut look = Look { said: vec![said], anew, ..Look::default() };
+        look.digest.upto = upto;
+        look
+    }
+
+    #[test]
+    fn what_two_tillers_read_at_once_is_kept_once() {
+        let mut database = Database::passing().unwrap();
+        let mut store = |from: u64, look: Look| {
+            let stamp = Stamp { size: look.digest.upto, modified_ns: 0 };
+            database.store(&[("/s/a.jsonl".into(), stamp, from, look)]).unwrap();
+            let extent = Extent { root: Path::new("/s"), cwd: None, limit: 9 };
+            database.places("alpha", &extent).unwrap().len()
+        };
+        assert_eq!(store(0, look(10, "alpha", true)), 1);
+        assert_eq!(store(10, look(20, "alpha", false)), 2);
+        assert_eq!(store(10, look(20, "alpha", false)), 2, "the other one was first");
+        assert_eq!(store(0, look(20, "alpha", true)), 1, "all of it anew");
+    }
 }

@@ -249,7 +249,7 @@ mod tests {
         let second = look(file.path(), Some(first.digest)).unwrap();
         assert_eq!((said(&second), second.anew), (vec![("two", 1)], false));
         assert_eq!((second.digest.entries, second.digest.first_prompt.as_deref()), (2, Some("one")));
-        write!(file, "{}\n", &prompt("torn")[30..]).unwrap();
+        writeln!(file, "{}", &prompt("torn")[30..]).unwrap();
         let third = look(file.path(), Some(second.digest)).unwrap();
         assert_eq!((said(&third), third.anew), (vec![("torn", 2)], false));
         let line = &fs::read(file.path()).unwrap()[usize::try_from(third.said[0].offset).unwrap()..];
