@@ -7,6 +7,7 @@
 pub mod context;
 pub mod entry;
 mod error;
+pub mod import;
 mod index;
 mod log;
 mod manager;

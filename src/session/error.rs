@@ -52,6 +52,16 @@ pub enum SessionError {
         /// The file.
         path: PathBuf,
     },
+    /// A log of another program can't be imported.
+    #[error("{path}, line {line}: {what}")]
+    Foreign {
+        /// The log.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong.
+        what: String,
+    },
     /// No entry goes by that id.
     #[error("no entry `{0}` in this session")]
     NoEntry(EntryId),
@@ -87,6 +97,9 @@ impl SessionError {
             Self::Version { .. } => Some("a newer tiller may read it"),
             Self::NotFound(_) => Some("`tiller sessions list` shows what there is"),
             Self::Damaged { .. } => Some("the line is kept as it is; entries before and after it are intact"),
+            Self::Foreign { .. } => Some(
+                "the file is left as it is; name the logs to import one by one if this isn't one of them",
+            ),
             Self::Io { .. } | Self::NoEntry(_) => None,
         }
     }

@@ -173,6 +173,27 @@ impl SessionManager {
         }
     }
 
+    /// Where the log of a session goes that belongs to `cwd`; `None` when sessions live in memory.
+    pub(super) fn place(&self, cwd: &Path, timestamp: &str, id: &SessionId) -> Option<PathBuf> {
+        let folder = match &self.placement {
+            Placement::ByDirectory(root) => root.join(folder_name(cwd)),
+            Placement::Flat(folder) => folder.clone(),
+            Placement::Memory => return None,
+        };
+        let stamp = timestamp.replace([':', '.'], "-");
+        Some(folder.join(format!("{stamp}_{id}.jsonl")))
+    }
+
+    /// Whether a file lies in the folder of logs.
+    pub(super) fn holds(&self, path: &Path) -> bool {
+        match &self.placement {
+            Placement::ByDirectory(root) | Placement::Flat(root) => {
+                root.canonicalize().is_ok_and(|root| path.starts_with(root))
+            }
+            Placement::Memory => false,
+        }
+    }
+
     fn create_from(&self, parent: Option<String>, now: UnixMs) -> Writer {
         let mut mint = Mint::after(None);
         let (header, log) = self.plan(&mut mint, parent, now);
@@ -182,23 +203,9 @@ impl SessionManager {
     fn plan(&self, mint: &mut Mint, parent_session: Option<String>, now: UnixMs) -> (Header, Log) {
         let id = mint.session(now);
         let timestamp = now.to_iso();
-        let log = match self.folder() {
-            Some(folder) => {
-                let stamp = timestamp.replace([':', '.'], "-");
-                Log::planned(folder.join(format!("{stamp}_{id}.jsonl")))
-            }
-            None => Log::in_memory(),
-        };
+        let log = self.place(&self.cwd, &timestamp, &id).map_or_else(Log::in_memory, Log::planned);
         let cwd = self.cwd.display().to_string();
         (Header { kind: HeaderKind::Session, version: VERSION, id, timestamp, cwd, parent_session }, log)
-    }
-
-    fn folder(&self) -> Option<PathBuf> {
-        match &self.placement {
-            Placement::ByDirectory(root) => Some(root.join(folder_name(&self.cwd))),
-            Placement::Flat(folder) => Some(folder.clone()),
-            Placement::Memory => None,
-        }
     }
 
     fn files(&self, scope: Scope) -> Result<Vec<PathBuf>, SessionError> {

@@ -119,6 +119,18 @@ impl Writer {
         self.write(String::new(), vec![EntryBody::own(&OwnFact::Leaf {})], to.cloned(), now)
     }
 
+    /// Appends lines that were made elsewhere, each whole and with its newline, in one write.
+    pub(super) fn copy_in(&mut self, lines: &[(EntryId, Vec<u8>)]) -> Result<(), SessionError> {
+        let before = self.shared.log.length()?;
+        let bytes: Vec<u8> = lines.iter().flat_map(|(_, line)| line).copied().collect();
+        if let Err(error) = self.shared.log.append(&bytes) {
+            self.torn = self.shared.log.length().is_ok_and(|now| now != before);
+            return Err(error);
+        }
+        self.index(before, false, lines.iter().map(|(_, line)| line.as_slice()));
+        Ok(())
+    }
+
     /// The file, for syncing it on another thread; `None` while there is none.
     #[must_use]
     pub fn file(&self) -> Option<Arc<File>> {
@@ -148,18 +160,19 @@ impl Writer {
             return Err(error);
         }
         self.torn = false;
-        self.index(before + (closing.len() + header.len()) as u64, !header.is_empty(), &lines);
+        let offset = before + (closing.len() + header.len()) as u64;
+        self.index(offset, !header.is_empty(), lines.iter().map(|(_, line)| line.as_bytes()));
         Ok(lines.into_iter().map(|(id, line)| Appended { id, line: entry::raw(&line) }).collect())
     }
 
-    fn index(&self, mut offset: u64, after_header: bool, lines: &[(EntryId, String)]) {
+    fn index<'l>(&self, mut offset: u64, after_header: bool, lines: impl Iterator<Item = &'l [u8]>) {
         let mut index = self.shared.index.write().unwrap_or_else(PoisonError::into_inner);
         if after_header {
             index.pass_header();
         }
-        for (_, line) in lines {
+        for line in lines {
             let number = index.lines() + 1;
-            index.take(&Line { bytes: line.trim_end().as_bytes(), number, offset, closed: true });
+            index.take(&Line { bytes: line.trim_ascii_end(), number, offset, closed: true });
             offset += line.len() as u64;
         }
     }

@@ -5,6 +5,7 @@ mod damage;
 mod fixtures;
 mod folder;
 mod fork;
+mod import;
 mod lock;
 mod tree;
 mod writing;
