@@ -10,6 +10,7 @@ mod terminal;
 mod journeys {
     mod command_line;
     mod house;
+    mod import;
     mod print;
     mod screen {
         mod commands;

@@ -1,5 +1,6 @@
-//! `tiller sessions`: looking at logs without changing them.
+//! `tiller sessions`: looking at logs without changing them, and bringing in those of other programs.
 
+mod import;
 mod list;
 mod show;
 mod tree;
@@ -24,6 +25,10 @@ pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8
         SessionsCommand::Show { session, context: true, json, .. } => show::context(&open(session)?, *json)?,
         SessionsCommand::Show { session, stats: true, json, .. } => show::stats(&open(session)?, *json)?,
         SessionsCommand::Show { session, json, .. } => show::show(&open(session)?, *json)?,
+        SessionsCommand::Import { paths, all, from, dry_run, json } => {
+            let wanted = import::Wanted { paths, all: *all, from: *from, dry_run: *dry_run };
+            return import::import(&manager, &config, &wanted, *json);
+        }
         SessionsCommand::Tree { session, json } => tree::tree(&open(session)?, *json)?,
     }
     Ok(DONE)
