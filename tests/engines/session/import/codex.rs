@@ -112,7 +112,7 @@ fn what_could_not_be_carried_over_is_counted() {
         [
             (2, 4, "injected texts left out"),
             (6, 1, "images left out, not in the log"),
-            (15, 1, "web searches as text"),
+            (14, 1, "web searches as text"),
             (19, 1, "lines left out, of an unknown kind (ghost_stuff)"),
             (40, 1, "results without their calls"),
         ]
