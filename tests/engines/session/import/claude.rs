@@ -190,6 +190,34 @@ fn line(kind: &str, uuid: &str, parent: &str, content: &str) -> String {
 }
 
 #[test]
+fn what_follows_one_of_several_results_follows_all_of_them() {
+    let place = Place::new();
+    let call = |uuid: &str, parent: &str, id: &str| {
+        line("assistant", uuid, parent, "BLOCKS").replace(&format!("m-{uuid}"), "m-1").replace(
+            "\"BLOCKS\"",
+            &format!(r#"[{{"type":"tool_use","id":"{id}","name":"Bash","input":{{}}}}]"#),
+        )
+    };
+    let result = |uuid: &str, parent: &str, id: &str| {
+        line("user", uuid, parent, "BLOCKS").replace(
+            "\"BLOCKS\"",
+            &format!(r#"[{{"type":"tool_result","tool_use_id":"{id}","content":"{uuid}"}}]"#),
+        )
+    };
+    let lines = [
+        line("user", "u", "", "go"),
+        call("a1", "u", "t1"),
+        call("a2", "a1", "t2"),
+        result("r1", "a1", "t1"),
+        result("r2", "a2", "t2"),
+        line("user", "v", "r1", "on"),
+    ];
+    let (_, reader) = imported(&place, &place.source("parallel.jsonl", &lines));
+    let answer = "anthropic/m: <t1 Bash {}> <t2 Bash {}> (ToolUse)";
+    assert_eq!(sent(&reader), ["user: go", answer, "result t1 Bash: r1", "result t2 Bash: r2", "user: on"]);
+}
+
+#[test]
 fn a_parent_may_stand_later_in_the_file_be_missing_or_go_in_a_circle() {
     let place = Place::new();
     let lines = [
