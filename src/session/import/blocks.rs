@@ -51,3 +51,33 @@ pub(super) fn call(
         other => ToolCall::from_streamed(id.into(), name.to_owned(), &other.to_string()),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_that_no_provider_would_take_is_left_out_and_noted() {
+        let (mut notes, span) = (Notes::default(), Span::at(7));
+        let good = image_url("data:image/png;base64,iVBORw0KGgo=", span, &mut notes);
+        let expected = UserBlock::Image { data: "iVBORw0KGgo=".into(), mime_type: "image/png".into() };
+        assert_eq!(good, Some(expected));
+        for url in ["data:image/png;base64,not base64!", "data:text/html;base64,iVBORw0KGgo="] {
+            assert_eq!(image_url(url, span, &mut notes), None);
+        }
+        assert_eq!(image_url("https://example.org/a.png", span, &mut notes), None);
+        let told: Vec<_> = notes.into_vec().into_iter().map(|note| (note.line, note.count)).collect();
+        assert_eq!(told, [(7, 2), (7, 1)]);
+    }
+
+    #[test]
+    fn a_call_without_an_id_or_a_name_is_left_out() {
+        let (mut notes, span) = (Notes::default(), Span::at(7));
+        for (id, name) in [(None, Some("Bash")), (Some(""), Some("Bash")), (Some("t"), None)] {
+            assert_eq!(call(id, name, Value::Null, span, &mut notes), None);
+        }
+        let kept = call(Some("t"), Some("Bash"), Value::String("no object".into()), span, &mut notes);
+        assert_eq!(kept.and_then(|call| call.raw_arguments).as_deref(), Some("no object"));
+        assert_eq!(notes.into_vec()[0].count, 3);
+    }
+}

@@ -7,13 +7,14 @@
 
 use std::collections::HashMap;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::note::Notes;
 use super::source::{Line, Source, parse, text};
 use super::{About, End, Origin, Work};
 use crate::id::EntryId;
-use crate::session::entry::{Entry, EntryBody, Head, Header, VERSION};
+use crate::session::entry::{Entry, EntryBody, Header, VERSION};
 use crate::session::error::SessionError;
 use crate::session::reader::Reader;
 use crate::unit::UnixMs;
@@ -118,11 +119,26 @@ fn take(line: &Line<'_>, place: &mut Placing, work: &mut Work<'_, '_>) -> Result
     work.sink.put_as_is(entry, anew.as_deref())
 }
 
+/// The part of a line that says where it hangs. Read as strictly as a session's own lines are, for that is what they
+/// become.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Head {
+    id: EntryId,
+    #[serde(default)]
+    parent_id: Option<EntryId>,
+    #[serde(default)]
+    timestamp: Option<String>,
+    #[serde(rename = "type")]
+    _kind: String,
+}
+
 /// The entry on a line, if all of it can be read.
 fn read(line: &[u8]) -> Option<Entry> {
     let head: Head = serde_json::from_slice(line).ok()?;
     let body: EntryBody = serde_json::from_slice(line).ok()?;
-    Some(Entry { timestamp: head.moment(), id: head.id, parent: head.parent_id, body })
+    let timestamp = head.timestamp.as_deref().and_then(UnixMs::from_iso).unwrap_or_default();
+    Some(Entry { id: head.id, parent: head.parent_id, timestamp, body })
 }
 
 /// The line with another id and parent.
@@ -190,5 +206,20 @@ impl Placing {
             None => self.last.clone(),
         });
         self.by_id.entry(EntryId::new(id)).or_insert(stands.flatten());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_a_session_could_not_be_read_with_is_no_entry() {
+        let line = |head: &str| format!(r#"{{"type":"label","id":"a","targetId":"t"{head}}}"#);
+        assert!(read(line("").as_bytes()).is_some());
+        assert!(read(line(r#","parentId":null,"timestamp":"later","more":1E5"#).as_bytes()).is_some());
+        for head in [r#","timestamp":7"#, r#","parentId":["p"]"#, r#","id":"again""#] {
+            assert!(read(line(head).as_bytes()).is_none(), "{head}");
+        }
     }
 }

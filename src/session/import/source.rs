@@ -36,6 +36,14 @@ pub(super) struct Span {
     length: usize,
 }
 
+#[cfg(test)]
+impl Span {
+    /// A line of that number, of which nothing else matters.
+    pub(super) fn at(number: u64) -> Self {
+        Self { number, offset: 0, length: 0 }
+    }
+}
+
 /// A line that is passing by.
 pub(super) struct Line<'a> {
     pub(super) span: Span,

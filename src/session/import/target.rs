@@ -15,7 +15,7 @@ use crate::session::index::EntryKind;
 use crate::session::log::io_error;
 use crate::session::reader::Reader;
 use crate::session::tree::Node;
-use crate::session::writer::{self, Writer};
+use crate::session::writer::Writer;
 use crate::unit::UnixMs;
 
 /// Why a source with nothing in it is skipped.
@@ -82,10 +82,10 @@ impl Importer<'_> {
             notes.add(1, "sessions gone on with here: what is new is a branch, your place is kept");
         }
         imported.notes = notes.into_vec();
-        let Some(file) = writer.file() else { return Ok(()) };
-        writer::sync(&file).map_err(io_error(target, "be synced"))?;
+        let file = OpenOptions::new().append(true).open(target).map_err(io_error(target, "be synced"))?;
         // Neither program's sessions become the most recent by being imported.
         set_modified(&file, if matches!(tip, Tip::GoneOn { .. }) { before } else { Some(latest) });
+        file.sync_all().map_err(io_error(target, "be synced"))?;
         Ok(())
     }
 }

@@ -101,7 +101,7 @@ fn texts_of(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn whatever_was_done_to_a_source_its_session_is_whole_and_can_be_sent(
