@@ -5,6 +5,7 @@
 
 mod dotenv;
 mod folders;
+mod foreign;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use serde_json::Value;
 use crate::setting::{InvalidSetting, Setting, Settings, Source, TABLE};
 
 pub use folders::Folders;
+pub use foreign::ForeignLogs;
 
 /// Environment variables: the process's own, or a test's.
 #[derive(Clone, Debug, Default)]
@@ -163,6 +165,14 @@ impl Config {
     fn base_url(&self, provider: &str) -> Option<String> {
         let name = format!("{}_BASE_URL", provider.to_uppercase());
         self.environment.value(&name).map(str::to_owned)
+    }
+
+    /// Where other programs keep their logs.
+    ///
+    /// # Errors
+    /// When there is no home directory.
+    pub fn foreign_logs(&self) -> Result<ForeignLogs, ConfigError> {
+        ForeignLogs::find(&self.environment)
     }
 
     /// An environment variable that isn't a setting: `NO_COLOR`, `EDITOR`.

@@ -12,6 +12,7 @@ mod error;
 pub mod export;
 mod fork;
 mod head;
+pub mod import;
 mod index;
 mod lines;
 mod lock;

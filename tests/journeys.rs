@@ -12,6 +12,7 @@ mod journeys {
     mod export;
     mod held;
     mod house;
+    mod import;
     mod print;
     mod resuming;
     mod screen {

@@ -6,6 +6,7 @@ mod support;
 mod providers {
     mod bodies;
     mod failures;
+    mod imported;
     mod streams;
 }
 

@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::config::FlagValue;
 use crate::setting;
 
-pub(super) use sessions::{ExportFormat, SessionsCommand};
+pub(super) use sessions::{ExportFormat, ForeignProgram, SessionsCommand};
 
 /// The agent session that never loses, never lags, and never has to be abandoned.
 #[derive(Debug, Parser)]

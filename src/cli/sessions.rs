@@ -1,7 +1,8 @@
-//! `tiller sessions`: looking at logs, and what is done to them besides going on.
+//! `tiller sessions`: looking at logs, bringing in those of other programs, and what is done to them besides going on.
 
 mod change;
 pub(super) mod export;
+mod import;
 mod list;
 mod rm;
 mod search;
@@ -67,6 +68,10 @@ pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8
                 force: *force,
             };
             export::export(&open(session)?, manager.cwd(), &asked)?;
+        }
+        SessionsCommand::Import { paths, all, from, dry_run, json } => {
+            let wanted = import::Wanted { paths, all: *all, from: *from, dry_run: *dry_run };
+            return import::import(&manager, &config, &wanted, *json);
         }
     }
     Ok(DONE)

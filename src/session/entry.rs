@@ -304,6 +304,19 @@ pub enum OwnFact {
         /// Who said so.
         by: String,
     },
+    /// The session, up to here, is another program's.
+    #[serde(rename = "tiller.import")]
+    Import {
+        /// Which program's: `claude`, `codex`, `pi`.
+        from: String,
+        /// The log that was read.
+        path: String,
+        /// The session's id there.
+        session: String,
+        /// The program's version, or its format's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        version: Option<String>,
+    },
 }
 
 /// A change of the queues.

@@ -77,6 +77,16 @@ pub enum SessionError {
         /// Who, if that can be told.
         holder: Option<Holder>,
     },
+    /// A log of another program can't be imported.
+    #[error("{path}, line {line}: {what}")]
+    Foreign {
+        /// The log.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong.
+        what: String,
+    },
     /// No entry goes by that id.
     #[error("no entry `{0}` in this session")]
     NoEntry(EntryId),
@@ -146,6 +156,9 @@ impl SessionError {
             Self::Catalog(_) => Some("is there room in the folder for temporary files?"),
             Self::NoTrash { .. } => Some("--permanently deletes it for good"),
             Self::NoEntry(_) => Some("`tiller sessions tree` shows the entries of a session"),
+            Self::Foreign { .. } => Some(
+                "the file is left as it is; name the logs to import one by one if this isn't one of them",
+            ),
         }
     }
 }

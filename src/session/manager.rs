@@ -165,6 +165,21 @@ impl SessionManager {
         self.catalog()?.named(words)
     }
 
+    /// Where the log of a session goes that belongs to `cwd`; `None` when sessions live in memory.
+    pub(super) fn place(&self, cwd: &Path, header: &Header) -> Option<PathBuf> {
+        Some(self.folder_of(cwd)?.join(header.file_name()))
+    }
+
+    /// Whether a file lies in the folder of logs.
+    pub(super) fn holds(&self, path: &Path) -> bool {
+        match &self.placement {
+            Placement::ByDirectory(root) | Placement::Flat(root) => {
+                root.canonicalize().is_ok_and(|root| path.starts_with(root))
+            }
+            Placement::Memory => false,
+        }
+    }
+
     fn create_from(&self, parent: Option<String>, now: UnixMs) -> Writer {
         let mut mint = Mint::after(None);
         let (header, log) = self.plan(&mut mint, parent, now);
@@ -174,8 +189,8 @@ impl SessionManager {
     fn plan(&self, mint: &mut Mint, parent_session: Option<String>, now: UnixMs) -> (Header, Log) {
         let cwd = self.cwd.display().to_string();
         let header = Header::new(mint.session(now), cwd, parent_session, now);
-        let log = match self.folder() {
-            Some(folder) => Log::planned(Arc::clone(&self.disk), folder.join(header.file_name())),
+        let log = match self.place(&self.cwd, &header) {
+            Some(path) => Log::planned(Arc::clone(&self.disk), path),
             None => Log::in_memory(),
         };
         (header, log)
@@ -183,8 +198,12 @@ impl SessionManager {
 
     /// Where the logs of this working directory are put.
     pub(super) fn folder(&self) -> Option<PathBuf> {
+        self.folder_of(&self.cwd)
+    }
+
+    fn folder_of(&self, cwd: &Path) -> Option<PathBuf> {
         match &self.placement {
-            Placement::ByDirectory(root) => Some(root.join(folder_name(&self.cwd))),
+            Placement::ByDirectory(root) => Some(root.join(folder_name(cwd))),
             Placement::Flat(folder) => Some(folder.clone()),
             Placement::Memory => None,
         }

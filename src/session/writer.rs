@@ -178,6 +178,14 @@ impl Writer {
         self.write(vec![body], parent.cloned(), now)
     }
 
+    /// Appends lines that were made elsewhere, each whole and with its newline, in one write.
+    pub(super) fn copy_in(&mut self, lines: &[(EntryId, Vec<u8>)], now: UnixMs) -> Result<(), SessionError> {
+        self.look_after_file(now)?;
+        let Some((last, _)) = lines.last() else { return Ok(()) };
+        let bytes: Vec<&[u8]> = lines.iter().map(|(_, line)| line.as_slice()).collect();
+        self.put(&bytes, last)
+    }
+
     /// The file, for syncing it on another thread; `None` while there is none.
     #[must_use]
     pub fn file(&self) -> Option<Arc<dyn DiskFile>> {
@@ -196,45 +204,47 @@ impl Writer {
         mut leaf: Option<EntryId>,
         now: UnixMs,
     ) -> Result<Vec<Appended>, SessionError> {
-        let header = if self.shared.index().lines() == 0 { self.shared.header.line() } else { Vec::new() };
         let mut lines = Vec::with_capacity(bodies.len());
         for body in self.waiting.iter().cloned().chain(bodies) {
             let entry = Entry { id: self.mint.entry(now), parent: leaf, timestamp: now, body };
             leaf = Some(entry.id.clone());
             lines.push((entry.id.clone(), entry::encode(&entry)));
         }
-        let closing: &[u8] = if self.torn { b"\n" } else { b"" };
-        let mut text = [closing, &header].concat();
-        text.extend(lines.iter().flat_map(|(_, line)| line.bytes()));
-        let appended =
-            lines.iter().map(|(id, line)| Appended { id: id.clone(), line: entry::raw(line) }).collect();
-        let was_there = self.shared.log.exists();
-        if let Err(error) = self.shared.log.append(&text) {
-            if !self.is_written_after_all(&lines) {
-                return Err(error);
-            }
-            self.waiting.clear();
-            return Ok(appended);
+        if let Some((last, _)) = lines.last() {
+            let bytes: Vec<&[u8]> = lines.iter().map(|(_, line)| line.as_bytes()).collect();
+            self.put(&bytes, last)?;
         }
         self.waiting.clear();
+        Ok(lines.into_iter().map(|(id, line)| Appended { id, line: entry::raw(&line) }).collect())
+    }
+
+    /// Puts lines into the file in one write, behind the header where there is none yet, and takes them into the tree. `last` is the id
+    /// of the last one.
+    fn put(&mut self, lines: &[&[u8]], last: &EntryId) -> Result<(), SessionError> {
+        let header = if self.shared.index().lines() == 0 { self.shared.header.line() } else { Vec::new() };
+        let closing: &[u8] = if self.torn { b"\n" } else { b"" };
+        let text = [&[closing, &header], lines].concat().concat();
+        let was_there = self.shared.log.exists();
+        if let Err(error) = self.shared.log.append(&text) {
+            return if self.is_written_after_all(last) { Ok(()) } else { Err(error) };
+        }
         let before = self.length.unwrap_or_default();
         self.length = Some(before + text.len() as u64);
         self.torn = false;
-        self.index(before + (closing.len() + header.len()) as u64, !header.is_empty(), &lines);
+        self.index(before + (closing.len() + header.len()) as u64, !header.is_empty(), lines);
         if !was_there {
             self.tell_of_missing_lock();
         }
-        Ok(appended)
+        Ok(())
     }
 
-    fn index(&self, mut offset: u64, after_header: bool, lines: &[(EntryId, String)]) {
+    fn index(&self, mut offset: u64, after_header: bool, lines: &[&[u8]]) {
         let mut index = self.shared.index.write().unwrap_or_else(PoisonError::into_inner);
         if after_header {
             index.pass_header();
         }
-        for (_, line) in lines {
-            let number = index.lines() + 1;
-            let bytes = line.trim_end().as_bytes();
+        for line in lines {
+            let (bytes, number) = (line.trim_ascii_end(), index.lines() + 1);
             index.take(&Line { bytes, number, offset, stored: offset, closed: true }, |_| true);
             offset += line.len() as u64;
         }

@@ -8,6 +8,7 @@ mod faults;
 mod fixtures;
 mod folder;
 mod fork;
+mod import;
 mod lock;
 mod tree;
 mod verify;

@@ -143,7 +143,7 @@ impl House {
     }
 }
 
-fn said(message: &Value) -> String {
+pub(crate) fn said(message: &Value) -> String {
     let role = message["role"].as_str().unwrap();
     let block = |block: &Value| match block["type"].as_str() {
         Some("text") => block["text"].as_str().unwrap().to_owned(),

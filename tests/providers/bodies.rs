@@ -120,11 +120,11 @@ async fn sent(provider: fn(&MockServer) -> Arc<dyn Provider>, request: Request) 
     server.requests().remove(0)
 }
 
-async fn sent_to_anthropic(request: Request) -> Recorded {
+pub(super) async fn sent_to_anthropic(request: Request) -> Recorded {
     sent(|server| Arc::new(anthropic(server)), request).await
 }
 
-async fn sent_to_open_ai(request: Request) -> Recorded {
+pub(super) async fn sent_to_open_ai(request: Request) -> Recorded {
     sent(|server| Arc::new(open_ai(server)), request).await
 }
 

@@ -50,6 +50,23 @@ pub(in crate::cli) enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Bring sessions of Claude Code, Codex and pi here, as often as you like
+    Import {
+        /// Logs, or folders of them
+        paths: Vec<PathBuf>,
+        /// All logs in the places where these programs keep them
+        #[arg(long, conflicts_with = "paths")]
+        all: bool,
+        /// Only logs of this program
+        #[arg(long, value_enum)]
+        from: Option<ForeignProgram>,
+        /// Say what would be done, and do nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Draw a session's tree
     Tree {
         /// A file, or a part of an id
@@ -168,4 +185,15 @@ pub(in crate::cli) enum ExportFormat {
     Md,
     /// A page for a browser
     Html,
+}
+
+/// A program whose logs can be imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum ForeignProgram {
+    /// Claude Code
+    Claude,
+    /// Codex CLI
+    Codex,
+    /// The pi coding agent
+    Pi,
 }

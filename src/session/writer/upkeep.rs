@@ -130,7 +130,7 @@ impl Writer {
     }
 
     /// After a failed write the file has the last word: a line that is in it, if only for its newline, is in the tree.
-    pub(super) fn is_written_after_all(&mut self, lines: &[(EntryId, String)]) -> bool {
+    pub(super) fn is_written_after_all(&mut self, last: &EntryId) -> bool {
         if self.shared.log.length().is_ok_and(|length| Some(length) == self.length) {
             return false;
         }
@@ -140,7 +140,7 @@ impl Writer {
             tracing::warn!(%error, "what a failed write left could not be read");
             return false;
         }
-        lines.last().is_some_and(|(id, _)| self.shared.index().position(id.as_str()).is_some())
+        self.shared.index().position(last.as_str()).is_some()
     }
 
     /// Whether the file's last line has its newline.

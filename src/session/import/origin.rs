@@ -1,0 +1,122 @@
+//! Which program wrote a log, told from what it says; and the logs beneath a folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::source::{self, Source, text};
+use crate::session::error::SessionError;
+use crate::session::log::io_error;
+
+/// Lines that are looked at before giving up.
+const LOOKED_AT: u64 = 200;
+
+/// A program whose logs can be imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// Claude Code.
+    Claude,
+    /// Codex CLI.
+    Codex,
+    /// The pi coding agent.
+    Pi,
+}
+
+impl Origin {
+    /// Its name on the command line and in the log.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Pi => "pi",
+        }
+    }
+}
+
+/// Whose log it is; `None` for an empty file.
+pub(super) fn detect(source: &Source) -> Result<Option<Origin>, SessionError> {
+    let (mut found, mut lines) = (None, 0_u64);
+    source.scan(|line| {
+        lines += 1;
+        found = line.bytes().and_then(|bytes| source::parse(bytes).ok()).and_then(|(value, _)| told(&value));
+        found.is_none() && lines < LOOKED_AT
+    })?;
+    match (found, lines) {
+        (Some(origin), _) => Ok(Some(origin)),
+        (None, 0) => Ok(None),
+        (None, _) => Err(SessionError::Foreign {
+            path: source.path.clone(),
+            line: 1,
+            what: "not a log of Claude Code, Codex or pi".into(),
+        }),
+    }
+}
+
+/// What a single line tells.
+fn told(line: &Value) -> Option<Origin> {
+    let kind = text(line, "type")?;
+    let has = |key: &str| line.get(key).is_some_and(|value| !value.is_null());
+    match kind {
+        "session" if has("id") && !has("payload") => Some(Origin::Pi),
+        "session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted" if has("payload") => {
+            Some(Origin::Codex)
+        }
+        "user" | "assistant" | "system" | "attachment" | "progress" if has("uuid") || has("sessionId") => {
+            Some(Origin::Claude)
+        }
+        "summary" if has("leafUuid") => Some(Origin::Claude),
+        "file-history-snapshot" if has("messageId") => Some(Origin::Claude),
+        _ if text(line, "sessionId").is_some() => Some(Origin::Claude),
+        _ => None,
+    }
+}
+
+/// Every `.jsonl` file beneath a folder, sorted by path. Links to folders are not followed.
+///
+/// # Errors
+/// When the folder, or one beneath it, can't be listed.
+pub fn logs_beneath(folder: &Path) -> Result<Vec<PathBuf>, SessionError> {
+    let (mut folders, mut files) = (vec![folder.to_owned()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).map_err(io_error(&folder, "be listed"))? {
+            let entry = entry.map_err(io_error(&folder, "be listed"))?;
+            let kind = entry.file_type().map_err(io_error(&folder, "be listed"))?;
+            let path = entry.path();
+            if kind.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "jsonl") && path.is_file() {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_line_tells_whose_it_is_whatever_the_file_is_called() {
+        let cases = [
+            (json!({"type": "session", "version": 3, "id": "x", "cwd": "/"}), Some(Origin::Pi)),
+            (json!({"type": "session_meta", "payload": {"id": "x"}}), Some(Origin::Codex)),
+            (json!({"type": "event_msg", "payload": {"type": "task_started"}}), Some(Origin::Codex)),
+            (json!({"type": "user", "uuid": "u", "message": {}}), Some(Origin::Claude)),
+            (json!({"type": "queue-operation", "sessionId": "s"}), Some(Origin::Claude)),
+            (json!({"type": "summary", "summary": "S", "leafUuid": "u"}), Some(Origin::Claude)),
+            (json!({"type": "user", "text": "somebody else's"}), None),
+            (json!({"type": "session_meta"}), None),
+            (json!([1]), None),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(told(&line), expected, "{line}");
+        }
+    }
+}

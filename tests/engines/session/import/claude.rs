@@ -1,0 +1,264 @@
+//! Claude Code's logs.
+
+use super::*;
+
+#[test]
+fn an_answer_in_pieces_becomes_one_message_with_its_results_behind_it() {
+    let place = Place::new();
+    let (_, reader) = imported(&place, &foreign("claude/orchard.jsonl"));
+    assert_eq!(
+        sent(&reader),
+        [
+            "user: count the trees in this picture [image/png iVBORw0KGgo=]",
+            "anthropic/claude-pear-4: {Two tools will do.|seal-1} I look at both rows. \
+             <t1 Bash {\"command\":\"ls row-1\"}> \
+             <t2 Read {\"file_path\":\"/home/ada/orchard/row-2\"}> (ToolUse)",
+            "result t1 Bash: apple\npear",
+            "result t2 Read: plum [image/png iVBORw0KGgo=]",
+            "user: and the bushes",
+            "anthropic/claude-pear-4: Three trees, no bushes. (Stop)",
+            "user: how old are they?",
+            "anthropic/claude-pear-4: <t3 Bash {\"command\":\"cat ages\"}> (ToolUse)",
+            "error t3 Bash: The user does not want this.",
+            "user: guess instead",
+            "anthropic/claude-pear-4: Ten years. (Stop)",
+        ]
+    );
+}
+
+#[test]
+fn what_was_left_by_going_back_is_a_branch() {
+    let place = Place::new();
+    let (_, reader) = imported(&place, &foreign("claude/orchard.jsonl"));
+    let left: Vec<String> = messages(&reader).into_iter().skip(6).take(7).collect();
+    assert_eq!(
+        left,
+        [
+            "!wc -l rows: \"2 rows\\nwarn\\n\"",
+            "user: /prune row 2",
+            "anthropic/claude-plum-5: [web search: when to prune plums] In summer. (Stop)",
+            "user: now water them",
+            "anthropic/claude-plum-5: I open the (Aborted)",
+            "user: water the first row only",
+            "/:  (error API Error: overloaded)",
+        ]
+    );
+    assert_eq!(reader.tree().branch_count(), 2);
+    let expansions: Vec<EntryBody> = all(&reader)
+        .into_iter()
+        .map(|entry| entry.body)
+        .filter(|body| matches!(body, EntryBody::CustomMessage { .. }))
+        .collect();
+    let [EntryBody::CustomMessage { custom_type, content, display: false }] = &expansions[..] else {
+        panic!("{expansions:?}")
+    };
+    assert_eq!(
+        (custom_type.as_str(), content.joined_text().as_str()),
+        ("claude.command", "Prune every tree of row 2.")
+    );
+}
+
+#[test]
+fn usage_is_counted_once_for_each_answer_and_changes_of_the_model_are_entries() {
+    let place = Place::new();
+    let (_, reader) = imported(&place, &foreign("claude/orchard.jsonl"));
+    // Six answers of a model; of the first one's lines the last tells all of its output.
+    assert_eq!(spent(&reader), [600, 14 + 6 + 8 + 2 + 5 + 3, 120, 42, 800]);
+    let models: Vec<String> = all(&reader)
+        .iter()
+        .filter_map(|entry| match &entry.body {
+            EntryBody::ModelChange { provider, model_id } => Some(format!("{provider}/{model_id}")),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(models, ["anthropic/claude-pear-4", "anthropic/claude-plum-5"]);
+}
+
+#[test]
+fn header_name_times_and_origin_are_those_of_the_source() {
+    let place = Place::new();
+    let (imported, reader) = imported(&place, &foreign("claude/orchard.jsonl"));
+    let header = reader.header();
+    assert_eq!(
+        (header.cwd.as_str(), header.timestamp.as_str()),
+        ("/home/ada/orchard", "2026-03-04T10:00:01.000Z")
+    );
+    assert_eq!(reader.name().as_deref(), Some("The orchard"));
+    let entries = all(&reader);
+    // The answer begins with its first line.
+    let answer = entries.iter().find(|entry| {
+        matches!(entry.body.as_message().map(|message| &**message), Some(Message::Assistant(_)))
+    });
+    assert_eq!(answer.unwrap().timestamp.to_iso(), "2026-03-04T10:00:06.000Z");
+    let origin = serde_json::to_value(&entries[0].body).unwrap();
+    let source = imported.source.display().to_string();
+    assert_eq!(origin["customType"], "tiller.import");
+    assert_eq!(
+        origin["data"],
+        serde_json::json!({"from": "claude", "path": source, "session": "5b0f8a52-70a1-4f0e-9a51-2f6f1f0c1a01", "version": "2.1.40"})
+    );
+    // The last entry's time is the file's, so that importing makes no session the most recent.
+    let modified = fs::metadata(reader.path().unwrap()).unwrap().modified().unwrap();
+    let since = modified.duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    assert_eq!(
+        i64::try_from(since.as_millis()).unwrap(),
+        entries.iter().map(|entry| entry.timestamp.0).max().unwrap()
+    );
+}
+
+#[test]
+fn what_could_not_be_carried_over_is_counted_with_its_first_line() {
+    let place = Place::new();
+    let imported = place.import(&foreign("claude/orchard.jsonl"));
+    assert_eq!(
+        (imported.status, imported.entries, imported.from),
+        (Status::Imported, 24, Some(Origin::Claude))
+    );
+    assert_eq!(
+        notes(&imported),
+        [
+            (3, 2, "local commands left out"),
+            (6, 1, "attachments left out (todo_reminder)"),
+            (20, 1, "searches by the provider, as text"),
+            (20, 1, "blocks left out (web_search_tool_result)"),
+            (21, 1, "injected texts left out"),
+            (22, 1, "lines of sub-agents left out"),
+            (25, 1, "marks of an interruption left out"),
+            (34, 1, "lines left out, of an unknown kind (hologram)"),
+            (35, 1, "lines left out, not readable"),
+        ]
+    );
+}
+
+#[test]
+fn a_compaction_keeps_the_lines_that_it_names_and_what_follows_hangs_on_it() {
+    let place = Place::new();
+    let (_, reader) = imported(&place, &foreign("claude/bees.jsonl"));
+    let sent = sent(&reader);
+    assert!(sent[0].contains("They talked about bees."), "{sent:?}");
+    assert_eq!(
+        sent[1..],
+        [
+            "user: and wasps?",
+            "anthropic/claude-pear-4: In nests. (Stop)",
+            "user: and ants?",
+            "anthropic/claude-pear-4: In hills. (Length)",
+        ]
+    );
+    use EntryKind::{Compaction, Custom, Message, ModelChange, SessionInfo};
+    assert_eq!(
+        kinds(&reader),
+        [
+            Custom,
+            Message,
+            ModelChange,
+            Message,
+            Message,
+            Message,
+            Compaction,
+            Message,
+            Message,
+            SessionInfo,
+            Custom
+        ]
+    );
+    let compaction = all(&reader).into_iter().find_map(|entry| match entry.body {
+        EntryBody::Compaction(compaction) => Some(compaction),
+        _ => None,
+    });
+    assert_eq!(compaction.unwrap().tokens_before.0, 4_321);
+    // A summary of a line elsewhere is another session's.
+    assert_eq!(reader.name().as_deref(), Some("Bees"));
+}
+
+#[test]
+fn the_log_of_a_sub_agent_is_skipped() {
+    let place = Place::new();
+    let imported = place.import(&foreign("claude/agent-side.jsonl"));
+    assert_eq!(
+        (imported.status, imported.reason.as_deref()),
+        (Status::Skipped, Some("the log of a sub-agent"))
+    );
+    assert!(!place.sessions().exists());
+}
+
+/// A line of a conversation in a shape of its own.
+fn line(kind: &str, uuid: &str, parent: &str, content: &str) -> String {
+    format!(
+        r#"{{"type":"{kind}","uuid":"{uuid}","parentUuid":"{parent}","sessionId":"s","cwd":"/w","timestamp":"2026-03-04T10:00:00Z","message":{{"role":"{kind}","id":"m-{uuid}","model":"m","content":"{content}"}}}}"#
+    )
+}
+
+#[test]
+fn what_follows_one_of_several_results_follows_all_of_them() {
+    let place = Place::new();
+    let call = |uuid: &str, parent: &str, id: &str| {
+        line("assistant", uuid, parent, "BLOCKS").replace(&format!("m-{uuid}"), "m-1").replace(
+            "\"BLOCKS\"",
+            &format!(r#"[{{"type":"tool_use","id":"{id}","name":"Bash","input":{{}}}}]"#),
+        )
+    };
+    let result = |uuid: &str, parent: &str, id: &str| {
+        line("user", uuid, parent, "BLOCKS").replace(
+            "\"BLOCKS\"",
+            &format!(r#"[{{"type":"tool_result","tool_use_id":"{id}","content":"{uuid}"}}]"#),
+        )
+    };
+    let lines = [
+        line("user", "u", "", "go"),
+        call("a1", "u", "t1"),
+        call("a2", "a1", "t2"),
+        result("r1", "a1", "t1"),
+        result("r2", "a2", "t2"),
+        line("user", "v", "r1", "on"),
+    ];
+    let (_, reader) = imported(&place, &place.source("parallel.jsonl", &lines));
+    let answer = "anthropic/m: <t1 Bash {}> <t2 Bash {}> (ToolUse)";
+    assert_eq!(sent(&reader), ["user: go", answer, "result t1 Bash: r1", "result t2 Bash: r2", "user: on"]);
+}
+
+#[test]
+fn a_parent_may_stand_later_in_the_file_be_missing_or_go_in_a_circle() {
+    let place = Place::new();
+    let lines = [
+        line("user", "b", "a", "second"),
+        line("user", "a", "", "first"),
+        line("user", "x", "z", "circle 1"),
+        line("user", "y", "x", "circle 2"),
+        line("user", "z", "y", "circle 3"),
+        line("user", "o", "nobody", "orphan"),
+    ];
+    let (imported, reader) = imported(&place, &place.source("odd.jsonl", &lines));
+    assert_eq!(
+        messages(&reader),
+        ["user: first", "user: second", "user: circle 2", "user: circle 3", "user: circle 1", "user: orphan"]
+    );
+    assert_eq!(
+        notes(&imported),
+        [
+            (2, 2, "parents that are missing: a branch of its own begins"),
+            (4, 1, "parents in a circle: a branch of its own begins"),
+        ]
+    );
+    assert_eq!(sent(&reader), ["user: orphan"]);
+}
+
+#[test]
+fn a_parent_lost_with_an_unreadable_line_is_bridged() {
+    let place = Place::new();
+    let lines = [line("user", "a", "", "first"), "{\"type\":\"us".into(), line("user", "c", "b", "third")];
+    let (_, reader) = imported(&place, &place.source("torn.jsonl", &lines));
+    assert_eq!(sent(&reader), ["user: first", "user: third"]);
+}
+
+#[test]
+fn of_two_places_the_program_noted_the_one_after_the_last_message_is_the_leaf() {
+    let place = Place::new();
+    let note = |leaf: &str| format!(r#"{{"type":"last-prompt","leafUuid":"{leaf}","sessionId":"s"}}"#);
+    let mut lines = vec![line("user", "a", "", "first"), line("user", "b", "a", "left"), note("a")];
+    let (_, reader) = imported(&place, &place.source("noted.jsonl", &lines));
+    assert_eq!(sent(&reader), ["user: first"]);
+    lines.push(line("user", "c", "b", "newest"));
+    let (_, reader) = imported(&place, &place.source("noted.jsonl", &lines));
+    assert_eq!(sent(&reader), ["user: first", "user: left", "user: newest"]);
+}

@@ -1,0 +1,129 @@
+//! Coming from elsewhere: `tiller sessions import`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::house::{House, Ran};
+
+/// A foreign log of the fixtures, put below the house's home as a session of the house's project.
+fn put(house: &House, fixture: &str, place: &str) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/foreign").join(fixture);
+    let project = house.project().canonicalize().unwrap().display().to_string();
+    let text = ["/home/ada/orchard", "/home/ada/mill", "/home/ada/pond"]
+        .into_iter()
+        .fold(fs::read_to_string(source).unwrap(), |text, cwd| text.replace(cwd, &project));
+    let path = house.home().join(place);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, text).unwrap();
+    path
+}
+
+/// Statuses by program.
+fn statuses(ran: &Ran) -> Vec<(String, String)> {
+    let told: Value = serde_json::from_str(&ran.out).unwrap();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let sessions = told["sessions"].as_array().unwrap();
+    sessions.iter().map(|session| (text(&session["from"]), text(&session["status"]))).collect()
+}
+
+fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(from, status)| ((*from).to_owned(), (*status).to_owned())).collect()
+}
+
+#[test]
+fn all_programs_are_found_where_they_keep_their_logs_and_their_sessions_go_on() {
+    let house = House::new();
+    put(&house, "claude/orchard.jsonl", ".claude/projects/-orchard/5b0f8a52.jsonl");
+    put(&house, "claude/agent-side.jsonl", ".claude/projects/-orchard/5b0f8a52/subagents/agent-side.jsonl");
+    put(&house, "codex/sessions/rollout-mill.jsonl", ".codex/sessions/2026/03/04/rollout-mill.jsonl");
+    put(&house, "codex/sessions/rollout-hello.jsonl", ".codex/archived_sessions/rollout-hello.jsonl");
+    put(&house, "codex/session_index.jsonl", ".codex/session_index.jsonl");
+    put(&house, "pi/pond.jsonl", ".pi/agent/sessions/--pond--/pond.jsonl");
+    let dry = house.run(&["sessions", "import", "--all", "--dry-run"]);
+    assert_eq!((dry.code, house.logs().len()), (Some(0), 0), "{}", dry.err);
+    assert!(dry.out.contains("would be imported: 24 entries"), "{}", dry.out);
+    let ran = house.run(&["sessions", "import", "--all", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let expected = [
+        ("claude", "skipped"),
+        ("claude", "imported"),
+        ("codex", "imported"),
+        ("codex", "imported"),
+        ("pi", "imported"),
+    ];
+    assert_eq!(statuses(&ran), pairs(&expected));
+    let again = house.run(&["sessions", "import", "--all"]);
+    assert!(
+        again.err.contains("0 imported, 0 updated, 4 already here, 1 skipped, 0 failed"),
+        "{}",
+        again.err
+    );
+
+    let listed: Value = serde_json::from_str(&house.run(&["sessions", "list", "--json"]).out).unwrap();
+    let names: Vec<&str> =
+        listed.as_array().unwrap().iter().map(|session| session["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["Pond", "Greetings", "The mill", "The orchard"]);
+
+    // The newest of them goes on; it has had one answer already.
+    let script = house.script(&[r#"{"text": "Fed."}"#, r#"{"text": "Fed too."}"#]);
+    let gone_on = house.run(&["-p", "-c", "--provider", "scripted", "--model", &script, "thanks"]);
+    assert_eq!((gone_on.out.trim(), gone_on.code), ("Fed too.", Some(0)), "{}", gone_on.err);
+    assert_eq!(house.logs().len(), 4);
+    let pond = listed[0]["id"].as_str().unwrap();
+    let shown: Value =
+        serde_json::from_str(&house.run(&["sessions", "show", pond, "--context", "--json"]).out).unwrap();
+    let said: Vec<String> = shown.as_array().unwrap().iter().map(super::house::said).collect();
+    assert_eq!(said[1..], ["assistant: Fed.", "user: ", "user: thanks", "assistant: Fed too."]);
+    for command in ["show", "tree"] {
+        for session in listed.as_array().unwrap() {
+            let ran = house.run(&["sessions", command, session["id"].as_str().unwrap()]);
+            assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{command}");
+        }
+    }
+}
+
+#[test]
+fn one_programs_logs_can_be_asked_for_and_its_own_variable_is_honoured() {
+    let house = House::new();
+    let moved = house.home().join("moved").display().to_string();
+    let house = house.with("CODEX_HOME", &moved);
+    put(&house, "claude/bees.jsonl", ".claude/projects/-orchard/bees.jsonl");
+    put(&house, "codex/sessions/rollout-mill.jsonl", "moved/sessions/2026/rollout-mill.jsonl");
+    let ran = house.run(&["sessions", "import", "--all", "--from", "codex", "--json"]);
+    assert_eq!(statuses(&ran), pairs(&[("codex", "imported")]), "{}", ran.err);
+    let bees = house.home().join(".claude/projects/-orchard/bees.jsonl").display().to_string();
+    let ran = house.run(&["sessions", "import", &bees, "--from", "pi", "--json"]);
+    assert_eq!(statuses(&ran), pairs(&[("claude", "skipped")]));
+}
+
+#[test]
+fn one_bad_file_is_named_and_the_others_go_on() {
+    let house = House::new();
+    put(&house, "claude/bees.jsonl", "logs/bees.jsonl");
+    fs::write(house.home().join("logs/a.jsonl"), "{\"dear\": \"diary\"}\n").unwrap();
+    let folder = house.home().join("logs").display().to_string();
+    let ran = house.run(&["sessions", "import", &folder]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("a.jsonl, line 1: not a log of Claude Code, Codex or pi"), "{}", ran.err);
+    assert!(ran.err.contains("1 imported, 0 updated, 0 already here, 0 skipped, 1 failed"), "{}", ran.err);
+    assert!(ran.out.contains("imported: 11 entries"), "{}", ran.out);
+}
+
+#[test]
+fn importing_nothing_or_from_nowhere_is_wrong_usage() {
+    let house = House::new();
+    let cases: [(&[&str], &str); 3] = [
+        (&["sessions", "import"], "take all that there are with --all"),
+        (&["sessions", "import", "no/such/place"], "there is no file or folder no/such/place"),
+        (&["sessions", "import", "--all", "here"], "cannot be used with"),
+    ];
+    for (arguments, said) in cases {
+        let ran = house.run(arguments);
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains(said), "{arguments:?}: {}", ran.err);
+    }
+    let ran = house.run(&["sessions", "import", "--all"]);
+    assert_eq!((ran.code, ran.err.contains("no logs found")), (Some(0), true), "{}", ran.err);
+}
