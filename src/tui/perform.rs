@@ -12,6 +12,7 @@ use super::browse::{Ask, browse};
 use super::{Exporter, files, gather};
 use crate::agent::{AgentError, AgentSession};
 use crate::id::EntryId;
+use crate::message::ThinkingLevel;
 use crate::session::{Entry, Reader, Visibility};
 use crate::unit::UnixMs;
 
@@ -109,10 +110,7 @@ impl Worker {
                 vec![Report::Note(format!("{model} answers from the next turn on"))]
             }
             Action::CycleModel { back } => self.cycle_model(back).await?,
-            Action::SetThinking(level) => {
-                let level = agent.set_thinking(level).await?;
-                vec![Report::Note(format!("thinking: {}", level.name()))]
-            }
+            Action::SetThinking(level) => self.set_thinking(level).await?,
             Action::Rename(name) => said(agent.rename(name).await?),
             Action::Label(label) => self.label(label).await?,
             Action::AskToHide(entry) => {
@@ -182,6 +180,11 @@ impl Worker {
             beside.spawn_blocking(move || files::store_prompt(&path, &prompt));
         }
         Vec::new()
+    }
+
+    async fn set_thinking(&self, level: ThinkingLevel) -> Result<Vec<Report>, AgentError> {
+        let level = self.agent.set_thinking(level).await?;
+        Ok(vec![Report::Note(format!("thinking: {}", level.name()))])
     }
 
     async fn label(&self, label: Option<String>) -> Result<Vec<Report>, AgentError> {
