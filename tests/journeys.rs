@@ -3,6 +3,8 @@
 
 #[path = "support/picture.rs"]
 mod picture;
+#[path = "support/strict.rs"]
+mod strict;
 mod support;
 #[path = "support/terminal.rs"]
 mod terminal;
@@ -10,6 +12,7 @@ mod terminal;
 mod journeys {
     mod command_line;
     mod house;
+    mod kills;
     mod print;
     mod screen {
         mod commands;
