@@ -17,6 +17,9 @@ use crate::id::EntryId;
 use crate::message::Usage;
 use crate::unit::UnixMs;
 
+/// Unreadable lines in a row that are named one by one.
+const NAMED: u64 = 100;
+
 /// Something about a log that isn't as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Finding {
@@ -117,8 +120,8 @@ pub(super) struct Index {
     /// What all entries cost.
     usage: Usage,
     findings: Vec<Finding>,
-    /// Whether the line before this one could not be read.
-    gap: bool,
+    /// How many lines directly before this one could not be read.
+    gap: u64,
     lines: u64,
 }
 
@@ -196,9 +199,17 @@ impl Index {
         }
     }
 
+    /// Names a line that can't be read. Of many in a row the rest is counted: a file full of them must not fill the memory.
     fn pass_over(&mut self, line: &Line<'_>, what: &str) {
-        self.find(line, format!("{what}; the line is kept and passed over"));
-        self.gap = true;
+        self.gap += 1;
+        match (self.gap.saturating_sub(NAMED), self.findings.last_mut()) {
+            (rest @ 2.., Some(first)) => {
+                first.what = format!(
+                    "not readable, like the lines before it; the {rest} lines from here on are kept and passed over"
+                );
+            }
+            _ => self.find(line, format!("{what}; the line is kept and passed over")),
+        }
     }
 
     fn take_head(&mut self, head: Head<'_>, line: &Line<'_>) {
@@ -224,7 +235,7 @@ impl Index {
         if let Some(usage) = &head.usage {
             self.usage.add(usage);
         }
-        self.gap = false;
+        self.gap = 0;
     }
 
     /// Lets the id of the entry at `position` mean that one; answers whether it meant another.
@@ -251,7 +262,7 @@ impl Index {
         if let Some(position) = self.position(parent) {
             return u32::try_from(position).ok();
         }
-        let bridge = if self.gap { self.entries.len().checked_sub(1) } else { None };
+        let bridge = if self.gap > 0 { self.entries.len().checked_sub(1) } else { None };
         let what = match bridge {
             Some(at) => format!(
                 "its parent {parent} is lost with the unreadable lines before it; it follows {} instead",
