@@ -1,6 +1,12 @@
 //! The engines through their public faces.
 #![allow(clippy::unwrap_used, reason = "a test's helpers may fail it as well")]
 
+#[path = "support/long_log.rs"]
+mod long_log;
+#[path = "support/strict.rs"]
+mod strict;
+mod support;
+
 mod engines {
     mod agent;
     mod export;

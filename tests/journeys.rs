@@ -3,6 +3,8 @@
 
 #[path = "support/picture.rs"]
 mod picture;
+#[path = "support/strict.rs"]
+mod strict;
 mod support;
 #[path = "support/terminal.rs"]
 mod terminal;
@@ -13,6 +15,7 @@ mod journeys {
     mod held;
     mod house;
     mod import;
+    mod kills;
     mod print;
     mod resuming;
     mod screen {

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -179,8 +179,8 @@ pub enum EntryBody {
     },
     /// The session gets a name.
     SessionInfo {
-        /// The name.
-        #[serde(default)]
+        /// The name; written as an empty one where there is none, because the format has no room for null.
+        #[serde(default, serialize_with = "text_or_empty")]
         name: Option<String>,
     },
     /// Tokens that were spent outside an answer.
@@ -197,6 +197,10 @@ pub enum EntryBody {
     /// A type that tiller doesn't know; kept in the file, ignored otherwise.
     #[serde(other)]
     Unknown,
+}
+
+fn text_or_empty<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(text.as_deref().unwrap_or_default())
 }
 
 /// A message in the log.

@@ -94,7 +94,7 @@ impl Indexed {
 }
 
 /// Unreadable lines in a row that are named one by one.
-const LONGEST_RUN: u64 = 16;
+const LONGEST_RUN: u64 = 100;
 
 /// A finding, and how many lines directly after it are not readable either.
 #[derive(Debug)]
@@ -138,10 +138,8 @@ pub(super) struct Index {
     /// What all entries cost.
     usage: Usage,
     findings: Vec<Found>,
-    /// Whether the line before this one could not be read.
-    gap: bool,
     /// How many lines directly before this one could not be read.
-    run: u64,
+    gap: u64,
     lines: u64,
 }
 
@@ -226,13 +224,12 @@ impl Index {
         }
     }
 
+    /// Names a line that can't be read. Of many in a row the rest is counted: a file full of them must not fill the memory.
     fn pass_over(&mut self, line: &Line<'_>, what: &str) {
-        self.run = if self.gap { self.run + 1 } else { 1 };
-        self.gap = true;
-        if self.run <= LONGEST_RUN {
+        self.gap += 1;
+        if self.gap <= LONGEST_RUN {
             self.find(line, format!("{what}; the line is kept and passed over"));
         } else if let Some(last) = self.findings.last_mut() {
-            // A file that is no log at all has a million of them.
             last.more += 1;
         }
     }
@@ -260,7 +257,7 @@ impl Index {
         if let Some(usage) = &head.usage {
             self.usage.add(usage);
         }
-        self.gap = false;
+        self.gap = 0;
     }
 
     /// Lets the id of the entry at `position` mean that one; answers whether it meant another.
@@ -294,7 +291,7 @@ impl Index {
         }
         let last = self.entries.last();
         // Another program may have written this parent behind what was left of a torn line.
-        let is_lost = self.gap || last.is_some_and(|last| !is_whole(last));
+        let is_lost = self.gap > 0 || last.is_some_and(|last| !is_whole(last));
         let bridge = last.filter(|_| is_lost).map(|last| last.id.clone());
         let what = match &bridge {
             Some(id) => format!(

@@ -1,6 +1,5 @@
 //! Leaves and branches, through reopening.
 
-use proptest::prelude::*;
 use tiller::session::marks::Marks;
 use tiller::session::tree::Row;
 use tiller::session::{EntryKind, SessionError};
@@ -232,95 +231,4 @@ fn of_labels_for_a_doubled_id_each_is_for_the_nearest_entry_before_it() {
     let (tree, marks) = (reader.tree(), Marks::of(&reader, &reader.tree()));
     assert_eq!(tree.nodes().len(), 4);
     assert_eq!((marks.label(0), marks.label(2)), (Some("first"), Some("second")));
-}
-
-/// Something a user does to a session.
-#[derive(Clone, Debug)]
-enum Step {
-    Say(String),
-    /// Moves to one of the entries so far, counted modulo their number.
-    Branch(usize),
-    BranchToStart,
-    Reopen,
-}
-
-fn any_step() -> impl Strategy<Value = Step> {
-    prop_oneof![
-        4 => any::<String>().prop_map(Step::Say),
-        2 => any::<usize>().prop_map(Step::Branch),
-        1 => Just(Step::BranchToStart),
-        1 => Just(Step::Reopen),
-    ]
-}
-
-/// The least that a session is: each entry's parent and text (none for a move), and the leaf.
-#[derive(Default)]
-struct Model {
-    entries: Vec<(Option<usize>, Option<String>)>,
-    leaf: Option<usize>,
-}
-
-impl Model {
-    fn append(&mut self, parent: Option<usize>, text: Option<String>) {
-        self.entries.push((parent, text));
-        self.leaf = Some(self.entries.len() - 1);
-    }
-
-    fn texts(&self) -> Vec<String> {
-        let path = std::iter::successors(self.leaf, |&at| self.entries[at].0);
-        let mut texts: Vec<String> = path.filter_map(|at| self.entries[at].1.clone()).collect();
-        texts.reverse();
-        texts
-    }
-
-    fn parents(&self) -> Vec<Option<usize>> {
-        self.entries.iter().map(|(parent, _)| *parent).collect()
-    }
-}
-
-fn run(step: &Step, writer: Writer, model: &mut Model) -> Writer {
-    let mut writer = writer;
-    match step {
-        Step::Say(text) => {
-            say(&mut writer, text);
-            model.append(model.leaf, Some(text.clone()));
-        }
-        Step::Branch(_) | Step::BranchToStart if model.entries.is_empty() => {}
-        Step::Branch(at) => {
-            let at = at % model.entries.len();
-            let id = writer.reader().tree().nodes()[at].id.clone();
-            writer.branch(Some(&id), NOW).unwrap();
-            model.append(Some(at), None);
-        }
-        Step::BranchToStart => {
-            writer.branch(None, NOW).unwrap();
-            model.append(None, None);
-        }
-        Step::Reopen if model.entries.is_empty() => {}
-        Step::Reopen => writer = reopened(writer),
-    }
-    writer
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
-
-    #[test]
-    fn whatever_the_user_does_the_log_is_what_a_simple_model_says(
-        steps in prop::collection::vec(any_step(), 1..24)
-    ) {
-        let place = Place::new();
-        let (mut writer, mut model) = (place.create(), Model::default());
-        for step in &steps {
-            writer = run(step, writer, &mut model);
-            let reader = writer.reader();
-            let parents: Vec<Option<usize>> = reader.tree().nodes().iter().map(|node| node.parent).collect();
-            prop_assert_eq!(parents, model.parents());
-            prop_assert_eq!(texts(&reader), model.texts());
-            prop_assert_eq!(reader.findings(), []);
-        }
-        if let Some(path) = writer.reader().path().filter(|path| path.exists()) {
-            prop_assert_eq!(all(&Reader::open(path).unwrap()), all(&writer.reader()));
-        }
-    }
 }

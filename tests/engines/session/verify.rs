@@ -4,13 +4,14 @@ use proptest::prelude::*;
 use tiller::session::verify::{Severity, verify};
 
 use super::fixtures::folder;
+use super::mutated::{any_harm, harmed};
 use super::*;
 
 /// A log, how many entries it has, and its findings: `LINE@BYTE severity: what`.
 type Row = (&'static str, usize, &'static [&'static str]);
 
 #[rustfmt::skip]
-const TABLE: [Row; 53] = [
+const TABLE: [Row; 58] = [
     ("aborted-answer", 7, &[]),
     ("bash-commands", 3, &[]),
     (
@@ -88,6 +89,15 @@ const TABLE: [Row; 53] = [
         3,
         &["3@290 error: its id is empty, so nothing can name it for certain"],
     ),
+    ("foreign-aborted-tools", 10, &[]),
+    ("foreign-bash", 16, &[]),
+    (
+        "foreign-killed-tools",
+        7,
+        &["6@929 note: its call k1 has no result; a model is told that it was interrupted", "6@929 note: its call k2 has no result; a model is told that it was interrupted", "6@929 note: its call k3 has no result; a model is told that it was interrupted"],
+    ),
+    ("foreign-retried", 7, &[]),
+    ("foreign-steered", 14, &[]),
     (
         "forked",
         6,
@@ -295,44 +305,6 @@ fn one_branch_is_no_ancestor_of_another_however_many_there_are() {
     let lines: Vec<String> = std::iter::once(call.to_owned()).chain((0..20_000).map(result)).collect();
     let path = place.log(&lines.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(checked(&path), (20_001, vec![]));
-}
-
-/// Something that happens to a file on a bad day.
-#[derive(Clone, Debug)]
-enum Harm {
-    /// A byte becomes another one.
-    Flip(usize, u8),
-    Cut(usize),
-    /// A stretch is there twice.
-    Double(usize, usize),
-}
-
-fn any_harm() -> impl Strategy<Value = Harm> {
-    prop_oneof![
-        4 => (any::<usize>(), any::<u8>()).prop_map(|(at, byte)| Harm::Flip(at, byte)),
-        1 => any::<usize>().prop_map(Harm::Cut),
-        1 => (any::<usize>(), 0..400_usize).prop_map(|(at, length)| Harm::Double(at, length)),
-    ]
-}
-
-fn harmed(mut bytes: Vec<u8>, harms: &[Harm]) -> Vec<u8> {
-    for harm in harms {
-        let length = bytes.len().max(1);
-        match *harm {
-            Harm::Flip(at, byte) => {
-                if let Some(there) = bytes.get_mut(at % length) {
-                    *there = byte;
-                }
-            }
-            Harm::Cut(at) => bytes.truncate(at % length),
-            Harm::Double(at, stretch) => {
-                let at = at % length;
-                let twice = bytes[at.min(bytes.len())..(at + stretch).min(bytes.len())].to_vec();
-                bytes.splice(at..at, twice);
-            }
-        }
-    }
-    bytes
 }
 
 proptest! {
