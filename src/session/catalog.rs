@@ -2,39 +2,31 @@
 //!
 //! A catalog keeps what it reads in a small database beside the logs' folder; the logs stay the truth, and without the
 //! file everything works, only slower. It reads a log from where it ended last time, and the newest logs first. Files are
-//! found and dated by `folder`, read by `digest` and `line`, kept by `database`, and searched through `query`.
+//! found and dated by `folder`, read by `digest` and `line`, kept by `database`, and searched through `query`; `backlog` reads many at
+//! once, and `choice` tells which one somebody means.
 
+mod backlog;
+mod choice;
 mod database;
 mod digest;
 mod folder;
 mod line;
 mod query;
+mod summary;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::thread;
-
-use serde::Serialize;
 
 use self::database::{Database, Extent, Known, is_damage};
-use self::digest::{Digest, Look};
-use self::folder::{File, Stamp};
+use self::digest::Digest;
+use self::folder::File;
 use super::error::SessionError;
 use super::log::io_error;
 use super::manager::{Scope, SessionManager};
-use crate::id::{SHORTEST_FRAGMENT, SessionId};
-use crate::unit::{Tokens, UnixMs, Usd};
 
+pub use self::backlog::{Backlog, Progress};
 pub use self::query::{Hit, Piece};
-
-/// Logs that are read side by side, and kept in one transaction.
-const BATCH: usize = 16;
-
-/// Bytes after which a batch is full.
-const BATCH_BYTES: u64 = 32 << 20;
-
-/// Most threads that read logs; more would only wait for the disk.
-const READERS: usize = 4;
+pub use self::summary::{Listing, Page, SessionSummary};
 
 /// Entries that are looked at for one that is shown: several of a session count once.
 const PLACES_FOR_A_SESSION: usize = 8;
@@ -48,88 +40,6 @@ pub struct Catalog {
     database: Database,
     /// How many times the database failed and was begun anew.
     restarts: usize,
-}
-
-/// What a list shows of a session.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SessionSummary {
-    /// The file.
-    pub path: PathBuf,
-    /// The session's id.
-    pub id: SessionId,
-    /// The working directory it belongs to: the last one it was gone on with in.
-    pub cwd: String,
-    /// Its name, if it got one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The first thing the user said, at most its first thousand characters.
-    pub first_prompt: Option<String>,
-    /// How many entries it has, on all branches.
-    pub entries: usize,
-    /// How many of them are messages.
-    pub messages: usize,
-    /// Tokens of all branches together.
-    pub tokens: Tokens,
-    /// What they cost.
-    pub cost: Usd,
-    /// When the file was last written to.
-    pub modified: UnixMs,
-    /// When the newest entry says it was made.
-    pub last_activity: UnixMs,
-    /// Who answers, as `provider/model`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// The repository's origin.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub remote: Option<String>,
-    /// The log it was forked from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub parent_session: Option<String>,
-    /// Length of the file.
-    pub bytes: u64,
-}
-
-/// What a look through the logs found.
-#[derive(Debug, Default)]
-pub struct Listing {
-    /// The sessions, the one written to last first.
-    pub sessions: Vec<SessionSummary>,
-    /// Files that look like logs and can't be read as such, with the reason.
-    pub unreadable: Vec<SessionError>,
-    /// Whether there are sessions after these.
-    pub more: bool,
-}
-
-/// A part of a list; the default is all of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Page {
-    /// How many of the newest to pass over.
-    pub offset: usize,
-    /// How many to list at most.
-    pub limit: Option<usize>,
-}
-
-/// Logs that a catalog has still to read.
-#[derive(Debug, Default)]
-pub struct Backlog {
-    /// The newest last.
-    todo: Vec<File>,
-    files: usize,
-    bytes: u64,
-}
-
-/// How far the reading of logs is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Logs that are known.
-    pub done: usize,
-    /// Logs there are.
-    pub files: usize,
-    /// Bytes of the logs that are known.
-    pub bytes_done: u64,
-    /// Bytes of all.
-    pub bytes: u64,
 }
 
 /// The logs there are, and what was known of them at the last look.
@@ -154,65 +64,6 @@ impl Survey {
             Some(_) => Standing::Stale,
             None => Standing::Unknown,
         }
-    }
-}
-
-impl Backlog {
-    /// How far it is.
-    #[must_use]
-    pub fn progress(&self) -> Progress {
-        let left: u64 = self.todo.iter().map(|file| file.stamp.size).sum();
-        Progress {
-            done: self.files - self.todo.len(),
-            files: self.files,
-            bytes_done: self.bytes.saturating_sub(left),
-            bytes: self.bytes,
-        }
-    }
-
-    /// Whether all is read.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.todo.is_empty()
-    }
-
-    /// The next logs to read, the newest of them.
-    fn take(&mut self) -> Vec<File> {
-        let (mut batch, mut bytes) = (Vec::new(), 0);
-        while batch.len() < BATCH && bytes < BATCH_BYTES {
-            let Some(file) = self.todo.pop() else { break };
-            bytes += file.stamp.size;
-            batch.push(file);
-        }
-        batch
-    }
-}
-
-impl SessionSummary {
-    fn new(path: PathBuf, stamp: &Stamp, digest: Digest) -> Self {
-        Self {
-            path,
-            id: SessionId::new(digest.id),
-            cwd: digest.cwd,
-            name: digest.name,
-            first_prompt: digest.first_prompt,
-            entries: digest.entries,
-            messages: digest.messages,
-            tokens: digest.tokens,
-            cost: digest.cost,
-            modified: stamp.modified(),
-            last_activity: digest.last_activity,
-            model: digest.model,
-            remote: digest.remote,
-            parent_session: digest.parent_session,
-            bytes: stamp.size,
-        }
-    }
-
-    /// What a list calls it: its name, or what was said first.
-    #[must_use]
-    pub fn title(&self) -> Option<&str> {
-        self.name.as_deref().or(self.first_prompt.as_deref())
     }
 }
 
@@ -300,126 +151,6 @@ impl Catalog {
         Ok(None)
     }
 
-    /// The log whose id, or a prefix or suffix of it, this is. Names of files tell the id; only files that are named otherwise
-    /// are opened.
-    ///
-    /// # Errors
-    /// When none, or more than one, goes by it.
-    pub fn named(&mut self, fragment: &str) -> Result<PathBuf, SessionError> {
-        let files = folder::files(&self.manager.folders()?)?;
-        let named: Vec<(SessionId, PathBuf)> = files
-            .into_iter()
-            .filter_map(|file| {
-                let id = folder::id_in_name(&file.path).map(str::to_owned);
-                let id = SessionId::new(id.or_else(|| digest::header_id(&file.path))?);
-                id.matches(fragment).then_some((id, file.path))
-            })
-            .collect();
-        let not_found = |what: String| Err(SessionError::NotFound(what));
-        match named.as_slice() {
-            [(_, path)] => Ok(path.clone()),
-            [] if fragment.chars().count() < SHORTEST_FRAGMENT => not_found(format!(
-                "`{fragment}` is too short for a part of an id; give {SHORTEST_FRAGMENT} characters or more"
-            )),
-            [] => not_found(format!("no session's id begins or ends with `{fragment}`")),
-            several => match several.iter().find(|(id, _)| id.as_str() == fragment) {
-                Some((_, path)) => Ok(path.clone()),
-                None => {
-                    not_found(format!("`{fragment}` names {} sessions; give more of the id", several.len()))
-                }
-            },
-        }
-    }
-
-    /// The log of this directory that words mean best: those of its id, else of its name, else what was said in it.
-    ///
-    /// Every log of the directory is read for that; `told` hears how far it is.
-    ///
-    /// # Errors
-    /// When the folder can't be read.
-    pub fn best(&mut self, words: &str, told: impl FnMut(Progress)) -> Result<Option<PathBuf>, SessionError> {
-        match self.manager.find(words) {
-            Ok(path) => return Ok(Some(path)),
-            Err(SessionError::NotFound(_)) => {}
-            Err(error) => return Err(error),
-        }
-        self.refresh(Scope::ThisDirectory, told)?;
-        let wanted = words.trim().to_lowercase();
-        let sessions = self.known(Scope::ThisDirectory)?;
-        let called = |fits: &dyn Fn(&str) -> bool| {
-            let named = sessions.iter().find(|session| session.name.as_deref().is_some_and(fits));
-            named.map(|session| session.path.clone())
-        };
-        let by_name = called(&|name| name.to_lowercase() == wanted)
-            .or_else(|| called(&|name| name.to_lowercase().contains(&wanted)));
-        if by_name.is_some() {
-            return Ok(by_name);
-        }
-        let hits = self.search(words, Scope::ThisDirectory, 1)?;
-        Ok(hits.into_iter().next().map(|hit| hit.session.path))
-    }
-
-    /// The logs that have still to be read before a search finds everything.
-    ///
-    /// # Errors
-    /// When a folder is there and can't be read.
-    pub fn backlog(&mut self, scope: Scope) -> Result<Backlog, SessionError> {
-        let survey = self.survey()?;
-        let mut backlog = Backlog::default();
-        for file in survey.files.iter().rev() {
-            let wanted = match survey.standing(file) {
-                Standing::Fresh(known) => {
-                    if scope == Scope::ThisDirectory && known.cwd != self.cwd {
-                        continue;
-                    }
-                    false
-                }
-                Standing::Stale => true,
-                Standing::Unknown if scope == Scope::Everywhere => true,
-                Standing::Unknown => {
-                    if !self.may_be_here(file) || digest::header_cwd(&file.path).as_ref() != Some(&self.cwd) {
-                        continue;
-                    }
-                    true
-                }
-            };
-            backlog.files += 1;
-            backlog.bytes += file.stamp.size;
-            if wanted {
-                backlog.todo.push(file.clone());
-            }
-        }
-        Ok(backlog)
-    }
-
-    /// Reads some of the logs of a backlog, the newest first, and keeps what they say.
-    ///
-    /// # Errors
-    /// When it can't be kept anywhere.
-    pub fn work(&mut self, backlog: &mut Backlog) -> Result<(), SessionError> {
-        let mut todo = Vec::new();
-        for file in backlog.take() {
-            let before = self.ask(|database| database.digest(&file.path))?;
-            todo.push((file, before.map(|(_, digest)| digest)));
-        }
-        let looks = side_by_side(todo);
-        self.ask(|database| database.store(&looks))
-    }
-
-    /// Reads all logs that aren't known yet; `told` hears how far it is.
-    ///
-    /// # Errors
-    /// As [`Catalog::backlog`] and [`Catalog::work`].
-    pub fn refresh(&mut self, scope: Scope, mut told: impl FnMut(Progress)) -> Result<(), SessionError> {
-        let mut backlog = self.backlog(scope)?;
-        while !backlog.is_empty() {
-            told(backlog.progress());
-            self.work(&mut backlog)?;
-        }
-        told(backlog.progress());
-        Ok(())
-    }
-
     /// Entries in which all of these words were said, the best first; of equals the newest. The last word may go on. Logs that
     /// have not been read are not found.
     ///
@@ -457,37 +188,6 @@ impl Catalog {
         hits.retain(|hit| seen.insert(hit.session.path.clone()));
         hits.truncate(limit);
         Ok(hits)
-    }
-
-    /// Sessions whose directory is gone and was called what this one is, or had the same `remote`: the project may have been
-    /// moved here. The one written to last comes first.
-    ///
-    /// # Errors
-    /// When a folder is there and can't be read.
-    pub fn moved_here(&mut self, remote: Option<&str>) -> Result<Vec<SessionSummary>, SessionError> {
-        let survey = self.survey()?;
-        let (mut moved, mut gone) = (Vec::new(), HashMap::new());
-        let mut is_gone = |cwd: &str| {
-            let look = || !cwd.is_empty() && matches!(Path::new(cwd).try_exists(), Ok(false));
-            *gone.entry(cwd.to_owned()).or_insert_with(look)
-        };
-        let name = self.manager.cwd().file_name().map(ToOwned::to_owned);
-        for file in &survey.files {
-            let cwd = match survey.standing(file) {
-                Standing::Fresh(known) => Some(known.cwd.clone()),
-                Standing::Stale | Standing::Unknown => digest::header_cwd(&file.path),
-            };
-            if !cwd.is_some_and(|cwd| is_gone(&cwd)) {
-                continue;
-            }
-            let Ok(digest) = self.look_into(file) else { continue };
-            let has_name = name.is_some() && Path::new(&digest.cwd).file_name() == name.as_deref();
-            let has_remote = remote.is_some() && digest.remote.as_deref().map(plain) == remote.map(plain);
-            if is_gone(&digest.cwd) && (has_name || has_remote) {
-                moved.push(SessionSummary::new(file.path.clone(), &file.stamp, digest));
-            }
-        }
-        Ok(moved)
     }
 
     /// What a log of this scope says; `None` when it is of another.
@@ -580,43 +280,6 @@ fn session_of(path: &Path, digest: Digest) -> Result<Digest, SessionError> {
     }
 }
 
-/// Looks into logs on several threads; one that can't be read is left out.
-fn side_by_side(todo: Vec<(File, Option<Digest>)>) -> Vec<(PathBuf, Stamp, u64, Look)> {
-    let readers = thread::available_parallelism().map_or(1, usize::from).min(READERS);
-    let share = todo.len().div_ceil(readers).max(1);
-    let mut todo = todo.into_iter();
-    let shares = std::iter::from_fn(|| {
-        let share: Vec<_> = todo.by_ref().take(share).collect();
-        (!share.is_empty()).then_some(share)
-    });
-    thread::scope(|scope| {
-        let tasks: Vec<_> = shares
-            .map(|share| scope.spawn(|| share.into_iter().filter_map(look).collect::<Vec<_>>()))
-            .collect();
-        tasks.into_iter().flat_map(|task| task.join().unwrap_or_default()).collect()
-    })
-}
-
-fn look((file, before): (File, Option<Digest>)) -> Option<(PathBuf, Stamp, u64, Look)> {
-    let from = before.as_ref().map_or(0, |digest| digest.upto);
-    match digest::look(&file.path, before) {
-        Ok(look) => Some((file.path, file.stamp, from, look)),
-        Err(error) => {
-            tracing::warn!(path = %file.path.display(), %error, "the session can't be read");
-            None
-        }
-    }
-}
-
-/// A remote without what may differ between two ways to write the same: `https://host/me/x.git` and `git@host:me/x`.
-fn plain(remote: &str) -> String {
-    let rest = remote.split_once("://").map_or(remote, |(_, rest)| rest);
-    let rest =
-        rest.split_once('@').map_or(rest, |(user, rest)| if user.contains('/') { remote } else { rest });
-    let rest = rest.trim_end_matches('/');
-    rest.strip_suffix(".git").unwrap_or(rest).replacen(':', "/", 1).to_lowercase()
-}
-
 /// Every log in these folders.
 pub(super) fn files_of(folders: &[PathBuf]) -> Result<Vec<PathBuf>, SessionError> {
     Ok(folder::files(folders)?.into_iter().map(|file| file.path).collect())
@@ -626,17 +289,4 @@ pub(super) fn files_of(folders: &[PathBuf]) -> Result<Vec<PathBuf>, SessionError
 pub(super) fn subfolders(folder: &Path) -> Result<Vec<PathBuf>, SessionError> {
     let entries = folder::entries(folder)?.into_iter();
     Ok(entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_repository_has_one_plain_remote_however_it_is_written() {
-        let ways = ["git@host.org:me/X.git", "https://host.org/me/x", "ssh://git@host.org/me/x.git/"];
-        assert_eq!(ways.map(plain), ["host.org/me/x"; 3]);
-        assert_ne!(plain("https://host.org/you/x"), "host.org/me/x");
-        assert_eq!(plain("/srv/git/me@home/x.git"), "/srv/git/me@home/x");
-    }
 }

@@ -188,7 +188,8 @@ const ROLES: &[(&str, Keys)] = &[
 
 /// The log without the lines that a kill or a full disk cut off in their middle; they are closed, and cost themselves alone.
 pub(crate) fn without_torn(log: &str) -> String {
-    let is_torn = |line: &str| serde_json::from_str::<Value>(line.trim_end()).is_err_and(|error| error.is_eof());
+    let is_torn =
+        |line: &str| serde_json::from_str::<Value>(line.trim_end()).is_err_and(|error| error.is_eof());
     log.split_inclusive('\n').filter(|line| line.trim().is_empty() || !is_torn(line)).collect()
 }
 

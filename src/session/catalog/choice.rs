@@ -1,0 +1,123 @@
+//! Which log somebody means: by a part of its id, by words, or because their project was moved.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::{Catalog, Progress, SessionSummary, Standing, digest, folder};
+use crate::id::{SHORTEST_FRAGMENT, SessionId};
+use crate::session::error::SessionError;
+use crate::session::manager::Scope;
+
+impl Catalog {
+    /// The log whose id, or a prefix or suffix of it, this is. Names of files tell the id; only files that are named otherwise
+    /// are opened.
+    ///
+    /// # Errors
+    /// When none, or more than one, goes by it.
+    pub fn named(&mut self, fragment: &str) -> Result<PathBuf, SessionError> {
+        let files = folder::files(&self.manager.folders()?)?;
+        let named: Vec<(SessionId, PathBuf)> = files
+            .into_iter()
+            .filter_map(|file| {
+                let id = folder::id_in_name(&file.path).map(str::to_owned);
+                let id = SessionId::new(id.or_else(|| digest::header_id(&file.path))?);
+                id.matches(fragment).then_some((id, file.path))
+            })
+            .collect();
+        let not_found = |what: String| Err(SessionError::NotFound(what));
+        match named.as_slice() {
+            [(_, path)] => Ok(path.clone()),
+            [] if fragment.chars().count() < SHORTEST_FRAGMENT => not_found(format!(
+                "`{fragment}` is too short for a part of an id; give {SHORTEST_FRAGMENT} characters or more"
+            )),
+            [] => not_found(format!("no session's id begins or ends with `{fragment}`")),
+            several => match several.iter().find(|(id, _)| id.as_str() == fragment) {
+                Some((_, path)) => Ok(path.clone()),
+                None => {
+                    not_found(format!("`{fragment}` names {} sessions; give more of the id", several.len()))
+                }
+            },
+        }
+    }
+
+    /// The log of this directory that words mean best: those of its id, else of its name, else what was said in it.
+    ///
+    /// Every log of the directory is read for that; `told` hears how far it is.
+    ///
+    /// # Errors
+    /// When the folder can't be read.
+    pub fn best(&mut self, words: &str, told: impl FnMut(Progress)) -> Result<Option<PathBuf>, SessionError> {
+        match self.manager.find(words) {
+            Ok(path) => return Ok(Some(path)),
+            Err(SessionError::NotFound(_)) => {}
+            Err(error) => return Err(error),
+        }
+        self.refresh(Scope::ThisDirectory, told)?;
+        let wanted = words.trim().to_lowercase();
+        let sessions = self.known(Scope::ThisDirectory)?;
+        let called = |fits: &dyn Fn(&str) -> bool| {
+            let named = sessions.iter().find(|session| session.name.as_deref().is_some_and(fits));
+            named.map(|session| session.path.clone())
+        };
+        let by_name = called(&|name| name.to_lowercase() == wanted)
+            .or_else(|| called(&|name| name.to_lowercase().contains(&wanted)));
+        if by_name.is_some() {
+            return Ok(by_name);
+        }
+        let hits = self.search(words, Scope::ThisDirectory, 1)?;
+        Ok(hits.into_iter().next().map(|hit| hit.session.path))
+    }
+
+    /// Sessions whose directory is gone and was called what this one is, or had the same `remote`: the project may have been
+    /// moved here. The one written to last comes first.
+    ///
+    /// # Errors
+    /// When a folder is there and can't be read.
+    pub fn moved_here(&mut self, remote: Option<&str>) -> Result<Vec<SessionSummary>, SessionError> {
+        let survey = self.survey()?;
+        let (mut moved, mut gone) = (Vec::new(), HashMap::new());
+        let mut is_gone = |cwd: &str| {
+            let look = || !cwd.is_empty() && matches!(Path::new(cwd).try_exists(), Ok(false));
+            *gone.entry(cwd.to_owned()).or_insert_with(look)
+        };
+        let name = self.manager.cwd().file_name().map(ToOwned::to_owned);
+        for file in &survey.files {
+            let cwd = match survey.standing(file) {
+                Standing::Fresh(known) => Some(known.cwd.clone()),
+                Standing::Stale | Standing::Unknown => digest::header_cwd(&file.path),
+            };
+            if !cwd.is_some_and(|cwd| is_gone(&cwd)) {
+                continue;
+            }
+            let Ok(digest) = self.look_into(file) else { continue };
+            let has_name = name.is_some() && Path::new(&digest.cwd).file_name() == name.as_deref();
+            let has_remote = remote.is_some() && digest.remote.as_deref().map(plain) == remote.map(plain);
+            if is_gone(&digest.cwd) && (has_name || has_remote) {
+                moved.push(SessionSummary::new(file.path.clone(), &file.stamp, digest));
+            }
+        }
+        Ok(moved)
+    }
+}
+
+/// A remote without what may differ between two ways to write the same: `https://host/me/x.git` and `git@host:me/x`.
+fn plain(remote: &str) -> String {
+    let rest = remote.split_once("://").map_or(remote, |(_, rest)| rest);
+    let rest =
+        rest.split_once('@').map_or(rest, |(user, rest)| if user.contains('/') { remote } else { rest });
+    let rest = rest.trim_end_matches('/');
+    rest.strip_suffix(".git").unwrap_or(rest).replacen(':', "/", 1).to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_repository_has_one_plain_remote_however_it_is_written() {
+        let ways = ["git@host.org:me/X.git", "https://host.org/me/x", "ssh://git@host.org/me/x.git/"];
+        assert_eq!(ways.map(plain), ["host.org/me/x"; 3]);
+        assert_ne!(plain("https://host.org/you/x"), "host.org/me/x");
+        assert_eq!(plain("/srv/git/me@home/x.git"), "/srv/git/me@home/x");
+    }
+}
