@@ -1,6 +1,11 @@
 //! `tiller` in a terminal: the TUI over a session.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 
 use super::args::Arguments;
 use super::assemble::{self, Front};
@@ -9,10 +14,14 @@ use super::input::{self, Stdin};
 use super::run::start;
 use super::sessions::export::{self, Asked};
 use super::{DONE, FAILED, Failure, INTERRUPTED};
+use crate::agent::AgentSession;
 use crate::config::Config;
 use crate::provider::demo;
 use crate::session::Reader;
 use crate::tui::{self, Colours, ExitReason, Exporter, TuiOptions};
+
+/// Time that a screen whose terminal went away has to end by itself, and then the session's log to be closed.
+const GRACE: Duration = Duration::from_secs(3);
 
 pub(super) async fn run(arguments: &Arguments, config: &Config) -> Result<u8, Failure> {
     let mut forked_from = None;
@@ -49,6 +58,7 @@ pub(super) async fn run(arguments: &Arguments, config: &Config) -> Result<u8, Fa
     let _scratch = assembled.scratch;
     let agent = start(arguments, assembled.parts).await?;
     options.notices.extend_from_slice(agent.notices());
+    let _last_resort = last_resort(agent.clone());
     let exit = tui::run(agent, options).await.map_err(Failure::run)?;
     Ok(match exit.reason {
         ExitReason::Quit | ExitReason::Closed => DONE,
@@ -70,6 +80,21 @@ fn export(reader: &Reader, cwd: &Path, file: &str) -> Result<PathBuf, (String, O
         }
         Err(failure) => Err((format!("{:#}", failure.error), failure.hint)),
     }
+}
+
+/// Ends the process some time after its terminal went away. The screen does that by itself, unless it was just reading keys:
+/// crossterm reads the end of a terminal for ever, and whoever polls it never comes back.
+fn last_resort(agent: AgentSession) -> JoinSet<()> {
+    let mut watcher = JoinSet::new();
+    if let Ok(mut hangup) = signal(SignalKind::hangup()) {
+        watcher.spawn(async move {
+            hangup.recv().await;
+            sleep(GRACE).await;
+            let _ = timeout(GRACE, agent.close()).await;
+            std::process::exit(FAILED.into());
+        });
+    }
+    watcher
 }
 
 /// What an empty session shows.

@@ -161,7 +161,8 @@ impl Drop for House {
 /// Whether tiller made all of it, no line being copied from elsewhere: its ids are ULIDs.
 fn is_own(log: &str) -> bool {
     let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    lines.filter_map(|line| Some(line["id"].as_str()?.len())).all(|length| length == 26)
+    let lengths: Vec<usize> = lines.filter_map(|line| Some(line["id"].as_str()?.len())).collect();
+    !lengths.is_empty() && lengths.iter().all(|length| *length == 26)
 }
 
 pub(crate) fn said(message: &Value) -> String {

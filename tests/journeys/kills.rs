@@ -41,13 +41,13 @@ const GONE_WITHIN: Duration = Duration::from_secs(10);
 const ENDS_WITHIN: Duration = Duration::from_secs(30);
 
 /// One run's answers: thoughts, text that takes its time, a group of calls, commands with children of their own, a long output, and
-/// an end.
+/// an end. The first command goes on for longer than is waited for it if nobody ends it together with tiller.
 const ANSWERS: [&str; 5] = [
     r#"{"think": "First I look around, then I decide.", "text": "Looking around here.", "delay_ms": 1, "calls": [
         {"name": "read_file", "arguments": {"path": "notes.txt"}},
         {"name": "grep", "arguments": {"pattern": "note"}},
         {"name": "list_files", "arguments": {}},
-        {"name": "bash", "arguments": {"command": "sleep 20 & child=$!; sleep 0.02; kill $child"}}]}"#,
+        {"name": "bash", "arguments": {"command": "sleep 20 & child=$!; sleep 0.02; [ ! -d /proc ] || grep -qa __run /proc/$PPID/cmdline && kill $child; wait"}}]}"#,
     r#"{"text": "Now two commands.", "calls": [
         {"name": "bash", "arguments": {"command": "(sleep 21 & sleep 0.01; kill $!); echo one"}},
         {"name": "read_file", "arguments": {"path": "absent.txt"}},
