@@ -35,8 +35,7 @@ pub struct Holder {
 
 impl Holder {
     fn this_process() -> Self {
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let since = UnixMs(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)).to_iso();
+        let since = UnixMs::from(SystemTime::now()).to_iso();
         Self { pid: Pid::this().as_raw(), host: this_host(), since }
     }
 

@@ -25,6 +25,9 @@ use crate::id::{CallId, EntryId};
 use crate::message::{AssistantMessage, Message, StopReason};
 use crate::unit::UnixMs;
 
+/// Unreadable lines in a row that are named one by one; a file that is no log at all has a million of them.
+const NAMED: usize = 1_000;
+
 /// How much it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -145,6 +148,8 @@ struct Unread {
     /// Whether it is the beginning of an entry.
     begins: bool,
     closed: bool,
+    /// How many lines directly after it can't be read either.
+    more: u64,
 }
 
 /// Something that a whole file may be full of: told once.
@@ -248,7 +253,11 @@ impl Check {
                 let cut = std::str::from_utf8(line.bytes).is_err_and(|error| error.error_len().is_none());
                 let begins = line.bytes.trim_ascii_start().starts_with(b"{") && (error.is_eof() || cut);
                 let why = body::no_utf_8(line.bytes).unwrap_or_else(|| error.to_string());
-                self.unread.push(Unread { place, why, begins, closed: line.closed });
+                let are_many = self.unread.len() >= NAMED;
+                match self.unread.last_mut() {
+                    Some(last) if are_many => last.more += 1,
+                    _ => self.unread.push(Unread { place, why, begins, closed: line.closed, more: 0 }),
+                }
             }
         }
     }
@@ -303,7 +312,10 @@ impl Check {
     }
 
     /// An unreadable line. What follows tells whether an entry was lost with it: a torn one was never taken up.
-    fn tell_unread(&mut self, Unread { place, why, begins, closed }: Unread, entry_lost: bool) {
+    fn tell_unread(&mut self, Unread { place, mut why, begins, closed, more }: Unread, entry_lost: bool) {
+        if more > 0 {
+            why += &format!("; so are the {more} lines after it");
+        }
         match (begins && !entry_lost, closed) {
             (true, true) => {
                 self.found.note(

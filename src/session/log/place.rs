@@ -86,12 +86,13 @@ impl Log {
         let folder = folder_of(path);
         self.disk.make_folder(folder).map_err(io_error(folder, "be made as a folder"))?;
         let file = self.disk.create(path).map_err(io_error(path, "be made anew"))?;
-        let lock = Lock::take(&self.disk, path, &file)?;
-        let copied = copy(&*open.file, &*file).and_then(|()| file.sync());
-        let copied = copied
-            .map_err(|source| SessionError::Append { path: path.clone(), source })
-            .and_then(|()| self.sync_folder(folder))
-            .and_then(|()| Open::new(path, file, lock));
+        let copied = Lock::take(&self.disk, path, &file).and_then(|lock| {
+            copy(&*open.file, &*file)
+                .and_then(|()| file.sync())
+                .map_err(|source| SessionError::Append { path: path.clone(), source })?;
+            self.sync_folder(folder)?;
+            Open::new(path, file, lock)
+        });
         match copied {
             Ok(copy) => {
                 if let Some(lock) = &mut open.lock {
