@@ -8,6 +8,7 @@ mod choose;
 mod held;
 mod input;
 mod log;
+mod out;
 mod progress;
 mod remote;
 mod run;

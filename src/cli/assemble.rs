@@ -144,6 +144,13 @@ pub(super) fn assemble_around(
     let mut notices = config.warnings.clone();
     let (writer, pick) = (begun.writer, begun.pick);
     notices.extend(begun.notice);
+    let home = writer.reader().header().cwd.clone();
+    if Path::new(&home) != cwd && Path::new(&home).exists() {
+        notices.push(format!(
+            "this session is of {home} and stays in its list; commands run in {}",
+            cwd.display()
+        ));
+    }
     for finding in writer.reader().findings() {
         notices.push(format!("session log, line {} (byte {}): {}", finding.line, finding.byte, finding.what));
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub(super) fn of(cwd: &Path) -> Option<String> {
     let git = cwd.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists())?;
     let text = fs::read_to_string(common_folder(&git)?.join("config")).ok()?;
-    url(&text).map(|url| without_credentials(&url))
+    url(&text).and_then(|url| without_credentials(&url))
 }
 
 /// The folder that holds the configuration. In a worktree and in a submodule `.git` is a file that leads there.
@@ -39,22 +39,38 @@ fn url(config: &str) -> Option<String> {
     first
 }
 
-/// Who logs in with what is nobody's business, and a query may carry a key.
-fn without_credentials(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or(url);
+/// A remote without who logs in with what, and without a query, which may carry a key. What can't be told apart for certain is not
+/// told at all.
+fn without_credentials(url: &str) -> Option<String> {
     let Some((scheme, rest)) = url.split_once("://") else {
         // `me:secret@host:path` is no URL, but what a hurried hand may have written.
-        return match url.split_once('@') {
-            Some((user, rest)) if user.contains(':') => rest.to_owned(),
-            Some(_) | None => url.to_owned(),
+        return match url.rsplit_once('@') {
+            Some((user, rest)) if user.contains(':') => Some(rest.to_owned()),
+            Some(_) | None => Some(url.to_owned()),
         };
     };
-    let (authority, path) = rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(path)));
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    match path {
-        Some(path) => format!("{scheme}://{host}/{path}"),
-        None => format!("{scheme}://{host}"),
-    }
+    let (authority, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
+    let (host, rest_is_sure) = match authority.rsplit_once('@') {
+        Some((_, host)) => (host, true),
+        // A password with a slash in it, or a port and an odd path.
+        None => (authority, !authority.contains(':') || !path.contains('@')),
+    };
+    let host = host.split(['?', '#']).next().unwrap_or(host);
+    let path = path.split(['?', '#']).next().unwrap_or(path);
+    let whole =
+        if path.is_empty() { format!("{scheme}://{host}") } else { format!("{scheme}://{host}/{path}") };
+    (rest_is_sure && is_host(host)).then_some(whole)
+}
+
+/// Whether this is a host's name or number, perhaps with a port.
+fn is_host(text: &str) -> bool {
+    let (name, port) = match text.rsplit_once(':') {
+        Some((name, port)) if !port.contains(']') => (name, port),
+        Some(_) | None => (text, ""),
+    };
+    port.chars().all(|c| c.is_ascii_digit())
+        && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '[' | ']' | ':'))
+        && (name.starts_with('[') || !name.contains(':'))
 }
 
 #[cfg(test)]
@@ -90,9 +106,21 @@ mod tests {
             ("git@host:me/x.git", "git@host:me/x.git"),
             ("me:secret@host:x.git", "host:x.git"),
             ("/srv/git/x.git", "/srv/git/x.git"),
+            ("https://me:pa#ss@host.org/x.git", "https://host.org/x.git"),
+            ("https://host/@me/x.git#frag", "https://host/@me/x.git"),
+            ("ssh://git@[::1]:22/x", "ssh://[::1]:22/x"),
         ];
         for (url, plain) in cases {
-            assert_eq!(without_credentials(url), plain);
+            assert_eq!(without_credentials(url).as_deref(), Some(plain));
+        }
+        let unsure = [
+            "https://me:pa/ss@host.org/x.git",
+            "https://me:pa#ss",
+            "https://me:12/ss@host/x",
+            "https://me:pa?x/y",
+        ];
+        for url in unsure {
+            assert_eq!(without_credentials(url), None, "{url}");
         }
     }
 }

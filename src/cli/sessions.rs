@@ -13,9 +13,8 @@ mod verify;
 use std::io::{self, Write};
 use std::path::Path;
 
-use anyhow::Context;
-
 use super::args::{Arguments, SessionsCommand};
+use super::out::{columns, fit, heard, say};
 use super::{DONE, Failure, assemble, log};
 use crate::render::{Carriage, clean};
 use crate::session::{Entry, Farewell, Finding, Page, Reader, Scope, SessionSummary, Visibility};
@@ -60,14 +59,14 @@ pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8
             let asking = if *yes { rm::Asking::No } else { rm::Asking::Yes };
             rm::rm(&manager, sessions, (farewell, asking), *json)?;
         }
-        SessionsCommand::Export { session, format, all_branches, entry, output, force } => {
+        SessionsCommand::Export { session, format, all_branches, entry, output, force, json } => {
             let asked = export::Asked {
                 format: *format,
                 part: export::Part::of(*all_branches, entry.as_deref()),
                 output: output.as_deref(),
                 force: *force,
             };
-            export::export(&open(session)?, manager.cwd(), &asked)?;
+            export::export(&open(session)?, manager.cwd(), &asked, *json)?;
         }
         SessionsCommand::Import { paths, all, from, dry_run, json } => {
             let wanted = import::Wanted { paths, all: *all, from: *from, dry_run: *dry_run };
@@ -75,12 +74,6 @@ pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8
         }
     }
     Ok(DONE)
-}
-
-/// Writes to stdout; whoever reads it may have seen enough.
-fn say(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    heard(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
 fn scope(all: bool) -> Scope {
@@ -100,20 +93,13 @@ pub(super) enum Where {
 pub(super) fn row(session: &SessionSummary, place: Where) -> String {
     let title = one_line(session.title().unwrap_or("(empty)"));
     let cwd = if place == Where::Shown { format!("  {}", one_line(&session.cwd)) } else { String::new() };
-    format!("{}  {}  {title}{cwd}", session.id.short(), moment(session.modified))
+    fit(&format!("{}  {}  {title}{cwd}", session.id.short(), moment(session.modified)), columns())
 }
 
 /// `2026-11-21 03:16`, UTC.
 fn moment(moment: UnixMs) -> String {
     let iso = moment.to_iso();
     format!("{} {}", &iso[..10], &iso[11..16])
-}
-
-fn heard(written: io::Result<()>) -> Result<(), Failure> {
-    match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.context("can't write to stdout").map_err(Failure::run),
-    }
 }
 
 /// Prints entries as they stand in the file as a JSON list, a line each, between what begins and what ends the document.
@@ -143,8 +129,8 @@ fn print_raw(
 
 fn warn(reader: &Reader, findings: &[Finding]) {
     let path = reader.path().unwrap_or(Path::new("")).display();
-    for finding in findings {
-        eprintln!("warning: {path}, line {} (byte {}): {}", finding.line, finding.byte, finding.what);
+    for Finding { line, byte, what } in findings {
+        eprintln!("warning: {path}, line {line} (byte {byte}): {}", clean(what, Carriage::Shown));
     }
 }
 

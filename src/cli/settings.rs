@@ -1,6 +1,9 @@
 //! `tiller settings`: every setting, its value, and where that comes from.
 
+use std::fmt::Write;
+
 use super::args::Arguments;
+use super::out::say;
 use super::{DONE, Failure, assemble};
 use crate::setting::TABLE;
 
@@ -22,14 +25,16 @@ pub(super) fn run(arguments: &Arguments, json: bool) -> Result<u8, Failure> {
                 })
             })
             .collect();
-        println!("{}", serde_json::to_string_pretty(&rows).map_err(Failure::run)?);
+        say(&(serde_json::to_string_pretty(&rows).map_err(Failure::run)? + "\n"))?;
         return Ok(DONE);
     }
+    let mut text = String::new();
     for setting in TABLE {
         let (value, source) = config.settings.value(setting);
         let value = value.map_or_else(|| "(unset)".to_owned(), ToString::to_string);
-        println!("{:<24} {:<16} {}", setting.name, value, source);
-        println!("    {} [{}]", setting.about.trim(), setting.env_name());
+        let _ = writeln!(text, "{:<24} {:<16} {}", setting.name, value, source);
+        let _ = writeln!(text, "    {} [{}]", setting.about.trim(), setting.env_name());
     }
+    say(&text)?;
     Ok(DONE)
 }

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::result;
 use crate::id::{CallId, EntryId};
 use crate::message::{AssistantMessage, Message, ToolCall, Usage};
+use crate::session::marks::Marks;
 use crate::session::tree::Tree;
 use crate::session::{Entry, EntryBody, Finding, Reader, SessionError};
 
@@ -31,6 +32,8 @@ pub(super) struct Outline {
     /// Models that answered, in the order of their first answer.
     pub(super) models: Vec<String>,
     pub(super) findings: Vec<Finding>,
+    /// Whether an entry is out of the drawn tree, and so not on the page.
+    hidden: Vec<bool>,
     calls: HashMap<usize, Vec<ToolCall>>,
     answered: HashSet<(usize, CallId)>,
 }
@@ -60,17 +63,20 @@ impl Outline {
     pub(super) fn of(reader: &Reader, leaf: Option<&EntryId>) -> Result<Self, SessionError> {
         let tree = reader.tree();
         let count = tree.nodes().len();
+        let hidden = Marks::of(reader, &tree).hidden_with(&tree, leaf);
+        let hidden: Vec<bool> = hidden.into_iter().map(|with| with.is_some()).collect();
         let mut outline = Self {
             items: Vec::with_capacity(count),
             above: Vec::with_capacity(count),
             below: vec![Vec::new(); count],
             roots: Vec::new(),
-            on_path: path_marks(&tree, leaf),
+            on_path: tree.path_marks(leaf),
             leaf: leaf.cloned(),
             labels: HashMap::new(),
             usage: Usage::default(),
             models: Vec::new(),
             findings: reader.findings(),
+            hidden,
             calls: HashMap::new(),
             answered: HashSet::new(),
             tree,
@@ -105,6 +111,10 @@ impl Outline {
             None => self.above[parent],
         });
         let item = match entry {
+            Ok(entry) if self.hidden[at] => {
+                self.spend(&entry.body);
+                None
+            }
             Ok(entry) => self.entry(at, above, &entry, anchors),
             Err(finding) => {
                 self.findings.push(finding);
@@ -189,6 +199,11 @@ impl Outline {
         self.answered.contains(&(at, call.clone()))
     }
 
+    /// How many entries are hidden.
+    pub(super) fn hidden_count(&self) -> usize {
+        self.hidden.iter().filter(|hidden| **hidden).count()
+    }
+
     /// How many branches show.
     pub(super) fn branch_count(&self) -> usize {
         self.items.iter().zip(&self.below).filter(|(item, below)| item.is_some() && below.is_empty()).count()
@@ -227,16 +242,6 @@ impl Outline {
             _ => {}
         }
     }
-}
-
-fn path_marks(tree: &Tree, leaf: Option<&EntryId>) -> Vec<bool> {
-    let nodes = tree.nodes();
-    let mut marks = vec![false; nodes.len()];
-    let start = leaf.and_then(|leaf| nodes.iter().rposition(|node| node.id == *leaf));
-    for at in std::iter::successors(start, |&at| nodes[at].parent) {
-        marks[at] = true;
-    }
-    marks
 }
 
 /// What an answer says first; nothing for one that only calls tools.

@@ -40,6 +40,11 @@ fn facts(reader: &Reader, outline: &Outline) -> Vec<String> {
     if branches > 1 {
         facts.push(format!("{branches} branches"));
     }
+    match outline.hidden_count() {
+        0 => {}
+        1 => facts.push("1 entry hidden".to_owned()),
+        hidden => facts.push(format!("{hidden} entries hidden")),
+    }
     let usage = &outline.usage;
     if usage.total().0 > 0 {
         let read = usage.input + usage.cache_read + usage.cache_write;

@@ -4,17 +4,18 @@
 
 mod transcript;
 
+use std::fs::File;
 use std::io::{self, Write};
-use std::path::{self, Path, PathBuf};
 
-use super::entry::{Header, HeaderKind, VERSION};
+use super::entry::{Header, HeaderKind, VERSION, whole_path};
 use super::error::SessionError;
+use super::log::io_error;
 use super::mint::Mint;
 use super::reader::Reader;
 use crate::id::EntryId;
 use crate::unit::UnixMs;
 
-pub use transcript::transcript;
+pub use transcript::{part, transcript};
 
 /// Bytes that are copied at a time.
 const CHUNK: u64 = 1 << 20;
@@ -35,6 +36,11 @@ pub enum ExportError {
 /// # Errors
 /// When the log can't be read or `out` not be written.
 pub fn whole(reader: &Reader, out: &mut dyn Write) -> Result<(), ExportError> {
+    if let Some(path) = reader.path().filter(|_| reader.header().version < VERSION) {
+        // In memory it is of the present version already.
+        let mut file = File::open(path).map_err(io_error(path, "be opened"))?;
+        return Ok(io::copy(&mut file, out).map(drop)?);
+    }
     let (log, mut at) = (&reader.shared.log, 0);
     let end = log.length()?;
     while at < end {
@@ -63,14 +69,9 @@ pub fn branch(
         id: Mint::after(leaf).session(now),
         timestamp: now.to_iso(),
         cwd: reader.header().cwd.clone(),
-        parent_session: reader.path().map(|path| absolute(path).display().to_string()),
+        parent_session: reader.path().map(whole_path),
     };
     serde_json::to_writer(&mut *out, &header).map_err(io::Error::from)?;
     out.write_all(b"\n")?;
     Ok(out.write_all(&lines)?)
-}
-
-/// A path that means the same from anywhere.
-fn absolute(path: &Path) -> PathBuf {
-    path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

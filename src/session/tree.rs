@@ -125,7 +125,8 @@ impl Tree {
     }
 
     /// For every entry whether it lies on the path to `leaf`.
-    pub(super) fn path_marks(&self, leaf: Option<&EntryId>) -> Vec<bool> {
+    #[must_use]
+    pub fn path_marks(&self, leaf: Option<&EntryId>) -> Vec<bool> {
         let mut marks = vec![false; self.nodes.len()];
         for at in self.ancestry(leaf) {
             marks[at] = true;

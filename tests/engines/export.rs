@@ -134,6 +134,22 @@ fn a_whole_log_is_exported_byte_for_byte_whatever_is_in_it() {
     let mut exported = Vec::new();
     export::whole(&Reader::open(&path).unwrap(), &mut exported).unwrap();
     assert_eq!(exported, bytes);
+    for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions-fixtures")).unwrap() {
+        let path = file.unwrap().path();
+        if let Ok(reader) = Reader::open(&path) {
+            let mut exported = Vec::new();
+            export::whole(&reader, &mut exported).unwrap();
+            assert!(exported == fs::read(&path).unwrap(), "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_hidden_branch_is_not_on_the_page() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions-fixtures/hidden-branch.jsonl");
+    let page = page_of(&path);
+    assert!(!page.contains("Left.") && !page.contains("Off."), "{page}");
+    assert!(page.contains("entries hidden"), "{page}");
 }
 
 #[test]

@@ -84,3 +84,38 @@ fn the_screen_exports_the_session_that_is_on_it() {
     terminal.key(Key::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
 }
+
+#[test]
+fn every_branch_in_markdown_stands_there_once() {
+    let house = House::new();
+    let line = |id: &str, parent: &str, text: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-11-21T03:17:00.000Z","message":{{"role":"user","content":"{text}","timestamp":1}}}}"#
+        )
+    };
+    let leaf = r#"{"type":"custom","id":"x1","parentId":"a1","timestamp":"2026-11-21T03:17:00.000Z","customType":"tiller.leaf","data":{}}"#;
+    let header =
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-11-21T03:16:58.249Z","cwd":"/p"}"#;
+    let lines = [
+        header.to_owned(),
+        line("a1", "null", "the trunk"),
+        line("b1", r#""a1""#, "the left"),
+        leaf.to_owned(),
+        line("c1", r#""a1""#, "the right"),
+    ];
+    let log = house.project().join("branched.jsonl");
+    fs::write(&log, lines.join("\n") + "\n").unwrap();
+    let ran = house.run(&[
+        "sessions",
+        "export",
+        log.to_str().unwrap(),
+        "--format",
+        "md",
+        "--all-branches",
+        "-o",
+        "-",
+    ]);
+    let count = |words: &str| ran.out.matches(&format!("\n{words}\n")).count();
+    assert_eq!((count("the trunk"), count("the left"), count("the right")), (1, 1, 1), "{}", ran.out);
+    assert_eq!(ran.out.matches("# Another branch, from a1 on").count(), 1, "{}", ran.out);
+}

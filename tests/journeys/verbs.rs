@@ -85,10 +85,10 @@ fn the_tree_shows_the_path_in_use_labels_and_who_answers_from_where_on() {
         [
             "* er0001  > one",
             "* sw0001  First.",
-            "  ├─ er0002  > left  [a try]",
+            "  ├─ er0002  [a try]  > left",
             "  │  sw0002  Left.",
             "* └─ er0003  > right",
-            "* │  sw0003  Right.  (p/large)",
+            "* │  sw0003  (p/large)  Right.",
         ]
     );
     done(&house, &["label", "session-two", "user0002"]);
@@ -108,12 +108,12 @@ fn a_hidden_branch_is_counted_drawn_with_all_and_brought_back() {
             "* er0001  > one",
             "* sw0001  First.",
             "* er0003  > right",
-            "* sw0003  Right.  (p/large)",
+            "* sw0003  (p/large)  Right.",
             "(a branch of 2 is hidden; --all draws it too)",
         ]
     );
     let all = drawn(&house, &["--all"]);
-    assert_eq!(all[2..4], ["~ ├─ er0002  > left  (hidden)", "~ │  sw0002  Left."]);
+    assert_eq!(all[2..4], ["~ ├─ er0002  (hidden)  > left", "~ │  sw0002  Left."]);
     done(&house, &["hide", "session-two", "user0002", "--undo"]);
     assert_eq!(drawn(&house, &[]), whole);
     let before = fs::read(&file).unwrap();
@@ -311,4 +311,44 @@ fn a_fork_ends_at_the_entry_that_a_part_of_its_id_names() {
     assert!(shown.contains("> left\n") && !shown.contains("Left.") && shown.ends_with("Two.\n"), "{shown}");
     let list = as_json(&house, &["list"]);
     assert_eq!((list.as_array().unwrap().len(), &list[0]["name"]), (1, &json!("two ways (fork)")));
+}
+
+#[test]
+fn naming_a_session_does_not_make_it_the_one_written_to_last() {
+    let (house, file) = house();
+    let before = fs::metadata(&file).unwrap().modified().unwrap();
+    done(&house, &["rename", "session-two", "new name"]);
+    done(&house, &["label", "session-two", "user0002", "here"]);
+    assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), before);
+    assert!(fs::read_to_string(&file).unwrap().contains("new name"));
+}
+
+#[test]
+fn what_a_log_says_does_not_reach_the_terminal_as_a_command() {
+    let (house, _) = house();
+    let evil = "\u{1b}[2J\u{1b}]0;pwned\u{7}a\nb";
+    done(&house, &["label", "session-two", "user0002", evil]);
+    done(&house, &["rename", "session-two", evil]);
+    for words in [
+        &["tree", "session-two"][..],
+        &["show", "session-two"],
+        &["show", "session-two", "--stats"],
+        &["list", "--all"],
+    ] {
+        let ran = house.run(&[&["sessions"], words].concat());
+        assert!(!ran.out.contains(['\u{1b}', '\u{7}']), "{words:?}: {:?}", ran.out);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn of_a_link_among_the_sessions_it_is_the_link_that_goes() {
+    let (house, file) = house();
+    let elsewhere = house.project().join("kept.jsonl");
+    fs::rename(&file, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
+    let path = file.to_str().unwrap();
+    let ran = house.run(&["sessions", "rm", path, "--permanently", "--yes"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(elsewhere.exists() && !file.is_symlink());
 }

@@ -1,5 +1,6 @@
 //! The session at hand: its writer, and what is derived from its log.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::{Choice, now};
@@ -126,7 +127,7 @@ impl Current {
             mode: run.mode.to_owned(),
             resumed: before.resumed,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            cwd: Some(run.cwd.clone()).filter(|cwd| *cwd != self.reader().header().cwd),
+            cwd: moved_to(&self.reader().header().cwd, &run.cwd),
             remote: run.remote.clone(),
         }));
         for record in &before.cut_off_commands {
@@ -149,6 +150,12 @@ impl Current {
 
 pub(super) fn model_change(model: &ModelRef) -> EntryBody {
     EntryBody::ModelChange { provider: model.provider.clone(), model_id: model.id.clone() }
+}
+
+/// Where a session's project is now, if it was moved. One whose directory is still there stays that directory's, wherever it is gone
+/// on with.
+fn moved_to(from: &str, to: &str) -> Option<String> {
+    (from != to && !Path::new(from).exists()).then(|| to.to_owned())
 }
 
 /// From when on what stands in a log happened in this session and not in the one it was forked from.

@@ -173,6 +173,9 @@ pub(in crate::cli) enum SessionsCommand {
         /// Replace the file if there is one
         #[arg(long)]
         force: bool,
+        /// Say as JSON which file was made
+        #[arg(long)]
+        json: bool,
     },
 }
 

@@ -1,6 +1,8 @@
 //! `tiller sessions rename`, `label`, `hide` and `branch`: an entry more after a session's leaf.
 
+use std::fs::{self, File};
 use std::path::Path;
+use std::time::SystemTime;
 
 use serde_json::json;
 
@@ -17,13 +19,13 @@ pub(super) fn rename(
     name: &str,
     as_json: bool,
 ) -> Result<(), Failure> {
-    let mut writer = open(manager, session)?;
+    let (mut writer, before) = open(manager, session)?;
     let appended = writer.name(Some(name), assemble::now())?;
     let done = match writer.reader().name() {
         Some(name) => format!("{} is called {name} now", writer.reader().id().short()),
         None => format!("{} has no name any more", writer.reader().id().short()),
     };
-    tell(&writer, &appended, &done, as_json)
+    tell(&writer, before, (&appended, &done), as_json)
 }
 
 pub(super) fn label(
@@ -32,14 +34,14 @@ pub(super) fn label(
     label: Option<&str>,
     as_json: bool,
 ) -> Result<(), Failure> {
-    let mut writer = open(manager, session)?;
+    let (mut writer, before) = open(manager, session)?;
     let entry = writer.reader().find(entry)?;
     let appended = writer.label(&entry, label, assemble::now())?;
     let done = match label.map(str::trim).filter(|label| !label.is_empty()) {
         Some(label) => format!("entry {} is labelled {label} now", entry.short()),
         None => format!("entry {} has no label any more", entry.short()),
     };
-    tell(&writer, &appended, &done, as_json)
+    tell(&writer, before, (&appended, &done), as_json)
 }
 
 pub(super) fn hide(
@@ -48,7 +50,7 @@ pub(super) fn hide(
     visibility: Visibility,
     as_json: bool,
 ) -> Result<(), Failure> {
-    let mut writer = open(manager, session)?;
+    let (mut writer, before) = open(manager, session)?;
     let entry = writer.reader().find(entry)?;
     let appended = writer.hide(&entry, visibility, assemble::now())?;
     let done = match visibility {
@@ -57,7 +59,7 @@ pub(super) fn hide(
         }
         Visibility::Shown => format!("entry {} and what follows it are in the tree again", entry.short()),
     };
-    tell(&writer, &appended, &done, as_json)
+    tell(&writer, before, (&appended, &done), as_json)
 }
 
 pub(super) fn branch(
@@ -66,7 +68,7 @@ pub(super) fn branch(
     summary: Option<&str>,
     as_json: bool,
 ) -> Result<(), Failure> {
-    let mut writer = open(manager, session)?;
+    let (mut writer, before) = open(manager, session)?;
     let to = if entry == "root" { None } else { Some(writer.reader().find(entry)?) };
     let summary = summary.map(str::trim).filter(|summary| !summary.is_empty());
     let appended = match summary {
@@ -75,11 +77,13 @@ pub(super) fn branch(
     };
     let place = to.map_or("before its first entry".to_owned(), |to| format!("from entry {}", to.short()));
     let done = format!("{} goes on {place}", writer.reader().id().short());
-    tell(&writer, &appended, &done, as_json)
+    tell(&writer, before, (&appended, &done), as_json)
 }
 
-fn open(manager: &SessionManager, words: &str) -> Result<Writer, Failure> {
+/// Opens a session, and says when it was last written to: by naming or labelling it, it doesn't become the one that `-c` goes on with.
+fn open(manager: &SessionManager, words: &str) -> Result<(Writer, Option<SystemTime>), Failure> {
     let path = manager.find(words)?;
+    let before = fs::metadata(&path).and_then(|facts| facts.modified()).ok();
     let mut writer = manager.open(&path)?;
     for disturbance in writer.take_disturbances() {
         eprintln!("warning: {disturbance}; {}", disturbance.hint());
@@ -88,13 +92,23 @@ fn open(manager: &SessionManager, words: &str) -> Result<Writer, Failure> {
         let goes_on = writer.reader().path().map(Path::display).map(|path| path.to_string());
         eprintln!("{} is of an older version; it goes on in {}", path.display(), goes_on.unwrap_or_default());
     }
-    Ok(writer)
+    Ok((writer, before))
 }
 
 /// Brings what was written to the disk, then says so.
-fn tell(writer: &Writer, appended: &[Appended], done: &str, as_json: bool) -> Result<(), Failure> {
+fn tell(
+    writer: &Writer,
+    before: Option<SystemTime>,
+    (appended, done): (&[Appended], &str),
+    as_json: bool,
+) -> Result<(), Failure> {
     if let Some(file) = writer.file() {
         sync(&*file).map_err(Failure::run)?;
+    }
+    if let (Some(before), Some(path)) = (before, writer.reader().path())
+        && let Err(error) = File::options().append(true).open(path).and_then(|file| file.set_modified(before))
+    {
+        tracing::warn!(path = %path.display(), %error, "the session's time of change could not be kept");
     }
     if !as_json {
         return say(&format!("{done}\n"));

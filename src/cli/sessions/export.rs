@@ -4,13 +4,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use serde_json::json;
 
-use super::super::{Failure, assemble};
+use super::tree::is_said;
+use super::{print_json, say, warn};
 use crate::cli::args::ExportFormat;
+use crate::cli::{Failure, assemble, out};
 use crate::html;
 use crate::id::EntryId;
 use crate::session::export::{self, transcript};
-use crate::session::{Reader, SessionError};
+use crate::session::{Entry, Reader, SessionError};
 
 /// What somebody wants exported, and where to.
 #[derive(Default)]
@@ -43,15 +46,13 @@ impl<'a> Part<'a> {
     }
 }
 
-pub(super) fn export(reader: &Reader, cwd: &Path, asked: &Asked<'_>) -> Result<(), Failure> {
-    for finding in reader.findings() {
-        let path = reader.path().unwrap_or(Path::new("")).display();
-        eprintln!("warning: {path}, line {} (byte {}): {}", finding.line, finding.byte, finding.what);
+pub(super) fn export(reader: &Reader, cwd: &Path, asked: &Asked<'_>, as_json: bool) -> Result<(), Failure> {
+    warn(reader, &reader.findings());
+    match made(reader, cwd, asked)? {
+        Some(path) if as_json => print_json(&json!({"path": path, "id": reader.id()})),
+        Some(path) => say(&format!("{}\n", path.display())),
+        None => Ok(()),
     }
-    if let Some(path) = made(reader, cwd, asked)? {
-        println!("{}", path.display());
-    }
-    Ok(())
 }
 
 /// Exports; answers with the file that was made, if it wasn't stdout.
@@ -64,8 +65,7 @@ pub(in crate::cli) fn made(
     let bytes = || exported(reader, format, asked.part);
     match asked.output {
         Some(output) if output == Path::new("-") => {
-            let written = std::io::stdout().lock().write_all(&bytes()?);
-            written.context("can't write to stdout").map_err(Failure::run)?;
+            out::write(&bytes()?)?;
             Ok(None)
         }
         output => {
@@ -120,13 +120,26 @@ fn markdown(reader: &Reader, leaf: Option<&EntryId>) -> Result<String, SessionEr
     Ok(transcript(reader.header(), &title(reader), &entries))
 }
 
-/// One transcript for every end of the tree, the newest last.
+/// The branch that the file's last entry is on, then every other one from where it leaves those before it; what several have in common
+/// stands there once. Ends at which nobody said anything are none.
 fn markdown_of_all(reader: &Reader) -> Result<String, SessionError> {
     let tree = reader.tree();
-    let ends = (0..tree.nodes().len()).filter(|&at| tree.children(at).is_empty());
-    let pages: Result<Vec<String>, SessionError> =
-        ends.map(|at| markdown(reader, Some(&tree.nodes()[at].id))).collect();
-    Ok(pages?.join("\n"))
+    let nodes = tree.nodes();
+    let mut pages = vec![markdown(reader, reader.leaf().as_ref())?];
+    let mut told = tree.path_marks(reader.leaf().as_ref());
+    for end in (0..nodes.len()).rev().filter(|&at| tree.children(at).is_empty()) {
+        let mut new: Vec<usize> = std::iter::successors(Some(end), |&at| nodes[at].parent)
+            .take_while(|&at| !std::mem::replace(&mut told[at], true))
+            .collect();
+        new.reverse();
+        if !new.iter().any(|&at| is_said(&nodes[at])) {
+            continue;
+        }
+        let from = nodes[new[0]].parent.map_or("the beginning", |parent| nodes[parent].id.short());
+        let entries: Vec<Entry> = new.iter().filter_map(|&at| reader.entry(&nodes[at].id).ok()).collect();
+        pages.push(export::part(&format!("Another branch, from {from} on"), &entries));
+    }
+    Ok(pages.join("\n"))
 }
 
 fn title(reader: &Reader) -> String {

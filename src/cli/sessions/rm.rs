@@ -54,7 +54,9 @@ fn session(manager: &SessionManager, words: &str) -> Result<PathBuf, Failure> {
     if !is_ours && let Err(error) = Reader::open(&path) {
         return Err(Failure::from(error).hint("only sessions are removed; this file is left alone"));
     }
-    let real = path.canonicalize();
+    // Of a link it is the link that goes, not what it leads to.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let real = folder.canonicalize().map(|folder| folder.join(path.file_name().unwrap_or_default()));
     real.with_context(|| format!("can't find {}", path.display())).map_err(Failure::usage)
 }
 

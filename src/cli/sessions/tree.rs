@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::json;
 
-use super::{one_line, print_raw, say, warn};
+use super::{columns, fit, one_line, print_raw, say, warn};
 use crate::cli::{Failure, assemble};
 use crate::message::{Message, ModelRef, StopReason, joined_text};
 use crate::session::marks::Marks;
@@ -43,6 +43,8 @@ struct Drawing {
     hidden_with: Vec<Option<usize>>,
     /// By position.
     texts: Vec<Text>,
+    /// How wide a row may be.
+    columns: usize,
 }
 
 /// What a row says of its entry.
@@ -70,7 +72,7 @@ impl Drawing {
             texts.push(Text { headline: one_line(&headline(&entry)), model });
             answered.push(who.or(before));
         })?;
-        Ok(Self { tree, marks, hidden_with, texts })
+        Ok(Self { tree, marks, hidden_with, texts, columns: columns() })
     }
 
     fn draw(&self, row: &Row, now: UnixMs, text: &mut String) {
@@ -83,17 +85,18 @@ impl Drawing {
             (false, true) => "~ ",
             (false, false) => "  ",
         };
-        let _ = write!(text, "{sign}{}{}  {age:>4}  {headline}", branches(row), node.id.short());
-        if let Some(model) = model {
-            let _ = write!(text, "  ({model})");
-        }
+        let mut line = format!("{sign}{}{}  {age:>4}", branches(row), one_line(node.id.short()));
+        // What is short stands before what may be cut off at the edge.
         if let Some(label) = self.marks.label(row.node) {
-            let _ = write!(text, "  [{label}]");
+            let _ = write!(line, "  [{}]", one_line(label));
         }
         if self.marks.is_hidden(row.node) && !row.on_path {
-            text.push_str("  (hidden)");
+            line.push_str("  (hidden)");
         }
-        text.push('\n');
+        if let Some(model) = model {
+            let _ = write!(line, "  ({})", one_line(&model.to_string()));
+        }
+        let _ = writeln!(text, "{}", fit(&format!("{line}  {headline}"), self.columns));
     }
 
     /// What isn't drawn because it is hidden, in a line; nothing if nothing is.
@@ -110,7 +113,7 @@ impl Drawing {
     }
 }
 
-fn is_said(node: &Node) -> bool {
+pub(super) fn is_said(node: &Node) -> bool {
     matches!(
         node.kind,
         EntryKind::Message | EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::CustomMessage

@@ -30,6 +30,18 @@ pub fn transcript(header: &Header, title: &str, path: &[Entry]) -> String {
     page.text
 }
 
+/// The transcript of a part of a path, under a title one step lower.
+#[must_use]
+pub fn part(title: &str, path: &[Entry]) -> String {
+    let mut page = Page::default();
+    page.block(&format!("# {}", title.split_whitespace().collect::<Vec<_>>().join(" ")));
+    for entry in path {
+        page.entry(entry);
+    }
+    page.costs();
+    page.text
+}
+
 #[derive(Default)]
 struct Page {
     text: String,
