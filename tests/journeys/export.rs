@@ -119,3 +119,16 @@ fn every_branch_in_markdown_stands_there_once() {
     assert_eq!((count("the trunk"), count("the left"), count("the right")), (1, 1, 1), "{}", ran.out);
     assert_eq!(ran.out.matches("# Another branch, from a1 on").count(), 1, "{}", ran.out);
 }
+
+#[test]
+fn a_folder_takes_the_file_under_its_own_name_and_a_missing_one_is_named() {
+    let (house, id) = house();
+    fs::create_dir(house.project().join("out")).unwrap();
+    let ran = house.run(&["sessions", "export", &id, "--format", "md", "-o", "out", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let made: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(made["path"], format!("out/my-sum-{id}.md"));
+    let ran = house.run(&["sessions", "export", &id, "-o", "nowhere/x.md"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("there is no folder nowhere"), "{}", ran.err);
+}

@@ -69,7 +69,10 @@ pub(in crate::cli) fn made(
             Ok(None)
         }
         output => {
-            let path = output.map_or_else(|| cwd.join(file_name(reader, format)), Path::to_owned);
+            let path = match output {
+                Some(path) if !path.is_dir() => path.to_owned(),
+                folder => folder.unwrap_or(cwd).join(file_name(reader, format)),
+            };
             // Looked at before the work, decided when the file gets its name.
             if !asked.force && path.exists() {
                 return Err(taken(&path));
@@ -167,6 +170,10 @@ fn file_name(reader: &Reader, format: ExportFormat) -> String {
 fn store(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
     let failed = || format!("can't write {}", path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        let missing = anyhow!("{}: there is no folder {}", failed(), folder.display());
+        return Err(Failure::usage(missing).hint("make it first, or name another one"));
+    }
     let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed).map_err(Failure::usage)?;
     file.write_all(bytes).with_context(failed).map_err(Failure::run)?;
     let kept = if force { file.persist(path) } else { file.persist_noclobber(path) };
