@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
+use crate::engines::faulty::{Fault, FaultyDisk};
 
 const SOURCES: [&str; 6] = [
     "claude/orchard.jsonl",
@@ -128,6 +129,26 @@ fn a_session_that_was_gone_on_with_keeps_its_leaf_and_gets_what_is_new_as_a_bran
     // And once more there is nothing to do.
     assert_eq!(place.import(&source).status, Status::Unchanged);
     assert_eq!(bytes_and_time(&path).0, bytes);
+}
+
+#[test]
+fn an_update_that_is_cut_off_leaves_the_user_at_his_place() {
+    for writes in 0..3 {
+        let place = Place::new();
+        let lines = lines_of("claude/bees.jsonl");
+        let source = place.source("bees.jsonl", &lines[..4]);
+        let path = place.import(&source).path.unwrap();
+        say(&mut Writer::open(&path).unwrap(), "what of hornets?");
+        let before = sent(&Reader::open(&path).unwrap());
+        place.source("bees.jsonl", &lines);
+        let disk = FaultyDisk::default();
+        disk.fail_write_after(writes, Fault::Full);
+        let manager = place.manager.clone().on_disk(Arc::new(disk));
+        let importer = Importer { manager: &manager, only: None, mode: Mode::Write, now: NOW };
+        let status = importer.file(&source).status;
+        assert_eq!(status, if writes == 0 { Status::Failed } else { Status::Updated });
+        assert_eq!(sent(&Reader::open(&path).unwrap()), before, "after {writes} writes");
+    }
 }
 
 fn touch(path: &Path, second: u64) {
