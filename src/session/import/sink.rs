@@ -134,10 +134,14 @@ impl<'a> Sink<'a> {
     }
 
     /// Ends the import: the session's name, if it has got another one, and the fact that says where it is from. A session
-    /// that somebody has gone on with keeps its own.
+    /// that somebody has gone on with keeps its own, and an older copy of the source has nothing to say of the end.
     pub(super) fn finish(&mut self, end: End, fact: EntryBody) -> Result<(), SessionError> {
-        if matches!(self.known.tip, Tip::GoneOn { .. }) {
-            return Ok(());
+        match &self.known.tip {
+            Tip::GoneOn { .. } => return Ok(()),
+            Tip::Imported { base, .. } if self.added == 0 && !self.has_come_by(base.as_ref()) => {
+                return Ok(());
+            }
+            Tip::New | Tip::Imported { .. } => {}
         }
         let End { leaf, name } = end;
         let mark = format!("end {}", name.as_deref().unwrap_or_default());
@@ -180,6 +184,11 @@ impl<'a> Sink<'a> {
             }
             Some(_) | None => true,
         }
+    }
+
+    /// Whether the source has this entry of the session.
+    fn has_come_by(&self, id: Option<&EntryId>) -> bool {
+        id.is_none_or(|id| self.known.ids.get(id) == Some(&0))
     }
 
     /// What follows the end of the last import follows its facts too, so that they make no branch of their own.

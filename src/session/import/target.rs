@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use super::note::Notes;
 use super::sink::{Known, Out, Sink, Tip, Written};
-use super::{Conversion, Imported, Importer, Mode, Status, skip};
+use super::{Conversion, Imported, Importer, Mode, Plan, Status, skip};
 use crate::id::EntryId;
 use crate::session::entry::{self, Entry, EntryBody, OwnFact};
 use crate::session::error::SessionError;
@@ -31,7 +31,8 @@ impl Importer<'_> {
         notes: Notes,
         imported: &mut Imported,
     ) -> Result<(), SessionError> {
-        let known = if target.exists() { known(&Reader::open(target)?)? } else { Known::default() };
+        let known =
+            if target.exists() { known(&Reader::open(target)?, conversion.plan)? } else { Known::default() };
         let is_new = known.tip == Tip::New;
         if is_new && self.mode == Mode::Write {
             return make(conversion, target, notes, imported);
@@ -66,7 +67,7 @@ impl Importer<'_> {
         let mut writer = self.manager.open(target)?;
         let before = modified(target);
         // Read under the lock: somebody may have appended since the lines were counted.
-        let known = known(&writer.reader())?;
+        let known = known(&writer.reader(), conversion.plan)?;
         let tip = known.tip.clone();
         let mut sink = Sink::new(&conversion.header.id, known, Out::Kept(Vec::new()));
         conversion.run(&mut sink, &mut notes)?;
@@ -103,7 +104,7 @@ impl Importer<'_> {
 }
 
 /// What a session has already.
-fn known(reader: &Reader) -> Result<Known, SessionError> {
+fn known(reader: &Reader, plan: &Plan) -> Result<Known, SessionError> {
     let tree = reader.tree();
     let mut known = Known::default();
     for node in tree.nodes() {
@@ -113,7 +114,7 @@ fn known(reader: &Reader) -> Result<Known, SessionError> {
     let nodes = tree.nodes();
     let (Some(leaf), Some(mut at)) = (reader.leaf(), nodes.len().checked_sub(1)) else { return Ok(known) };
     known.tip = if is_import(&reader.entry(&leaf)?.body) {
-        while let Some(before) = nodes[at].parent.filter(|_| is_about_the_whole(reader, &nodes[at])) {
+        while let Some(before) = nodes[at].parent.filter(|_| is_about_the_whole(reader, &nodes[at], plan)) {
             at = before;
         }
         Tip::Imported { base: Some(nodes[at].id.clone()), last: leaf }
@@ -124,9 +125,10 @@ fn known(reader: &Reader) -> Result<Known, SessionError> {
 }
 
 /// Whether an entry is a name or an origin: what an import ends with.
-fn is_about_the_whole(reader: &Reader, node: &Node) -> bool {
+fn is_about_the_whole(reader: &Reader, node: &Node, plan: &Plan) -> bool {
     match node.kind {
-        EntryKind::SessionInfo => true,
+        // Names in pi's logs are lines of their own, which others follow.
+        EntryKind::SessionInfo => !matches!(plan, Plan::Pi(_)),
         EntryKind::Custom => reader.entry(&node.id).is_ok_and(|entry| is_import(&entry.body)),
         _ => false,
     }

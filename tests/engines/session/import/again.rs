@@ -132,6 +132,34 @@ fn a_session_that_was_gone_on_with_keeps_its_leaf_and_gets_what_is_new_as_a_bran
 }
 
 #[test]
+fn an_older_copy_of_a_log_changes_nothing_and_one_that_only_stepped_back_is_followed() {
+    for name in ["claude/bees.jsonl", "pi/pond.jsonl"] {
+        let place = Place::new();
+        let lines = lines_of(name);
+        let path = place.import(&place.source("whole.jsonl", &lines)).path.unwrap();
+        let before = bytes_and_time(&path);
+        for count in 1..lines.len() {
+            let older = place.import(&place.source("older.jsonl", &lines[..count]));
+            assert!(
+                matches!(older.status, Status::Unchanged | Status::Skipped),
+                "{name} at {count}: {older:?}"
+            );
+            assert_eq!(bytes_and_time(&path), before, "{name} at {count}");
+        }
+    }
+    let place = Place::new();
+    let mut lines = lines_of("codex/sessions/rollout-mill.jsonl");
+    let source = place.source("mill.jsonl", &lines);
+    let (_, reader) = imported(&place, &source);
+    let before = sent(&reader);
+    lines.push(r#"{"type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":1}}"#.into());
+    place.source("mill.jsonl", &lines);
+    let (back, reader) = imported(&place, &source);
+    assert_eq!((back.status, back.entries), (Status::Updated, 1));
+    assert_eq!(sent(&reader), before[..before.len() - 2]);
+}
+
+#[test]
 fn an_update_that_is_cut_off_leaves_the_user_at_his_place() {
     for writes in 0..3 {
         let place = Place::new();
