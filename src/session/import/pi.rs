@@ -155,6 +155,8 @@ fn with_place(line: &[u8], entry: &Entry) -> Option<Vec<u8>> {
 struct Placing {
     /// The entry that stands for each id by now: the newest of that id, or what a lost one followed.
     by_id: HashMap<EntryId, Option<EntryId>>,
+    /// The number that each id gets next which was given again; lower ones are taken.
+    next: HashMap<EntryId, u64>,
     last: Option<EntryId>,
     /// A line that could not be read stands directly before.
     gap: bool,
@@ -184,16 +186,23 @@ impl Placing {
         let given = entry.id.clone();
         if self.by_id.contains_key(&given) {
             notes.add(line, "ids that stand for an earlier entry too: another one is given");
-            let free = |number: &u64| {
-                let id = EntryId::new(format!("{given}-{number}"));
-                !self.by_id.contains_key(&id)
-            };
-            let number = (2_u64..).find(free).unwrap_or(u64::MAX);
-            entry.id = EntryId::new(format!("{given}-{number}"));
+            entry.id = self.another(&given);
             self.by_id.insert(entry.id.clone(), Some(entry.id.clone()));
         }
         self.by_id.insert(given, Some(entry.id.clone()));
         self.last = Some(entry.id.clone());
+    }
+
+    /// An id that is free, made of one that isn't.
+    fn another(&mut self, given: &EntryId) -> EntryId {
+        let next = self.next.entry(given.clone()).or_insert(2);
+        loop {
+            let id = EntryId::new(format!("{given}-{next}"));
+            *next += 1;
+            if !self.by_id.contains_key(&id) {
+                return id;
+            }
+        }
     }
 
     /// Passes over a line; if its place can be read, what hangs on it hangs on its parent.
