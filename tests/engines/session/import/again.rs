@@ -221,7 +221,7 @@ fn a_flat_folder_takes_sessions_of_every_directory() {
     let root = TempDir::new().unwrap();
     let manager = SessionManager::new(Placement::Flat(root.path().into()), CWD.into());
     let importer = Importer { manager: &manager, only: Some(Origin::Pi), mode: Mode::Write, now: NOW };
-    let sources = logs_beneath(&foreign("")).unwrap();
+    let sources = logs_beneath(&foreign("")).logs;
     let statuses: Vec<Status> = sources.iter().map(|source| importer.file(source).status).collect();
     use Status::{Failed, Imported, Skipped};
     // Three of Claude's, Codex's list of names, three logs of Codex's, two of pi's.

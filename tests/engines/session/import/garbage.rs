@@ -225,3 +225,13 @@ fn a_log_of_unknown_kinds_is_imported_in_time_and_doesnt_name_them_all() {
     assert_eq!((imported.status, notes.len()), (Status::Imported, 51));
     assert_eq!(notes[50], (52, 3 * MANY as u64 - 50, "and others"));
 }
+
+#[test]
+fn a_pipe_is_no_log_and_nobody_waits_for_it() {
+    let place = Place::new();
+    let pipe = place.root.path().join("pipe.jsonl");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let imported = place.import(&pipe);
+    assert_eq!(imported.status, Status::Failed);
+    assert!(imported.reason.unwrap().contains("pipe.jsonl, line 1: not a regular file"));
+}
