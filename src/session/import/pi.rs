@@ -2,8 +2,8 @@
 //!
 //! They are of the format that tiller writes itself, so their lines are taken over byte for byte under a header of their
 //! own, whatever else is in them. Only what would make the new log a damaged one is changed: a line that can't be read is
-//! left out, and one that named a lost line as its parent, or an id that was taken, is written anew with another. Logs of
-//! versions 1 and 2 are read as tiller reads them, and their entries written as version 3.
+//! left out, and one that named a lost line as its parent, or an id that was taken, is written anew with another; so is
+//! one that follows what an import ended with, which follows that import's fact instead. Logs of versions 1 and 2 are read as tiller reads them, and their entries written as version 3.
 
 use std::collections::HashMap;
 
@@ -70,6 +70,7 @@ fn convert_old(work: &mut Work<'_, '_>) -> Result<Option<EntryId>, SessionError>
     reader.visit(0, |entry| match entry {
         Ok(mut entry) if written.is_ok() => {
             place.settle(&mut entry, work.notes, 1);
+            entry.parent = work.sink.grafted(entry.parent.take());
             written = work.sink.put_as_is(entry, None);
         }
         Ok(_) => {}
@@ -111,6 +112,7 @@ fn take(line: &Line<'_>, place: &mut Placing, work: &mut Work<'_, '_>) -> Result
     };
     let (id, parent) = (entry.id.clone(), entry.parent.clone());
     place.settle(&mut entry, work.notes, number);
+    entry.parent = work.sink.grafted(entry.parent.take());
     let bytes = mended.as_deref().unwrap_or(bytes);
     if (&id, &parent) == (&entry.id, &entry.parent) {
         return work.sink.put_as_is(entry, Some(bytes));

@@ -193,7 +193,7 @@ impl<'a> Sink<'a> {
     }
 
     /// What follows the end of the last import follows its facts too, so that they make no branch of their own.
-    fn grafted(&self, parent: Option<EntryId>) -> Option<EntryId> {
+    pub(super) fn grafted(&self, parent: Option<EntryId>) -> Option<EntryId> {
         match &self.known.tip {
             Tip::Imported { base, last } if *base == parent => Some(last.clone()),
             Tip::New | Tip::Imported { .. } | Tip::GoneOn { .. } => parent,
