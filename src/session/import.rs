@@ -27,7 +27,7 @@ use crate::unit::UnixMs;
 
 pub use note::Note;
 use note::Notes;
-pub use origin::{Origin, logs_beneath};
+pub use origin::{Beneath, Origin, logs_beneath};
 use sink::{Draft, Sink};
 use source::Source;
 
@@ -269,7 +269,8 @@ impl Conversion<'_> {
 }
 
 /// An error with its cause and its advice, in one line.
-fn with_hint(error: &SessionError) -> String {
+#[must_use]
+pub fn with_hint(error: &SessionError) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(source) = cause {

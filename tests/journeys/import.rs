@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -109,6 +110,38 @@ fn one_bad_file_is_named_and_the_others_go_on() {
     assert!(ran.err.contains("a.jsonl, line 1: not a log of Claude Code, Codex or pi"), "{}", ran.err);
     assert!(ran.err.contains("1 imported, 0 updated, 0 already here, 0 skipped, 1 failed"), "{}", ran.err);
     assert!(ran.out.contains("imported: 11 entries"), "{}", ran.out);
+}
+
+/// Makes a folder beneath `logs` whose path is too long to be listed, whoever asks.
+fn put_unlistable(logs: &Path) {
+    let script = "n=$(printf '%0200d' 0); for i in $(seq 25); do mkdir $n && cd -P ./$n || exit 1; done";
+    let made = Command::new("bash").args(["-c", script]).current_dir(logs).status().unwrap();
+    assert!(made.success());
+}
+
+#[test]
+fn a_folder_that_cant_be_listed_costs_itself_alone_and_is_said() {
+    let house = House::new();
+    put(&house, "claude/bees.jsonl", ".claude/projects/-orchard/bees.jsonl");
+    put_unlistable(&house.home().join(".claude/projects"));
+    let ran = house.run(&["sessions", "import", "--all", "--json"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.starts_with("error: ") && ran.err.contains("can't be listed"), "{}", ran.err);
+    assert_eq!(statuses(&ran), pairs(&[("claude", "imported")]));
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure_and_the_import_goes_on() {
+    let house = House::new();
+    for name in ["claude/bees.jsonl", "claude/orchard.jsonl"] {
+        put(&house, name, &format!("logs/{name}"));
+    }
+    let logs = house.home().join("logs").display().to_string();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let ended = house.command(&["sessions", "import", &logs]).stdout(writer).output().unwrap();
+    let told = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!((ended.status.code(), house.logs().len()), (Some(0), 2), "{told}");
 }
 
 #[test]

@@ -7,12 +7,12 @@ use std::time::SystemTime;
 use anyhow::anyhow;
 use serde_json::json;
 
-use super::print_json;
+use super::{print_json, say};
 use crate::cli::args::ForeignProgram;
 use crate::cli::{DONE, FAILED, Failure};
 use crate::config::Config;
 use crate::session::SessionManager;
-use crate::session::import::{self as importing, Imported, Importer, Mode, Origin, Status};
+use crate::session::import::{self as importing, Beneath, Imported, Importer, Mode, Origin, Status};
 use crate::unit::UnixMs;
 
 const WHAT_TO_NAME: &str = "name logs or folders of them, or take all that there are with --all";
@@ -32,7 +32,11 @@ pub(super) fn import(
     as_json: bool,
 ) -> Result<u8, Failure> {
     let only = wanted.from.map(origin);
-    let logs = if wanted.all { everywhere(config, only)? } else { named(wanted.paths)? };
+    let Beneath { logs, unlisted } =
+        if wanted.all { everywhere(config, only)? } else { named(wanted.paths)? };
+    for error in &unlisted {
+        eprintln!("error: {}", importing::with_hint(error));
+    }
     let mode = if wanted.dry_run { Mode::DryRun } else { Mode::Write };
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let now = UnixMs(i64::try_from(now.as_millis()).unwrap_or(i64::MAX));
@@ -43,7 +47,7 @@ pub(super) fn import(
         let imported = importer.file(log);
         if !as_json {
             progress.clear();
-            tell(&imported, mode);
+            say(&told(&imported, mode))?;
         }
         sessions.push(imported);
     }
@@ -53,7 +57,7 @@ pub(super) fn import(
     } else {
         sum_up(&sessions, mode);
     }
-    let failed = sessions.iter().any(|imported| imported.status == Status::Failed);
+    let failed = !unlisted.is_empty() || sessions.iter().any(|imported| imported.status == Status::Failed);
     Ok(if failed { FAILED } else { DONE })
 }
 
@@ -66,20 +70,22 @@ const fn origin(program: ForeignProgram) -> Origin {
 }
 
 /// Every log in the places where the programs keep them.
-fn everywhere(config: &Config, only: Option<Origin>) -> Result<Vec<PathBuf>, Failure> {
+fn everywhere(config: &Config, only: Option<Origin>) -> Result<Beneath, Failure> {
     let foreign = config.foreign_logs()?;
     let places = [(Origin::Claude, foreign.claude), (Origin::Codex, foreign.codex), (Origin::Pi, foreign.pi)];
-    let mut logs = Vec::new();
+    let mut found = Beneath::default();
     for (origin, folders) in places {
         if only.is_some_and(|only| only != origin) {
             continue;
         }
         for folder in folders.iter().filter(|folder| folder.is_dir()) {
-            let beneath = importing::logs_beneath(folder)?;
-            logs.extend(beneath.into_iter().filter(|log| origin != Origin::Codex || is_rollout(log)));
+            let beneath = importing::logs_beneath(folder);
+            let logs = beneath.logs.into_iter();
+            found.logs.extend(logs.filter(|log| origin != Origin::Codex || is_rollout(log)));
+            found.unlisted.extend(beneath.unlisted);
         }
     }
-    Ok(logs)
+    Ok(found)
 }
 
 /// Codex keeps lists beside its logs.
@@ -88,42 +94,48 @@ fn is_rollout(log: &Path) -> bool {
 }
 
 /// The logs that were named, and those in the folders that were.
-fn named(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let mut logs = Vec::new();
+fn named(paths: &[PathBuf]) -> Result<Beneath, Failure> {
+    let mut found = Beneath::default();
     if paths.is_empty() {
         return Err(Failure::usage(anyhow!("there is nothing to import")).hint(WHAT_TO_NAME));
     }
     for path in paths {
         if path.is_dir() {
-            logs.extend(importing::logs_beneath(path)?);
+            let beneath = importing::logs_beneath(path);
+            found.logs.extend(beneath.logs);
+            found.unlisted.extend(beneath.unlisted);
         } else if path.exists() {
-            logs.push(path.clone());
+            found.logs.push(path.clone());
         } else {
             let missing = anyhow!("there is no file or folder {}", path.display());
             return Err(Failure::usage(missing).hint(WHAT_TO_NAME));
         }
     }
-    Ok(logs)
+    Ok(found)
 }
 
-fn tell(imported: &Imported, mode: Mode) {
+/// What is said on stdout of one log; why one failed goes to stderr.
+fn told(imported: &Imported, mode: Mode) -> String {
     let source = imported.source.display();
     let id = imported.id.as_ref().map(|id| id.short()).unwrap_or_default();
     let would = if mode == Mode::DryRun { "would be " } else { "" };
-    match imported.status {
-        Status::Imported => println!("{id}  {would}imported: {} entries  {source}", imported.entries),
-        Status::Updated => println!("{id}  {would}updated: {} new entries  {source}", imported.entries),
-        Status::Unchanged => println!("{id}  already here  {source}"),
-        Status::Skipped => {
-            println!("skipped: {}  {source}", imported.reason.as_deref().unwrap_or_default());
+    let reason = imported.reason.as_deref().unwrap_or_default();
+    let mut told = match imported.status {
+        Status::Imported => format!("{id}  {would}imported: {} entries  {source}\n", imported.entries),
+        Status::Updated => format!("{id}  {would}updated: {} new entries  {source}\n", imported.entries),
+        Status::Unchanged => format!("{id}  already here  {source}\n"),
+        Status::Skipped => format!("skipped: {reason}  {source}\n"),
+        Status::Failed => {
+            eprintln!("error: {reason}");
+            String::new()
         }
-        Status::Failed => eprintln!("error: {}", imported.reason.as_deref().unwrap_or_default()),
-    }
+    };
     if matches!(imported.status, Status::Imported | Status::Updated) {
         for note in &imported.notes {
-            println!("        {}: {}, from line {} on", note.what, note.count, note.line);
+            told += &format!("        {}: {}, from line {} on\n", note.what, note.count, note.line);
         }
     }
+    told
 }
 
 fn sum_up(sessions: &[Imported], mode: Mode) {

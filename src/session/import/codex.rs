@@ -76,7 +76,7 @@ impl Plan {
 /// The name that Codex's list has for a session; the last one counts.
 fn listed_name(source: &Source, session: &str) -> Option<String> {
     let list = source.path.ancestors().skip(1).take(NAMES_ABOVE).map(|folder| folder.join(NAMES));
-    let bytes = list.into_iter().find_map(|path| fs::read(path).ok())?;
+    let bytes = list.filter(|path| path.is_file()).find_map(|path| fs::read(path).ok())?;
     let lines = bytes.split(|&byte| byte == b'\n').rev();
     let named = |line: &[u8]| {
         let (value, _) = source::parse(line).ok()?;

@@ -1,6 +1,7 @@
 //! Which program wrote a log, told from what it says; and the logs beneath a folder.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -75,26 +76,40 @@ fn told(line: &Value) -> Option<Origin> {
     }
 }
 
-/// Every `.jsonl` file beneath a folder, sorted by path. Links to folders are not followed.
-///
-/// # Errors
-/// When the folder, or one beneath it, can't be listed.
-pub fn logs_beneath(folder: &Path) -> Result<Vec<PathBuf>, SessionError> {
-    let (mut folders, mut files) = (vec![folder.to_owned()], Vec::new());
+/// What is found beneath a folder.
+#[derive(Debug, Default)]
+pub struct Beneath {
+    /// Every `.jsonl` file, sorted by path.
+    pub logs: Vec<PathBuf>,
+    /// Why some folders, that one or others beneath it, were not looked through to the end.
+    pub unlisted: Vec<SessionError>,
+}
+
+/// Looks for `.jsonl` files beneath a folder. Links to folders are not followed; a folder that can't be listed costs itself
+/// alone.
+#[must_use]
+pub fn logs_beneath(folder: &Path) -> Beneath {
+    let (mut folders, mut beneath) = (vec![folder.to_owned()], Beneath::default());
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).map_err(io_error(&folder, "be listed"))? {
-            let entry = entry.map_err(io_error(&folder, "be listed"))?;
-            let kind = entry.file_type().map_err(io_error(&folder, "be listed"))?;
-            let path = entry.path();
-            if kind.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "jsonl") && path.is_file() {
-                files.push(path);
-            }
+        if let Err(error) = list(&folder, &mut folders, &mut beneath.logs) {
+            beneath.unlisted.push(io_error(&folder, "be listed")(error));
         }
     }
-    files.sort();
-    Ok(files)
+    beneath.logs.sort();
+    beneath
+}
+
+fn list(folder: &Path, folders: &mut Vec<PathBuf>, logs: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let (kind, path) = (entry.file_type()?, entry.path());
+        if kind.is_dir() {
+            folders.push(path);
+        } else if path.extension().is_some_and(|ending| ending == "jsonl") && path.is_file() {
+            logs.push(path);
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

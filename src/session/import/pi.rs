@@ -2,8 +2,8 @@
 //!
 //! They are of the format that tiller writes itself, so their lines are taken over byte for byte under a header of their
 //! own, whatever else is in them. Only what would make the new log a damaged one is changed: a line that can't be read is
-//! left out, and one that named a lost line as its parent, or an id that was taken, is written anew with another. Logs of
-//! versions 1 and 2 are read as tiller reads them, and their entries written as version 3.
+//! left out, and one that named a lost line as its parent, or an id that was taken, is written anew with another; so is
+//! one that follows what an import ended with, which follows that import's fact instead. Logs of versions 1 and 2 are read as tiller reads them, and their entries written as version 3.
 
 use std::collections::HashMap;
 
@@ -70,6 +70,7 @@ fn convert_old(work: &mut Work<'_, '_>) -> Result<Option<EntryId>, SessionError>
     reader.visit(0, |entry| match entry {
         Ok(mut entry) if written.is_ok() => {
             place.settle(&mut entry, work.notes, 1);
+            entry.parent = work.sink.grafted(entry.parent.take());
             written = work.sink.put_as_is(entry, None);
         }
         Ok(_) => {}
@@ -111,6 +112,7 @@ fn take(line: &Line<'_>, place: &mut Placing, work: &mut Work<'_, '_>) -> Result
     };
     let (id, parent) = (entry.id.clone(), entry.parent.clone());
     place.settle(&mut entry, work.notes, number);
+    entry.parent = work.sink.grafted(entry.parent.take());
     let bytes = mended.as_deref().unwrap_or(bytes);
     if (&id, &parent) == (&entry.id, &entry.parent) {
         return work.sink.put_as_is(entry, Some(bytes));
@@ -155,6 +157,8 @@ fn with_place(line: &[u8], entry: &Entry) -> Option<Vec<u8>> {
 struct Placing {
     /// The entry that stands for each id by now: the newest of that id, or what a lost one followed.
     by_id: HashMap<EntryId, Option<EntryId>>,
+    /// The number that each id gets next which was given again; lower ones are taken.
+    next: HashMap<EntryId, u64>,
     last: Option<EntryId>,
     /// A line that could not be read stands directly before.
     gap: bool,
@@ -184,16 +188,23 @@ impl Placing {
         let given = entry.id.clone();
         if self.by_id.contains_key(&given) {
             notes.add(line, "ids that stand for an earlier entry too: another one is given");
-            let free = |number: &u64| {
-                let id = EntryId::new(format!("{given}-{number}"));
-                !self.by_id.contains_key(&id)
-            };
-            let number = (2_u64..).find(free).unwrap_or(u64::MAX);
-            entry.id = EntryId::new(format!("{given}-{number}"));
+            entry.id = self.another(&given);
             self.by_id.insert(entry.id.clone(), Some(entry.id.clone()));
         }
         self.by_id.insert(given, Some(entry.id.clone()));
         self.last = Some(entry.id.clone());
+    }
+
+    /// An id that is free, made of one that isn't.
+    fn another(&mut self, given: &EntryId) -> EntryId {
+        let next = self.next.entry(given.clone()).or_insert(2);
+        loop {
+            let id = EntryId::new(format!("{given}-{next}"));
+            *next += 1;
+            if !self.by_id.contains_key(&id) {
+                return id;
+            }
+        }
     }
 
     /// Passes over a line; if its place can be read, what hangs on it hangs on its parent.

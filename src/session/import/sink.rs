@@ -4,7 +4,7 @@
 //! it was made from. So the same source makes the same entries every time, and what follows something that has changed
 //! since is another entry: it becomes a branch, and nothing in the session has to be altered.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
@@ -81,7 +81,8 @@ pub(super) struct Sink<'a> {
     session: SessionId,
     out: Out<'a>,
     known: Known,
-    made: HashSet<EntryId>,
+    /// The entries made, each with how many of the same parent, mark and moment came after it.
+    made: HashMap<EntryId, u64>,
     added: usize,
     said: usize,
     latest: UnixMs,
@@ -89,7 +90,7 @@ pub(super) struct Sink<'a> {
 
 impl<'a> Sink<'a> {
     pub(super) fn new(session: &SessionId, known: Known, out: Out<'a>) -> Self {
-        let made = HashSet::new();
+        let made = HashMap::new();
         Self { session: session.clone(), out, known, made, added: 0, said: 0, latest: UnixMs(0) }
     }
 
@@ -134,10 +135,14 @@ impl<'a> Sink<'a> {
     }
 
     /// Ends the import: the session's name, if it has got another one, and the fact that says where it is from. A session
-    /// that somebody has gone on with keeps its own.
+    /// that somebody has gone on with keeps its own, and an older copy of the source has nothing to say of the end.
     pub(super) fn finish(&mut self, end: End, fact: EntryBody) -> Result<(), SessionError> {
-        if matches!(self.known.tip, Tip::GoneOn { .. }) {
-            return Ok(());
+        match &self.known.tip {
+            Tip::GoneOn { .. } => return Ok(()),
+            Tip::Imported { base, .. } if self.added == 0 && !self.has_come_by(base.as_ref()) => {
+                return Ok(());
+            }
+            Tip::New | Tip::Imported { .. } => {}
         }
         let End { leaf, name } = end;
         let mark = format!("end {}", name.as_deref().unwrap_or_default());
@@ -182,8 +187,13 @@ impl<'a> Sink<'a> {
         }
     }
 
+    /// Whether the source has this entry of the session.
+    fn has_come_by(&self, id: Option<&EntryId>) -> bool {
+        id.is_none_or(|id| self.known.ids.get(id) == Some(&0))
+    }
+
     /// What follows the end of the last import follows its facts too, so that they make no branch of their own.
-    fn grafted(&self, parent: Option<EntryId>) -> Option<EntryId> {
+    pub(super) fn grafted(&self, parent: Option<EntryId>) -> Option<EntryId> {
         match &self.known.tip {
             Tip::Imported { base, last } if *base == parent => Some(last.clone()),
             Tip::New | Tip::Imported { .. } | Tip::GoneOn { .. } => parent,
@@ -203,16 +213,27 @@ impl<'a> Sink<'a> {
     }
 
     fn derive(&mut self, draft: &Draft) -> EntryId {
-        for again in 0_u64.. {
-            let again = if again == 0 { String::new() } else { again.to_string() };
-            let parent = draft.parent.as_ref().map_or("", EntryId::as_str);
-            let parts = [self.session.as_str(), parent, &draft.mark, &again];
-            let id = EntryId::new(derived(draft.timestamp, &parts));
-            if self.made.insert(id.clone()) {
-                return id;
+        let id = self.numbered(draft, 0);
+        let Some(&after) = self.made.get(&id) else {
+            self.made.insert(id.clone(), 0);
+            return id;
+        };
+        // Goes on where the last one ended: a damaged log may say the same thing thousands of times.
+        for again in after + 1.. {
+            let other = self.numbered(draft, again);
+            if !self.made.contains_key(&other) {
+                self.made.insert(id, again);
+                self.made.insert(other.clone(), 0);
+                return other;
             }
         }
         unreachable!("fewer than 2^64 entries have the same parent and mark")
+    }
+
+    fn numbered(&self, draft: &Draft, again: u64) -> EntryId {
+        let again = if again == 0 { String::new() } else { again.to_string() };
+        let parent = draft.parent.as_ref().map_or("", EntryId::as_str);
+        EntryId::new(derived(draft.timestamp, &[self.session.as_str(), parent, &draft.mark, &again]))
     }
 }
 

@@ -5,7 +5,7 @@
 //! being read into memory.
 
 use std::borrow::Cow;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -61,12 +61,15 @@ impl<'a> Line<'a> {
 
 impl Source {
     pub(super) fn open(path: &Path) -> Result<Self, SessionError> {
+        // Before it is opened: opening a pipe waits until somebody writes to it.
+        let facts = fs::metadata(path).map_err(io_error(path, "be opened"))?;
+        if !facts.is_file() {
+            let what = "not a regular file, so no log".into();
+            return Err(SessionError::Foreign { path: path.to_owned(), line: 1, what });
+        }
         let file = File::open(path).map_err(io_error(path, "be opened"))?;
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        if file.metadata().map_err(io_error(&path, "be looked at"))?.is_file() {
-            return Ok(Self { path, file });
-        }
-        Err(SessionError::Foreign { path, line: 1, what: "not a file".into() })
+        Ok(Self { path, file })
     }
 
     /// Visits every line that isn't blank, from the first on, until the visitor has had enough.

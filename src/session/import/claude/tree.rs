@@ -13,6 +13,8 @@ pub(super) struct Unit {
     pub(super) heads: Vec<usize>,
     /// The unit it follows, which stands before it.
     pub(super) parent: Option<usize>,
+    /// The answer that it is or whose results it is among.
+    answer: Option<usize>,
     /// With an answer: the last unit with its results.
     tail: Option<usize>,
 }
@@ -232,35 +234,32 @@ impl<'a> Grower<'a> {
 
     fn unit(&mut self, kind: UnitKind, at: usize, above: Option<usize>) -> Option<usize> {
         let parent = above.map(|above| self.after_results(above));
-        self.units.push(Unit { kind, heads: vec![at], parent, tail: None });
-        Some(self.units.len() - 1)
+        Some(self.push(kind, at, parent))
+    }
+
+    fn push(&mut self, kind: UnitKind, at: usize, parent: Option<usize>) -> usize {
+        let unit = self.units.len();
+        let answer = match kind {
+            UnitKind::Answer { .. } => Some(unit),
+            UnitKind::Results => parent.and_then(|parent| self.units[parent].answer),
+            _ => None,
+        };
+        self.units.push(Unit { kind, heads: vec![at], parent, answer, tail: None });
+        unit
     }
 
     /// The last result of an answer when `unit` is one of them; else the unit itself.
     fn after_results(&self, unit: usize) -> usize {
         let answer = match self.units[unit].kind {
-            UnitKind::Results => self.answer_above(unit),
+            UnitKind::Results => self.units[unit].answer,
             _ => None,
         };
         answer.and_then(|answer| self.units[answer].tail).unwrap_or(unit)
     }
 
-    /// The answer whose results `unit` is among.
-    fn answer_above(&self, unit: usize) -> Option<usize> {
-        let mut at = unit;
-        while self.units[at].kind == UnitKind::Results {
-            at = self.units[at].parent?;
-        }
-        matches!(self.units[at].kind, UnitKind::Answer { .. }).then_some(at)
-    }
-
     /// The answer that a line follows, directly or behind its results.
     fn answer_of(&self, above: Option<usize>) -> Option<usize> {
-        above.and_then(|above| match self.units[above].kind {
-            UnitKind::Answer { .. } => Some(above),
-            UnitKind::Results => self.answer_above(above),
-            _ => None,
-        })
+        above.and_then(|above| self.units[above].answer)
     }
 
     fn answer(&mut self, at: usize, above: Option<usize>, part: &'a Part) -> Option<usize> {
@@ -287,8 +286,7 @@ impl<'a> Grower<'a> {
         // A second result of the same call is another branch.
         let is_first = calls.iter().all(|call| self.answered.insert((answer, call)));
         let parent = if is_first { self.units[answer].tail.unwrap_or(answer) } else { answer };
-        self.units.push(Unit { kind: UnitKind::Results, heads: vec![at], parent: Some(parent), tail: None });
-        let unit = self.units.len() - 1;
+        let unit = self.push(UnitKind::Results, at, Some(parent));
         if is_first {
             self.units[answer].tail = Some(unit);
         }

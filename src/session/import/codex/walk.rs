@@ -50,13 +50,21 @@ struct Counted {
     total: Option<Value>,
 }
 
+/// How it stood before a prompt.
+struct Turn {
+    /// What the prompt follows.
+    before: Option<EntryId>,
+    model: String,
+    level: ThinkingLevel,
+}
+
 struct Walk<'w, 'b> {
     sink: &'w mut Sink<'b>,
     provider: &'w str,
     /// The entry that the next one follows.
     cursor: Option<EntryId>,
-    /// What each prompt of the path follows.
-    turns: Vec<Option<EntryId>>,
+    /// The prompts of the path.
+    turns: Vec<Turn>,
     gathering: Gathering,
     model: String,
     level: ThinkingLevel,
@@ -138,7 +146,8 @@ impl Walk<'_, '_> {
         if content.is_empty() {
             return Ok(());
         }
-        self.turns.push(self.cursor.clone());
+        let (before, model) = (self.cursor.clone(), self.model.clone());
+        self.turns.push(Turn { before, model, level: self.level });
         let message = UserMessage { content: Content::Blocks(content), timestamp: self.time };
         self.say(format!("line {}", span.number), Message::User(message))
     }
@@ -231,8 +240,9 @@ impl Walk<'_, '_> {
             notes.add(span.number, "steps back to before the beginning");
         }
         let kept = self.turns.len().saturating_sub(turns);
-        if let Some(before) = self.turns.drain(kept..).next() {
-            self.cursor = before;
+        if let Some(Turn { before, model, level }) = self.turns.drain(kept..).next() {
+            // A change of model or level that was rolled back stands on the other branch.
+            (self.cursor, self.model, self.level) = (before, model, level);
         }
     }
 

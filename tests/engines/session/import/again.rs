@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
+use crate::engines::faulty::{Fault, FaultyDisk};
 
 const SOURCES: [&str; 6] = [
     "claude/orchard.jsonl",
@@ -130,6 +131,54 @@ fn a_session_that_was_gone_on_with_keeps_its_leaf_and_gets_what_is_new_as_a_bran
     assert_eq!(bytes_and_time(&path).0, bytes);
 }
 
+#[test]
+fn an_older_copy_of_a_log_changes_nothing_and_one_that_only_stepped_back_is_followed() {
+    for name in ["claude/bees.jsonl", "pi/pond.jsonl"] {
+        let place = Place::new();
+        let lines = lines_of(name);
+        let path = place.import(&place.source("whole.jsonl", &lines)).path.unwrap();
+        let before = bytes_and_time(&path);
+        for count in 1..lines.len() {
+            let older = place.import(&place.source("older.jsonl", &lines[..count]));
+            assert!(
+                matches!(older.status, Status::Unchanged | Status::Skipped),
+                "{name} at {count}: {older:?}"
+            );
+            assert_eq!(bytes_and_time(&path), before, "{name} at {count}");
+        }
+    }
+    let place = Place::new();
+    let mut lines = lines_of("codex/sessions/rollout-mill.jsonl");
+    let source = place.source("mill.jsonl", &lines);
+    let (_, reader) = imported(&place, &source);
+    let before = sent(&reader);
+    lines.push(r#"{"type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":1}}"#.into());
+    place.source("mill.jsonl", &lines);
+    let (back, reader) = imported(&place, &source);
+    assert_eq!((back.status, back.entries), (Status::Updated, 1));
+    assert_eq!(sent(&reader), before[..before.len() - 2]);
+}
+
+#[test]
+fn an_update_that_is_cut_off_leaves_the_user_at_his_place() {
+    for writes in 0..3 {
+        let place = Place::new();
+        let lines = lines_of("claude/bees.jsonl");
+        let source = place.source("bees.jsonl", &lines[..4]);
+        let path = place.import(&source).path.unwrap();
+        say(&mut Writer::open(&path).unwrap(), "what of hornets?");
+        let before = sent(&Reader::open(&path).unwrap());
+        place.source("bees.jsonl", &lines);
+        let disk = FaultyDisk::default();
+        disk.fail_write_after(writes, Fault::Full);
+        let manager = place.manager.clone().on_disk(Arc::new(disk));
+        let importer = Importer { manager: &manager, only: None, mode: Mode::Write, now: NOW };
+        let status = importer.file(&source).status;
+        assert_eq!(status, if writes == 0 { Status::Failed } else { Status::Updated });
+        assert_eq!(sent(&Reader::open(&path).unwrap()), before, "after {writes} writes");
+    }
+}
+
 fn touch(path: &Path, second: u64) {
     let moment = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(second);
     fs::File::options().append(true).open(path).unwrap().set_modified(moment).unwrap();
@@ -172,7 +221,7 @@ fn a_flat_folder_takes_sessions_of_every_directory() {
     let root = TempDir::new().unwrap();
     let manager = SessionManager::new(Placement::Flat(root.path().into()), CWD.into());
     let importer = Importer { manager: &manager, only: Some(Origin::Pi), mode: Mode::Write, now: NOW };
-    let sources = logs_beneath(&foreign("")).unwrap();
+    let sources = logs_beneath(&foreign("")).logs;
     let statuses: Vec<Status> = sources.iter().map(|source| importer.file(source).status).collect();
     use Status::{Failed, Imported, Skipped};
     // Three of Claude's, Codex's list of names, three logs of Codex's, two of pi's.

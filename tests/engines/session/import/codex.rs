@@ -120,3 +120,36 @@ fn what_could_not_be_carried_over_is_counted() {
     let imported = place.import(&foreign("codex/sessions/rollout-helper.jsonl"));
     assert_eq!((imported.status, imported.from), (Status::Skipped, Some(Origin::Codex)));
 }
+
+#[test]
+fn after_a_roll_back_over_a_change_of_model_the_right_model_and_level_count() {
+    let place = Place::new();
+    let context = |model: &str, effort: &str| {
+        format!(r#"{{"type":"turn_context","payload":{{"model":"{model}","effort":"{effort}"}}}}"#)
+    };
+    let prompt = |said: &str| {
+        format!(
+            r#"{{"type":"response_item","payload":{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{said}"}}]}}}}"#
+        )
+    };
+    let source = place.source(
+        "rollout-back.jsonl",
+        &[
+            r#"{"type":"session_meta","payload":{"id":"back","cwd":"/w","timestamp":"2026-03-04T10:00:00.000Z"}}"#.into(),
+            context("gpt-a", "low"),
+            prompt("one"),
+            prompt("two"),
+            context("gpt-b", "high"),
+            prompt("three"),
+            r#"{"type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":2}}"#.into(),
+            context("gpt-b", "high"),
+            prompt("four"),
+        ],
+    );
+    let (_, reader) = imported(&place, &source);
+    let projection = projection(&reader);
+    assert_eq!(sent(&reader), ["user: one", "user: four"]);
+    assert_eq!(projection.thinking, ThinkingLevel::High);
+    let model = projection.model.unwrap();
+    assert_eq!((model.provider.as_str(), model.id.as_str()), ("openai", "gpt-b"));
+}

@@ -170,3 +170,68 @@ fn a_file_that_is_nothing_known_says_which_line_and_what_to_do() {
     let gone = place.import(&place.root.path().join("gone.jsonl"));
     assert!(gone.reason.unwrap().contains("gone.jsonl: can't be opened"));
 }
+
+/// Long enough that work for each line which grows with the lines before it would take minutes.
+const MANY: usize = 20_000;
+
+#[test]
+fn a_pi_log_with_one_id_on_every_line_is_imported_in_time() {
+    let place = Place::new();
+    let header =
+        r#"{"type":"session","version":3,"id":"x","timestamp":"2026-03-06T08:00:00.000Z","cwd":"/w"}"#;
+    let said = r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-03-06T08:00:00.000Z","message":{"role":"user","content":"hi","timestamp":1}}"#;
+    let lines: Vec<&str> = std::iter::once(header).chain(std::iter::repeat_n(said, MANY)).collect();
+    let imported = place.import(&place.source("same.jsonl", &lines));
+    assert_eq!((imported.status, imported.entries), (Status::Imported, MANY + 1));
+}
+
+/// A line of Claude Code's.
+fn claude(kind: &str, uuid: &str, parent: &str, message: &str) -> String {
+    format!(
+        r#"{{"type":"{kind}","uuid":"{uuid}","parentUuid":{parent},"sessionId":"s","cwd":"/w","timestamp":"2026-03-06T08:00:00.000Z","message":{message}}}"#
+    )
+}
+
+#[test]
+fn a_claude_log_that_says_the_same_on_every_line_is_imported_in_time() {
+    let place = Place::new();
+    let line = claude("user", "u", "null", r#"{"role":"user","content":"hi"}"#);
+    let imported = place.import(&place.source("same.jsonl", &vec![line; MANY]));
+    assert_eq!((imported.status, imported.entries), (Status::Imported, MANY + 2));
+}
+
+#[test]
+fn a_claude_log_of_results_without_calls_is_imported_in_time() {
+    let place = Place::new();
+    let mut lines = vec![claude("user", "u0", "null", r#"{"role":"user","content":"hi"}"#)];
+    for at in 1..=2 * MANY {
+        let message = format!(
+            r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"c{at}","content":"x"}}]}}"#
+        );
+        lines.push(claude("user", &format!("u{at}"), &format!("\"u{}\"", at - 1), &message));
+    }
+    let imported = place.import(&place.source("results.jsonl", &lines));
+    assert_eq!((imported.status, imported.entries), (Status::Imported, 3));
+    assert_eq!(notes(&imported), [(2, 2 * MANY as u64, "results without their calls")]);
+}
+
+#[test]
+fn a_log_of_unknown_kinds_is_imported_in_time_and_doesnt_name_them_all() {
+    let place = Place::new();
+    let mut lines = vec![claude("user", "u", "null", r#"{"role":"user","content":"hi"}"#)];
+    lines.extend((0..3 * MANY).map(|at| claude(&format!("kind-{at}"), &format!("k{at}"), "null", "{}")));
+    let imported = place.import(&place.source("kinds.jsonl", &lines));
+    let notes = notes(&imported);
+    assert_eq!((imported.status, notes.len()), (Status::Imported, 51));
+    assert_eq!(notes[50], (52, 3 * MANY as u64 - 50, "and others"));
+}
+
+#[test]
+fn a_pipe_is_no_log_and_nobody_waits_for_it() {
+    let place = Place::new();
+    let pipe = place.root.path().join("pipe.jsonl");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let imported = place.import(&pipe);
+    assert_eq!(imported.status, Status::Failed);
+    assert!(imported.reason.unwrap().contains("pipe.jsonl, line 1: not a regular file"));
+}

@@ -93,3 +93,28 @@ fn logs_of_the_first_versions_are_imported_as_tiller_reads_them() {
         assert_eq!(place.import(&fixture).status, Status::Unchanged, "{name}");
     }
 }
+
+#[test]
+fn what_a_log_has_gained_follows_the_end_of_the_last_import() {
+    let line = |id: &str, parent: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-03-06T08:00:00.000Z","message":{{"role":"user","content":"{id}","timestamp":1}}}}"#
+        )
+    };
+    let place = Place::new();
+    let lines = [
+        r#"{"type":"session","version":3,"id":"x","timestamp":"2026-03-06T08:00:00.000Z","cwd":"/w"}"#.into(),
+        line("a", "null"),
+        r#"{"type":"session_info","id":"b","parentId":"a","timestamp":"2026-03-06T08:00:00.000Z","name":"N"}"#
+            .into(),
+        line("c", "\"b\""),
+        line("d", "\"c\""),
+    ];
+    let mut seen = Vec::new();
+    for count in 3..=lines.len() {
+        let (_, reader) = imported(&place, &place.source("grows.jsonl", &lines[..count]));
+        seen.push((reader.entry_count(), reader.tree().branch_count()));
+        assert_eq!(place.import(&place.root.path().join("grows.jsonl")).status, Status::Unchanged);
+    }
+    assert_eq!(seen, [(3, 1), (5, 1), (7, 1)]);
+}
