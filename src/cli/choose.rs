@@ -48,7 +48,7 @@ pub(super) fn by_words(
 ) -> Result<Found, Failure> {
     let mut catalog = manager.catalog()?;
     if words.trim().is_empty() {
-        return pick(&mut catalog, remote, front);
+        return pick(&mut catalog, manager, remote, front);
     }
     let mut line = ProgressLine::new();
     let best = catalog.best(words, |progress| line.tell(progress))?;
@@ -63,7 +63,12 @@ pub(super) fn by_words(
     }
 }
 
-fn pick(catalog: &mut Catalog, remote: Option<&str>, front: Front) -> Result<Found, Failure> {
+fn pick(
+    catalog: &mut Catalog,
+    manager: &SessionManager,
+    remote: Option<&str>,
+    front: Front,
+) -> Result<Found, Failure> {
     if front == Front::Print {
         return Err(Failure::usage(anyhow!("which session?")).hint(
             "without a screen, name it after -r: a part of its id, its name, or words that were said",
@@ -74,6 +79,7 @@ fn pick(catalog: &mut Catalog, remote: Option<&str>, front: Front) -> Result<Fou
     }
     match catalog.moved_here(remote)?.as_slice() {
         [] => Ok(Found::Pick),
+        [session] if is_at_home(session, manager) => Ok(Found::Pick),
         moved => ask(moved),
     }
 }
@@ -91,6 +97,7 @@ fn moved(
     match moved.as_slice() {
         [] => Err(Failure::usage(anyhow!("there is no session of {here} to continue"))
             .hint("without -c a new one begins; `tiller sessions list --all` shows all")),
+        [session] if is_at_home(session, manager) => Ok(Found::Log(session.path.clone())),
         several if front == Front::Tui && io::stdin().is_terminal() => ask(several),
         [session] => Ok(go_on(session)),
         several => {
@@ -102,6 +109,11 @@ fn moved(
             Err(Failure::usage(what).hint(format!("name one with --session: {}", ids.join(", "))))
         }
     }
+}
+
+/// Whether a session is of this directory already, as one that was moved here earlier is.
+fn is_at_home(session: &SessionSummary, manager: &SessionManager) -> bool {
+    session.cwd == manager.cwd().display().to_string()
 }
 
 fn go_on(session: &SessionSummary) -> Found {

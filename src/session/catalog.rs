@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use self::database::{Database, Extent, Known, is_damage};
 use self::digest::Digest;
-use self::folder::File;
+use self::folder::{File, Stamp};
 use super::error::SessionError;
 use super::log::io_error;
 use super::manager::{Scope, SessionManager};
@@ -130,7 +130,8 @@ impl Catalog {
         Ok(sessions)
     }
 
-    /// The log of this working directory that was written to last. Of logs that aren't known at most the header is read.
+    /// The log of this working directory that was written to last. Of logs that aren't known only those are read whose
+    /// header names this directory.
     ///
     /// # Errors
     /// When a folder is there and can't be read.
@@ -139,9 +140,12 @@ impl Catalog {
         for file in &survey.files {
             let is_ours = match survey.standing(file) {
                 Standing::Fresh(known) => known.cwd == self.cwd,
-                Standing::Stale => self.look_into(file).is_ok_and(|digest| digest.cwd == self.cwd),
+                Standing::Stale => self.is_at_home(file),
+                // The header says where it began; it may have been gone on with elsewhere.
                 Standing::Unknown => {
-                    self.may_be_here(file) && digest::header_cwd(&file.path).as_ref() == Some(&self.cwd)
+                    self.may_be_here(file)
+                        && digest::header_cwd(&file.path).as_ref() == Some(&self.cwd)
+                        && self.is_at_home(file)
                 }
             };
             if is_ours {
@@ -220,11 +224,16 @@ impl Catalog {
         self.manager.folder().as_deref() == file.path.parent()
     }
 
+    /// Whether a log says that it was last worked on in this directory.
+    fn is_at_home(&mut self, file: &File) -> bool {
+        self.look_into(file).is_ok_and(|digest| digest.cwd == self.cwd)
+    }
+
     /// What a log says, as it is known or read.
     fn look_into(&mut self, file: &File) -> Result<Digest, SessionError> {
         let before = match self.ask(|database| database.digest(&file.path))? {
             Some((stamp, digest)) if stamp == file.stamp => return session_of(&file.path, digest),
-            before => before.map(|(_, digest)| digest),
+            before => before.and_then(|before| grown(file, before)),
         };
         let from = before.as_ref().map_or(0, |digest| digest.upto);
         let look = digest::look(&file.path, before).map_err(io_error(&file.path, "be read"))?;
@@ -267,6 +276,11 @@ impl Catalog {
         self.database = anew.and_then(Result::ok).map_or_else(Database::passing, Ok).map_err(unusable)?;
         what(&mut self.database).map_err(unusable)
     }
+}
+
+/// What was known of a log, if it holds for its beginning still.
+fn grown(file: &File, (stamp, digest): (Stamp, Digest)) -> Option<Digest> {
+    file.stamp.may_be_growth_of(&stamp).then_some(digest)
 }
 
 fn unusable(error: rusqlite::Error) -> SessionError {

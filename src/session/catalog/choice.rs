@@ -71,6 +71,8 @@ impl Catalog {
     /// Sessions whose directory is gone and was called what this one is, or had the same `remote`: the project may have been
     /// moved here. The one written to last comes first.
     ///
+    /// Where a log that wasn't known turns out to be of this directory already, it alone is given: the newest such.
+    ///
     /// # Errors
     /// When a folder is there and can't be read.
     pub fn moved_here(&mut self, remote: Option<&str>) -> Result<Vec<SessionSummary>, SessionError> {
@@ -90,6 +92,9 @@ impl Catalog {
                 continue;
             }
             let Ok(digest) = self.look_into(file) else { continue };
+            if digest.cwd == self.cwd {
+                return Ok(vec![SessionSummary::new(file.path.clone(), &file.stamp, digest)]);
+            }
             let has_name = name.is_some() && Path::new(&digest.cwd).file_name() == name.as_deref();
             let has_remote = remote.is_some() && digest.remote.as_deref().map(plain) == remote.map(plain);
             if is_gone(&digest.cwd) && (has_name || has_remote) {

@@ -16,7 +16,7 @@ use super::digest::{Digest, Look};
 use super::folder::Stamp;
 
 /// The tables' version; another one is thrown away if it is older, and left alone if it is newer.
-const SCHEMA: i64 = 1;
+const SCHEMA: i64 = 2;
 
 /// How long a write waits for another tiller's.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -27,6 +27,7 @@ const TABLES: &str = "
         path BLOB NOT NULL UNIQUE,
         size INTEGER NOT NULL,
         modified INTEGER NOT NULL,
+        inode INTEGER NOT NULL,
         cwd TEXT NOT NULL,
         digest TEXT NOT NULL
     );
@@ -43,7 +44,7 @@ const TABLES: &str = "
     CREATE VIRTUAL TABLE words USING fts5 (
         said, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
     );
-    PRAGMA user_version = 1;
+    PRAGMA user_version = 2;
 ";
 
 /// The tables.
@@ -163,18 +164,19 @@ impl Database {
     pub(super) fn known(&self, root: &Path) -> rusqlite::Result<Vec<(PathBuf, Known)>> {
         let prefix = prefix(root);
         let mut select = self.connection.prepare_cached(
-            "SELECT path, size, modified, cwd FROM sessions WHERE substr(path, 1, ?1) = ?2",
+            "SELECT path, size, modified, inode, cwd FROM sessions WHERE substr(path, 1, ?1) = ?2",
         )?;
         let known =
-            |row: &Row<'_>| Ok((path_of(row.get(0)?), Known { stamp: stamp_of(row, 1)?, cwd: row.get(3)? }));
+            |row: &Row<'_>| Ok((path_of(row.get(0)?), Known { stamp: stamp_of(row, 1)?, cwd: row.get(4)? }));
         select.query_map(params![prefix.len(), prefix], known)?.collect()
     }
 
     /// What is known of a log, and of which size and moment that is.
     pub(super) fn digest(&self, path: &Path) -> rusqlite::Result<Option<(Stamp, Digest)>> {
-        let mut select =
-            self.connection.prepare_cached("SELECT size, modified, digest FROM sessions WHERE path = ?1")?;
-        let found = |row: &Row<'_>| Ok((stamp_of(row, 0)?, digest_of(row.get(2)?)));
+        let mut select = self
+            .connection
+            .prepare_cached("SELECT size, modified, inode, digest FROM sessions WHERE path = ?1")?;
+        let found = |row: &Row<'_>| Ok((stamp_of(row, 0)?, digest_of(row.get(3)?)));
         let found = select.query_row([path.as_os_str().as_bytes()], found).optional()?;
         Ok(found.and_then(|(stamp, digest)| Some((stamp, digest?))))
     }
@@ -209,7 +211,7 @@ impl Database {
         let prefix = prefix(extent.root);
         // Scores are rounded, or no two would be equal and the moment never count.
         let mut select = self.connection.prepare_cached(
-            "SELECT sessions.path, entry, position, start, length, moment, size, modified, digest
+            "SELECT sessions.path, entry, position, start, length, moment, size, modified, inode, digest
              FROM words JOIN said ON said.key = words.rowid JOIN sessions ON sessions.key = said.session
              WHERE words MATCH ?1 AND substr(sessions.path, 1, ?2) = ?3 AND (?4 IS NULL OR cwd = ?4)
              ORDER BY round(bm25(words), 1), moment DESC LIMIT ?5",
@@ -266,12 +268,14 @@ fn store_one(
     let digest = serde_json::to_string(&look.digest).expect("a digest has only string keys");
     let key: i64 = writing
         .prepare_cached(
-            "INSERT INTO sessions (path, size, modified, cwd, digest) VALUES (?1, ?2, ?3, ?4, ?5)
-             ON CONFLICT (path) DO UPDATE SET size = ?2, modified = ?3, cwd = ?4, digest = ?5 RETURNING key",
+            "INSERT INTO sessions (path, size, modified, inode, cwd, digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT (path) DO UPDATE SET size = ?2, modified = ?3, inode = ?4, cwd = ?5, digest = ?6
+             RETURNING key",
         )?
-        .query_row(params![bytes, stamp.size, stamp.modified_ns, look.digest.cwd, digest], |row| {
-            row.get(0)
-        })?;
+        .query_row(
+            params![bytes, stamp.size, stamp.modified_ns, stamp.inode, look.digest.cwd, digest],
+            |row| row.get(0),
+        )?;
     let mut place = writing.prepare_cached(
         "INSERT INTO said (session, entry, position, start, length, moment) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
@@ -323,7 +327,7 @@ fn path_of(bytes: Vec<u8>) -> PathBuf {
 }
 
 fn stamp_of(row: &Row<'_>, at: usize) -> rusqlite::Result<Stamp> {
-    Ok(Stamp { size: row.get(at)?, modified_ns: row.get(at + 1)? })
+    Ok(Stamp { size: row.get(at)?, modified_ns: row.get(at + 1)?, inode: row.get(at + 2)? })
 }
 
 /// What can't be read is as good as unknown, and read from the log again.
@@ -340,7 +344,7 @@ fn place(row: &Row<'_>) -> rusqlite::Result<Place> {
         length: row.get(4)?,
         moment: row.get(5)?,
         stamp: stamp_of(row, 6)?,
-        digest: digest_of(row.get(8)?).unwrap_or_default(),
+        digest: digest_of(row.get(9)?).unwrap_or_default(),
     })
 }
 
@@ -369,7 +373,7 @@ mod tests {
     fn what_two_tillers_read_at_once_is_kept_once() {
         let mut database = Database::passing().unwrap();
         let mut store = |from: u64, look: Look| {
-            let stamp = Stamp { size: look.digest.upto, modified_ns: 0 };
+            let stamp = Stamp { size: look.digest.upto, modified_ns: 0, inode: 0 };
             database.store(&[("/s/a.jsonl".into(), stamp, from, look)]).unwrap();
             let extent = Extent { root: Path::new("/s"), cwd: None, limit: 9 };
             database.places("alpha", &extent).unwrap().len()

@@ -2,6 +2,7 @@
 
 use std::fs::{self, DirEntry, Metadata};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -9,12 +10,14 @@ use crate::session::SessionError;
 use crate::session::log::io_error;
 use crate::unit::UnixMs;
 
-/// Length and last change of a file: while both stay, what is known of it holds.
+/// Length, last change and identity of a file: while they stay, what is known of it holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stamp {
     pub(super) size: u64,
     /// Nanoseconds since 1970.
     pub(super) modified_ns: i64,
+    /// The inode's number, as SQLite keeps it.
+    pub(super) inode: i64,
 }
 
 /// A file that should be a log.
@@ -29,7 +32,12 @@ impl Stamp {
         let since =
             facts.modified().ok().and_then(|moment| moment.duration_since(SystemTime::UNIX_EPOCH).ok());
         let modified_ns = since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0);
-        Self { size: facts.len(), modified_ns }
+        Self { size: facts.len(), modified_ns, inode: facts.ino().cast_signed() }
+    }
+
+    /// Whether the file may only have grown since it was `before`. One that changed and is no longer than it was did not.
+    pub(super) fn may_be_growth_of(&self, before: &Self) -> bool {
+        self.inode == before.inode && self.size > before.size
     }
 
     pub(super) fn modified(&self) -> UnixMs {
