@@ -8,6 +8,7 @@ use anyhow::{Context, anyhow};
 use super::assemble::Front;
 use super::progress::ProgressLine;
 use super::{Failure, sessions};
+use crate::render::{Carriage, clean};
 use crate::session::{Catalog, SessionManager, SessionSummary};
 
 /// Most sessions of a moved project that are offered.
@@ -105,7 +106,8 @@ fn moved(
                 "there is no session of {here}, and {} of a project that may have moved",
                 several.len()
             );
-            let ids: Vec<&str> = several.iter().take(OFFERED).map(|session| session.id.short()).collect();
+            let id = |session: &SessionSummary| sessions::one_line(session.id.short());
+            let ids: Vec<String> = several.iter().take(OFFERED).map(id).collect();
             Err(Failure::usage(what).hint(format!("name one with --session: {}", ids.join(", "))))
         }
     }
@@ -117,7 +119,9 @@ fn is_at_home(session: &SessionSummary, manager: &SessionManager) -> bool {
 }
 
 fn go_on(session: &SessionSummary) -> Found {
-    let notice = format!("going on with session {} of {}, which is gone", session.id.short(), session.cwd);
+    // What a log says must not move a cursor.
+    let (id, cwd) = (sessions::one_line(session.id.short()), clean(&session.cwd, Carriage::Shown));
+    let notice = format!("going on with session {id} of {cwd}, which is gone");
     Found::Moved(session.path.clone(), notice)
 }
 
@@ -157,11 +161,11 @@ fn ask_on(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::unit::{Tokens, UnixMs, Usd};
 
-    fn session(id: &str) -> SessionSummary {
+    pub(in crate::cli) fn session(id: &str) -> SessionSummary {
         SessionSummary {
             path: format!("/s/{id}.jsonl").into(),
             id: id.into(),
