@@ -17,7 +17,7 @@ mod summary;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use self::database::{Database, Extent, Known, is_damage};
+use self::database::{Database, Each, Extent, Known, is_damage};
 use self::digest::Digest;
 use self::folder::{File, Stamp};
 use super::error::SessionError;
@@ -27,9 +27,6 @@ use super::manager::{Scope, SessionManager};
 pub use self::backlog::{Backlog, Progress};
 pub use self::query::{Hit, Piece};
 pub use self::summary::{Listing, Page, SessionSummary};
-
-/// Entries that are looked at for one that is shown: several of a session count once.
-const PLACES_FOR_A_SESSION: usize = 8;
 
 /// Many logs.
 #[derive(Debug)]
@@ -161,12 +158,22 @@ impl Catalog {
     /// # Errors
     /// When the catalog can't be used.
     pub fn search(&mut self, words: &str, scope: Scope, limit: usize) -> Result<Vec<Hit>, SessionError> {
+        self.search_each(Each::Entry, words, scope, limit)
+    }
+
+    fn search_each(
+        &mut self,
+        each: Each,
+        words: &str,
+        scope: Scope,
+        limit: usize,
+    ) -> Result<Vec<Hit>, SessionError> {
         let (Some(words), Some(root)) = (query::expression(words), self.manager.root().map(Path::to_owned))
         else {
             return Ok(Vec::new());
         };
         let cwd = (scope == Scope::ThisDirectory).then(|| self.cwd.clone());
-        let extent = Extent { root: &root, cwd: cwd.as_deref(), limit };
+        let extent = Extent { root: &root, cwd: cwd.as_deref(), limit, each };
         let restarts = self.restarts;
         let hits = self.ask(|database| query::hits(database, &words, &extent))?;
         if self.restarts == restarts {
@@ -187,11 +194,7 @@ impl Catalog {
         scope: Scope,
         limit: usize,
     ) -> Result<Vec<Hit>, SessionError> {
-        let mut hits = self.search(words, scope, limit.saturating_mul(PLACES_FOR_A_SESSION))?;
-        let mut seen = HashSet::new();
-        hits.retain(|hit| seen.insert(hit.session.path.clone()));
-        hits.truncate(limit);
-        Ok(hits)
+        self.search_each(Each::Session, words, scope, limit)
     }
 
     /// What a log of this scope says; `None` when it is of another.

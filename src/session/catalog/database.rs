@@ -84,6 +84,17 @@ pub(super) struct Extent<'a> {
     pub(super) cwd: Option<&'a str>,
     /// At most so many.
     pub(super) limit: usize,
+    /// What counts as one.
+    pub(super) each: Each,
+}
+
+/// What a search finds.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Each {
+    /// Every entry that says the words.
+    Entry,
+    /// The best entry of each session.
+    Session,
 }
 
 impl Database {
@@ -211,13 +222,24 @@ impl Database {
         let prefix = prefix(extent.root);
         // Scores are rounded, or no two would be equal and the moment never count.
         let mut select = self.connection.prepare_cached(
-            "SELECT sessions.path, entry, position, start, length, moment, size, modified, inode, digest
-             FROM words JOIN said ON said.key = words.rowid JOIN sessions ON sessions.key = said.session
-             WHERE words MATCH ?1 AND substr(sessions.path, 1, ?2) = ?3 AND (?4 IS NULL OR cwd = ?4)
-             ORDER BY round(bm25(words), 1), moment DESC LIMIT ?5",
+            "WITH found AS MATERIALIZED (
+                 SELECT rowid AS key, round(bm25(words), 1) AS score FROM words WHERE words MATCH ?1
+             ), ranked AS (
+                 SELECT path, entry, position, start, length, moment, size, modified, inode, digest, score,
+                     row_number() OVER (PARTITION BY said.session ORDER BY score, moment DESC) AS rank
+                 FROM found JOIN said ON said.key = found.key JOIN sessions ON sessions.key = said.session
+                 WHERE substr(path, 1, ?2) = ?3 AND (?4 IS NULL OR cwd = ?4)
+             )
+             SELECT path, entry, position, start, length, moment, size, modified, inode, digest
+             FROM ranked WHERE rank <= ?6 ORDER BY score, moment DESC LIMIT ?5",
         )?;
         let limit = i64::try_from(extent.limit).unwrap_or(i64::MAX);
-        let rows = select.query_map(params![words, prefix.len(), prefix, extent.cwd, limit], place)?;
+        let each = match extent.each {
+            Each::Entry => i64::MAX,
+            Each::Session => 1,
+        };
+        let wanted = params![words, prefix.len(), prefix, extent.cwd, limit, each];
+        let rows = select.query_map(wanted, place)?;
         rows.collect()
     }
 
@@ -375,7 +397,7 @@ mod tests {
         let mut store = |from: u64, look: Look| {
             let stamp = Stamp { size: look.digest.upto, modified_ns: 0, inode: 0 };
             database.store(&[("/s/a.jsonl".into(), stamp, from, look)]).unwrap();
-            let extent = Extent { root: Path::new("/s"), cwd: None, limit: 9 };
+            let extent = Extent { root: Path::new("/s"), cwd: None, limit: 9, each: Each::Entry };
             database.places("alpha", &extent).unwrap().len()
         };
         assert_eq!(store(0, look(10, "alpha", true)), 1);

@@ -425,3 +425,29 @@ fn every_fixture_that_opens_is_listed_with_what_the_reader_finds_in_it() {
     assert!(read.len() > 20, "{}", read.len());
     assert_eq!(listed, read);
 }
+
+#[test]
+fn a_part_of_several_ids_says_how_many_unless_it_was_said_somewhere() {
+    let place = Place::new();
+    let folder = place.sessions().join("--home-dev-project--");
+    fs::create_dir_all(&folder).unwrap();
+    for id in ["beef1111", "beef2222"] {
+        let header = HEADER.replace(r#""id":"s1""#, &format!(r#""id":"{id}""#));
+        fs::write(folder.join(format!("{id}.jsonl")), format!("{header}\n")).unwrap();
+    }
+    let mut catalog = place.kept().catalog().unwrap();
+    let error = catalog.best("beef", |_| ()).unwrap_err();
+    assert_eq!(error.to_string(), "`beef` names 2 sessions; give more of the id");
+    let said = session(&place.manager, &["roast beef"]);
+    assert_eq!(catalog.best("beef", |_| ()).unwrap(), Some(said));
+}
+
+#[test]
+fn one_session_that_says_a_word_often_does_not_hide_the_others() {
+    let place = Place::new();
+    let quiet = session(&place.manager, &["the crlf in a sentence of many other words, said once"]);
+    let loud = session(&place.manager, &["crlf"; 40]);
+    let hits = place.refreshed().sessions_saying("crlf", Scope::Everywhere, 2).unwrap();
+    let paths: Vec<&PathBuf> = hits.iter().map(|hit| &hit.session.path).collect();
+    assert_eq!(paths, [&loud, &quiet]);
+}
