@@ -117,7 +117,7 @@ impl Catalog {
             todo.push((file, before));
         }
         let looks = side_by_side(todo);
-        self.ask(|database| database.store(&looks))
+        self.ask(|database| database.store_patiently(&looks))
     }
 
     /// Reads all logs that aren't known yet; `told` hears how far it is.
@@ -128,7 +128,12 @@ impl Catalog {
         let mut backlog = self.backlog(scope)?;
         while !backlog.is_empty() {
             told(backlog.progress());
+            let restarts = self.restarts;
             self.work(&mut backlog)?;
+            if self.restarts != restarts {
+                // What was known before is not known any more.
+                backlog = self.backlog(scope)?;
+            }
         }
         told(backlog.progress());
         Ok(())

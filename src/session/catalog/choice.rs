@@ -35,8 +35,9 @@ impl Catalog {
 
     /// The logs whose ids go by a fragment; one whose whole id it is goes before all others.
     fn going_by(&mut self, fragment: &str) -> Result<Named, SessionError> {
-        let files = folder::files(&self.manager.folders()?)?;
-        let mut named: Vec<(SessionId, PathBuf)> = files
+        let found = folder::files(&self.manager.folders()?);
+        let mut named: Vec<(SessionId, PathBuf)> = found
+            .files
             .into_iter()
             .filter_map(|file| {
                 let id = folder::id_in_name(&file.path).map(str::to_owned);

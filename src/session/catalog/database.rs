@@ -18,8 +18,11 @@ use super::folder::Stamp;
 /// The tables' version; another one is thrown away if it is older, and left alone if it is newer.
 const SCHEMA: i64 = 2;
 
-/// How long a write waits for another tiller's.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a look-up waits for another tiller to write: a person waits for it.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// How long the reading of many logs waits for that. What it finds is searched afterwards, and would be missing.
+const LONG_PATIENCE: Duration = Duration::from_secs(5);
 
 const TABLES: &str = "
     CREATE TABLE sessions (
@@ -201,6 +204,14 @@ impl Database {
         writing.commit()
     }
 
+    /// As [`Database::store`], waiting longer for another tiller that writes.
+    pub(super) fn store_patiently(&mut self, looks: &[(PathBuf, Stamp, u64, Look)]) -> rusqlite::Result<()> {
+        self.connection.busy_timeout(LONG_PATIENCE)?;
+        let stored = self.store(looks);
+        self.connection.busy_timeout(PATIENCE)?;
+        stored
+    }
+
     /// Forgets logs that are gone.
     pub(super) fn forget(&mut self, paths: &[PathBuf]) -> rusqlite::Result<()> {
         let writing = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
@@ -324,6 +335,11 @@ fn make_file(path: &Path) -> io::Result<()> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
     fs::OpenOptions::new().append(true).create(true).mode(0o600).open(path).map(drop)
+}
+
+/// Whether another process writes.
+pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 /// Whether the file itself is to blame.

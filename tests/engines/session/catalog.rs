@@ -451,3 +451,25 @@ fn one_session_that_says_a_word_often_does_not_hide_the_others() {
     let paths: Vec<&PathBuf> = hits.iter().map(|hit| &hit.session.path).collect();
     assert_eq!(paths, [&loud, &quiet]);
 }
+
+#[test]
+fn a_look_up_does_not_wait_for_another_tiller_that_writes() {
+    let place = Place::new();
+    session(&place.manager, &["alpha"]);
+    place.refreshed();
+    for text in ["one", "two", "three"] {
+        session(&place.manager, &[text]);
+    }
+    let other = rusqlite::Connection::open(place.catalog_file()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let begun = std::time::Instant::now();
+    let mut catalog = place.kept().catalog().unwrap();
+    assert_eq!(catalog.page(Scope::ThisDirectory, Page::default()).unwrap().sessions.len(), 4);
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    // What was known is known still, and what is found from now on is kept in the file.
+    assert_eq!(catalog.known(Scope::Everywhere).unwrap().len(), 1);
+    other.execute_batch("ROLLBACK").unwrap();
+    catalog.page(Scope::ThisDirectory, Page::default()).unwrap();
+    let count = other.query_row("SELECT count(*) FROM sessions", [], |row| row.get::<_, i64>(0));
+    assert_eq!(count.unwrap(), 4);
+}
