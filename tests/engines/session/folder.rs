@@ -140,7 +140,7 @@ fn a_folder_that_cannot_be_listed_costs_itself_alone() {
     let id = Reader::open(&path).unwrap().id().to_string();
     let closed = place.sessions().join("--closed--");
     fs::create_dir(&closed).unwrap();
-    fs::set_permissions(&closed, Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&closed, Permissions::from_mode(0o000)).unwrap();
     let listing = place.manager.list(Scope::Everywhere).unwrap();
     assert_eq!(prompts(&listing), ["good"]);
     if fs::read_dir(&closed).is_ok() {
