@@ -236,13 +236,16 @@ impl Database {
             "WITH found AS MATERIALIZED (
                  SELECT rowid AS key, round(bm25(words), 1) AS score FROM words WHERE words MATCH ?1
              ), ranked AS (
-                 SELECT path, entry, position, start, length, moment, size, modified, inode, digest, score,
+                 SELECT said.key, score, moment,
                      row_number() OVER (PARTITION BY said.session ORDER BY score, moment DESC) AS rank
                  FROM found JOIN said ON said.key = found.key JOIN sessions ON sessions.key = said.session
                  WHERE substr(path, 1, ?2) = ?3 AND (?4 IS NULL OR cwd = ?4)
+             ), best AS MATERIALIZED (
+                 SELECT key, score FROM ranked WHERE rank <= ?6 ORDER BY score, moment DESC LIMIT ?5
              )
              SELECT path, entry, position, start, length, moment, size, modified, inode, digest
-             FROM ranked WHERE rank <= ?6 ORDER BY score, moment DESC LIMIT ?5",
+             FROM best JOIN said ON said.key = best.key JOIN sessions ON sessions.key = said.session
+             ORDER BY score, moment DESC",
         )?;
         let limit = i64::try_from(extent.limit).unwrap_or(i64::MAX);
         let each = match extent.each {
