@@ -8,6 +8,7 @@ use anyhow::{Context, anyhow};
 use super::assemble::Front;
 use super::progress::ProgressLine;
 use super::{Failure, sessions};
+use crate::render::{Carriage, clean};
 use crate::session::{Catalog, SessionManager, SessionSummary};
 
 /// Most sessions of a moved project that are offered.
@@ -48,7 +49,7 @@ pub(super) fn by_words(
 ) -> Result<Found, Failure> {
     let mut catalog = manager.catalog()?;
     if words.trim().is_empty() {
-        return pick(&mut catalog, remote, front);
+        return pick(&mut catalog, manager, remote, front);
     }
     let mut line = ProgressLine::new();
     let best = catalog.best(words, |progress| line.tell(progress))?;
@@ -63,7 +64,12 @@ pub(super) fn by_words(
     }
 }
 
-fn pick(catalog: &mut Catalog, remote: Option<&str>, front: Front) -> Result<Found, Failure> {
+fn pick(
+    catalog: &mut Catalog,
+    manager: &SessionManager,
+    remote: Option<&str>,
+    front: Front,
+) -> Result<Found, Failure> {
     if front == Front::Print {
         return Err(Failure::usage(anyhow!("which session?")).hint(
             "without a screen, name it after -r: a part of its id, its name, or words that were said",
@@ -74,6 +80,7 @@ fn pick(catalog: &mut Catalog, remote: Option<&str>, front: Front) -> Result<Fou
     }
     match catalog.moved_here(remote)?.as_slice() {
         [] => Ok(Found::Pick),
+        [session] if is_at_home(session, manager) => Ok(Found::Pick),
         moved => ask(moved),
     }
 }
@@ -91,6 +98,7 @@ fn moved(
     match moved.as_slice() {
         [] => Err(Failure::usage(anyhow!("there is no session of {here} to continue"))
             .hint("without -c a new one begins; `tiller sessions list --all` shows all")),
+        [session] if is_at_home(session, manager) => Ok(Found::Log(session.path.clone())),
         several if front == Front::Tui && io::stdin().is_terminal() => ask(several),
         [session] => Ok(go_on(session)),
         several => {
@@ -98,14 +106,22 @@ fn moved(
                 "there is no session of {here}, and {} of a project that may have moved",
                 several.len()
             );
-            let ids: Vec<&str> = several.iter().take(OFFERED).map(|session| session.id.short()).collect();
+            let id = |session: &SessionSummary| sessions::one_line(session.id.short());
+            let ids: Vec<String> = several.iter().take(OFFERED).map(id).collect();
             Err(Failure::usage(what).hint(format!("name one with --session: {}", ids.join(", "))))
         }
     }
 }
 
+/// Whether a session is of this directory already, as one that was moved here earlier is.
+fn is_at_home(session: &SessionSummary, manager: &SessionManager) -> bool {
+    session.cwd == manager.cwd().display().to_string()
+}
+
 fn go_on(session: &SessionSummary) -> Found {
-    let notice = format!("going on with session {} of {}, which is gone", session.id.short(), session.cwd);
+    // What a log says must not move a cursor.
+    let (id, cwd) = (sessions::one_line(session.id.short()), clean(&session.cwd, Carriage::Shown));
+    let notice = format!("going on with session {id} of {cwd}, which is gone");
     Found::Moved(session.path.clone(), notice)
 }
 
@@ -145,11 +161,11 @@ fn ask_on(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::unit::{Tokens, UnixMs, Usd};
 
-    fn session(id: &str) -> SessionSummary {
+    pub(in crate::cli) fn session(id: &str) -> SessionSummary {
         SessionSummary {
             path: format!("/s/{id}.jsonl").into(),
             id: id.into(),

@@ -93,7 +93,7 @@ pub(super) enum Where {
 pub(super) fn row(session: &SessionSummary, place: Where) -> String {
     let title = one_line(session.title().unwrap_or("(empty)"));
     let cwd = if place == Where::Shown { format!("  {}", one_line(&session.cwd)) } else { String::new() };
-    fit(&format!("{}  {}  {title}{cwd}", session.id.short(), moment(session.modified)), columns())
+    fit(&format!("{}  {}  {title}{cwd}", one_line(session.id.short()), moment(session.modified)), columns())
 }
 
 /// `2026-11-21 03:16`, UTC.
@@ -143,7 +143,8 @@ pub(super) fn branch(reader: &Reader) -> Result<Vec<Entry>, Failure> {
     Ok(entries)
 }
 
-fn one_line(text: &str) -> String {
+/// A text of a log on one line that fits into a list.
+pub(super) fn one_line(text: &str) -> String {
     // What a log says must not move a cursor.
     let line = clean(&text.split_whitespace().collect::<Vec<_>>().join(" "), Carriage::Shown).into_owned();
     if line.chars().count() <= SHOWN { line } else { line.chars().take(SHOWN - 1).chain(['…']).collect() }

@@ -17,9 +17,9 @@ mod summary;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use self::database::{Database, Extent, Known, is_damage};
+use self::database::{Database, Each, Extent, Known, is_busy, is_damage};
 use self::digest::Digest;
-use self::folder::File;
+use self::folder::{File, Found, Stamp};
 use super::error::SessionError;
 use super::log::io_error;
 use super::manager::{Scope, SessionManager};
@@ -27,9 +27,6 @@ use super::manager::{Scope, SessionManager};
 pub use self::backlog::{Backlog, Progress};
 pub use self::query::{Hit, Piece};
 pub use self::summary::{Listing, Page, SessionSummary};
-
-/// Entries that are looked at for one that is shown: several of a session count once.
-const PLACES_FOR_A_SESSION: usize = 8;
 
 /// Many logs.
 #[derive(Debug)]
@@ -40,12 +37,16 @@ pub struct Catalog {
     database: Database,
     /// How many times the database failed and was begun anew.
     restarts: usize,
+    /// Whether another tiller was writing into the database when this one wanted to; it isn't waited for twice.
+    is_held: bool,
 }
 
 /// The logs there are, and what was known of them at the last look.
 struct Survey {
     files: Vec<File>,
     known: HashMap<PathBuf, Known>,
+    /// Folders that can't be listed, with the reason.
+    closed: Vec<(PathBuf, SessionError)>,
 }
 
 /// What is known of a log before it is looked into.
@@ -78,7 +79,7 @@ impl Catalog {
             }
         });
         let database = kept.map_or_else(Database::passing, Ok).map_err(unusable)?;
-        Ok(Self { cwd: manager.cwd().display().to_string(), manager, database, restarts: 0 })
+        Ok(Self { cwd: manager.cwd().display().to_string(), manager, database, restarts: 0, is_held: false })
     }
 
     /// A part of the list of sessions. Only the logs of this part are read, where they aren't known yet.
@@ -86,8 +87,10 @@ impl Catalog {
     /// # Errors
     /// When a folder is there and can't be read.
     pub fn page(&mut self, scope: Scope, page: Page) -> Result<Listing, SessionError> {
-        let survey = self.survey()?;
+        let mut survey = self.survey()?;
         let (mut listing, mut skip) = (Listing::default(), page.offset);
+        let closed = survey.closed.drain(..).map(|(_, error)| error);
+        listing.unreadable.extend(closed);
         for file in &survey.files {
             let digest = match self.digest_in(scope, file, &survey) {
                 Ok(Some(digest)) => digest,
@@ -130,7 +133,8 @@ impl Catalog {
         Ok(sessions)
     }
 
-    /// The log of this working directory that was written to last. Of logs that aren't known at most the header is read.
+    /// The log of this working directory that was written to last. Of logs that aren't known only those are read whose
+    /// header names this directory.
     ///
     /// # Errors
     /// When a folder is there and can't be read.
@@ -139,16 +143,22 @@ impl Catalog {
         for file in &survey.files {
             let is_ours = match survey.standing(file) {
                 Standing::Fresh(known) => known.cwd == self.cwd,
-                Standing::Stale => self.look_into(file).is_ok_and(|digest| digest.cwd == self.cwd),
+                Standing::Stale => self.is_at_home(file),
+                // The header says where it began; it may have been gone on with elsewhere.
                 Standing::Unknown => {
-                    self.may_be_here(file) && digest::header_cwd(&file.path).as_ref() == Some(&self.cwd)
+                    self.may_be_here(file)
+                        && digest::header_cwd(&file.path).as_ref() == Some(&self.cwd)
+                        && self.is_at_home(file)
                 }
             };
             if is_ours {
                 return Ok(Some(file.path.clone()));
             }
         }
-        Ok(None)
+        // This directory's sessions may be there all the same.
+        let own = self.manager.folder();
+        let closed = survey.closed.into_iter().find(|(folder, _)| own.as_ref() == Some(folder));
+        closed.map_or(Ok(None), |(_, error)| Err(error))
     }
 
     /// Entries in which all of these words were said, the best first; of equals the newest. The last word may go on. Logs that
@@ -157,12 +167,22 @@ impl Catalog {
     /// # Errors
     /// When the catalog can't be used.
     pub fn search(&mut self, words: &str, scope: Scope, limit: usize) -> Result<Vec<Hit>, SessionError> {
+        self.search_each(Each::Entry, words, scope, limit)
+    }
+
+    fn search_each(
+        &mut self,
+        each: Each,
+        words: &str,
+        scope: Scope,
+        limit: usize,
+    ) -> Result<Vec<Hit>, SessionError> {
         let (Some(words), Some(root)) = (query::expression(words), self.manager.root().map(Path::to_owned))
         else {
             return Ok(Vec::new());
         };
         let cwd = (scope == Scope::ThisDirectory).then(|| self.cwd.clone());
-        let extent = Extent { root: &root, cwd: cwd.as_deref(), limit };
+        let extent = Extent { root: &root, cwd: cwd.as_deref(), limit, each };
         let restarts = self.restarts;
         let hits = self.ask(|database| query::hits(database, &words, &extent))?;
         if self.restarts == restarts {
@@ -183,11 +203,7 @@ impl Catalog {
         scope: Scope,
         limit: usize,
     ) -> Result<Vec<Hit>, SessionError> {
-        let mut hits = self.search(words, scope, limit.saturating_mul(PLACES_FOR_A_SESSION))?;
-        let mut seen = HashSet::new();
-        hits.retain(|hit| seen.insert(hit.session.path.clone()));
-        hits.truncate(limit);
-        Ok(hits)
+        self.search_each(Each::Session, words, scope, limit)
     }
 
     /// What a log of this scope says; `None` when it is of another.
@@ -220,36 +236,65 @@ impl Catalog {
         self.manager.folder().as_deref() == file.path.parent()
     }
 
+    /// Whether a log says that it was last worked on in this directory.
+    fn is_at_home(&mut self, file: &File) -> bool {
+        self.look_into(file).is_ok_and(|digest| digest.cwd == self.cwd)
+    }
+
     /// What a log says, as it is known or read.
     fn look_into(&mut self, file: &File) -> Result<Digest, SessionError> {
         let before = match self.ask(|database| database.digest(&file.path))? {
             Some((stamp, digest)) if stamp == file.stamp => return session_of(&file.path, digest),
-            before => before.map(|(_, digest)| digest),
+            before => before.and_then(|before| grown(file, before)),
         };
         let from = before.as_ref().map_or(0, |digest| digest.upto);
         let look = digest::look(&file.path, before).map_err(io_error(&file.path, "be read"))?;
         let digest = look.digest.clone();
         let looks = [(file.path.clone(), file.stamp, from, look)];
-        self.ask(|database| database.store(&looks))?;
+        self.keep(|database| database.store(&looks))?;
         session_of(&file.path, digest)
     }
 
     fn survey(&mut self) -> Result<Survey, SessionError> {
+        self.is_held = false;
         let Some(root) = self.manager.root().map(Path::to_owned) else {
-            return Ok(Survey { files: Vec::new(), known: HashMap::new() });
+            return Ok(Survey { files: Vec::new(), known: HashMap::new(), closed: Vec::new() });
         };
-        let files = folder::files(&self.manager.folders()?)?;
+        let Found { files, closed } = folder::files(&self.manager.folders()?);
         let mut known: HashMap<PathBuf, Known> =
             self.ask(|database| database.known(&root))?.into_iter().collect();
         let there: HashSet<&Path> = files.iter().map(|file| file.path.as_path()).collect();
-        let gone: Vec<PathBuf> =
-            known.keys().filter(|path| !there.contains(path.as_path())).cloned().collect();
+        // Nobody can tell what is still in a folder that can't be listed.
+        let is_hidden =
+            |path: &Path| closed.iter().any(|(folder, _)| path.parent() == Some(folder.as_path()));
+        let is_gone = |path: &Path| !there.contains(path) && !is_hidden(path);
+        let gone: Vec<PathBuf> = known.keys().filter(|path| is_gone(path)).cloned().collect();
         // A folder that is empty of a sudden is more likely not mounted.
         if !gone.is_empty() && !files.is_empty() {
-            self.ask(|database| database.forget(&gone))?;
+            self.keep(|database| database.forget(&gone))?;
         }
         known.retain(|path, _| there.contains(path.as_path()));
-        Ok(Survey { files, known })
+        Ok(Survey { files, known, closed })
+    }
+
+    /// Writes into the database what a look-up found. While another tiller writes that is left: it is read again next time.
+    fn keep(
+        &mut self,
+        mut what: impl FnMut(&mut Database) -> rusqlite::Result<()>,
+    ) -> Result<(), SessionError> {
+        if self.is_held {
+            return Ok(());
+        }
+        let mut is_held = false;
+        let answer = self.ask(|database| match what(database) {
+            Err(error) if is_busy(&error) => {
+                is_held = true;
+                Ok(())
+            }
+            answer => answer,
+        });
+        self.is_held = is_held;
+        answer
     }
 
     /// Asks the database. One that is damaged is made anew; one that fails otherwise is left alone from here on.
@@ -269,6 +314,11 @@ impl Catalog {
     }
 }
 
+/// What was known of a log, if it holds for its beginning still.
+fn grown(file: &File, (stamp, digest): (Stamp, Digest)) -> Option<Digest> {
+    file.stamp.may_be_growth_of(&stamp).then_some(digest)
+}
+
 fn unusable(error: rusqlite::Error) -> SessionError {
     SessionError::Catalog(Box::new(error))
 }
@@ -282,7 +332,11 @@ fn session_of(path: &Path, digest: Digest) -> Result<Digest, SessionError> {
 
 /// Every log in these folders.
 pub(super) fn files_of(folders: &[PathBuf]) -> Result<Vec<PathBuf>, SessionError> {
-    Ok(folder::files(folders)?.into_iter().map(|file| file.path).collect())
+    let found = folder::files(folders);
+    match found.closed.into_iter().next() {
+        Some((_, error)) => Err(error),
+        None => Ok(found.files.into_iter().map(|file| file.path).collect()),
+    }
 }
 
 /// The folders in a folder.

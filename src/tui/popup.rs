@@ -145,24 +145,29 @@ impl Picker {
 
     /// Takes what a look through the sessions found, if that is still what is wanted.
     pub(super) fn browsed(&mut self, scope: Scope, what: &Browsed) {
+        let chosen = self.chosen().filter(|_| self.selected > 0).map(|item| item.choice.clone());
         let Some(browser) = self.browser.as_mut().filter(|browser| browser.scope == scope) else { return };
         match what {
             Browsed::Sessions(items) => {
-                let chosen = self.chosen().filter(|_| self.selected > 0).map(|item| item.choice.clone());
                 self.items.clone_from(items);
                 self.waiting = false;
-                self.matches.clear();
-                self.narrow();
-                let is_chosen = |at: &usize| Some(&self.item(*at).choice) == chosen.as_ref();
-                self.selected = self.matches.iter().position(is_chosen).unwrap_or(0);
+                self.narrow_anew(chosen.as_ref());
             }
             Browsed::Hits { words, items } if *words == self.filter => {
                 browser.hits.clone_from(items);
-                self.narrow();
+                self.narrow_anew(chosen.as_ref());
             }
             Browsed::Hits { .. } => {}
             Browsed::Indexing(left) => browser.indexing = *left,
         }
+    }
+
+    /// Narrows items that are others than before; what was chosen stays chosen wherever it is now.
+    fn narrow_anew(&mut self, chosen: Option<&Choice>) {
+        self.matches.clear();
+        self.narrow();
+        let is_chosen = |at: &usize| Some(&self.item(*at).choice) == chosen;
+        self.selected = self.matches.iter().position(is_chosen).unwrap_or(0);
     }
 
     fn item(&self, at: usize) -> &Item {
@@ -351,6 +356,29 @@ mod tests {
         assert_eq!(shown(&picker, 5), [("anthropic/haiku", false), ("anthropic/sonnet", true)]);
         " hai".chars().for_each(|c| picker.push(c));
         assert_eq!(shown(&picker, 5), [("anthropic/haiku", true)]);
+    }
+
+    #[test]
+    fn the_choice_stays_with_its_session_when_more_is_found() {
+        let session = |name: &str| Item {
+            lead: String::new(),
+            label: name.to_owned(),
+            note: String::new(),
+            role: Role::Text,
+            choice: Choice::Open(name.into()),
+        };
+        let hits = |names: &[&str]| Browsed::Hits {
+            words: "said".into(),
+            items: names.iter().map(|name| session(name)).collect(),
+        };
+        let mut picker = Picker::browser("said");
+        picker.browsed(Scope::ThisDirectory, &Browsed::Sessions(Vec::new()));
+        picker.browsed(Scope::ThisDirectory, &hits(&["a", "b", "c"]));
+        picker.step(1);
+        picker.browsed(Scope::ThisDirectory, &hits(&["new", "a", "c", "b"]));
+        assert_eq!(picker.chosen().unwrap().label, "b");
+        picker.browsed(Scope::ThisDirectory, &Browsed::Sessions(vec![session("not it")]));
+        assert_eq!(picker.chosen().unwrap().label, "b");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
@@ -86,6 +87,10 @@ fn a_session_is_gone_on_with_by_its_id_its_name_or_what_was_said_in_it() {
         assert_eq!(ran.code, Some(0), "{}", ran.err);
         assert!(text(Path::new(path)).contains(said), "{said}");
     }
+    // A file of that name where tiller is begun is something else.
+    house.write("tokeniz", "no session");
+    assert_eq!(ask(&house, &["-r", "tokeniz", "and again"]).code, Some(0));
+    assert!(text(Path::new(path)).contains("and again"));
     let ran = ask(&house, &["-r", "nothing like it", "hello"]);
     assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)));
     assert!(ran.err.contains("goes by `nothing like it`") && ran.err.contains("search --all"), "{}", ran.err);
@@ -145,7 +150,10 @@ fn the_session_of_a_project_that_moved_is_gone_on_with_and_found_again() {
     let run = text(&log).lines().rev().find(|line| line.contains("tiller.run")).unwrap().to_owned();
     let run: Value = serde_json::from_str(&run).unwrap();
     assert_eq!(run["data"]["cwd"], house.project().canonicalize().unwrap().to_str().unwrap());
-    // From now on it is a session of this directory, and nothing has to be said.
+    // From now on it is a session of this directory, and nothing has to be said; not even when the catalog was lost.
+    for ending in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(house.home().join(format!("tiller/state/sessions.db{ending}")));
+    }
     let again = ask(&house, &["-c", "and now?"]);
     assert_eq!((again.out.as_str(), again.err.as_str()), ("Yes.\n", ""));
     assert_eq!(list(&house, &[]).len(), 1);
@@ -213,4 +221,16 @@ fn sessions_are_picked_on_the_screen_by_what_was_said_in_them() {
     terminal.key(Key::Enter);
     terminal.wait_for("▌ please fix the tokenizer");
     terminal.wait_without("sessions of");
+}
+
+#[test]
+fn a_search_that_nobody_reads_to_its_end_is_no_failure() {
+    let house = House::new();
+    log_of(&house, "/somewhere/else", "FOREIGN1", "a tokenizer", None);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = house.command(&["sessions", "search", "--all", "tokenizer"]);
+    let ran: Ran =
+        command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap().into();
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
 }

@@ -2,9 +2,10 @@
 
 use std::io::{self, IsTerminal};
 
-use super::{Where, moment, one_line, print_json};
+use super::{Where, moment, one_line, print_json, say};
 use crate::cli::Failure;
 use crate::cli::progress::ProgressLine;
+use crate::render::{Carriage, clean};
 use crate::session::{Hit, Scope, SessionManager};
 
 /// How a match stands out: for a terminal, and for what reads text.
@@ -31,10 +32,7 @@ pub(super) fn search(
     }
     let marks = if io::stdout().is_terminal() { BOLD } else { STARS };
     let place = if scope == Scope::Everywhere { Where::Shown } else { Where::Known };
-    for hit in &hits {
-        println!("{}", found(hit, place, marks));
-    }
-    Ok(())
+    say(&hits.iter().map(|hit| found(hit, place, marks) + "\n").collect::<String>())
 }
 
 /// Session, entry, date and title; beneath them what was said.
@@ -45,11 +43,35 @@ fn found(hit: &Hit, place: Where, [before, after]: [&str; 2]) -> String {
     let said: String = hit
         .snippet
         .iter()
-        .map(
-            |piece| if piece.matched { format!("{before}{}{after}", piece.text) } else { piece.text.clone() },
-        )
+        .map(|piece| {
+            let text = clean(&piece.text, Carriage::Shown);
+            if piece.matched { format!("{before}{text}{after}") } else { text.into_owned() }
+        })
         .collect();
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (session, entry) = (session.id.short(), hit.entry.short());
+    let (session, entry) = (one_line(session.id.short()), one_line(hit.entry.short()));
     format!("{session} {entry}  {}  {title}{cwd}\n    {said}", moment(hit.timestamp))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Piece;
+    use crate::unit::UnixMs;
+
+    #[test]
+    fn nothing_that_a_log_says_moves_the_cursor() {
+        let hit = Hit {
+            session: crate::cli::choose::tests::session("\u{1b}[2J\u{7}AB"),
+            entry: "\u{1b}[1A12".into(),
+            timestamp: UnixMs(0),
+            snippet: vec![
+                Piece { text: "the \u{202e}".into(), matched: false },
+                Piece { text: "word\u{7}".into(), matched: true },
+            ],
+        };
+        let shown = found(&hit, Where::Shown, STARS);
+        assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{shown:?}");
+        assert!(shown.contains("**word"), "{shown:?}");
+    }
 }

@@ -5,7 +5,7 @@ use std::thread;
 
 use super::digest::{self, Digest, Look};
 use super::folder::{File, Stamp};
-use super::{Catalog, Standing};
+use super::{Catalog, Standing, grown};
 use crate::session::error::SessionError;
 use crate::session::manager::Scope;
 
@@ -113,10 +113,11 @@ impl Catalog {
         let mut todo = Vec::new();
         for file in backlog.take() {
             let before = self.ask(|database| database.digest(&file.path))?;
-            todo.push((file, before.map(|(_, digest)| digest)));
+            let before = before.and_then(|before| grown(&file, before));
+            todo.push((file, before));
         }
         let looks = side_by_side(todo);
-        self.ask(|database| database.store(&looks))
+        self.ask(|database| database.store_patiently(&looks))
     }
 
     /// Reads all logs that aren't known yet; `told` hears how far it is.
@@ -127,7 +128,12 @@ impl Catalog {
         let mut backlog = self.backlog(scope)?;
         while !backlog.is_empty() {
             told(backlog.progress());
+            let restarts = self.restarts;
             self.work(&mut backlog)?;
+            if self.restarts != restarts {
+                // What was known before is not known any more.
+                backlog = self.backlog(scope)?;
+            }
         }
         told(backlog.progress());
         Ok(())

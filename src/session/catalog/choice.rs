@@ -8,6 +8,13 @@ use crate::id::{SHORTEST_FRAGMENT, SessionId};
 use crate::session::error::SessionError;
 use crate::session::manager::Scope;
 
+/// The logs that go by a part of an id.
+enum Named {
+    None,
+    One(PathBuf),
+    Several(usize),
+}
+
 impl Catalog {
     /// The log whose id, or a prefix or suffix of it, this is. Names of files tell the id; only files that are named otherwise
     /// are opened.
@@ -15,8 +22,22 @@ impl Catalog {
     /// # Errors
     /// When none, or more than one, goes by it.
     pub fn named(&mut self, fragment: &str) -> Result<PathBuf, SessionError> {
-        let files = folder::files(&self.manager.folders()?)?;
-        let named: Vec<(SessionId, PathBuf)> = files
+        let not_found = |what: String| Err(SessionError::NotFound(what));
+        match self.going_by(fragment)? {
+            Named::One(path) => Ok(path),
+            Named::None if fragment.chars().count() < SHORTEST_FRAGMENT => not_found(format!(
+                "`{fragment}` is too short for a part of an id; give {SHORTEST_FRAGMENT} characters or more"
+            )),
+            Named::None => not_found(format!("no session's id begins or ends with `{fragment}`")),
+            Named::Several(count) => Err(ambiguous(fragment, count)),
+        }
+    }
+
+    /// The logs whose ids go by a fragment; one whose whole id it is goes before all others.
+    fn going_by(&mut self, fragment: &str) -> Result<Named, SessionError> {
+        let found = folder::files(&self.manager.folders()?);
+        let mut named: Vec<(SessionId, PathBuf)> = found
+            .files
             .into_iter()
             .filter_map(|file| {
                 let id = folder::id_in_name(&file.path).map(str::to_owned);
@@ -24,33 +45,31 @@ impl Catalog {
                 id.matches(fragment).then_some((id, file.path))
             })
             .collect();
-        let not_found = |what: String| Err(SessionError::NotFound(what));
-        match named.as_slice() {
-            [(_, path)] => Ok(path.clone()),
-            [] if fragment.chars().count() < SHORTEST_FRAGMENT => not_found(format!(
-                "`{fragment}` is too short for a part of an id; give {SHORTEST_FRAGMENT} characters or more"
-            )),
-            [] => not_found(format!("no session's id begins or ends with `{fragment}`")),
-            several => match several.iter().find(|(id, _)| id.as_str() == fragment) {
-                Some((_, path)) => Ok(path.clone()),
-                None => {
-                    not_found(format!("`{fragment}` names {} sessions; give more of the id", several.len()))
-                }
-            },
-        }
+        let whole = named.iter().position(|(id, _)| id.as_str() == fragment);
+        let only = whole.or_else(|| (named.len() == 1).then_some(0));
+        Ok(match only {
+            Some(at) => Named::One(named.swap_remove(at).1),
+            None if named.is_empty() => Named::None,
+            None => Named::Several(named.len()),
+        })
     }
 
-    /// The log of this directory that words mean best: those of its id, else of its name, else what was said in it.
+    /// The log of this directory that words mean best: those of its id or its path, else of its name, else what was said in it.
     ///
     /// Every log of the directory is read for that; `told` hears how far it is.
     ///
     /// # Errors
-    /// When the folder can't be read.
+    /// When the folder can't be read, or the words mean nothing but a part of several ids.
     pub fn best(&mut self, words: &str, told: impl FnMut(Progress)) -> Result<Option<PathBuf>, SessionError> {
-        match self.manager.find(words) {
-            Ok(path) => return Ok(Some(path)),
-            Err(SessionError::NotFound(_)) => {}
-            Err(error) => return Err(error),
+        let named = self.going_by(words)?;
+        if let Named::One(path) = named {
+            return Ok(Some(path));
+        }
+        // A bare word is no path, whatever files there are where tiller was begun.
+        let path = Path::new(words);
+        let is_path = words.contains('/') || path.extension().is_some_and(|ending| ending == "jsonl");
+        if is_path && path.is_file() {
+            return Ok(Some(path.to_owned()));
         }
         self.refresh(Scope::ThisDirectory, told)?;
         let wanted = words.trim().to_lowercase();
@@ -65,11 +84,17 @@ impl Catalog {
             return Ok(by_name);
         }
         let hits = self.search(words, Scope::ThisDirectory, 1)?;
-        Ok(hits.into_iter().next().map(|hit| hit.session.path))
+        match (hits.into_iter().next(), named) {
+            (Some(hit), _) => Ok(Some(hit.session.path)),
+            (None, Named::Several(count)) => Err(ambiguous(words, count)),
+            (None, _) => Ok(None),
+        }
     }
 
     /// Sessions whose directory is gone and was called what this one is, or had the same `remote`: the project may have been
     /// moved here. The one written to last comes first.
+    ///
+    /// Where a log that wasn't known turns out to be of this directory already, it alone is given: the newest such.
     ///
     /// # Errors
     /// When a folder is there and can't be read.
@@ -90,6 +115,9 @@ impl Catalog {
                 continue;
             }
             let Ok(digest) = self.look_into(file) else { continue };
+            if digest.cwd == self.cwd {
+                return Ok(vec![SessionSummary::new(file.path.clone(), &file.stamp, digest)]);
+            }
             let has_name = name.is_some() && Path::new(&digest.cwd).file_name() == name.as_deref();
             let has_remote = remote.is_some() && digest.remote.as_deref().map(plain) == remote.map(plain);
             if is_gone(&digest.cwd) && (has_name || has_remote) {
@@ -98,6 +126,10 @@ impl Catalog {
         }
         Ok(moved)
     }
+}
+
+fn ambiguous(fragment: &str, count: usize) -> SessionError {
+    SessionError::NotFound(format!("`{fragment}` names {count} sessions; give more of the id"))
 }
 
 /// A remote without what may differ between two ways to write the same: `https://host/me/x.git` and `git@host:me/x`.

@@ -16,10 +16,13 @@ use super::digest::{Digest, Look};
 use super::folder::Stamp;
 
 /// The tables' version; another one is thrown away if it is older, and left alone if it is newer.
-const SCHEMA: i64 = 1;
+const SCHEMA: i64 = 2;
 
-/// How long a write waits for another tiller's.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a look-up waits for another tiller to write: a person waits for it.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// How long the reading of many logs waits for that. What it finds is searched afterwards, and would be missing.
+const LONG_PATIENCE: Duration = Duration::from_secs(5);
 
 const TABLES: &str = "
     CREATE TABLE sessions (
@@ -27,6 +30,7 @@ const TABLES: &str = "
         path BLOB NOT NULL UNIQUE,
         size INTEGER NOT NULL,
         modified INTEGER NOT NULL,
+        inode INTEGER NOT NULL,
         cwd TEXT NOT NULL,
         digest TEXT NOT NULL
     );
@@ -43,7 +47,7 @@ const TABLES: &str = "
     CREATE VIRTUAL TABLE words USING fts5 (
         said, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
     );
-    PRAGMA user_version = 1;
+    PRAGMA user_version = 2;
 ";
 
 /// The tables.
@@ -83,6 +87,17 @@ pub(super) struct Extent<'a> {
     pub(super) cwd: Option<&'a str>,
     /// At most so many.
     pub(super) limit: usize,
+    /// What counts as one.
+    pub(super) each: Each,
+}
+
+/// What a search finds.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Each {
+    /// Every entry that says the words.
+    Entry,
+    /// The best entry of each session.
+    Session,
 }
 
 impl Database {
@@ -163,18 +178,19 @@ impl Database {
     pub(super) fn known(&self, root: &Path) -> rusqlite::Result<Vec<(PathBuf, Known)>> {
         let prefix = prefix(root);
         let mut select = self.connection.prepare_cached(
-            "SELECT path, size, modified, cwd FROM sessions WHERE substr(path, 1, ?1) = ?2",
+            "SELECT path, size, modified, inode, cwd FROM sessions WHERE substr(path, 1, ?1) = ?2",
         )?;
         let known =
-            |row: &Row<'_>| Ok((path_of(row.get(0)?), Known { stamp: stamp_of(row, 1)?, cwd: row.get(3)? }));
+            |row: &Row<'_>| Ok((path_of(row.get(0)?), Known { stamp: stamp_of(row, 1)?, cwd: row.get(4)? }));
         select.query_map(params![prefix.len(), prefix], known)?.collect()
     }
 
     /// What is known of a log, and of which size and moment that is.
     pub(super) fn digest(&self, path: &Path) -> rusqlite::Result<Option<(Stamp, Digest)>> {
-        let mut select =
-            self.connection.prepare_cached("SELECT size, modified, digest FROM sessions WHERE path = ?1")?;
-        let found = |row: &Row<'_>| Ok((stamp_of(row, 0)?, digest_of(row.get(2)?)));
+        let mut select = self
+            .connection
+            .prepare_cached("SELECT size, modified, inode, digest FROM sessions WHERE path = ?1")?;
+        let found = |row: &Row<'_>| Ok((stamp_of(row, 0)?, digest_of(row.get(3)?)));
         let found = select.query_row([path.as_os_str().as_bytes()], found).optional()?;
         Ok(found.and_then(|(stamp, digest)| Some((stamp, digest?))))
     }
@@ -186,6 +202,14 @@ impl Database {
             store_one(&mut writing, path, stamp, *from, look)?;
         }
         writing.commit()
+    }
+
+    /// As [`Database::store`], waiting longer for another tiller that writes.
+    pub(super) fn store_patiently(&mut self, looks: &[(PathBuf, Stamp, u64, Look)]) -> rusqlite::Result<()> {
+        self.connection.busy_timeout(LONG_PATIENCE)?;
+        let stored = self.store(looks);
+        self.connection.busy_timeout(PATIENCE)?;
+        stored
     }
 
     /// Forgets logs that are gone.
@@ -209,13 +233,27 @@ impl Database {
         let prefix = prefix(extent.root);
         // Scores are rounded, or no two would be equal and the moment never count.
         let mut select = self.connection.prepare_cached(
-            "SELECT sessions.path, entry, position, start, length, moment, size, modified, digest
-             FROM words JOIN said ON said.key = words.rowid JOIN sessions ON sessions.key = said.session
-             WHERE words MATCH ?1 AND substr(sessions.path, 1, ?2) = ?3 AND (?4 IS NULL OR cwd = ?4)
-             ORDER BY round(bm25(words), 1), moment DESC LIMIT ?5",
+            "WITH found AS MATERIALIZED (
+                 SELECT rowid AS key, round(bm25(words), 1) AS score FROM words WHERE words MATCH ?1
+             ), ranked AS (
+                 SELECT said.key, score, moment,
+                     row_number() OVER (PARTITION BY said.session ORDER BY score, moment DESC) AS rank
+                 FROM found JOIN said ON said.key = found.key JOIN sessions ON sessions.key = said.session
+                 WHERE substr(path, 1, ?2) = ?3 AND (?4 IS NULL OR cwd = ?4)
+             ), best AS MATERIALIZED (
+                 SELECT key, score FROM ranked WHERE rank <= ?6 ORDER BY score, moment DESC LIMIT ?5
+             )
+             SELECT path, entry, position, start, length, moment, size, modified, inode, digest
+             FROM best JOIN said ON said.key = best.key JOIN sessions ON sessions.key = said.session
+             ORDER BY score, moment DESC",
         )?;
         let limit = i64::try_from(extent.limit).unwrap_or(i64::MAX);
-        let rows = select.query_map(params![words, prefix.len(), prefix, extent.cwd, limit], place)?;
+        let each = match extent.each {
+            Each::Entry => i64::MAX,
+            Each::Session => 1,
+        };
+        let wanted = params![words, prefix.len(), prefix, extent.cwd, limit, each];
+        let rows = select.query_map(wanted, place)?;
         rows.collect()
     }
 
@@ -266,12 +304,14 @@ fn store_one(
     let digest = serde_json::to_string(&look.digest).expect("a digest has only string keys");
     let key: i64 = writing
         .prepare_cached(
-            "INSERT INTO sessions (path, size, modified, cwd, digest) VALUES (?1, ?2, ?3, ?4, ?5)
-             ON CONFLICT (path) DO UPDATE SET size = ?2, modified = ?3, cwd = ?4, digest = ?5 RETURNING key",
+            "INSERT INTO sessions (path, size, modified, inode, cwd, digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT (path) DO UPDATE SET size = ?2, modified = ?3, inode = ?4, cwd = ?5, digest = ?6
+             RETURNING key",
         )?
-        .query_row(params![bytes, stamp.size, stamp.modified_ns, look.digest.cwd, digest], |row| {
-            row.get(0)
-        })?;
+        .query_row(
+            params![bytes, stamp.size, stamp.modified_ns, stamp.inode, look.digest.cwd, digest],
+            |row| row.get(0),
+        )?;
     let mut place = writing.prepare_cached(
         "INSERT INTO said (session, entry, position, start, length, moment) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
@@ -300,6 +340,11 @@ fn make_file(path: &Path) -> io::Result<()> {
     fs::OpenOptions::new().append(true).create(true).mode(0o600).open(path).map(drop)
 }
 
+/// Whether another process writes.
+pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
 /// Whether the file itself is to blame.
 pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     match error.sqlite_error_code() {
@@ -323,7 +368,7 @@ fn path_of(bytes: Vec<u8>) -> PathBuf {
 }
 
 fn stamp_of(row: &Row<'_>, at: usize) -> rusqlite::Result<Stamp> {
-    Ok(Stamp { size: row.get(at)?, modified_ns: row.get(at + 1)? })
+    Ok(Stamp { size: row.get(at)?, modified_ns: row.get(at + 1)?, inode: row.get(at + 2)? })
 }
 
 /// What can't be read is as good as unknown, and read from the log again.
@@ -340,7 +385,7 @@ fn place(row: &Row<'_>) -> rusqlite::Result<Place> {
         length: row.get(4)?,
         moment: row.get(5)?,
         stamp: stamp_of(row, 6)?,
-        digest: digest_of(row.get(8)?).unwrap_or_default(),
+        digest: digest_of(row.get(9)?).unwrap_or_default(),
     })
 }
 
@@ -369,9 +414,9 @@ mod tests {
     fn what_two_tillers_read_at_once_is_kept_once() {
         let mut database = Database::passing().unwrap();
         let mut store = |from: u64, look: Look| {
-            let stamp = Stamp { size: look.digest.upto, modified_ns: 0 };
+            let stamp = Stamp { size: look.digest.upto, modified_ns: 0, inode: 0 };
             database.store(&[("/s/a.jsonl".into(), stamp, from, look)]).unwrap();
-            let extent = Extent { root: Path::new("/s"), cwd: None, limit: 9 };
+            let extent = Extent { root: Path::new("/s"), cwd: None, limit: 9, each: Each::Entry };
             database.places("alpha", &extent).unwrap().len()
         };
         assert_eq!(store(0, look(10, "alpha", true)), 1);

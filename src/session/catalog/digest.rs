@@ -15,8 +15,8 @@ use crate::unit::{Tokens, UnixMs, Usd};
 /// Longest line that is looked into, in bytes; a longer one counts as read and says nothing.
 const LONGEST_LINE: usize = 64 << 20;
 
-/// How many of the last bytes read are compared, to see whether a log only grew.
-const TAIL: u64 = 4 << 10;
+/// How many of the first and of the last bytes read are compared, to see whether a log only grew.
+const COMPARED: u64 = 4 << 10;
 
 /// How much of the first prompt is kept, in characters: more than any list shows.
 const LONGEST_PROMPT: usize = 1_000;
@@ -28,6 +28,8 @@ pub(super) struct Digest {
     pub(super) upto: u64,
     /// Hash of the last bytes read: what stands there later says whether the log only grew.
     tail: u64,
+    /// Hash of the first bytes.
+    head: u64,
     /// Why the file is no session; the rest is empty then.
     pub(super) problem: Option<String>,
     pub(super) id: String,
@@ -87,15 +89,20 @@ pub(super) fn look(path: &Path, before: Option<Digest>) -> io::Result<Look> {
             break;
         }
     }
-    look.digest.tail = tail(&mut file, look.digest.upto)?;
+    (look.digest.head, look.digest.tail) = ends(&mut file, look.digest.upto)?;
     Ok(look)
 }
 
-/// Hash of the bytes before `upto`.
-fn tail(file: &mut File, upto: u64) -> io::Result<u64> {
-    file.seek(SeekFrom::Start(upto.saturating_sub(TAIL)))?;
+/// Hashes of the first bytes, and of those before `upto`.
+fn ends(file: &mut File, upto: u64) -> io::Result<(u64, u64)> {
+    let count = upto.min(COMPARED);
+    Ok((hash(file, 0, count)?, hash(file, upto - count, count)?))
+}
+
+fn hash(file: &mut File, from: u64, count: u64) -> io::Result<u64> {
+    file.seek(SeekFrom::Start(from))?;
     let mut bytes = Vec::new();
-    file.take(upto.min(TAIL)).read_to_end(&mut bytes)?;
+    file.take(count).read_to_end(&mut bytes)?;
     Ok(fnv1a(&bytes))
 }
 
@@ -114,7 +121,7 @@ pub(super) fn header_id(path: &Path) -> Option<String> {
 }
 
 fn header(line: &[u8]) -> serde_json::Result<Header> {
-    serde_json::from_slice(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line))
+    Header::parse(line)
 }
 
 /// Reads a line without its newline, and says how many bytes it took and whether the newline was there. Of a line that is too
@@ -148,7 +155,7 @@ impl Digest {
     /// Whether what was read before still stands at the beginning of the file.
     fn is_beginning_of(&self, file: &mut File) -> io::Result<bool> {
         let is_there = self.upto > 0 && file.metadata()?.len() >= self.upto;
-        Ok(is_there && tail(file, self.upto)? == self.tail)
+        Ok(is_there && ends(file, self.upto)? == (self.head, self.tail))
     }
 
     fn begin(&mut self, line: &[u8]) {
@@ -177,7 +184,7 @@ impl Digest {
             self.model.clone_from(&told.model);
         }
         match &told.fact {
-            Fact::Prompt(text) if self.first_prompt.is_none() => {
+            Fact::Prompt(text) if self.first_prompt.is_none() && !text.trim().is_empty() => {
                 self.first_prompt = Some(text.chars().take(LONGEST_PROMPT).collect());
             }
             Fact::Name(name) => self.name.clone_from(name),
@@ -201,7 +208,7 @@ impl Look {
         let offset = self.digest.upto;
         if offset == 0 {
             self.digest.begin(line);
-        } else if let Some(told) = line::read(line) {
+        } else if let Some(told) = line::read(line).or_else(|| closed.then(|| line::read_head(line))?) {
             let (position, moment) = (self.digest.entries, told.moment.unwrap_or_default());
             self.digest.count(&told);
             let (entry, length) = (told.id, line.len());
@@ -273,6 +280,25 @@ mod tests {
         fs::write(file.path(), format!("{HEADER}\n{}\n{}\n", prompt("uno"), prompt("dos"))).unwrap();
         let second = look(file.path(), Some(first.digest)).unwrap();
         assert_eq!((said(&second), second.anew), (vec![("uno", 0), ("dos", 1)], true));
+    }
+
+    #[test]
+    fn a_log_whose_beginning_was_rewritten_is_read_anew_though_it_grew() {
+        let more = prompt(&"x".repeat(9_000));
+        let file = file(&format!("{HEADER}\n{}\n{more}\n", prompt("one")));
+        let first = look(file.path(), None).unwrap();
+        let (uno, dos) = (prompt("uno"), prompt("dos"));
+        fs::write(file.path(), format!("{HEADER}\n{uno}\n{more}\n{dos}\n")).unwrap();
+        let second = look(file.path(), Some(first.digest)).unwrap();
+        assert_eq!((second.anew, second.digest.first_prompt.as_deref()), (true, Some("uno")));
+    }
+
+    #[test]
+    fn a_prompt_without_readable_text_is_not_the_first_one() {
+        let picture = r#"{"type":"message","message":{"role":"user","content":[{"type":"image"}]}}"#;
+        let file = file(&format!("{HEADER}\n{picture}\n{}\n{}\n", prompt(" "), prompt("what is this?")));
+        let digest = look(file.path(), None).unwrap().digest;
+        assert_eq!((digest.first_prompt.as_deref(), digest.entries), (Some("what is this?"), 3));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fs::{self, DirEntry, Metadata};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -9,12 +10,14 @@ use crate::session::SessionError;
 use crate::session::log::io_error;
 use crate::unit::UnixMs;
 
-/// Length and last change of a file: while both stay, what is known of it holds.
+/// Length, last change and identity of a file: while they stay, what is known of it holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stamp {
     pub(super) size: u64,
     /// Nanoseconds since 1970.
     pub(super) modified_ns: i64,
+    /// The inode's number, as SQLite keeps it.
+    pub(super) inode: i64,
 }
 
 /// A file that should be a log.
@@ -29,7 +32,12 @@ impl Stamp {
         let since =
             facts.modified().ok().and_then(|moment| moment.duration_since(SystemTime::UNIX_EPOCH).ok());
         let modified_ns = since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0);
-        Self { size: facts.len(), modified_ns }
+        Self { size: facts.len(), modified_ns, inode: facts.ino().cast_signed() }
+    }
+
+    /// Whether the file may only have grown since it was `before`. One that changed and is no longer than it was did not.
+    pub(super) fn may_be_growth_of(&self, before: &Self) -> bool {
+        self.inode == before.inode && self.size > before.size
     }
 
     pub(super) fn modified(&self) -> UnixMs {
@@ -37,27 +45,42 @@ impl Stamp {
     }
 }
 
-/// Every log in these folders, the one written to last first; of those written to at one moment the one with the later
-/// name.
-pub(super) fn files(folders: &[PathBuf]) -> Result<Vec<File>, SessionError> {
-    let mut files = Vec::new();
+/// What is in some folders.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// The logs, the one written to last first; of those written to at one moment the one with the later name.
+    pub(super) files: Vec<File>,
+    /// Folders that can't be listed, with the reason.
+    pub(super) closed: Vec<(PathBuf, SessionError)>,
+}
+
+/// Every log in these folders. One that can't be listed costs itself alone.
+pub(super) fn files(folders: &[PathBuf]) -> Found {
+    let mut found = Found::default();
     for folder in folders {
-        for entry in entries(folder)? {
-            let path = entry.path();
-            if path.extension().is_some_and(|ending| ending == "jsonl") {
-                // What went away since it was listed is not there, and opening a pipe would wait for ever.
-                let facts = fs::metadata(&path).ok().filter(|facts| facts.is_file() || facts.is_dir());
-                files.extend(facts.map(|facts| File { stamp: Stamp::of(&facts), path }));
-            }
+        match entries(folder) {
+            Ok(entries) => found.files.extend(entries.iter().filter_map(file)),
+            Err(error) => found.closed.push((folder.clone(), error)),
         }
     }
-    files.sort_by(|a, b| {
+    found.files.sort_by(|a, b| {
         b.stamp
             .modified_ns
             .cmp(&a.stamp.modified_ns)
             .then_with(|| b.path.file_name().cmp(&a.path.file_name()))
     });
-    Ok(files)
+    found
+}
+
+/// The log that this is; `None` when it is something else.
+fn file(entry: &DirEntry) -> Option<File> {
+    let path = entry.path();
+    if path.extension().is_none_or(|ending| ending != "jsonl") {
+        return None;
+    }
+    // What went away since it was listed is not there, and opening a pipe would wait for ever.
+    let facts = fs::metadata(&path).ok().filter(|facts| facts.is_file() || facts.is_dir())?;
+    Some(File { stamp: Stamp::of(&facts), path })
 }
 
 /// What is in a folder; nothing if there is none.
@@ -82,6 +105,16 @@ pub(super) fn id_in_name(path: &Path) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_listed_costs_itself_alone() {
+        let good = tempfile::tempdir().unwrap();
+        fs::write(good.path().join("a.jsonl"), "").unwrap();
+        // No name has a zero byte in it; that stops even root, whom permissions don't.
+        let found = files(&["/s/\0".into(), good.path().to_owned()]);
+        assert_eq!(found.files.len(), 1);
+        assert_eq!(found.closed.iter().map(|(folder, _)| folder).collect::<Vec<_>>(), [Path::new("/s/\0")]);
+    }
 
     #[test]
     fn a_name_tells_the_id_if_it_is_one_that_tiller_or_pi_gave() {

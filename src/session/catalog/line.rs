@@ -10,6 +10,9 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::message::Usage;
+use crate::session::EntryKind;
+use crate::session::head::Head;
+use crate::session::repair::repaired;
 use crate::unit::UnixMs;
 
 /// Longest text of one entry that can be searched, in bytes; what is longer was pasted, and its beginning tells.
@@ -129,17 +132,33 @@ impl Fact {
 
 /// Reads a line after the header; `None` when it isn't an entry.
 pub(super) fn read(line: &[u8]) -> Option<Told> {
-    if let Ok(raw) = serde_json::from_slice::<Raw<'_>>(line) {
+    if !may_hold_half_a_pair(line)
+        && let Ok(raw) = serde_json::from_slice::<Raw<'_>>(line)
+    {
         return Some(told(raw));
     }
-    // Bytes that are no UTF-8 cost a character each, not the line.
-    let mended = String::from_utf8_lossy(line);
-    if let Ok(raw) = serde_json::from_str::<Raw<'_>>(&mended) {
+    // Half of a surrogate pair, or a byte that is no UTF-8, costs a character, not the line.
+    let mended = repaired(line);
+    let line = mended.as_ref().map_or(line, |text| text.as_bytes());
+    if let Ok(raw) = serde_json::from_slice::<Raw<'_>>(line) {
         return Some(told(raw));
     }
     let head: RawHead = serde_json::from_slice(line).ok()?;
     let is_message = head.kind == "message";
     Some(Told { id: head.id.unwrap_or_default(), is_message, ..Told::default() })
+}
+
+/// Reads the beginning of a closed line whose end is damaged: it is an entry as long as its head can be read.
+pub(super) fn read_head(line: &[u8]) -> Option<Told> {
+    let head = Head::parse(line.trim_ascii()).ok()?;
+    let (id, is_message) = (head.id.into_owned(), head.kind == EntryKind::Message);
+    Some(Told { id, is_message, usage: head.usage, ..Told::default() })
+}
+
+/// Whether a surrogate is escaped in a line, whole pairs included. Parts of a line that are parsed late would lose their text
+/// to a half one.
+fn may_hold_half_a_pair(line: &[u8]) -> bool {
+    [b"\\ud", b"\\uD"].iter().any(|escape| memchr::memmem::find(line, *escape).is_some())
 }
 
 fn told(raw: Raw<'_>) -> Told {
@@ -231,6 +250,14 @@ mod tests {
         assert_eq!(words(bash).as_deref(), Some("make"));
         let name = r#"{"type":"session_info","id":"b","name":"parser"}"#;
         assert_eq!(words(name).as_deref(), Some("parser"));
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_costs_a_character_and_not_the_text() {
+        let name = r#"{"type":"session_info","id":"b","name":"fix \ud83d the parser"}"#;
+        assert_eq!(words(name).as_deref(), Some("fix \u{fffd} the parser"));
+        let pair = r#"{"type":"message","message":{"role":"user","content":[{"type":"text","text":"\uD83D\uDE00 \udc00"}]}}"#;
+        assert_eq!(words(pair).as_deref(), Some("\u{1f600} \u{fffd}"));
     }
 
     #[test]

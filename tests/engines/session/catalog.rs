@@ -204,6 +204,24 @@ fn a_log_that_was_written_anew_is_read_anew() {
 }
 
 #[test]
+fn a_log_of_which_only_the_middle_changed_is_read_anew() {
+    let place = Place::new();
+    let filler = "x ".repeat(5_000);
+    let path = session(&place.manager, &[&filler, "alpha", &filler]);
+    touch(&path, 100);
+    assert_eq!(found(&mut place.refreshed(), "alpha").len(), 1);
+    fs::write(&path, fs::read_to_string(&path).unwrap().replace("alpha", "omega")).unwrap();
+    touch(&path, 101);
+    assert_eq!(found(&mut place.refreshed(), "omega"), ["[omega]"]);
+    // Another file in its place, as long and as old.
+    let anew = path.with_extension("new");
+    fs::write(&anew, fs::read_to_string(&path).unwrap().replace("omega", "gamma")).unwrap();
+    touch(&anew, 101);
+    fs::rename(&anew, &path).unwrap();
+    assert_eq!(found(&mut place.refreshed(), "gamma"), ["[gamma]"]);
+}
+
+#[test]
 fn a_known_log_is_not_opened_again() {
     let place = Place::new();
     let path = session(&place.manager, &["alpha"]);
@@ -374,4 +392,84 @@ fn a_project_that_moved_is_known_by_its_name_or_its_remote() {
     };
     assert_eq!(moved(Some("https://host/me/project")), [by_name.clone(), by_remote]);
     assert_eq!(moved(None), [by_name]);
+}
+
+#[test]
+fn without_the_catalog_a_session_is_at_home_where_it_was_gone_on_with_last() {
+    let place = Place::new();
+    let elsewhere = session(&place.manager, &["moved away"]);
+    append(&elsewhere, run(Some("/elsewhere"), None));
+    touch(&elsewhere, 4_000_000_000);
+    assert_eq!(place.kept().most_recent().unwrap(), None);
+    let here = session(&place.manager_of("/gone/old"), &["moved here"]);
+    append(&here, run(Some(CWD), None));
+    let moved = place.manager.catalog().unwrap().moved_here(None).unwrap();
+    assert_eq!(moved.iter().map(|session| &session.path).collect::<Vec<_>>(), [&here]);
+    assert_eq!(moved[0].cwd, CWD);
+}
+
+#[test]
+fn every_fixture_that_opens_is_listed_with_what_the_reader_finds_in_it() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions-fixtures");
+    let manager = SessionManager::new(Placement::Flat(folder.clone()), CWD.into());
+    let listing = manager.catalog().unwrap().page(Scope::Everywhere, Page::default()).unwrap();
+    let (mut listed, mut read) = (Vec::new(), Vec::new());
+    for file in fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
+        let is_log = file.extension().is_some_and(|ending| ending == "jsonl");
+        let Some(reader) = is_log.then(|| Reader::open(&file).ok()).flatten() else { continue };
+        let summary = listing.sessions.iter().find(|summary| summary.path == file);
+        listed.push(summary.map(|it| (it.path.clone(), it.entries, it.name.clone(), it.tokens, it.cost)));
+        let usage = reader.usage();
+        read.push(Some((file, reader.entry_count(), reader.name(), usage.total(), usage.cost.total)));
+    }
+    assert!(read.len() > 20, "{}", read.len());
+    assert_eq!(listed, read);
+}
+
+#[test]
+fn a_part_of_several_ids_says_how_many_unless_it_was_said_somewhere() {
+    let place = Place::new();
+    let folder = place.sessions().join("--home-dev-project--");
+    fs::create_dir_all(&folder).unwrap();
+    for id in ["beef1111", "beef2222"] {
+        let header = HEADER.replace(r#""id":"s1""#, &format!(r#""id":"{id}""#));
+        fs::write(folder.join(format!("{id}.jsonl")), format!("{header}\n")).unwrap();
+    }
+    let mut catalog = place.kept().catalog().unwrap();
+    let error = catalog.best("beef", |_| ()).unwrap_err();
+    assert_eq!(error.to_string(), "`beef` names 2 sessions; give more of the id");
+    let said = session(&place.manager, &["roast beef"]);
+    assert_eq!(catalog.best("beef", |_| ()).unwrap(), Some(said));
+}
+
+#[test]
+fn one_session_that_says_a_word_often_does_not_hide_the_others() {
+    let place = Place::new();
+    let quiet = session(&place.manager, &["the crlf in a sentence of many other words, said once"]);
+    let loud = session(&place.manager, &["crlf"; 40]);
+    let hits = place.refreshed().sessions_saying("crlf", Scope::Everywhere, 2).unwrap();
+    let paths: Vec<&PathBuf> = hits.iter().map(|hit| &hit.session.path).collect();
+    assert_eq!(paths, [&loud, &quiet]);
+}
+
+#[test]
+fn a_look_up_does_not_wait_for_another_tiller_that_writes() {
+    let place = Place::new();
+    session(&place.manager, &["alpha"]);
+    place.refreshed();
+    for text in ["one", "two", "three"] {
+        session(&place.manager, &[text]);
+    }
+    let other = rusqlite::Connection::open(place.catalog_file()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let begun = std::time::Instant::now();
+    let mut catalog = place.kept().catalog().unwrap();
+    assert_eq!(catalog.page(Scope::ThisDirectory, Page::default()).unwrap().sessions.len(), 4);
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    // What was known is known still, and what is found from now on is kept in the file.
+    assert_eq!(catalog.known(Scope::Everywhere).unwrap().len(), 1);
+    other.execute_batch("ROLLBACK").unwrap();
+    catalog.page(Scope::ThisDirectory, Page::default()).unwrap();
+    let count = other.query_row("SELECT count(*) FROM sessions", [], |row| row.get::<_, i64>(0));
+    assert_eq!(count.unwrap(), 4);
 }

@@ -1,7 +1,9 @@
 //! The folder of sessions: listing and finding.
 
 use std::ffi::OsStr;
+use std::fs::Permissions;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime};
 
 use tiller::session::{Listing, Scope};
@@ -129,4 +131,24 @@ fn words_that_name_no_session_or_several_say_so() {
     assert_eq!(refused("gone.jsonl"), "there is no session file gone.jsonl");
     // The whole id of one is the beginning of another's.
     assert_eq!(place.manager.find("abcd1").unwrap(), folder.join("abcd1.jsonl"));
+}
+
+#[test]
+fn a_folder_that_cannot_be_listed_costs_itself_alone() {
+    let place = Place::new();
+    let path = session(&place.manager, "good", 100);
+    let id = Reader::open(&path).unwrap().id().to_string();
+    let closed = place.sessions().join("--closed--");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, Permissions::from_mode(0o000)).unwrap();
+    let listing = place.manager.list(Scope::Everywhere).unwrap();
+    assert_eq!(prompts(&listing), ["good"]);
+    if fs::read_dir(&closed).is_ok() {
+        // Nothing is closed to root.
+        return;
+    }
+    let reported: Vec<String> = listing.unreadable.iter().map(ToString::to_string).collect();
+    assert!(reported.len() == 1 && reported[0].contains("--closed--: can't be listed"), "{reported:?}");
+    assert_eq!(place.manager.most_recent().unwrap().as_ref(), Some(&path));
+    assert_eq!(place.manager.find(&id).unwrap(), path);
 }
