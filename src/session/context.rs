@@ -225,6 +225,16 @@ struct OpenCalls {
     since: UnixMs,
 }
 
+/// An answer that makes a call once under each id: one result can't answer two, and providers refuse them.
+fn without_doubled_calls(answer: &AssistantMessage) -> Message {
+    let (mut answer, mut seen) = (answer.clone(), HashSet::new());
+    answer.content.retain(|block| match block {
+        AssistantBlock::ToolCall(call) => seen.insert(call.id.clone()),
+        AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } | AssistantBlock::Unknown => true,
+    });
+    Message::Assistant(answer)
+}
+
 impl OpenCalls {
     fn begin(&mut self, answer: &AssistantMessage, message: &Arc<Message>, sent: &mut Vec<Arc<Message>>) {
         match answer.stop_reason {
@@ -240,10 +250,15 @@ impl OpenCalls {
             }
             StopReason::Stop | StopReason::Length | StopReason::ToolUse if answer.content.is_empty() => {}
             StopReason::Stop | StopReason::Length | StopReason::ToolUse => {
-                sent.push(Arc::clone(message));
                 let mut seen = HashSet::new();
                 self.calls = answer.tool_calls().filter(|call| seen.insert(&call.id)).cloned().collect();
                 self.since = answer.timestamp;
+                let is_plain = answer.tool_calls().count() == self.calls.len();
+                sent.push(if is_plain {
+                    Arc::clone(message)
+                } else {
+                    Arc::new(without_doubled_calls(answer))
+                });
             }
         }
     }
@@ -388,6 +403,14 @@ mod tests {
     fn interrupted_result(id: &str) -> Message {
         let call = ToolCall::from_streamed(id.into(), "bash".into(), "");
         Message::ToolResult(interrupted(&call, UnixMs(0)))
+    }
+
+    #[test]
+    fn of_calls_with_one_id_in_one_answer_the_first_is_sent_with_the_result() {
+        let doubled = answer(StopReason::ToolUse, vec![call("c1"), text("and"), call("c1"), call("c2")]);
+        let log = arcs(vec![user("go"), doubled, result("c1", "one"), result("c2", "two")]);
+        let plain = answer(StopReason::ToolUse, vec![call("c1"), text("and"), call("c2")]);
+        assert_eq!(sendable(&log), arcs(vec![user("go"), plain, result("c1", "one"), result("c2", "two")]));
     }
 
     #[test]
