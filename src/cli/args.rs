@@ -153,7 +153,7 @@ pub(super) struct PlaceArgs {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Look at sessions; check, name, label, hide, export, import and remove them
+    /// Look at sessions; check, name, label, hide, move, export, import and remove them
     #[command(subcommand)]
     Sessions(SessionsCommand),
     /// Show every setting with its value and where that comes from

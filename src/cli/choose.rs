@@ -121,7 +121,9 @@ fn is_at_home(session: &SessionSummary, manager: &SessionManager) -> bool {
 fn go_on(session: &SessionSummary) -> Found {
     // What a log says must not move a cursor.
     let (id, cwd) = (sessions::one_line(session.id.short()), clean(&session.cwd, Carriage::Shown));
-    let notice = format!("going on with session {id} of {cwd}, which is gone");
+    let notice = format!(
+        "going on with session {id} of {cwd}, which is gone; `tiller sessions move {cwd}` brings all of its sessions here"
+    );
     Found::Moved(session.path.clone(), notice)
 }
 

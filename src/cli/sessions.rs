@@ -4,6 +4,7 @@ mod change;
 pub(super) mod export;
 mod import;
 mod list;
+mod relocate;
 mod rm;
 mod search;
 mod show;
@@ -54,6 +55,7 @@ pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8
         SessionsCommand::Branch { session, entry, summary, json } => {
             change::branch(&manager, (session, entry), summary.as_deref(), *json)?;
         }
+        SessionsCommand::Move { from, json } => return relocate::relocate(&manager, from, *json),
         SessionsCommand::Rm { sessions, yes, permanently, json } => {
             let farewell = if *permanently { Farewell::ForGood } else { Farewell::ToTrash };
             let asking = if *yes { rm::Asking::No } else { rm::Asking::Yes };

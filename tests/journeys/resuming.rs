@@ -234,3 +234,29 @@ fn a_search_that_nobody_reads_to_its_end_is_no_failure() {
         command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap().into();
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
 }
+
+#[test]
+fn the_sessions_of_a_project_that_was_moved_follow_it_all_at_once() {
+    let house = House::new();
+    let old = gone(&house, "elsewhere");
+    let paths = ["01AAAAAAAAAAAAAAAAAAAAAAAA", "01BBBBBBBBBBBBBBBBBBBBBBBB"]
+        .map(|id| log_of(&house, &old, id, "hello", None));
+    touch(&paths[0], 1_000_000);
+    let before = paths.each_ref().map(|path| text(path));
+    assert_eq!(list(&house, &[]).len(), 0);
+    let ran = house.run(&["sessions", "move", &old]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.out.starts_with("2 sessions of "), "{}", ran.out);
+    assert_eq!(list(&house, &[]).len(), 2);
+    for (path, before) in paths.iter().zip(before) {
+        assert!(text(path).starts_with(&before), "{}", path.display());
+    }
+    let since = fs::metadata(&paths[0]).unwrap().modified().unwrap();
+    assert_eq!(since.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs(), 1_000_000);
+
+    let again = house.run(&["sessions", "move", &old]);
+    assert_eq!(again.code, Some(2));
+    assert!(again.err.contains("there is no session of"), "{}", again.err);
+    let there = house.project().display().to_string();
+    assert!(house.run(&["sessions", "move", &there]).err.contains("is still there"));
+}

@@ -154,6 +154,14 @@ pub(in crate::cli) enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Let the sessions of a directory that is gone be this one's: the project was moved here
+    Move {
+        /// The directory they are of, as `sessions list --all` shows it
+        from: PathBuf,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Write a session to a file: a page for a browser, Markdown, or the log itself
     Export {
         /// A file, or a part of an id

@@ -81,7 +81,7 @@ pub(super) fn branch(
 }
 
 /// Opens a session, and says when it was last written to: by naming or labelling it, it doesn't become the one that `-c` goes on with.
-fn open(manager: &SessionManager, words: &str) -> Result<(Writer, Option<SystemTime>), Failure> {
+pub(super) fn open(manager: &SessionManager, words: &str) -> Result<(Writer, Option<SystemTime>), Failure> {
     let path = manager.find(words)?;
     let before = fs::metadata(&path).and_then(|facts| facts.modified()).ok();
     let mut writer = manager.open(&path)?;
@@ -95,6 +95,15 @@ fn open(manager: &SessionManager, words: &str) -> Result<(Writer, Option<SystemT
     Ok((writer, before))
 }
 
+/// Gives a session back the time at which somebody last worked on it.
+pub(super) fn keep_time(writer: &Writer, before: Option<SystemTime>) {
+    if let (Some(before), Some(path)) = (before, writer.reader().path())
+        && let Err(error) = File::options().append(true).open(path).and_then(|file| file.set_modified(before))
+    {
+        tracing::warn!(path = %path.display(), %error, "the session's time of change could not be kept");
+    }
+}
+
 /// Brings what was written to the disk, then says so.
 fn tell(
     writer: &Writer,
@@ -105,11 +114,7 @@ fn tell(
     if let Some(file) = writer.file() {
         sync(&*file).map_err(Failure::run)?;
     }
-    if let (Some(before), Some(path)) = (before, writer.reader().path())
-        && let Err(error) = File::options().append(true).open(path).and_then(|file| file.set_modified(before))
-    {
-        tracing::warn!(path = %path.display(), %error, "the session's time of change could not be kept");
-    }
+    keep_time(writer, before);
     if !as_json {
         return say(&format!("{done}\n"));
     }
