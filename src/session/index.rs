@@ -177,7 +177,11 @@ impl Index {
 
     /// The newest ULID, after which new ones are minted.
     pub(super) fn greatest_id(&self) -> Option<&EntryId> {
-        self.entries.iter().map(|entry| &entry.id).filter(|id| mint::can_go_on_after(id)).max()
+        // From the newest on hardly any other one is greater, and only those have to be looked into.
+        self.entries.iter().rev().map(|entry| &entry.id).fold(None, |greatest: Option<&EntryId>, id| {
+            let is_greater = greatest.is_none_or(|greatest| id > greatest) && mint::can_go_on_after(id);
+            if is_greater { Some(id) } else { greatest }
+        })
     }
 
     /// Bytes of the entry's line without its newline, and of the lines between it and its parent if no entry is in them.
