@@ -1,10 +1,7 @@
 //! What stands around the entries: the top of the page, the tree beside them, and warnings.
 
-use std::collections::HashSet;
-
 use super::markup::{Markup, fragment};
 use super::outline::{ItemKind, Outline};
-use crate::id::EntryId;
 use crate::session::tree::Row;
 use crate::session::{Finding, Reader};
 
@@ -58,11 +55,7 @@ fn facts(reader: &Reader, outline: &Outline) -> Vec<String> {
 
 /// The tree: prompts, answers that say something, and what parts or gathers branches.
 pub(super) fn tree(out: &mut Markup, outline: &Outline) {
-    let shown: HashSet<&EntryId> = (0..outline.items.len())
-        .filter(|&at| is_in_tree(outline, at))
-        .map(|at| &outline.tree.nodes()[at].id)
-        .collect();
-    let rows = outline.tree.rows(outline.leaf.as_ref(), |_, node| shown.contains(&node.id));
+    let rows = outline.tree.rows(outline.leaf.as_ref(), |at, _| is_in_tree(outline, at));
     out.tags("<aside><details class=\"outline\" open><summary>Outline</summary>\n");
     out.tags("<nav class=\"tree\" aria-label=\"Outline\">\n");
     for chunk in rows.chunks(CHUNK) {
