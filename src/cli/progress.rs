@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use crate::session::Progress;
+use crate::unit::thousands;
 
 /// Time after which it is worth a line.
 const SOON: Duration = Duration::from_millis(200);
@@ -37,27 +38,14 @@ impl Drop for ProgressLine {
 }
 
 fn words(progress: Progress) -> String {
-    let megabytes = |bytes: u64| grouped(bytes / 1_000_000);
+    let megabytes = |bytes: u64| thousands(usize::try_from(bytes / 1_000_000).unwrap_or(usize::MAX));
     format!(
         "reading sessions: {} of {} ({} of {} MB)",
-        grouped(progress.done as u64),
-        grouped(progress.files as u64),
+        thousands(progress.done),
+        thousands(progress.files),
         megabytes(progress.bytes_done),
         megabytes(progress.bytes)
     )
-}
-
-/// `1,204`
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -68,6 +56,5 @@ mod tests {
     fn numbers_are_grouped_by_thousands() {
         let progress = Progress { done: 204, files: 10_000, bytes_done: 999_999, bytes: 5_000_000_000 };
         assert_eq!(words(progress), "reading sessions: 204 of 10,000 (0 of 5,000 MB)");
-        assert_eq!(grouped(1_234_567), "1,234,567");
     }
 }

@@ -9,7 +9,8 @@ use std::time::{Duration, SystemTime};
 use tokio::io::AsyncWriteExt as _;
 
 use super::plain_text::plain;
-use super::truncation::{Extent, OutputLimits, thousands};
+use super::truncation::{Extent, OutputLimits};
+use crate::unit::thousands;
 
 /// Most bytes that are kept in a file. A command that prints for ever must not fill the disk.
 const MAX_FILE: u64 = 64 * 1024 * 1024;

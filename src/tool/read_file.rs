@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::truncation::{Extent, Kept, OutputLimits, thousands};
+use super::truncation::{Extent, Kept, OutputLimits};
 use super::{Progress, ToolOutput, Work, blocking, image, replace};
 use crate::message::Access;
+use crate::unit::thousands;
 use crate::workspace::{Purpose, Workspace};
 
 /// How far into a file a NUL byte makes it binary, as git does.

@@ -81,19 +81,6 @@ fn extent_of(bytes: usize, text: &str) -> Extent {
     if bytes == text.len() { Extent::Whole } else { Extent::Lines }
 }
 
-/// A count with separators, as people read it: `12,345`.
-pub(super) fn thousands(count: usize) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,10 +99,5 @@ mod tests {
         ] {
             assert_eq!((LIMITS.head(text), LIMITS.tail(text)), (head, tail), "{text:?}");
         }
-    }
-
-    #[test]
-    fn counts_are_grouped() {
-        assert_eq!([0, 999, 1_000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
     }
 }

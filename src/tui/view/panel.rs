@@ -9,6 +9,7 @@ use super::super::theme::Colours;
 use super::{put, spread};
 use crate::render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, cut_to, wrap};
 use crate::session::Scope;
+use crate::unit::thousands;
 
 /// Draws a popup; says where the cursor stands, if it has one.
 pub(super) fn draw(popup: &Popup, area: Rect, buffer: &mut Buffer, colours: Colours) -> Option<(u16, u16)> {
@@ -84,18 +85,10 @@ fn empty(picker: &Picker, matches: usize) -> Option<&'static str> {
 fn foot(picker: &Picker) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some((done, all)) = picker.browsing().and_then(|browser| browser.indexing) {
-        lines.push(format!("indexing {} of {}", grouped(done), grouped(all)));
+        lines.push(format!("indexing {} of {}", thousands(done), thousands(all)));
     }
     lines.push(picker.keys().to_owned());
     lines
-}
-
-/// `1,204`
-fn grouped(number: usize) -> String {
-    match number {
-        0..=999 => number.to_string(),
-        _ => format!("{},{:03}", grouped(number / 1_000), number % 1_000),
-    }
 }
 
 fn item_line(item: &Item, chosen: bool, width: usize) -> Line {
