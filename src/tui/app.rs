@@ -14,7 +14,7 @@ use super::pace::Stale;
 use super::popup::{Item, Picker, Popup};
 use super::theme::Colours;
 use super::transcript::Transcript;
-use crate::agent::{BashContext, ContextUse, Moved, Snapshot, State};
+use crate::agent::{BashContext, ContextUse, Direction, Moved, Snapshot, State};
 use crate::event::{ApprovalRequest, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId, QueueId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
@@ -119,9 +119,7 @@ pub(super) enum Action {
     Decide(CallId, Decision),
     SetModel(String),
     /// The next model of those that can be asked, or the one before.
-    CycleModel {
-        back: bool,
-    },
+    CycleModel(Direction),
     SetThinking(ThinkingLevel),
     Rename(String),
     /// Label the newest message, or take its label away.

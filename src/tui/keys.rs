@@ -9,7 +9,7 @@ use super::app::{Action, App, List, Twice};
 use super::command::{self, Meaning, Verb};
 use super::popup::{Choice, Item, Page, Picker, Popup};
 use super::{gather, help};
-use crate::agent::BashContext;
+use crate::agent::{BashContext, Direction};
 use crate::event::Decision;
 use crate::message::ThinkingLevel;
 use crate::session::Visibility;
@@ -136,7 +136,8 @@ impl App {
             'q' => self.submit(When::Afterwards),
             'j' => self.newline(),
             'l' => self.pick("models", List::Models),
-            'p' => vec![Action::CycleModel { back: shift }],
+            'p' if shift => vec![Action::CycleModel(Direction::Back)],
+            'p' => vec![Action::CycleModel(Direction::Forward)],
             'o' => {
                 self.folds.output_open = !self.folds.output_open;
                 Vec::new()
