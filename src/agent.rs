@@ -7,9 +7,11 @@
 mod approvals;
 mod bash;
 mod driver;
+mod expand;
 mod handle;
 pub mod partial;
 pub mod queue;
+mod resources;
 pub mod retry;
 mod system_prompt;
 pub mod turn;
@@ -20,4 +22,5 @@ pub use handle::{
     AgentError, AgentSession, BashContext, ContextUse, EventStream, Expansion, Lagged, Live, Moved,
     PromptOptions, PromptSource, RunningBash, RunningCall, Snapshot, State, StreamingBehavior,
 };
+pub use resources::{CommandSource, Inventory, Resources, SlashCommand, Sources, Watching};
 pub use system_prompt::SystemPrompt;

@@ -5,6 +5,7 @@ mod error;
 mod events;
 mod model;
 mod prompt;
+mod resources;
 mod session;
 mod snapshot;
 

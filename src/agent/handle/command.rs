@@ -8,6 +8,7 @@ use super::error::AgentError;
 use super::prompt::{BashContext, PromptOptions};
 use super::snapshot::Snapshot;
 use crate::agent::queue::QueueEdit;
+use crate::agent::resources::{Inventory, Order, SlashCommand};
 use crate::event::{Decision, QueueItem, QueueKind, SessionChange};
 use crate::id::{CallId, EntryId, QueueId, SessionId};
 use crate::message::{ModelRef, ThinkingLevel};
@@ -34,6 +35,8 @@ pub(in crate::agent) enum Command {
     Label { entry: EntryId, label: Option<String>, reply: Reply<()> },
     Hide { entry: EntryId, visibility: Visibility, reply: Reply<()> },
     Switch { to: Target, reply: Reply<Moved> },
+    Resources { order: Order, reply: Reply<Inventory> },
+    SlashCommands { reply: Reply<Vec<SlashCommand>> },
     Models { reply: Reply<Vec<Model>> },
     Sessions { scope: Scope, reply: Reply<Listing> },
     Catalog { reply: Reply<Catalog> },
