@@ -7,9 +7,11 @@
 mod approvals;
 mod bash;
 mod driver;
+mod expand;
 mod handle;
 pub mod partial;
 pub mod queue;
+mod resources;
 pub mod retry;
 mod system_prompt;
 pub mod turn;
@@ -22,4 +24,5 @@ pub use handle::{
     Expansion, Lagged, Live, Moved, PromptOptions, PromptSource, QueueStatus, RunningBash, RunningCall,
     SessionStats, Snapshot, State, Status, StreamingBehavior,
 };
+pub use resources::{CommandSource, Inventory, Resources, SlashCommand, Sources, Watching};
 pub use system_prompt::SystemPrompt;
