@@ -114,14 +114,14 @@ fn converse(
         if let Some(status) = program.try_wait().map_err(|error| error.to_string())? {
             return Ok(Some(status));
         }
-        if pump.is_over() {
-            // Whatever it has to save, it has this long.
+        if pump.has_ended() {
+            // Whatever it still reads or saves, it has this long.
             let deadline = *deadline.get_or_insert_with(|| Instant::now() + GRACE);
-            if newsroom.rang() || Instant::now() > deadline {
+            if Instant::now() > deadline {
                 return Ok(None);
             }
-            std::thread::sleep(LOOK_AGAIN);
-        } else if newsroom.wait_for_pump(&mut pump) == News::Order {
+        }
+        if newsroom.wait_for_pump(&mut pump, deadline.map(|_| LOOK_AGAIN)) == News::Order {
             return Ok(None);
         }
     }

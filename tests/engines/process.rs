@@ -223,6 +223,16 @@ async fn a_flood_to_a_slow_program_arrives_whole() {
 }
 
 #[tokio::test]
+async fn what_was_said_before_the_end_is_still_read_by_a_program_that_is_slow() {
+    let folder = TempDir::new().unwrap();
+    // Three pipes' worth: in the program's pipe, in the helper, and in the helper's pipe.
+    let mut talk = converse(folder.path(), "sleep 0.1; head -c 65536 | wc -c; sleep 0.05; wc -c");
+    talk.stdin.write_all(&[b'x'; 160_000]).await.unwrap();
+    let (said, _) = rest(talk).await;
+    assert_eq!(said, "65536\n94464\n");
+}
+
+#[tokio::test]
 async fn a_program_that_neither_reads_nor_ends_is_killed_when_it_is_left() {
     let folder = TempDir::new().unwrap();
     let mut talk =

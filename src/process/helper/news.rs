@@ -63,14 +63,14 @@ impl Newsroom {
         })
     }
 
-    /// Whether an order came as a signal, before the newsroom was open.
-    pub(super) fn rang(&self) -> bool {
+    fn rang(&self) -> bool {
         self.doorbell.0.load(Ordering::Relaxed)
     }
 
-    /// Waits until there is something to pass on, and passes it on. The end of stdin is the pump's affair, not an order.
+    /// Waits until there is something to pass on, for ever if no time is given, and passes it on. The end of stdin is the
+    /// pump's affair, not an order.
     #[cfg(target_os = "linux")]
-    pub(super) fn wait_for_pump(&self, pump: &mut Pump) -> News {
+    pub(super) fn wait_for_pump(&self, pump: &mut Pump, timeout: Option<Duration>) -> News {
         if self.rang() {
             return News::Order;
         }
@@ -78,7 +78,7 @@ impl Newsroom {
         let flow = {
             let mut sources = pump.sources(stdin.as_fd());
             sources.push(PollFd::new(self.signals.as_fd(), PollFlags::POLLIN));
-            match poll(&mut sources, PollTimeout::NONE) {
+            match poll(&mut sources, poll_timeout(timeout)) {
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(_) => return News::Order,
             }
@@ -90,14 +90,14 @@ impl Newsroom {
 
     /// Waits until there is something to pass on, or a moment, and passes it on.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn wait_for_pump(&self, pump: &mut Pump) -> News {
+    pub(super) fn wait_for_pump(&self, pump: &mut Pump, timeout: Option<Duration>) -> News {
         if self.rang() {
             return News::Order;
         }
         let stdin = io::stdin();
         let flow = {
             let mut sources = pump.sources(stdin.as_fd());
-            match poll(&mut sources, poll_timeout(Some(LOOK_AGAIN))) {
+            match poll(&mut sources, poll_timeout(Some(timeout.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN)))) {
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(_) => return News::Order,
             }

@@ -22,23 +22,18 @@ pub(super) struct Pump {
     ended: bool,
 }
 
-/// What poll saw: the source, then the sink if it was asked about.
+/// What poll saw of the source.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flow {
     readable: bool,
     hung_up: bool,
-    writable: bool,
 }
 
 impl Flow {
     pub(super) fn of(sources: &[PollFd<'_>]) -> Self {
-        let events = |at: usize| sources.get(at).and_then(PollFd::revents).unwrap_or(PollFlags::empty());
+        let events = sources.first().and_then(PollFd::revents).unwrap_or(PollFlags::empty());
         let gone = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
-        Self {
-            readable: events(0).contains(PollFlags::POLLIN),
-            hung_up: events(0).intersects(gone),
-            writable: !events(1).is_empty(),
-        }
+        Self { readable: events.contains(PollFlags::POLLIN), hung_up: events.intersects(gone) }
     }
 }
 
@@ -48,36 +43,32 @@ impl Pump {
         Ok(Self { sink: Some(sink), waiting: Vec::new(), ended: false })
     }
 
-    /// Whether everything was passed on and nothing more comes. The program's stdin is closed then.
-    pub(super) fn is_over(&self) -> bool {
-        self.sink.is_none() && self.ended
+    /// Whether nothing more comes.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
     }
 
-    /// What to wait for. Always two at least: the source, whose end is told whatever is asked, and the sink, which is asked
-    /// about only while something waits.
+    /// What to wait for: the source first, while it has not ended (poll would return at once for ever), and the program while
+    /// something waits for it.
     pub(super) fn sources<'a>(&'a self, source: BorrowedFd<'a>) -> Vec<PollFd<'a>> {
-        let reads = self.waiting.len() < CAPACITY && !self.ended;
-        let wanted = if reads { PollFlags::POLLIN } else { PollFlags::empty() };
+        let wanted = if self.waiting.len() < CAPACITY { PollFlags::POLLIN } else { PollFlags::empty() };
+        let source = (!self.ended).then(|| PollFd::new(source, wanted));
         let sink = self.sink.as_ref().filter(|_| !self.waiting.is_empty());
-        let second = match sink {
-            Some(sink) => PollFd::new(sink.as_fd(), PollFlags::POLLOUT),
-            None => PollFd::new(source, PollFlags::empty()),
-        };
-        vec![PollFd::new(source, wanted), second]
+        source.into_iter().chain(sink.map(|sink| PollFd::new(sink.as_fd(), PollFlags::POLLOUT))).collect()
     }
 
     /// Reads what is there and writes what goes.
     pub(super) fn flow(&mut self, source: BorrowedFd<'_>, flow: Flow) {
-        if flow.readable {
-            self.read(source);
-        } else if flow.hung_up {
-            // Tiller is gone while the program doesn't read: nobody waits for the rest.
-            self.ended = true;
+        if !self.ended {
+            match flow {
+                Flow { readable: true, .. } => self.read(source),
+                // Tiller is gone while the program doesn't read: what it still sent is left in the pipe.
+                Flow { hung_up: true, .. } => self.ended = true,
+                Flow { .. } => {}
+            }
         }
-        if flow.writable || flow.readable {
-            self.write();
-        }
-        if self.ended && (self.waiting.is_empty() || flow.hung_up) {
+        self.write();
+        if self.ended && self.waiting.is_empty() {
             self.sink = None;
         }
     }
