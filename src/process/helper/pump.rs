@@ -18,8 +18,17 @@ pub(super) struct Pump {
     /// The program's end; `None` once it or we closed it.
     sink: Option<ChildStdin>,
     waiting: Vec<u8>,
-    /// Nothing more comes.
-    ended: bool,
+    source: Source,
+}
+
+/// What is known of the helper's stdin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Open,
+    /// Nobody writes any more; some of what was written may still be there.
+    Left,
+    /// All of it was read.
+    Dry,
 }
 
 /// What poll saw of the source.
@@ -40,35 +49,40 @@ impl Flow {
 impl Pump {
     pub(super) fn new(sink: ChildStdin) -> nix::Result<Self> {
         fcntl(&sink, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
-        Ok(Self { sink: Some(sink), waiting: Vec::new(), ended: false })
+        Ok(Self { sink: Some(sink), waiting: Vec::new(), source: Source::Open })
     }
 
-    /// Whether nothing more comes.
+    /// Whether nobody writes any more.
     pub(super) fn has_ended(&self) -> bool {
-        self.ended
+        self.source != Source::Open
     }
 
-    /// What to wait for: the source first, while it has not ended (poll would return at once for ever), and the program while
-    /// something waits for it.
+    /// What to wait for: the source first, except where poll would return at once for ever, and the program while something
+    /// waits for it.
     pub(super) fn sources<'a>(&'a self, source: BorrowedFd<'a>) -> Vec<PollFd<'a>> {
-        let wanted = if self.waiting.len() < CAPACITY { PollFlags::POLLIN } else { PollFlags::empty() };
-        let source = (!self.ended).then(|| PollFd::new(source, wanted));
+        let has_room = self.waiting.len() < CAPACITY;
+        let wanted = if has_room { PollFlags::POLLIN } else { PollFlags::empty() };
+        let is_asked = match self.source {
+            Source::Open => true,
+            Source::Left => has_room,
+            Source::Dry => false,
+        };
+        let source = is_asked.then(|| PollFd::new(source, wanted));
         let sink = self.sink.as_ref().filter(|_| !self.waiting.is_empty());
         source.into_iter().chain(sink.map(|sink| PollFd::new(sink.as_fd(), PollFlags::POLLOUT))).collect()
     }
 
     /// Reads what is there and writes what goes.
     pub(super) fn flow(&mut self, source: BorrowedFd<'_>, flow: Flow) {
-        if !self.ended {
-            match flow {
-                Flow { readable: true, .. } => self.read(source),
-                // Tiller is gone while the program doesn't read: what it still sent is left in the pipe.
-                Flow { hung_up: true, .. } => self.ended = true,
-                Flow { .. } => {}
-            }
+        let has_room = self.waiting.len() < CAPACITY;
+        if flow.hung_up && self.source == Source::Open {
+            self.source = Source::Left;
+        }
+        if has_room && self.source != Source::Dry && (flow.readable || flow.hung_up) {
+            self.read(source);
         }
         self.write();
-        if self.ended && self.waiting.is_empty() {
+        if self.source == Source::Dry && self.waiting.is_empty() {
             self.sink = None;
         }
     }
@@ -76,12 +90,12 @@ impl Pump {
     fn read(&mut self, source: BorrowedFd<'_>) {
         let mut chunk = [0; CAPACITY];
         match nix::unistd::read(source, &mut chunk) {
-            Ok(0) => self.ended = true,
+            Ok(0) => self.source = Source::Dry,
             Ok(count) if self.sink.is_some() => self.waiting.extend_from_slice(&chunk[..count]),
             // The program reads no more; what still comes is read all the same, so that its end is noticed.
             Ok(_) => {}
             Err(Errno::EINTR | Errno::EAGAIN) => {}
-            Err(_) => self.ended = true,
+            Err(_) => self.source = Source::Dry,
         }
     }
 
