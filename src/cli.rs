@@ -16,6 +16,7 @@ mod screen;
 mod sessions;
 mod settings;
 mod transcript;
+mod trust;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -12,7 +12,7 @@ use super::choose::{self, Found};
 use super::{Failure, USAGE, input, remote};
 use crate::agent::queue::DeliveryMode;
 use crate::agent::{AgentOptions, Audience, Choice, Parts, SyncPolicy, SystemPrompt, turn};
-use crate::config::{self, Config, Environment};
+use crate::config::{self, Config, Environment, Given, Project};
 use crate::instructions;
 use crate::message::ThinkingLevel;
 use crate::policy::{Asking, Mode, Policy};
@@ -38,10 +38,10 @@ pub(super) enum Front {
     Print,
 }
 
-/// Reads the configuration that these arguments lead to.
-pub(super) fn config(arguments: &Arguments) -> Result<Config, Failure> {
-    let env_file = arguments.place.env_file.as_deref();
-    Ok(Config::load(Environment::of_process(), &arguments.settings(), env_file)?)
+/// Reads the configuration that these arguments lead to, with the part of a project that is trusted.
+pub(super) fn config(arguments: &Arguments, trusted: Option<&Project>) -> Result<Config, Failure> {
+    let (flags, env_file) = (arguments.settings(), arguments.place.env_file.as_deref());
+    Ok(Config::load(Environment::of_process(), Given { flags: &flags, env_file, trusted })?)
 }
 
 /// The real path of the directory to work in.

@@ -13,6 +13,7 @@ use tokio::time::{sleep, timeout};
 use super::args::{Arguments, PrintMode};
 use super::assemble::{self, Front};
 use super::input::{self, Stdin};
+use super::trust::{self, Asking};
 use super::{DONE, FAILED, Failure, INTERRUPTED, USAGE, log};
 use crate::agent::{AgentError, AgentSession, Parts};
 use crate::config::Config;
@@ -23,13 +24,14 @@ use crate::print::{self, Output, PrintError};
 const GRACE: Duration = Duration::from_secs(3);
 
 pub(super) fn run(arguments: &Arguments) -> Result<u8, Failure> {
-    let config = assemble::config(arguments)?;
+    let front = if arguments.prints(io::stdout().is_terminal()) { Front::Print } else { Front::Tui };
+    let asking = if front == Front::Tui { Asking::Terminal } else { Asking::Nobody };
+    let (config, _project) = trust::config(arguments, asking)?;
     // Without a session nothing is kept on disk, and that goes for the log file too.
     let warning = if arguments.session.no_session { None } else { log::begin(&config) };
     if let Some(warning) = warning {
         eprintln!("warning: {warning}");
     }
-    let front = if arguments.prints(io::stdout().is_terminal()) { Front::Print } else { Front::Tui };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("can't start the async runtime").map_err(Failure::run)?;
     runtime.block_on(async {
