@@ -10,7 +10,7 @@ use anyhow::Context;
 use super::Failure;
 use super::args::Arguments;
 use super::assemble;
-use crate::config::{Config, Environment, Folders, Given, Project, TrustStore, Word};
+use crate::config::{Config, Environment, Folders, Project, TrustStore, Word};
 use crate::render::{Carriage, clean};
 
 /// Whether the user can be asked.
