@@ -7,6 +7,7 @@
 mod approvals;
 mod bash;
 mod driver;
+pub mod extension;
 mod handle;
 pub mod partial;
 pub mod queue;
