@@ -5,6 +5,7 @@
 mod args;
 mod assemble;
 mod choose;
+mod extensions;
 mod held;
 mod input;
 mod log;

@@ -11,10 +11,12 @@ use tempfile::TempDir;
 use super::args::Arguments;
 use super::choose::{self, Found};
 use super::{Failure, USAGE, input, remote};
+use crate::agent::extension::Extensions;
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::{RetryMode, RetryOptions};
 use crate::agent::{AgentOptions, Audience, Choice, Parts, SyncPolicy, SystemPrompt, turn};
 use crate::config::{self, Config, Environment, Given, Project};
+use crate::id::SessionId;
 use crate::instructions;
 use crate::message::ThinkingLevel;
 use crate::policy::{Asking, Mode, Policy};
@@ -129,18 +131,28 @@ pub(super) fn open_fork(arguments: &Arguments, config: &Config, path: &Path) -> 
     Ok(Opened { manager, begun, remote })
 }
 
-/// Puts everything together around the session that the arguments name.
-pub(super) fn assemble(arguments: &Arguments, config: &Config, front: Front) -> Result<Assembled, Failure> {
-    let opened = open(arguments, config, front)?;
-    assemble_around(opened, arguments, config, front)
+impl Opened {
+    pub(super) fn session(&self) -> SessionId {
+        self.begun.writer.reader().id().clone()
+    }
+
+    pub(super) fn cwd(&self) -> &Path {
+        self.manager.cwd()
+    }
 }
 
-/// Puts everything together around a session.
+/// What starts programs.
+pub(super) fn runner() -> Result<Runner, Failure> {
+    Runner::this_program().context("can't find tiller's own program").map_err(Failure::run)
+}
+
+/// Puts everything together around a session and the extensions that take part in it.
 pub(super) fn assemble_around(
     Opened { manager, begun, remote }: Opened,
     arguments: &Arguments,
     config: &Config,
     front: Front,
+    mut extensions: Extensions,
 ) -> Result<Assembled, Failure> {
     let cwd = manager.cwd().to_owned();
     let mut notices = config.warnings.clone();
@@ -159,7 +171,7 @@ pub(super) fn assemble_around(
     let providers = providers(arguments, config)?;
     let chosen = model(arguments, config, &providers, front)?;
     notices.extend(chosen.notice);
-    let runner = Runner::this_program().context("can't find tiller's own program").map_err(Failure::run)?;
+    let runner = runner()?;
     let limits = output_limits(config);
     let scratch = Scratch::choose(arguments, config)?;
     let environment = |workspace| ToolEnvironment {
@@ -167,7 +179,8 @@ pub(super) fn assemble_around(
         bash: bash_times(config),
         ..ToolEnvironment::new(workspace, runner.clone(), scratch.path())
     };
-    let tools = tools(arguments, config, &cwd, environment)?;
+    let tools = tools(&cwd, environment)?;
+    let tools = chosen_tools(arguments, config, extensions.equip(tools, &mut notices))?;
     let system_prompt = system_prompt(arguments, &cwd, &mut notices)?;
     let parts = Parts {
         manager,
@@ -178,6 +191,7 @@ pub(super) fn assemble_around(
         choice: chosen.choice,
         thinking_choice: chosen.thinking_choice,
         tools,
+        extensions,
         runner,
         system_prompt,
         options: AgentOptions {
@@ -377,7 +391,7 @@ fn connect(failure: Failure) -> Failure {
     Failure { code: USAGE, ..failure.hint("set ANTHROPIC_API_KEY or OPENAI_API_KEY, or try --provider demo") }
 }
 
-fn output_limits(config: &Config) -> OutputLimits {
+pub(super) fn output_limits(config: &Config) -> OutputLimits {
     let count =
         |setting| usize::try_from(config.settings.count(setting).unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     OutputLimits {
@@ -386,17 +400,16 @@ fn output_limits(config: &Config) -> OutputLimits {
     }
 }
 
-fn tools(
-    arguments: &Arguments,
-    config: &Config,
-    cwd: &Path,
-    environment: impl FnOnce(Workspace) -> ToolEnvironment,
-) -> Result<Tools, Failure> {
+fn tools(cwd: &Path, environment: impl FnOnce(Workspace) -> ToolEnvironment) -> Result<Tools, Failure> {
+    let workspace = Workspace::new(cwd).map_err(Failure::usage)?;
+    Ok(Tools::built_in(environment(workspace)))
+}
+
+/// Of all tools, those of extensions among them, the ones to offer.
+fn chosen_tools(arguments: &Arguments, config: &Config, tools: Tools) -> Result<Tools, Failure> {
     if arguments.agent.no_tools {
         return Ok(Tools::default());
     }
-    let workspace = Workspace::new(cwd).map_err(Failure::usage)?;
-    let tools = Tools::built_in(environment(workspace));
     match config.settings.list(&setting::TOOLS) {
         Some(names) => tools.restrict(names).map_err(Failure::usage),
         None => Ok(tools),

@@ -322,6 +322,7 @@ fn failed(error: &AgentError, text: Option<String>) -> Report {
         AgentError::Busy
         | AgentError::Running
         | AgentError::Store(_)
+        | AgentError::Extension(_)
         | AgentError::Gone(_)
         | AgentError::Closed => None,
     };

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tiller::agent::extension::Extensions;
 use tiller::agent::{
     AgentError, AgentOptions, AgentSession, Audience, BashContext, Choice, EventStream, Parts, PromptOptions,
     StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions, turn::TurnOptions,
@@ -139,6 +140,7 @@ impl Stage {
             choice: Choice::Log,
             thinking_choice: Choice::Log,
             tools: Tools::new([Arc::new(gate) as Arc<dyn Tool>]),
+            extensions: Extensions::default(),
             runner: Runner::with_helper(env!("CARGO_BIN_EXE_tiller")),
             system_prompt: SystemPrompt::default(),
             options: AgentOptions { sync, ..options(folder.path().join("outputs")) },

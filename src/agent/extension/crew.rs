@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::{CommandOutcome, Extension, ExtensionCommand, HookError, Opening, OpeningChange, ResultChange};
 use crate::message::ToolCall;
-use crate::tool::{Tool, ToolOutput, Tools};
+use crate::tool::{ToolOutput, Tools};
 
 /// Warnings that may wait before the session runs; more than that say nothing new.
 const WARNINGS: usize = 64;
@@ -25,6 +25,8 @@ pub struct Extensions {
     timeout: Duration,
     warn: Warn,
     heard: mpsc::Receiver<String>,
+    /// Whether their tools were asked for.
+    has_equipped: bool,
 }
 
 /// Where extensions' troubles are told.
@@ -51,7 +53,7 @@ impl Extensions {
     #[must_use]
     pub fn with_timeout(timeout: Duration) -> Self {
         let (warn, heard) = mpsc::channel(WARNINGS);
-        Self { members: Vec::new(), timeout, warn: Warn(warn), heard }
+        Self { members: Vec::new(), timeout, warn: Warn(warn), heard, has_equipped: false }
     }
 
     /// Adds an extension behind those there are.
@@ -76,9 +78,11 @@ impl Extensions {
         self.members.iter().map(|member| member.extension.name())
     }
 
-    /// These tools and those that the extensions add. One whose name is taken is left out, and a sentence in `notices` says so.
+    /// These tools and those that the extensions add, for whoever wants to choose among all of them before the session begins.
+    /// One whose name is taken is left out, and a sentence in `notices` says so.
     #[must_use]
-    pub fn equip(&self, tools: Tools, notices: &mut Vec<String>) -> Tools {
+    pub fn equip(&mut self, tools: Tools, notices: &mut Vec<String>) -> Tools {
+        self.has_equipped = true;
         let mut equipped = tools;
         for member in &self.members {
             for tool in member.extension.tools() {
@@ -100,10 +104,17 @@ impl Extensions {
         self.warn.clone()
     }
 
-    /// Those at work, and what they are in trouble about.
-    pub(in crate::agent) fn into_crew(self) -> (Crew, mpsc::Receiver<String>) {
-        let Self { members, timeout, warn, heard } = self;
-        (Crew { members: members.into(), timeout, warn }, heard)
+    /// The tools with theirs, the extensions at work, and what they will be in trouble about. What they were in trouble about
+    /// before goes to `notices`.
+    pub(in crate::agent) fn join(
+        mut self,
+        tools: Tools,
+        notices: &mut Vec<String>,
+    ) -> (Tools, Crew, mpsc::Receiver<String>) {
+        let tools = if self.has_equipped { tools } else { self.equip(tools, notices) };
+        let Self { members, timeout, warn, mut heard, .. } = self;
+        notices.extend(std::iter::from_fn(|| heard.try_recv().ok()));
+        (tools, Crew { members: members.into(), timeout, warn }, heard)
     }
 }
 
