@@ -2,6 +2,8 @@
 
 mod again;
 mod faults;
+mod hooks;
+mod processes;
 mod waiting;
 
 use std::path::PathBuf;
@@ -112,6 +114,16 @@ impl Stage {
         answers: Vec<Answer>,
         sync: SyncPolicy,
     ) -> Self {
+        Self::made(folder, (manager, open), (access, answers), |parts| parts.options.sync = sync)
+    }
+
+    /// As the others, of parts that the test changes first.
+    fn made(
+        folder: TempDir,
+        (manager, open): (SessionManager, Option<PathBuf>),
+        (access, answers): (Access, Vec<Answer>),
+        change: impl FnOnce(&mut Parts),
+    ) -> Self {
         let logs = folder.path().join("logs");
         let writer = match open {
             Some(path) => manager.open(&path).unwrap(),
@@ -131,7 +143,7 @@ impl Stage {
             access,
         };
         let gate = Gate { spec, begun: Arc::clone(&begun), go: Arc::clone(&go) };
-        let parts = Parts {
+        let mut parts = Parts {
             manager,
             writer,
             providers,
@@ -143,8 +155,9 @@ impl Stage {
             extensions: Extensions::default(),
             runner: Runner::with_helper(env!("CARGO_BIN_EXE_tiller")),
             system_prompt: SystemPrompt::default(),
-            options: AgentOptions { sync, ..options(folder.path().join("outputs")) },
+            options: options(folder.path().join("outputs")),
         };
+        change(&mut parts);
         let agent = AgentSession::start(parts).unwrap();
         let events = agent.subscribe();
         Self { agent, events, model, begun, go, folder }
