@@ -2,6 +2,8 @@
 
 mod again;
 mod faults;
+mod hooks;
+mod processes;
 mod resources;
 mod state;
 mod waiting;
