@@ -6,6 +6,7 @@
 
 mod approvals;
 mod bash;
+pub mod compaction;
 mod driver;
 mod handle;
 pub mod partial;
