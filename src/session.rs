@@ -41,5 +41,5 @@ pub use manager::{Placement, Scope, SessionManager};
 pub use mint::Mint;
 pub use reader::Reader;
 pub use trash::{Doomed, Farewell};
-pub use verbs::Visibility;
+pub use verbs::{Summed, Visibility};
 pub use writer::{Appended, Disturbance, Writer, sync};
