@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use divan::Bencher;
 use tempfile::TempDir;
+use tiller::agent::retry::RetryOptions;
 use tiller::agent::turn::TurnOptions;
 use tiller::agent::{
     AgentOptions, AgentSession, Audience, Choice, Parts, PromptOptions, SyncPolicy, SystemPrompt,
@@ -45,6 +46,7 @@ fn parts(folder: &TempDir) -> Parts {
         system_prompt: SystemPrompt::default(),
         options: AgentOptions {
             turn: TurnOptions::default(),
+            retry: RetryOptions::default(),
             sync: SyncPolicy::Never,
             max_tokens: Tokens(8_192),
             temperature: None,

@@ -11,13 +11,14 @@ mod driver;
 mod handle;
 pub mod partial;
 pub mod queue;
+pub mod retry;
 mod system_prompt;
 pub mod turn;
 
 pub use approvals::Audience;
 pub use driver::{AgentOptions, Choice, Parts, SyncPolicy};
 pub use handle::{
-    AgentError, AgentSession, BashContext, ContextUse, EventStream, Lagged, Live, Moved, PromptOptions,
-    RunningBash, RunningCall, Snapshot, State, StreamingBehavior,
+    AgentError, AgentSession, BashContext, ContextUse, EventStream, Expansion, Lagged, Live, Moved,
+    PromptOptions, PromptSource, RunningBash, RunningCall, Snapshot, State, StreamingBehavior,
 };
 pub use system_prompt::SystemPrompt;

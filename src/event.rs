@@ -6,15 +6,16 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::id::{CallId, EntryId, QueueId, SessionId};
 use crate::message::{
-    BashExecutionMessage, Message, ModelRef, ThinkingLevel, ToolCall, ToolResultMessage, Usage, UserBlock,
+    BashExecutionMessage, Image, Message, ModelRef, ThinkingLevel, ToolCall, ToolResultMessage, Usage,
+    UserBlock,
 };
-use crate::unit::UnixMs;
+use crate::unit::{Tokens, UnixMs};
 
 /// One event, stamped.
 #[derive(Clone, Debug, Serialize)]
@@ -170,6 +171,47 @@ pub enum EventKind {
         /// Its record.
         message: Arc<BashExecutionMessage>,
     },
+    /// A request failed, and goes out again after a while.
+    AutoRetryStart {
+        /// Which try comes next, from 1.
+        attempt: u32,
+        /// Most tries.
+        max_attempts: u32,
+        /// How long it waits, in milliseconds.
+        delay_ms: u64,
+        /// What went wrong.
+        error_message: String,
+    },
+    /// A request that was tried again has its answer, or isn't tried any more.
+    AutoRetryEnd {
+        /// Whether there is an answer.
+        success: bool,
+        /// How often it was tried again.
+        attempt: u32,
+        /// What went wrong in the end.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        final_error: Option<String>,
+    },
+    /// A summary of the older part of the context is being made.
+    CompactionStart {
+        /// What made it necessary.
+        reason: CompactionReason,
+    },
+    /// The context is smaller now and that is in the log, or it stays as it was.
+    CompactionEnd {
+        /// What made it necessary.
+        reason: CompactionReason,
+        /// What stands in its place.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        result: Option<Box<CompactionResult>>,
+        /// Whether somebody stopped it.
+        aborted: bool,
+        /// Whether the request that was too long goes out again now.
+        will_retry: bool,
+        /// What went wrong.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error_message: Option<String>,
+    },
     /// Something is not as it should be, and the work goes on.
     Warning {
         /// What, in one sentence.
@@ -262,6 +304,33 @@ impl Decision {
     }
 }
 
+/// Why the context has to shrink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompactionReason {
+    /// The user wanted it.
+    Manual,
+    /// It has come close to the model's window.
+    Threshold,
+    /// It was longer than the model's window.
+    Overflow,
+}
+
+/// What stands in the place of the older part of the context.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactionResult {
+    /// The summary.
+    pub summary: String,
+    /// The first entry that stays as it is.
+    pub first_kept_entry_id: EntryId,
+    /// Size of the context before.
+    pub tokens_before: Tokens,
+    /// Files read and modified, among others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
+}
+
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -296,8 +365,15 @@ pub struct QueueItem {
     pub kind: QueueKind,
     /// What it says.
     pub text: String,
+    /// What it shows; told as a number, for they can be megabytes.
+    #[serde(serialize_with = "count", skip_serializing_if = "<[Image]>::is_empty")]
+    pub images: Arc<[Image]>,
     /// Left over from an earlier process: shown, and sent only when the user says so.
     pub held: bool,
+}
+
+fn count<S: Serializer>(images: &Arc<[Image]>, serializer: S) -> Result<S::Ok, S::Error> {
+    images.len().serialize(serializer)
 }
 
 /// Why the session on the screen is another one.

@@ -37,7 +37,25 @@ pub struct UserMessage {
     pub timestamp: UnixMs,
 }
 
+/// An image that somebody shows the model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Image {
+    /// Base64, standard alphabet with padding.
+    pub data: String,
+    /// `image/png` and the like.
+    pub mime_type: String,
+}
+
 impl UserMessage {
+    /// A message of text, and of images after it.
+    pub fn with_images(text: impl Into<String>, images: &[Image], timestamp: UnixMs) -> Self {
+        let text = UserBlock::Text { text: text.into() };
+        let images =
+            images.iter().cloned().map(|Image { data, mime_type }| UserBlock::Image { data, mime_type });
+        Self { content: Content::Blocks(std::iter::once(text).chain(images).collect()), timestamp }
+    }
+
     /// A message of text alone.
     pub fn text(text: impl Into<String>, timestamp: UnixMs) -> Self {
         Self { content: Content::Blocks(vec![UserBlock::Text { text: text.into() }]), timestamp }

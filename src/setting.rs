@@ -85,6 +85,14 @@ table! {
     FOLLOW_UP_MODE = "follow_up_mode", Kind::Choice(&["one-at-a-time", "all"]), "one-at-a-time";
     /// Whether consecutive calls of tools that only read run side by side.
     PARALLEL_TOOLS = "parallel_tools", Kind::Choice(&["on", "off"]), "on";
+    /// Whether failed requests that may succeed are sent again.
+    RETRY_ENABLED = "retry.enabled", Kind::Choice(&["on", "off"]), "on";
+    /// Most tries after the first.
+    RETRY_MAX = "retry.max", Kind::Count { min: 0, max: 100 }, "5";
+    /// Milliseconds before the first of them, doubled from try to try, with jitter.
+    RETRY_BASE_MS = "retry.base_ms", Kind::Count { min: 0, max: 3_600_000 }, "2000";
+    /// Most milliseconds between two tries, unless the provider asks for more.
+    RETRY_CAP_MS = "retry.cap_ms", Kind::Count { min: 0, max: 3_600_000 }, "60000";
     /// Seconds after which a command of the bash tool is stopped, unless the call asks for more.
     BASH_TIMEOUT_S = "bash.timeout_s", Kind::Count { min: 1, max: 86_400 }, "120";
     /// Most seconds that a call of the bash tool may ask for.

@@ -20,6 +20,7 @@ use super::approvals::{Approvals, Audience};
 use super::handle::{AgentError, AgentSession, COMMANDS, Command, EVENTS};
 use super::partial::Partial;
 use super::queue::Queue;
+use super::retry::RetryOptions;
 use super::system_prompt::SystemPrompt;
 use super::turn::{Effect, Input, Turn, TurnOptions};
 use crate::event::{Event, EventKind};
@@ -79,6 +80,8 @@ pub enum Choice {
 pub struct AgentOptions {
     /// How the turn machine is set.
     pub turn: TurnOptions,
+    /// When failed requests are tried again.
+    pub retry: RetryOptions,
     /// When the log is synced.
     pub sync: SyncPolicy,
     /// Most tokens of one answer.

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
-use crate::event::{ApprovalRequest, Decision, Event, QueueItem, SessionChange, ToolOutcome};
+use super::queue::QueueEdit;
+use crate::event::{ApprovalRequest, Decision, Event, QueueItem, QueueKind, SessionChange, ToolOutcome};
 use crate::id::{CallId, EntryId, QueueId, SessionId};
-use crate::message::{AssistantMessage, ModelRef, ThinkingLevel, Usage};
+use crate::message::{AssistantMessage, Image, ModelRef, ThinkingLevel, Usage};
 use crate::provider::{Model, ModelError};
 use crate::session::{Catalog, Listing, Reader, Scope, SessionError, Visibility};
 use crate::unit::{Tokens, UnixMs};
@@ -33,6 +34,34 @@ pub struct AgentSession {
 pub struct PromptOptions {
     /// What to do when the agent is at work; without it that is an error.
     pub streaming_behavior: Option<StreamingBehavior>,
+    /// Whether `/skill:name` and `/template` at its beginning mean something.
+    pub expand_templates: Expansion,
+    /// What is shown with it.
+    pub images: Vec<Image>,
+    /// Who says it.
+    pub source: PromptSource,
+}
+
+/// Whether skills, templates and commands at a prompt's beginning mean something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Expansion {
+    /// They do.
+    #[default]
+    Expand,
+    /// The text goes to the model as it stands.
+    Verbatim,
+}
+
+/// Who says something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PromptSource {
+    /// A person at a terminal, or a program that embeds tiller.
+    #[default]
+    Interactive,
+    /// A client of the JSON-lines protocol.
+    Rpc,
+    /// An extension.
+    Extension,
 }
 
 /// What a prompt becomes when the agent is at work.
@@ -85,7 +114,11 @@ pub(super) type Reply<T> = oneshot::Sender<Result<T, AgentError>>;
 pub(super) enum Command {
     Prompt { text: String, options: PromptOptions, reply: Reply<()> },
     Abort { reply: Reply<Vec<QueueItem>> },
-    TakeQueue { reply: Reply<Vec<QueueItem>> },
+    SteerNow { text: Option<String>, options: PromptOptions, reply: Reply<()> },
+    AbortRetry { reply: Reply<()> },
+    EditQueued { id: QueueId, edit: QueueEdit, reply: Reply<QueueItem> },
+    Release { id: QueueId, reply: Reply<()> },
+    ClearQueue { kind: Option<QueueKind>, reply: Reply<Vec<QueueItem>> },
     RemoveQueued { id: QueueId, reply: Reply<QueueItem> },
     Decide { call: CallId, decision: Decision, reply: Reply<()> },
     Bash { line: String, context: BashContext, reply: Reply<()> },
@@ -138,7 +171,11 @@ impl AgentSession {
     /// # Errors
     /// When the message could not be kept.
     pub async fn steer(&self, text: impl Into<String>) -> Result<(), AgentError> {
-        self.prompt(text, PromptOptions { streaming_behavior: Some(StreamingBehavior::Steer) }).await
+        self.prompt(
+            text,
+            PromptOptions { streaming_behavior: Some(StreamingBehavior::Steer), ..PromptOptions::default() },
+        )
+        .await
     }
 
     /// Says something that is delivered when the agent has finished; begins a run when idle.
@@ -146,7 +183,41 @@ impl AgentSession {
     /// # Errors
     /// When the message could not be kept.
     pub async fn follow_up(&self, text: impl Into<String>) -> Result<(), AgentError> {
-        self.prompt(text, PromptOptions { streaming_behavior: Some(StreamingBehavior::FollowUp) }).await
+        self.prompt(
+            text,
+            PromptOptions {
+                streaming_behavior: Some(StreamingBehavior::FollowUp),
+                ..PromptOptions::default()
+            },
+        )
+        .await
+    }
+
+    /// Stops what is in flight, keeps what was said so far, and goes on with this and with every steering message that waits already;
+    /// begins a run when idle. While the context is being made smaller to fit, the message waits for that.
+    ///
+    /// # Errors
+    /// When the message could not be kept.
+    pub async fn steer_now(&self, text: impl Into<String>, options: PromptOptions) -> Result<(), AgentError> {
+        let text = Some(text.into());
+        self.ask(|reply| Command::SteerNow { text, options, reply }).await
+    }
+
+    /// As [`AgentSession::steer_now`], with what steers and waits already.
+    ///
+    /// # Errors
+    /// When no steering message waits.
+    pub async fn hurry(&self) -> Result<(), AgentError> {
+        let options = PromptOptions::default();
+        self.ask(|reply| Command::SteerNow { text: None, options, reply }).await
+    }
+
+    /// Gives up waiting for another try of a failed request; the run ends as failed. Nothing happens if none is waited for.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn abort_retry(&self) -> Result<(), AgentError> {
+        self.ask(|reply| Command::AbortRetry { reply }).await
     }
 
     /// Stops what runs, `!` commands too, keeps what was said so far, and hands back the messages that waited.
@@ -157,12 +228,29 @@ impl AgentSession {
         self.ask(|reply| Command::Abort { reply }).await
     }
 
-    /// Takes every waiting message out of the queues.
+    /// Changes a waiting message: its text, its images, when it is delivered, or how many stand before it. Answers with how it
+    /// waits now.
+    ///
+    /// # Errors
+    /// When it no longer waits, or the change could not be kept.
+    pub async fn edit_queued(&self, id: QueueId, edit: QueueEdit) -> Result<QueueItem, AgentError> {
+        self.ask(|reply| Command::EditQueued { id, edit, reply }).await
+    }
+
+    /// Lets a held message go in after all: at its time while the agent works, else now, as the beginning of a run.
+    ///
+    /// # Errors
+    /// When it no longer waits.
+    pub async fn release_queued(&self, id: QueueId) -> Result<(), AgentError> {
+        self.ask(|reply| Command::Release { id, reply }).await
+    }
+
+    /// Takes every waiting message of a kind, or all of them, out of the queue; answers with what it took.
     ///
     /// # Errors
     /// When the removal could not be kept.
-    pub async fn take_queue(&self) -> Result<Vec<QueueItem>, AgentError> {
-        self.ask(|reply| Command::TakeQueue { reply }).await
+    pub async fn clear_queue(&self, kind: Option<QueueKind>) -> Result<Vec<QueueItem>, AgentError> {
+        self.ask(|reply| Command::ClearQueue { kind, reply }).await
     }
 
     /// Takes one waiting message out of its queue.

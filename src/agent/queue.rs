@@ -1,7 +1,10 @@
 //! Messages that wait: steering for the next gap, follow-ups for the end. Pure.
 
+use std::sync::Arc;
+
 use crate::event::{EventKind, QueueItem, QueueKind};
 use crate::id::QueueId;
+use crate::message::Image;
 use crate::session::EntryBody;
 use crate::session::entry::{Entry, OwnFact, QueueChange};
 
@@ -15,7 +18,20 @@ pub enum DeliveryMode {
     All,
 }
 
-/// The messages that wait, oldest first.
+/// A change of a waiting message; what is `None` stays as it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueueEdit {
+    /// What it says.
+    pub text: Option<String>,
+    /// What it shows.
+    pub images: Option<Vec<Image>>,
+    /// When it is delivered.
+    pub kind: Option<QueueKind>,
+    /// How many messages are to stand before it; more than there are means last.
+    pub place: Option<usize>,
+}
+
+/// The messages that wait, in the order of their delivery within each kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Queue {
     items: Vec<QueueItem>,
@@ -28,8 +44,13 @@ impl Queue {
         let mut queue = Self::default();
         for entry in entries {
             match (&entry.body, entry.body.as_own()) {
-                (_, Some(OwnFact::Queue(QueueChange::Add { queue_id: id, kind, text }))) => {
-                    queue.items.push(QueueItem { id, kind, text, held: true });
+                (_, Some(OwnFact::Queue(QueueChange::Add { queue_id: id, kind, text, images }))) => {
+                    queue.items.push(QueueItem { id, kind, text, images: images.into(), held: true });
+                }
+                (_, Some(OwnFact::Queue(QueueChange::Edit { queue_id, kind, text, images, order }))) => {
+                    let edit =
+                        QueueEdit { text: Some(text), images: Some(images), kind: Some(kind), place: order };
+                    queue.edit(&queue_id, edit);
                 }
                 (_, Some(OwnFact::Queue(QueueChange::Remove { queue_id }))) => drop(queue.remove(&queue_id)),
                 (EntryBody::Message(message), None) => {
@@ -44,8 +65,34 @@ impl Queue {
     }
 
     /// Lets a message wait.
-    pub fn add(&mut self, id: QueueId, kind: QueueKind, text: String) {
-        self.items.push(QueueItem { id, kind, text, held: false });
+    pub fn add(&mut self, id: QueueId, kind: QueueKind, text: String, images: Vec<Image>) {
+        self.items.push(QueueItem { id, kind, text, images: images.into(), held: false });
+    }
+
+    /// Changes a message, if it waits; answers with the entry that says so.
+    pub fn edit(&mut self, id: &QueueId, edit: QueueEdit) -> Option<EntryBody> {
+        let at = self.items.iter().position(|item| item.id == *id)?;
+        let mut item = self.items.remove(at);
+        let QueueEdit { text, images, kind, place } = edit;
+        item.text = text.unwrap_or(item.text);
+        item.images = images.map_or(item.images, Arc::from);
+        item.kind = kind.unwrap_or(item.kind);
+        let change = QueueChange::Edit {
+            queue_id: item.id.clone(),
+            kind: item.kind,
+            text: item.text.clone(),
+            images: item.images.to_vec(),
+            order: place,
+        };
+        self.items.insert(place.unwrap_or(at).min(self.items.len()), item);
+        Some(EntryBody::own(&OwnFact::Queue(change)))
+    }
+
+    /// Lets a held message go in at the next occasion.
+    pub fn release(&mut self, id: &QueueId) {
+        for item in self.items.iter_mut().filter(|item| item.id == *id) {
+            item.held = false;
+        }
     }
 
     /// Takes one message out, if it waits.
@@ -106,8 +153,9 @@ impl Queue {
 
 /// The entry that says that a message waits.
 #[must_use]
-pub fn added(id: &QueueId, kind: QueueKind, text: &str) -> EntryBody {
-    let change = QueueChange::Add { queue_id: id.clone(), kind, text: text.to_owned() };
+pub fn added(id: &QueueId, kind: QueueKind, text: &str, images: &[Image]) -> EntryBody {
+    let change =
+        QueueChange::Add { queue_id: id.clone(), kind, text: text.to_owned(), images: images.to_vec() };
     EntryBody::own(&OwnFact::Queue(change))
 }
 
@@ -119,8 +167,6 @@ pub fn removed(id: &QueueId) -> EntryBody {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::message::{Message, UserMessage};
     use crate::session::entry::MessageEntry;
@@ -138,23 +184,55 @@ mod tests {
             tiller_receipt: None,
         });
         let log = [
-            entry(added(&"q1".into(), QueueKind::Steer, "one")),
-            entry(added(&"q2".into(), QueueKind::FollowUp, "two")),
-            entry(added(&"q3".into(), QueueKind::FollowUp, "three")),
+            entry(added(&"q1".into(), QueueKind::Steer, "one", &[])),
+            entry(added(&"q2".into(), QueueKind::FollowUp, "two", &[])),
+            entry(added(&"q3".into(), QueueKind::FollowUp, "three", &[])),
             entry(delivered),
             entry(removed(&"q3".into())),
         ];
-        let expected =
-            [QueueItem { id: "q2".into(), kind: QueueKind::FollowUp, text: "two".into(), held: true }];
+        let expected = [held("q2", QueueKind::FollowUp, "two", &[])];
         assert_eq!(Queue::left_over(&log).items(), expected);
+    }
+
+    fn held(id: &str, kind: QueueKind, text: &str, images: &[Image]) -> QueueItem {
+        QueueItem { id: id.into(), kind, text: text.into(), images: images.into(), held: true }
+    }
+
+    #[test]
+    fn an_edited_and_reordered_queue_comes_back_as_it_was() {
+        let picture = Image { data: "AA==".into(), mime_type: "image/png".into() };
+        let mut queue = Queue::default();
+        let mut log = Vec::new();
+        for (id, text) in [("q1", "one"), ("q2", "two"), ("q3", "three")] {
+            queue.add(id.into(), QueueKind::FollowUp, text.into(), Vec::new());
+            log.push(entry(added(&id.into(), QueueKind::FollowUp, text, &[])));
+        }
+        let edits = [
+            ("q3", QueueEdit { place: Some(0), ..QueueEdit::default() }),
+            ("q1", QueueEdit { place: Some(99), kind: Some(QueueKind::Steer), ..QueueEdit::default() }),
+            ("q2", QueueEdit { text: Some("zwei".into()), ..QueueEdit::default() }),
+            ("q2", QueueEdit { images: Some(vec![picture.clone()]), ..QueueEdit::default() }),
+        ];
+        for (id, edit) in edits {
+            log.push(entry(queue.edit(&id.into(), edit).unwrap()));
+        }
+        assert_eq!(queue.edit(&"q9".into(), QueueEdit::default()), None);
+        queue.hold_all();
+        let expected = [
+            held("q3", QueueKind::FollowUp, "three", &[]),
+            held("q2", QueueKind::FollowUp, "zwei", &[picture]),
+            held("q1", QueueKind::Steer, "one", &[]),
+        ];
+        assert_eq!(queue.items(), expected);
+        assert_eq!(Queue::left_over(&log), queue);
     }
 
     #[test]
     fn a_held_message_is_not_delivered() {
         let mut queue = Queue::default();
-        queue.add("q1".into(), QueueKind::Steer, "one".into());
+        queue.add("q1".into(), QueueKind::Steer, "one".into(), Vec::new());
         queue.hold_all();
-        queue.add("q2".into(), QueueKind::Steer, "two".into());
+        queue.add("q2".into(), QueueKind::Steer, "two".into(), Vec::new());
         let taken = queue.take(QueueKind::Steer, DeliveryMode::All);
         assert_eq!(taken.iter().map(|item| item.id.as_str()).collect::<Vec<_>>(), ["q2"]);
         assert_eq!(queue.items().len(), 1);

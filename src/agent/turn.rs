@@ -3,26 +3,37 @@
 //! Three levels. *Session*: while follow-ups wait, the next begins again. *Turn*: while the model asks for tools or steering
 //! waits, another request. *Step*: one call or one group of reading calls, then the steering gap. The driver performs the
 //! effects in their order: persist, then act, then tell. No clock, no I/O; time and ids come with the inputs.
+//!
+//! A run is always in one phase: a request is out, its calls are being planned, they are being worked off, a failed request waits for
+//! its next try, or the context has to shrink before it. [`input`] and [`effect`] are the two vocabularies; `step` works off calls,
+//! `again` tries again, `waiting` is the queue, `stop` is everything that ends a run before its time.
 
+mod again;
+pub mod effect;
+pub mod input;
 mod step;
+mod stop;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use std::sync::Arc;
 
-use crate::event::{Decision, EventKind, QueueKind, RunOutcome};
-use crate::id::{CallId, QueueId};
-use crate::message::{
-    Access, AssistantMessage, BashExecutionMessage, Message, StopReason, ToolCall, ToolResultMessage,
-    UserMessage,
-};
+use crate::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
+use crate::id::CallId;
+use crate::message::{AssistantMessage, BashExecutionMessage, Message, StopReason, ToolCall, UserMessage};
 use crate::provider::ToolChoice;
 use crate::session::EntryBody;
-use crate::session::entry::{MessageEntry, Receipt};
+use crate::session::entry::{Compaction, MessageEntry};
 use crate::unit::UnixMs;
 
-use super::queue::{self, DeliveryMode, Queue};
+use super::queue::{DeliveryMode, Queue};
+use again::Again;
+use effect::Out;
 use step::Working;
+
+pub use effect::Effect;
+pub use input::{AfterFailure, Fate, Input, NotCompacted, Planned, Prompt, StoreFailed};
 
 /// Most reading calls that run side by side.
 pub const LARGEST_GROUP: usize = 8;
@@ -65,140 +76,6 @@ pub enum Groups {
 /// Counts requests; jobs carry the number of theirs, so a late report is dropped.
 pub type TurnNumber = u64;
 
-/// What the machine is told.
-#[derive(Clone, Debug)]
-pub enum Input {
-    /// The user says something.
-    Prompt(Prompt),
-    /// The request's stream is over.
-    Answered {
-        /// The request.
-        turn: TurnNumber,
-        /// The answer, or what there is of it with `stop_reason` error.
-        answer: AssistantMessage,
-        /// Its calls in order, and what is to become of each.
-        plan: Vec<Planned>,
-    },
-    /// A call has its result.
-    ToolEnded {
-        /// The request whose answer made the call.
-        turn: TurnNumber,
-        /// The result.
-        result: ToolResultMessage,
-    },
-    /// Somebody's word on the call that asks.
-    Decided {
-        /// The call.
-        call: CallId,
-        /// The word.
-        decision: Decision,
-    },
-    /// The call that was to ask needs no asking any more.
-    Cleared {
-        /// The call.
-        call: CallId,
-    },
-    /// The user stops everything.
-    Abort {
-        /// What the answer in flight has so far.
-        partial: Option<AssistantMessage>,
-    },
-    /// The user takes these out of the queue.
-    Unqueue(Vec<QueueId>),
-    /// A `!` command is over.
-    BashEnded(BashExecutionMessage),
-    /// An entry could not be written; the effects after it were not performed.
-    StoreFailed {
-        /// Why.
-        reason: String,
-        /// What to do about it.
-        hint: Option<String>,
-        /// Messages that front ends were told of since a run began whose end they were not told of, if there is such a run. The
-        /// machine may think it over: its last effects are among those that were not performed.
-        run: Option<Vec<Arc<Message>>>,
-        /// What waits according to the log.
-        queue: Queue,
-        /// Records of `!` commands among what was not written.
-        records: Vec<BashExecutionMessage>,
-    },
-}
-
-/// Something the user says.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Prompt {
-    /// What.
-    pub text: String,
-    /// When it is delivered if the agent is at work.
-    pub kind: QueueKind,
-    /// Its name, if it has to wait.
-    pub id: QueueId,
-    /// Calls that an earlier process left without a result; they are answered before the prompt.
-    pub unanswered: Vec<ToolCall>,
-}
-
-/// A call of an answer and what is to become of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Planned {
-    /// The call.
-    pub call: ToolCall,
-    /// What is to become of it.
-    pub fate: Fate,
-}
-
-/// What is to become of a call.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Fate {
-    /// It may run.
-    Run(Access),
-    /// Somebody is asked first.
-    Ask {
-        /// Why.
-        reason: String,
-        /// What "always" would allow.
-        rule: String,
-    },
-    /// It doesn't run; the model reads why: unknown tool, invalid arguments, denied.
-    Refuse(String),
-}
-
-/// What the driver does.
-#[derive(Clone, Debug)]
-pub enum Effect {
-    /// Writes an entry; if that fails, drops what follows and reports [`Input::StoreFailed`].
-    Append(EntryBody),
-    /// Syncs the log; what follows waits for it.
-    Sync,
-    /// Asks the model.
-    Request {
-        /// The request's number.
-        turn: TurnNumber,
-        /// Whether it may call tools.
-        tool_choice: ToolChoice,
-    },
-    /// Runs calls side by side.
-    Run {
-        /// The request whose answer made them.
-        turn: TurnNumber,
-        /// The calls.
-        calls: Vec<ToolCall>,
-    },
-    /// Asks whoever is there about a call; the answer comes as [`Input::Decided`].
-    Ask {
-        /// The call.
-        call: ToolCall,
-        /// Why.
-        reason: String,
-        /// What "always" would allow.
-        rule: String,
-    },
-    /// Drops the stream.
-    StopStream,
-    /// Stops every call at work.
-    StopTools,
-    /// Tells the front ends.
-    Emit(EventKind),
-}
-
 /// The machine.
 #[derive(Debug, Default)]
 pub struct Turn {
@@ -208,10 +85,11 @@ pub struct Turn {
     turn: TurnNumber,
     /// Requests since the last prompt or follow-up went in.
     requests: u64,
+    again: Again,
     /// Messages this run has added, for its end.
     said: Vec<Arc<Message>>,
-    /// Records of `!` commands that wait for the turn's end.
-    deferred: Vec<BashExecutionMessage>,
+    /// What waits for the turn's end.
+    deferred: Deferred,
 }
 
 #[derive(Debug, Default)]
@@ -220,24 +98,21 @@ enum Phase {
     Idle,
     /// A request is out.
     Streaming(ToolChoice),
+    /// The answer is there, and what is to become of its calls isn't known yet.
+    Planning(Box<Working>),
     /// The answer's calls are being worked off.
     Working(Box<Working>),
+    /// A request failed and goes out again after a while.
+    Sleeping,
+    /// A request was longer than the model's window and goes out again when the context is smaller.
+    Compacting,
 }
 
-/// Effects in the making, with the moment they are made at.
-struct Out {
-    effects: Vec<Effect>,
-    now: UnixMs,
-}
-
-impl Out {
-    fn append(&mut self, body: EntryBody) {
-        self.effects.push(Effect::Append(body));
-    }
-
-    fn emit(&mut self, event: EventKind) {
-        self.effects.push(Effect::Emit(event));
-    }
+/// Entries that are written between turns only.
+#[derive(Debug, Default)]
+struct Deferred {
+    records: Vec<BashExecutionMessage>,
+    compaction: Option<(CompactionReason, Compaction)>,
 }
 
 impl Turn {
@@ -259,10 +134,33 @@ impl Turn {
         &self.queue
     }
 
+    /// How it is set.
+    #[must_use]
+    pub fn options(&self) -> TurnOptions {
+        self.options
+    }
+
+    /// Sets it anew; what is in flight goes on as it was begun.
+    pub fn set_options(&mut self, options: TurnOptions) {
+        self.options = options;
+    }
+
     /// The request whose stream is awaited, if one is.
     #[must_use]
     pub fn streaming(&self) -> Option<TurnNumber> {
         matches!(self.phase, Phase::Streaming(_)).then_some(self.turn)
+    }
+
+    /// The request the fates of whose calls are awaited, if they are.
+    #[must_use]
+    pub fn planning(&self) -> Option<TurnNumber> {
+        matches!(self.phase, Phase::Planning(_)).then_some(self.turn)
+    }
+
+    /// Whether the run waits for a smaller context.
+    #[must_use]
+    pub fn is_compacting(&self) -> bool {
+        matches!(self.phase, Phase::Compacting)
     }
 
     /// Whether a call was begun and has no result yet.
@@ -270,87 +168,66 @@ impl Turn {
     pub fn awaits(&self, call: &CallId) -> bool {
         match &self.phase {
             Phase::Working(working) => working.is_running(call),
-            Phase::Idle | Phase::Streaming(_) => false,
+            Phase::Idle | Phase::Streaming(_) | Phase::Planning(_) | Phase::Sleeping | Phase::Compacting => {
+                false
+            }
         }
     }
 
     /// Takes an input and says what is to be done about it.
     pub fn step(&mut self, input: Input, now: UnixMs) -> Vec<Effect> {
         let mut out = Out { effects: Vec::new(), now };
+        let to = &mut out;
         match input {
-            Input::Prompt(prompt) if self.is_running() => self.enqueue(prompt, &mut out),
-            Input::Prompt(prompt) => self.begin_run(prompt, &mut out),
-            Input::Answered { turn, answer, plan } => {
-                if self.streaming() == Some(turn) {
-                    self.answered(answer, plan, &mut out);
-                }
+            Input::Prompt(prompt) if self.is_running() => self.enqueue(prompt, to),
+            Input::Prompt(prompt) => self.begin_run(prompt, to),
+            Input::SteerNow { prompt, partial } => self.steer_now(prompt, partial, to),
+            Input::Release { id, unanswered } => self.release(&id, &unanswered, to),
+            Input::Answered { turn, answer } if self.streaming() == Some(turn) => self.answered(answer, to),
+            Input::Failed { turn, answer, then } if self.streaming() == Some(turn) => {
+                self.failed(answer, then, to);
             }
-            Input::ToolEnded { turn, result } => {
-                if turn == self.turn {
-                    self.tool_ended(result, &mut out);
-                }
-            }
-            Input::Decided { call, decision } => self.decided(&call, decision, &mut out),
-            Input::Cleared { call } => self.cleared(&call, &mut out),
-            Input::Abort { partial } => self.abort(partial, &mut out),
-            Input::Unqueue(ids) => self.unqueue(&ids, &mut out),
-            Input::BashEnded(record) if self.is_running() => self.deferred.push(record),
-            Input::BashEnded(record) => {
-                out.append(EntryBody::message(Arc::new(Message::BashExecution(record))));
-            }
-            Input::StoreFailed { reason, hint, run, queue, records } => {
-                self.deferred.splice(0..0, records);
-                self.queue = queue;
-                out.effects.extend([Effect::StopStream, Effect::StopTools]);
-                out.emit(EventKind::Warning { message: reason, hint });
-                self.stop_for_store(run, &mut out);
-            }
+            Input::Awake { turn } if turn == self.turn => self.awake(to),
+            Input::CancelRetry => self.cancel_retry(to),
+            Input::Planned { turn, plan } if turn == self.turn => self.planned(plan, to),
+            Input::ToolEnded { turn, result } if turn == self.turn => self.tool_ended(result, to),
+            // Of a turn that is over.
+            Input::Answered { .. }
+            | Input::Failed { .. }
+            | Input::Awake { .. }
+            | Input::Planned { .. }
+            | Input::ToolEnded { .. } => {}
+            Input::Decided { call, decision } => self.decided(&call, decision, to),
+            Input::Cleared { call } => self.cleared(&call, to),
+            Input::Compacted { reason, compaction } => self.compacted(reason, compaction, to),
+            Input::NotCompacted { reason, why } => self.not_compacted(reason, why, to),
+            Input::Abort { partial } => self.abort(partial, to),
+            Input::Unqueue(ids) => self.unqueue(&ids, to),
+            Input::EditQueued { id, edit } => self.edit_queued(&id, edit, to),
+            Input::BashEnded(record) if self.is_running() => self.deferred.records.push(record),
+            Input::BashEnded(record) => to.append_message(Message::BashExecution(record)),
+            Input::StoreFailed(failed) => self.stop_for_store(failed, to),
         }
         out.effects
     }
 
     fn begin_run(&mut self, prompt: Prompt, out: &mut Out) {
+        let message = Arc::new(Message::User(UserMessage::with_images(prompt.text, &prompt.images, out.now)));
+        let entry = MessageEntry { message, tiller_queue_id: None, tiller_receipt: None };
+        self.begin(&prompt.unanswered, entry, out);
+    }
+
+    /// Begins a run with something that the user says.
+    fn begin(&mut self, unanswered: &[ToolCall], said: MessageEntry, out: &mut Out) {
         out.emit(EventKind::AgentStart);
-        for call in &prompt.unanswered {
+        for call in unanswered {
             let result = crate::session::context::interrupted(call, out.now);
-            out.append(EntryBody::message(Arc::new(Message::ToolResult(result))));
+            out.append_message(Message::ToolResult(result));
         }
         self.requests = 0;
-        let message = Arc::new(Message::User(UserMessage::text(prompt.text, out.now)));
-        self.say(MessageEntry { message, tiller_queue_id: None, tiller_receipt: None }, out);
+        self.again = Again::default();
+        self.say(said, out);
         self.request(out);
-    }
-
-    fn enqueue(&mut self, prompt: Prompt, out: &mut Out) {
-        out.append(queue::added(&prompt.id, prompt.kind, &prompt.text));
-        self.queue.add(prompt.id, prompt.kind, prompt.text);
-        out.emit(self.queue.update());
-        if prompt.kind == QueueKind::Steer && self.options.steering_point == SteeringPoint::BetweenTools {
-            self.steered_while_asking(out);
-        }
-    }
-
-    fn unqueue(&mut self, ids: &[QueueId], out: &mut Out) {
-        for id in ids {
-            if self.queue.remove(id).is_some() {
-                out.append(queue::removed(id));
-            }
-        }
-        out.emit(self.queue.update());
-    }
-
-    /// Puts the next waiting messages of a kind into the conversation. Delivery is one write: the message itself.
-    fn deliver(&mut self, kind: QueueKind, receipt: &Receipt, out: &mut Out) {
-        let mode = match kind {
-            QueueKind::Steer => self.options.steering_mode,
-            QueueKind::FollowUp => self.options.follow_up_mode,
-        };
-        for item in self.queue.take(kind, mode) {
-            let message = Arc::new(Message::User(UserMessage::text(item.text, out.now)));
-            let tiller_receipt = (kind == QueueKind::Steer).then(|| receipt.clone());
-            self.say(MessageEntry { message, tiller_queue_id: Some(item.id), tiller_receipt }, out);
-        }
-        out.emit(self.queue.update());
     }
 
     /// Appends a message, then tells of it.
@@ -362,6 +239,21 @@ impl Turn {
         }
         out.emit(EventKind::MessageEnd { message: Arc::clone(&message) });
         self.said.push(message);
+    }
+
+    /// Appends an answer. Its calls wait to be planned; those of a failed or stopped one never run, and sending leaves them out.
+    fn say_answer(&mut self, answer: AssistantMessage, out: &mut Out) -> Box<Working> {
+        let calls = match answer.stop_reason {
+            StopReason::Error | StopReason::Aborted => Vec::new(),
+            StopReason::Stop | StopReason::Length | StopReason::ToolUse => {
+                answer.tool_calls().cloned().collect()
+            }
+        };
+        let message = Arc::new(Message::Assistant(answer));
+        let entry =
+            MessageEntry { message: Arc::clone(&message), tiller_queue_id: None, tiller_receipt: None };
+        self.say(entry, out);
+        Box::new(Working::new(message, calls))
     }
 
     fn request(&mut self, out: &mut Out) {
@@ -384,31 +276,23 @@ impl Turn {
         out.effects.push(Effect::Request { turn: self.turn, tool_choice });
     }
 
-    fn answered(&mut self, answer: AssistantMessage, plan: Vec<Planned>, out: &mut Out) {
+    fn answered(&mut self, answer: AssistantMessage, out: &mut Out) {
         let last = matches!(self.phase, Phase::Streaming(ToolChoice::None));
         let stop = answer.stop_reason;
-        let message = Arc::new(Message::Assistant(answer));
-        self.say(
-            MessageEntry { message: Arc::clone(&message), tiller_queue_id: None, tiller_receipt: None },
-            out,
-        );
-        let mut working = Box::new(Working::new(message, plan));
-        match stop {
-            StopReason::Error | StopReason::Aborted => return self.end_run(working, RunOutcome::Failed, out),
-            StopReason::Length => {
-                self.refuse_rest(
-                    &mut working,
-                    "not run: the answer was cut off at the output limit, so the call may be incomplete",
-                    out,
-                );
-            }
-            StopReason::Stop | StopReason::ToolUse => {}
+        let calls: Vec<ToolCall> = answer.tool_calls().cloned().collect();
+        let mut working = self.say_answer(answer, out);
+        self.tried_with_success(out);
+        let is_cut_off = stop == StopReason::Length;
+        if calls.is_empty() {
+            if last { self.end_run(working, RunOutcome::MaxTurns, out) } else { self.work(working, out) }
+        } else if last || is_cut_off {
+            let reason = if is_cut_off { step::CUT_OFF } else { step::NO_TURN_LEFT };
+            self.refuse_rest(&mut working, reason, out);
+            if last { self.end_run(working, RunOutcome::MaxTurns, out) } else { self.work(working, out) }
+        } else {
+            self.phase = Phase::Planning(working);
+            out.effects.push(Effect::Plan { turn: self.turn, calls });
         }
-        if last {
-            self.refuse_rest(&mut working, "not run: the limit of turns is reached", out);
-            return self.end_run(working, RunOutcome::MaxTurns, out);
-        }
-        self.work(working, out);
     }
 
     /// All calls are done: the turn is over, and something follows or nothing does.
@@ -417,13 +301,13 @@ impl Turn {
         let receipt = working.receipt();
         self.close_turn(working, out);
         if self.queue.waits(QueueKind::Steer) {
-            self.deliver(QueueKind::Steer, &receipt, out);
+            self.deliver(QueueKind::Steer, self.options.steering_mode, &receipt, out);
             self.request(out);
         } else if had_calls {
             self.request(out);
         } else if self.queue.waits(QueueKind::FollowUp) {
             self.requests = 0;
-            self.deliver(QueueKind::FollowUp, &receipt, out);
+            self.deliver(QueueKind::FollowUp, self.options.follow_up_mode, &receipt, out);
             self.request(out);
         } else {
             self.settle(RunOutcome::Completed, out);
@@ -431,14 +315,15 @@ impl Turn {
     }
 
     fn close_turn(&mut self, working: Box<Working>, out: &mut Out) {
-        self.flush_deferred(out);
+        self.flush_records(out);
         let (message, tool_results) = working.into_parts();
         out.emit(EventKind::TurnEnd { message, tool_results });
+        self.flush_compaction(out);
     }
 
-    fn flush_deferred(&mut self, out: &mut Out) {
-        for record in self.deferred.drain(..) {
-            out.append(EntryBody::message(Arc::new(Message::BashExecution(record))));
+    fn flush_records(&mut self, out: &mut Out) {
+        for record in self.deferred.records.drain(..) {
+            out.append_message(Message::BashExecution(record));
         }
     }
 
@@ -450,6 +335,7 @@ impl Turn {
 
     fn settle(&mut self, outcome: RunOutcome, out: &mut Out) {
         self.phase = Phase::Idle;
+        self.flush_compaction(out);
         if !self.queue.items().is_empty() {
             self.queue.hold_all();
             out.emit(self.queue.update());
@@ -459,62 +345,4 @@ impl Turn {
         out.emit(EventKind::AgentEnd { messages, will_retry: false, outcome });
         out.emit(EventKind::AgentSettled);
     }
-
-    fn abort(&mut self, partial: Option<AssistantMessage>, out: &mut Out) {
-        let waiting: Vec<QueueId> = self.queue.items().iter().map(|item| item.id.clone()).collect();
-        match std::mem::take(&mut self.phase) {
-            Phase::Idle => {}
-            Phase::Streaming(_) => {
-                out.effects.push(Effect::StopStream);
-                let Some(partial) = partial else {
-                    // It was not asked yet: there is no answer to keep.
-                    self.flush_deferred(out);
-                    self.unqueue_all(&waiting, out);
-                    return self.settle(RunOutcome::Aborted, out);
-                };
-                let message = Arc::new(Message::Assistant(aborted(partial, out.now)));
-                let entry = MessageEntry {
-                    message: Arc::clone(&message),
-                    tiller_queue_id: None,
-                    tiller_receipt: None,
-                };
-                self.say(entry, out);
-                self.unqueue_all(&waiting, out);
-                self.end_run(Box::new(Working::new(message, Vec::new())), RunOutcome::Aborted, out);
-            }
-            Phase::Working(mut working) => {
-                out.effects.push(Effect::StopTools);
-                self.abort_calls(&mut working, out);
-                self.unqueue_all(&waiting, out);
-                self.end_run(working, RunOutcome::Aborted, out);
-            }
-        }
-    }
-
-    fn unqueue_all(&mut self, waiting: &[QueueId], out: &mut Out) {
-        if !waiting.is_empty() {
-            self.unqueue(waiting, out);
-        }
-    }
-
-    fn stop_for_store(&mut self, run: Option<Vec<Arc<Message>>>, out: &mut Out) {
-        self.phase = Phase::Idle;
-        self.turn += 1;
-        self.said.clear();
-        self.queue.hold_all();
-        out.emit(self.queue.update());
-        if let Some(messages) = run {
-            out.emit(EventKind::AgentEnd { messages, will_retry: false, outcome: RunOutcome::Failed });
-            out.emit(EventKind::AgentSettled);
-        }
-    }
-}
-
-fn aborted(mut partial: AssistantMessage, now: UnixMs) -> AssistantMessage {
-    partial.stop_reason = StopReason::Aborted;
-    partial.error_message = Some("stopped by the user".into());
-    if partial.timestamp == UnixMs(0) {
-        partial.timestamp = now;
-    }
-    partial
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use secrecy::SecretString;
@@ -11,6 +12,7 @@ use super::args::Arguments;
 use super::choose::{self, Found};
 use super::{Failure, USAGE, input, remote};
 use crate::agent::queue::DeliveryMode;
+use crate::agent::retry::{RetryMode, RetryOptions};
 use crate::agent::{AgentOptions, Audience, Choice, Parts, SyncPolicy, SystemPrompt, turn};
 use crate::config::{self, Config, Environment};
 use crate::instructions;
@@ -401,6 +403,16 @@ fn tools(
     }
 }
 
+fn retry(config: &Config) -> RetryOptions {
+    let count = |setting| config.settings.count(setting).unwrap_or_default();
+    RetryOptions {
+        mode: if config.settings.is(&setting::RETRY_ENABLED, "off") { RetryMode::Off } else { RetryMode::On },
+        max: u32::try_from(count(&setting::RETRY_MAX)).unwrap_or(u32::MAX),
+        base: Duration::from_millis(count(&setting::RETRY_BASE_MS)),
+        cap: Duration::from_millis(count(&setting::RETRY_CAP_MS)),
+    }
+}
+
 fn bash_times(config: &Config) -> BashTimes {
     let seconds = |setting| config.settings.count(setting).unwrap_or_default();
     BashTimes {
@@ -456,6 +468,7 @@ fn options(
     };
     AgentOptions {
         turn,
+        retry: retry(config),
         sync: match settings.text(&setting::SYNC) {
             Some("always") => SyncPolicy::Always,
             Some("never") => SyncPolicy::Never,

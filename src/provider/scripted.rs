@@ -1,10 +1,13 @@
 //! Plays answers from a script file: for tests, recordings and benchmarks.
 //!
 //! A script is JSON lines, an [`Answer`] each. Which one a request gets depends on the request alone: the one whose number is
-//! how many answers the request already contains. So a session can be resumed and its script goes on. Lines that are empty or
+//! how many answers the request already contains, failed ones not counted. So a session can be resumed and its script goes on. An
+//! answer with `when` stands outside that count: a request whose newest message contains the words gets it. Lines that are empty or
 //! begin with `#` are passed over.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
@@ -27,6 +30,8 @@ const CHUNK: usize = 12;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Answer {
+    /// Answers every request whose newest message contains this, whatever its number.
+    pub when: Option<String>,
     /// Fails the request unless the newest message contains this.
     pub expect: Option<String>,
     /// What to think first.
@@ -72,6 +77,10 @@ pub struct ScriptedError {
     pub failure: ScriptedFailure,
     /// The provider's words.
     pub message: String,
+    /// How often it happens before the answer comes through; always, unless given.
+    pub times: Option<u32>,
+    /// Seconds that a transient one asks to wait.
+    pub retry_after_s: Option<u64>,
 }
 
 /// Kinds of failure that a script plays.
@@ -87,15 +96,17 @@ pub enum ScriptedFailure {
     Fatal,
 }
 
-impl From<ScriptedFailure> for Failure {
-    fn from(failure: ScriptedFailure) -> Self {
-        match failure {
-            ScriptedFailure::Transient => Self::Transient { retry_after: None },
-            ScriptedFailure::Interrupted => Self::Interrupted,
-            ScriptedFailure::Overflow => Self::Overflow,
-            ScriptedFailure::Auth => Self::Auth,
-            ScriptedFailure::Quota => Self::Quota,
-            ScriptedFailure::Fatal => Self::Fatal,
+impl ScriptedError {
+    fn failure(&self) -> Failure {
+        match self.failure {
+            ScriptedFailure::Transient => {
+                Failure::Transient { retry_after: self.retry_after_s.map(Duration::from_secs) }
+            }
+            ScriptedFailure::Interrupted => Failure::Interrupted,
+            ScriptedFailure::Overflow => Failure::Overflow,
+            ScriptedFailure::Auth => Failure::Auth,
+            ScriptedFailure::Quota => Failure::Quota,
+            ScriptedFailure::Fatal => Failure::Fatal,
         }
     }
 }
@@ -127,6 +138,10 @@ pub enum ScriptError {
 pub struct Scripted {
     path: PathBuf,
     answers: Vec<Answer>,
+    /// The answers outside the count.
+    whenever: Vec<Answer>,
+    /// How often each failure that ends has happened, by its message.
+    failed: Mutex<HashMap<String, u32>>,
 }
 
 impl Scripted {
@@ -143,13 +158,29 @@ impl Scripted {
             let wrong = |source| ScriptError::Line { path: path.to_owned(), line: at + 1, source };
             serde_json::from_str(line).map_err(wrong)
         };
-        Ok(Self { path: path.to_owned(), answers: lines.map(answer).collect::<Result<_, _>>()? })
+        let answers: Vec<Answer> = lines.map(answer).collect::<Result<_, _>>()?;
+        Ok(Self { path: path.to_owned(), ..Self::new(answers) })
     }
 
     /// A script that never was in a file.
     #[must_use]
     pub fn new(answers: Vec<Answer>) -> Self {
-        Self { path: PathBuf::from("(in memory)"), answers }
+        let (whenever, answers) = answers.into_iter().partition(|answer| answer.when.is_some());
+        Self { path: PathBuf::from("(in memory)"), answers, whenever, failed: Mutex::default() }
+    }
+
+    /// The answer without its failure, once that has happened as often as it is to happen.
+    fn tried(&self, answer: &Answer) -> Answer {
+        let mut answer = answer.clone();
+        if let Some((message, times)) =
+            answer.error.as_ref().and_then(|e| Some((e.message.clone(), e.times?)))
+        {
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = failed.entry(message).or_default();
+            *count += 1;
+            answer.error = answer.error.filter(|_| *count <= times);
+        }
+        answer
     }
 
     /// What is known of the only model: its id is the script's path.
@@ -186,10 +217,12 @@ impl Provider for Scripted {
             let error = ProviderError { provider: NAME.into(), failure: Failure::Fatal, message, hint: None };
             play(vec![Beat { delay_ms: 0, part: Err(error) }], End::Close)
         };
-        let Some(answer) = self.answers.get(number) else {
+        let newest = request.messages.last().map(|message| said(message)).unwrap_or_default();
+        let is_meant = |answer: &&Answer| answer.when.as_ref().is_some_and(|words| newest.contains(words));
+        let found = self.whenever.iter().find(is_meant).or_else(|| self.answers.get(number));
+        let Some(answer) = found.map(|answer| self.tried(answer)) else {
             return fail(format!("script {} has no answer number {}", self.path.display(), number + 1));
         };
-        let newest = request.messages.last().map(|message| said(message)).unwrap_or_default();
         match &answer.expect {
             Some(expected) if !newest.contains(expected.as_str()) => fail(format!(
                 "answer number {} expects `{expected}` in the newest message, which is `{newest}`",
@@ -265,7 +298,7 @@ impl Answer {
 
     fn ending(&self, provider: &str) -> Vec<Result<Part, ProviderError>> {
         if let Some(error) = &self.error {
-            let (failure, message) = (error.failure.into(), error.message.clone());
+            let (failure, message) = (error.failure(), error.message.clone());
             return vec![Err(ProviderError { provider: provider.to_owned(), failure, message, hint: None })];
         }
         if self.hang {
@@ -336,6 +369,21 @@ mod tests {
         let second = parts(&script, vec![user("a"), said_before, user("b")]).await;
         assert_eq!(second[0], Ok(Part::Text { block: 0, text: "two".into() }));
         assert_eq!(second.last(), Some(&Ok(Part::Finished(StopReason::Stop))));
+    }
+
+    #[tokio::test]
+    async fn a_failure_ends_when_it_happened_often_enough_and_some_answers_have_no_number() {
+        let lines = [
+            r#"{"text": "through", "chunk": 99, "error": {"failure": "transient", "message": "busy", "times": 2}}"#,
+            r#"{"when": "sum", "text": "aside", "chunk": 99}"#,
+        ];
+        let script = Scripted::new(lines.map(|line| serde_json::from_str(line).unwrap()).to_vec());
+        for fails in [true, true, false] {
+            let parts = parts(&script, vec![user("a")]).await;
+            assert_eq!(parts.last().unwrap().is_err(), fails);
+        }
+        let aside = parts(&script, vec![user("sum it up")]).await;
+        assert_eq!(aside[0], Ok(Part::Text { block: 0, text: "aside".into() }));
     }
 
     #[tokio::test]

@@ -16,7 +16,7 @@ use super::mint::Mint;
 use super::repair::repaired;
 use crate::event::QueueKind;
 use crate::id::{CallId, EntryId, QueueId, SessionId};
-use crate::message::{Content, Message, ThinkingLevel, Usage, lenient};
+use crate::message::{Content, Image, Message, ThinkingLevel, Usage, lenient};
 use crate::unit::{Tokens, UnixMs};
 
 /// The version of the format that tiller writes.
@@ -338,6 +338,24 @@ pub enum QueueChange {
         kind: QueueKind,
         /// What it says.
         text: String,
+        /// What it shows.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
+    },
+    /// A message that waits reads differently, or stands elsewhere.
+    Edit {
+        /// Its name in the queue.
+        queue_id: QueueId,
+        /// When it is delivered from now on.
+        kind: QueueKind,
+        /// What it says from now on.
+        text: String,
+        /// What it shows from now on.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
+        /// How many messages stand before it from now on; where it is missing it keeps its place.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        order: Option<usize>,
     },
     /// A message no longer waits, and wasn't delivered.
     Remove {
@@ -497,6 +515,7 @@ mod tests {
             queue_id: "q1".into(),
             kind: QueueKind::FollowUp,
             text: "t".into(),
+            images: Vec::new(),
         });
         let body = EntryBody::own(&fact);
         assert_eq!(

@@ -1,6 +1,7 @@
 //! What the agent's events do to the state.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::value::RawValue;
 
@@ -28,7 +29,11 @@ impl App {
         self.facts.seq = event.seq;
         match &event.kind {
             EventKind::AgentStart => self.work.running_since = Some(event.time),
+            EventKind::AgentEnd { will_retry: true, .. } => {}
             EventKind::AgentEnd { outcome, .. } => self.run_ended(*outcome),
+            EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, .. } => {
+                self.tries_again(*attempt, *max_attempts, Duration::from_millis(*delay_ms));
+            }
             EventKind::AgentSettled => return self.settled(),
             EventKind::TurnEnd { .. } => return vec![Action::Refresh],
             EventKind::MessageStart { message } => self.message_started(message),
@@ -68,9 +73,19 @@ impl App {
             EventKind::BashExecutionUpdate { id, delta } => self.bash_printed(id, delta),
             EventKind::BashExecutionEnd { id, message } => self.bash_ended(id, message),
             EventKind::Warning { message, hint } => self.say(Level::Warning, message, hint.clone()),
-            EventKind::TurnStart | EventKind::MessageEnd { .. } | EventKind::Trace { .. } => {}
+            EventKind::TurnStart
+            | EventKind::AutoRetryEnd { .. }
+            | EventKind::CompactionStart { .. }
+            | EventKind::CompactionEnd { .. }
+            | EventKind::MessageEnd { .. }
+            | EventKind::Trace { .. } => {}
         }
         Vec::new()
+    }
+
+    fn tries_again(&mut self, attempt: u32, most: u32, delay: Duration) {
+        let text = format!("trying again in {:.1} s ({attempt} of {most})", delay.as_secs_f64());
+        self.say(Level::Warning, &text, Some("esc gives up".to_owned()));
     }
 
     fn run_ended(&mut self, outcome: RunOutcome) {

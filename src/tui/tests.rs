@@ -286,7 +286,13 @@ fn work_shows_each_call_and_what_waits() {
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
         at_work(&mut stage);
-        let item = |kind, text: &str, held| QueueItem { id: text.into(), kind, text: text.into(), held };
+        let item = |kind, text: &str, held| QueueItem {
+            id: text.into(),
+            kind,
+            text: text.into(),
+            images: [].into(),
+            held,
+        };
         let items = vec![
             item(QueueKind::Steer, "and add a test for a lone \\r", false),
             item(QueueKind::FollowUp, "then run the whole suite", true),
@@ -592,7 +598,13 @@ fn escape_stops_the_run_and_what_waited_comes_back_into_the_editor() {
     at_work(&mut stage);
     stage.type_text("typed");
     assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
-    let item = QueueItem { id: "q".into(), kind: QueueKind::Steer, text: "waited".into(), held: false };
+    let item = QueueItem {
+        id: "q".into(),
+        kind: QueueKind::Steer,
+        text: "waited".into(),
+        images: [].into(),
+        held: false,
+    };
     stage.input(Input::Report(Report::Queue(vec![item])));
     assert_eq!(stage.app.editor.text(), "waited\n\ntyped");
 }
@@ -605,6 +617,7 @@ fn waiting_messages_are_taken_back_one_by_one() {
         id: id.into(),
         kind: QueueKind::FollowUp,
         text: text.into(),
+        images: [].into(),
         held: false,
     };
     let waits = |items| EventKind::QueueUpdate { steering: vec![], follow_up: vec![], items };

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tiller::agent::{
     AgentError, AgentOptions, AgentSession, Audience, BashContext, Choice, EventStream, Parts, PromptOptions,
-    StreamingBehavior, SyncPolicy, SystemPrompt, queue, turn::TurnOptions,
+    StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions, turn::TurnOptions,
 };
 use tiller::event::{AssistantDelta, Decision, EventKind, QueueKind, RunOutcome};
 use tiller::id::EntryId;
@@ -185,6 +185,7 @@ impl Stage {
 fn options(scratch: PathBuf) -> AgentOptions {
     AgentOptions {
         turn: TurnOptions::default(),
+        retry: RetryOptions { base: Duration::from_millis(1), ..RetryOptions::default() },
         sync: SyncPolicy::Turn,
         max_tokens: Tokens(100),
         temperature: None,
@@ -222,7 +223,7 @@ fn calls(arguments: &[Value]) -> Answer {
 }
 
 fn with(behavior: StreamingBehavior) -> PromptOptions {
-    PromptOptions { streaming_behavior: Some(behavior) }
+    PromptOptions { streaming_behavior: Some(behavior), ..PromptOptions::default() }
 }
 
 #[tokio::test]
@@ -352,7 +353,7 @@ async fn what_waited_when_tiller_died_comes_back_held() {
     let said = later.said();
     assert!(said[2].starts_with("result interrupted"), "{said:?}");
     assert_eq!(said[3..], ["user go on", "answer second Stop"], "a held message is not sent");
-    let taken = later.agent.take_queue().await.unwrap();
+    let taken = later.agent.clear_queue(None).await.unwrap();
     assert_eq!(taken[0].text, "remember me");
     assert!(later.agent.snapshot().await.unwrap().live.queue.is_empty());
 }
@@ -461,7 +462,7 @@ async fn what_waits_held_stays_behind_when_a_session_is_forked() {
     let path = stage.agent.reader().path().unwrap().to_owned();
     stage.agent.close().await.unwrap();
     let mut writer = Writer::open(&path).unwrap();
-    writer.append(queue::added(&"q".into(), QueueKind::FollowUp, "later"), UnixMs(1)).unwrap();
+    writer.append(queue::added(&"q".into(), QueueKind::FollowUp, "later", &[]), UnixMs(1)).unwrap();
     drop(writer);
     let Stage { folder, .. } = stage;
     let stage = Stage::on(folder, Access::Reads, vec![], Some(path));

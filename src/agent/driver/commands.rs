@@ -11,11 +11,11 @@ use crate::agent::handle::{
     AgentError, BashContext, Command, ContextUse, Live, Moved, PromptOptions, Reply, RunningBash, Snapshot,
     State, StreamingBehavior, Target,
 };
-use crate::agent::queue::Queue;
+use crate::agent::queue::{Queue, QueueEdit};
 use crate::agent::turn::{Input, Prompt};
 use crate::event::{Decision, EventKind, QueueItem, QueueKind, SessionChange};
 use crate::id::{CallId, EntryId, QueueId};
-use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
+use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel, ToolCall};
 use crate::process;
 use crate::session::context::unanswered;
 use crate::session::entry::OwnFact;
@@ -25,12 +25,19 @@ use crate::tool::Gathered;
 impl Driver {
     pub(super) fn command(&mut self, command: Command) {
         match command {
-            Command::Prompt { text, options, reply } => self.prompt(text, &options, reply),
+            Command::Prompt { text, options, reply } => self.prompt(text, options, reply),
+            Command::SteerNow { text, options, reply } => self.steer_now(text, options, reply),
+            Command::AbortRetry { reply } => {
+                self.apply_and_reply(Input::CancelRetry, |result| answer(reply, result))
+            }
             Command::Abort { reply } => self.abort(reply),
-            Command::TakeQueue { reply } => {
-                let items = self.turn.queue().items().to_vec();
+            Command::ClearQueue { kind, reply } => {
+                let items = self.turn.queue().items().iter();
+                let items = items.filter(|item| kind.is_none_or(|kind| item.kind == kind)).cloned().collect();
                 self.unqueue(items, reply, |items| items);
             }
+            Command::EditQueued { id, edit, reply } => self.edit_queued(id, edit, reply),
+            Command::Release { id, reply } => self.release(id, reply),
             Command::RemoveQueued { id, reply } => self.remove_queued(&id, reply),
             Command::Decide { call, decision, reply } => self.decide(call, decision, reply),
             Command::Bash { line, context, reply } => answer(reply, self.bash(line, context)),
@@ -48,17 +55,51 @@ impl Driver {
         }
     }
 
-    fn prompt(&mut self, text: String, options: &PromptOptions, reply: Reply<()>) {
+    fn prompt(&mut self, text: String, options: PromptOptions, reply: Reply<()>) {
         let kind = match options.streaming_behavior {
             None if self.turn.is_running() => return answer(reply, Err(AgentError::Busy)),
             None | Some(StreamingBehavior::Steer) => QueueKind::Steer,
             Some(StreamingBehavior::FollowUp) => QueueKind::FollowUp,
         };
-        let unanswered =
-            if self.turn.is_running() { Vec::new() } else { unanswered(&self.current.projection.messages) };
+        let prompt = self.said(text, kind, options);
+        self.apply_and_reply(Input::Prompt(prompt), |result| answer(reply, result));
+    }
+
+    fn steer_now(&mut self, text: Option<String>, options: PromptOptions, reply: Reply<()>) {
+        if text.is_none() && !self.turn.queue().waits(QueueKind::Steer) {
+            return answer(reply, Err(AgentError::Gone("steering message")));
+        }
+        let prompt = text.map(|text| self.said(text, QueueKind::Steer, options));
+        let partial = self.partial.as_ref().map(|_| self.answer_so_far());
+        self.apply_and_reply(Input::SteerNow { prompt, partial }, |result| answer(reply, result));
+    }
+
+    /// What the user says, with what the machine has to know of it.
+    fn said(&mut self, text: String, kind: QueueKind, options: PromptOptions) -> Prompt {
         let id = self.current.writer.queue_id(now());
-        let input = Input::Prompt(Prompt { text, kind, id, unanswered });
-        self.apply_and_reply(input, |result| answer(reply, result));
+        Prompt { text, images: options.images, kind, id, unanswered: self.unanswered() }
+    }
+
+    /// Calls that an earlier process left without a result, if a run is to begin now.
+    fn unanswered(&self) -> Vec<ToolCall> {
+        if self.turn.is_running() { Vec::new() } else { unanswered(&self.current.projection.messages) }
+    }
+
+    fn edit_queued(&mut self, id: QueueId, edit: QueueEdit, reply: Reply<QueueItem>) {
+        let mut queue = self.turn.queue().clone();
+        if queue.edit(&id, edit.clone()).is_none() {
+            return answer(reply, Err(AgentError::Gone("message")));
+        }
+        let Some(item) = queue.items().iter().find(|item| item.id == id).cloned() else { return };
+        self.apply_and_reply(Input::EditQueued { id, edit }, |result| answer(reply, result.map(|()| item)));
+    }
+
+    fn release(&mut self, id: QueueId, reply: Reply<()>) {
+        if self.turn.queue().items().iter().all(|item| item.id != id) {
+            return answer(reply, Err(AgentError::Gone("message")));
+        }
+        let unanswered = self.unanswered();
+        self.apply_and_reply(Input::Release { id, unanswered }, |result| answer(reply, result));
     }
 
     fn abort(&mut self, reply: Reply<Vec<QueueItem>>) {

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
 use tokio::sync::mpsc;
@@ -30,6 +31,8 @@ pub(crate) enum Report {
     Part { turn: TurnNumber, part: Result<Part, ProviderError> },
     /// The stream is over without having said so.
     StreamEnded { turn: TurnNumber },
+    /// The wait before another try is over.
+    Awake { turn: TurnNumber },
     /// The newest part of a running call's output.
     ToolProgress { call: CallId, text: String },
     /// A call has its result.
@@ -82,6 +85,16 @@ impl Jobs {
             let _ = end.send(Report::StreamEnded { turn }).await;
         };
         self.stream = Some(self.tasks.spawn(task));
+    }
+
+    /// Waits before another try of a request; stopped like its stream.
+    pub(super) fn sleep(&mut self, turn: TurnNumber, delay: Duration) {
+        self.stop_stream();
+        let report = self.report.clone();
+        self.stream = Some(self.tasks.spawn(async move {
+            tokio::time::sleep(delay).await;
+            let _ = report.send(Report::Awake { turn }).await;
+        }));
     }
 
     pub(super) fn stop_stream(&mut self) {

@@ -6,8 +6,8 @@ use super::{Driver, SyncPolicy, Work, now};
 use crate::agent::handle::AgentError;
 use crate::agent::partial::Partial;
 use crate::agent::queue::Queue;
-use crate::agent::turn::{Effect, Fate, Input, TurnNumber};
-use crate::event::{ApprovalRequest, Decision, EventKind};
+use crate::agent::turn::{Effect, Fate, Input, NotCompacted, StoreFailed, TurnNumber};
+use crate::event::{ApprovalRequest, CompactionReason, Decision, EventKind};
 use crate::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
 use crate::provider::{Request, ToolChoice};
 use crate::session::context::sendable;
@@ -40,6 +40,10 @@ impl Driver {
             // The run may have been stopped while this waited for the disk.
             Effect::Request { turn, .. } if self.turn.streaming() != Some(turn) => {}
             Effect::Request { turn, tool_choice } => self.request(turn, tool_choice),
+            Effect::Sleep { turn, delay } => self.jobs.sleep(turn, delay),
+            Effect::Compact => self.compact_for_overflow(),
+            Effect::Plan { turn, calls } => self.plan_calls(turn, &calls),
+            Effect::StopCompaction => {}
             Effect::Run { turn, calls } => self.run_calls(turn, calls),
             Effect::Ask { call, reason, rule } => self.ask(call, reason, rule),
             Effect::StopStream => {
@@ -114,14 +118,15 @@ impl Driver {
         let logged = self.current.reader().own_facts().map(|(entries, _)| Queue::left_over(&entries));
         let queue = logged.unwrap_or_else(|_| self.turn.queue().clone());
         let run = self.running_since.map(|_| std::mem::take(&mut self.told));
-        let effects = self.turn.step(Input::StoreFailed { reason, hint, run, queue, records }, now());
+        let failed = StoreFailed { reason, hint, run, queue, records };
+        let effects = self.turn.step(Input::StoreFailed(failed), now());
         self.queue(effects);
     }
 
     fn emit(&mut self, event: EventKind) {
         match &event {
             EventKind::AgentStart => {
-                self.running_since = Some(now());
+                self.running_since.get_or_insert_with(now);
                 self.told.clear();
             }
             EventKind::AgentSettled => self.running_since = None,
@@ -163,6 +168,24 @@ impl Driver {
         self.teller.tell(EventKind::MessageStart { message });
     }
 
+    /// Takes an input whose effects come before everything that is still to be done.
+    fn step_next(&mut self, input: Input) {
+        let effects = self.turn.step(input, now());
+        for effect in effects.into_iter().rev() {
+            self.work.push_front(Work::Effect(Box::new(effect)));
+        }
+    }
+
+    fn compact_for_overflow(&mut self) {
+        let why = NotCompacted::Failed("the conversation is longer than the model's window".to_owned());
+        self.step_next(Input::NotCompacted { reason: CompactionReason::Overflow, why });
+    }
+
+    fn plan_calls(&mut self, turn: TurnNumber, calls: &[ToolCall]) {
+        let plan = calls.iter().map(|call| self.plan(call)).collect();
+        self.step_next(Input::Planned { turn, plan });
+    }
+
     fn run_calls(&mut self, turn: TurnNumber, calls: Vec<ToolCall>) {
         for call in calls.into_iter().filter(|call| self.turn.awaits(&call.id)).collect::<Vec<_>>() {
             match self.fixed.tools.find(&call.name) {
@@ -176,11 +199,7 @@ impl Driver {
     fn ask(&mut self, call: ToolCall, reason: String, rule: String) {
         let tool = self.fixed.tools.find(&call.name);
         if tool.is_some_and(|tool| matches!(self.approvals.fate(&call, tool.spec()), Fate::Run(_))) {
-            let effects = self.turn.step(Input::Cleared { call: call.id }, now());
-            for effect in effects.into_iter().rev() {
-                self.work.push_front(Work::Effect(Box::new(effect)));
-            }
-            return;
+            return self.step_next(Input::Cleared { call: call.id });
         }
         let request = ApprovalRequest {
             tool_call_id: call.id,

@@ -6,6 +6,7 @@ use super::jobs::Report;
 use super::{Driver, now};
 use crate::agent::bash::BashEnd;
 use crate::agent::partial::Growth;
+use crate::agent::retry::{self, Tried};
 use crate::agent::turn::{Fate, Input, Planned, TurnNumber};
 use crate::event::{EventKind, ToolOutcome};
 use crate::id::{CallId, EntryId};
@@ -29,6 +30,7 @@ impl Driver {
                     &ProviderError { provider, failure: Failure::Interrupted, message, hint: None },
                 );
             }
+            Report::Awake { turn } => self.apply(Input::Awake { turn }),
             Report::Part { .. } | Report::StreamEnded { .. } => {}
             Report::ToolProgress { call, text } => self.tool_progress(&call, text),
             Report::ToolEnded { turn, result, warning } => self.tool_ended(turn, result, warning),
@@ -63,8 +65,12 @@ impl Driver {
         let mut answer = self.answer_so_far();
         answer.stop_reason = StopReason::Error;
         let hint = error.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-        answer.error_message = Some(format!("{error}{hint}"));
-        self.answered(turn, answer);
+        let tried = Tried { times: self.turn.tries(), has_compacted: self.turn.has_compacted() };
+        let (then, note) = retry::after(error.failure, tried, &self.fixed.options.retry, jitter());
+        let note = note.map(|note| format!("; {note}")).unwrap_or_default();
+        answer.error_message = Some(format!("{error}{hint}{note}"));
+        self.jobs.stop_stream();
+        self.apply(Input::Failed { turn, answer, then });
     }
 
     /// The answer in flight as far as it goes, with its price.
@@ -77,12 +83,11 @@ impl Driver {
 
     fn answered(&mut self, turn: TurnNumber, answer: AssistantMessage) {
         self.jobs.stop_stream();
-        let plan = answer.tool_calls().map(|call| self.plan(call)).collect();
-        self.apply(Input::Answered { turn, answer, plan });
+        self.apply(Input::Answered { turn, answer });
     }
 
     /// What is to become of a call: its tool is known, its arguments are sound, and the policy has its say.
-    fn plan(&self, call: &ToolCall) -> Planned {
+    pub(super) fn plan(&self, call: &ToolCall) -> Planned {
         let fate = match (self.fixed.tools.find(&call.name), &call.raw_arguments) {
             (None, _) => {
                 let specs = self.fixed.tools.specs();
@@ -141,4 +146,10 @@ impl Driver {
         self.apply(Input::BashEnded(record.clone()));
         self.teller.tell(EventKind::BashExecutionEnd { id, message: Arc::new(record) });
     }
+}
+
+/// What decides on a wait's jitter: something that two processes hardly share.
+fn jitter() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(now().0)
 }

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{Effect, Fate, Groups, LARGEST_GROUP, Out, Phase, Planned, SteeringPoint, Turn};
+use super::effect::Out;
+use super::{Effect, Fate, Groups, LARGEST_GROUP, Phase, Planned, SteeringPoint, Turn};
 use crate::event::{Decision, EventKind, QueueKind, ToolOutcome};
 use crate::id::CallId;
 use crate::message::{Access, Message, ToolCall, ToolResultMessage, UserBlock};
@@ -16,11 +17,37 @@ const SKIPPED: &str = "skipped: the user steered";
 /// What the model reads of a call that asked when the user steered.
 const DENIED_BY_STEERING: &str = "denied: the user steered";
 
-/// What the model reads of a call that was at work when the user stopped it.
-const ABORTED: &str = "aborted: the user stopped it; it may have had effects";
+/// What the model reads of calls of an answer that was cut off.
+pub(super) const CUT_OFF: &str =
+    "not run: the answer was cut off at the output limit, so the call may be incomplete";
 
-/// What the model reads of a call that had not begun when the user stopped the run.
-const NOT_RUN: &str = "not run: the user stopped the agent";
+/// What the model reads of calls of the last answer that a run may have.
+pub(super) const NO_TURN_LEFT: &str = "not run: the limit of turns is reached";
+
+/// What is said of the calls of a turn that is stopped.
+#[derive(Debug)]
+pub(super) struct Stop {
+    /// To the model, of a call that was at work.
+    running: &'static str,
+    /// To the model, of a call that had not begun.
+    waiting: &'static str,
+    /// To front ends, of the call that asked.
+    denied: &'static str,
+}
+
+/// The user stops the run.
+pub(super) const ABORT: Stop = Stop {
+    running: "aborted: the user stopped it; it may have had effects",
+    waiting: "not run: the user stopped the agent",
+    denied: "the user stopped the agent",
+};
+
+/// The user steers at once.
+pub(super) const STEER_NOW: Stop = Stop {
+    running: "aborted: the user steered; it may have had effects",
+    waiting: SKIPPED,
+    denied: "the user steered",
+};
 
 /// An answer whose calls are being worked off.
 #[derive(Debug)]
@@ -42,8 +69,10 @@ struct Asking {
 }
 
 impl Working {
-    pub(super) fn new(answer: Arc<Message>, plan: Vec<Planned>) -> Self {
-        let waiting = plan.into();
+    /// An answer without calls, or whose calls aren't known to may run.
+    pub(super) fn new(answer: Arc<Message>, calls: Vec<ToolCall>) -> Self {
+        let fate = || Fate::Refuse(ABORT.waiting.to_owned());
+        let waiting = calls.into_iter().map(|call| Planned { call, fate: fate() }).collect();
         Self { answer, waiting, asking: None, running: Vec::new(), results: Vec::new(), skipped: 0 }
     }
 
@@ -109,6 +138,17 @@ impl Turn {
             }
         }
         self.phase = Phase::Working(working);
+    }
+
+    /// What is to become of the calls is known: the first step begins.
+    pub(super) fn planned(&mut self, plan: Vec<Planned>, out: &mut Out) {
+        match std::mem::take(&mut self.phase) {
+            Phase::Planning(mut working) => {
+                working.waiting = plan.into();
+                self.work(working, out);
+            }
+            other => self.phase = other,
+        }
     }
 
     pub(super) fn tool_ended(&mut self, result: ToolResultMessage, out: &mut Out) {
@@ -210,16 +250,19 @@ impl Turn {
         }
     }
 
-    pub(super) fn abort_calls(&mut self, working: &mut Working, out: &mut Out) {
+    /// Gives every call that has no result one that says that it was stopped.
+    pub(super) fn stop_calls(&mut self, working: &mut Working, stop: &Stop, out: &mut Out) {
         for call in std::mem::take(&mut working.running) {
-            self.answer(working, refusal(&call, ABORTED, out), out);
+            self.answer(working, refusal(&call, stop.running, out), out);
         }
         if let Some(Asking { call, .. }) = working.asking.take() {
-            let decision = Decision::Deny { reason: "the user stopped the agent".to_owned() };
+            let decision = Decision::Deny { reason: stop.denied.to_owned() };
             out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision });
-            self.answer_unrun(working, &call, NOT_RUN, out);
+            working.skipped += 1;
+            self.answer_unrun(working, &call, stop.waiting, out);
         }
-        self.refuse_rest(working, NOT_RUN, out);
+        working.skipped += working.waiting.len();
+        self.refuse_rest(working, stop.waiting, out);
     }
 
     /// Answers a call that never ran; front ends see it begin and end all the same.

@@ -1,10 +1,16 @@
 //! The machine over whole effect vectors, written as lines: `append user "…"`, `run a b`, `tell turn_end`.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::*;
-use crate::message::{AssistantBlock, Content, UserBlock};
+use crate::agent::queue::QueueEdit;
+use crate::event::Decision;
+use crate::id::QueueId;
+use crate::message::{Access, AssistantBlock, Content, ToolResultMessage, UserBlock};
 use crate::session::entry::{OwnFact, QueueChange};
+use crate::unit::Tokens;
 
 const NOW: UnixMs = UnixMs(5);
 
@@ -21,6 +27,7 @@ fn said(text: &str, kind: QueueKind) -> Input {
         text: text.into(),
         kind,
         id: QueueId::new(format!("q-{text}")),
+        images: Vec::new(),
         unanswered: Vec::new(),
     })
 }
@@ -35,7 +42,7 @@ fn call(id: &str) -> ToolCall {
 
 /// An answer of request `turn` that calls tools; the fate of each is by its letter: `r…` reads, `w…` writes,
 /// `?…` asks, `!…` is refused.
-fn calls(turn: TurnNumber, ids: &[&str]) -> Input {
+fn calls(turn: TurnNumber, ids: &[&str]) -> [Input; 2] {
     let fate = |id: &str| match &id[..1] {
         "r" => Fate::Run(Access::Reads),
         "w" => Fate::Run(Access::Writes),
@@ -44,24 +51,29 @@ fn calls(turn: TurnNumber, ids: &[&str]) -> Input {
     };
     let plan = ids.iter().map(|id| Planned { call: call(id), fate: fate(id) }).collect();
     let content = ids.iter().map(|id| AssistantBlock::ToolCall(call(id))).collect();
-    answered(turn, StopReason::ToolUse, content, plan)
+    [answered(turn, StopReason::ToolUse, content), Input::Planned { turn, plan }]
 }
 
 fn text(turn: TurnNumber, stop_reason: StopReason) -> Input {
-    answered(turn, stop_reason, vec![AssistantBlock::Text { text: "done".into() }], Vec::new())
+    answered(turn, stop_reason, vec![AssistantBlock::Text { text: "done".into() }])
 }
 
-fn answered(
-    turn: TurnNumber,
-    stop_reason: StopReason,
-    content: Vec<AssistantBlock>,
-    plan: Vec<Planned>,
-) -> Input {
-    Input::Answered {
-        turn,
-        answer: AssistantMessage { content, stop_reason, ..AssistantMessage::default() },
-        plan,
-    }
+fn answered(turn: TurnNumber, stop_reason: StopReason, content: Vec<AssistantBlock>) -> Input {
+    let answer = AssistantMessage { content, stop_reason, ..AssistantMessage::default() };
+    Input::Answered { turn, answer }
+}
+
+fn failed(turn: TurnNumber, then: AfterFailure) -> Input {
+    let answer = AssistantMessage {
+        stop_reason: StopReason::Error,
+        error_message: Some("busy".into()),
+        ..AssistantMessage::default()
+    };
+    Input::Failed { turn, answer, then }
+}
+
+fn retry() -> AfterFailure {
+    AfterFailure::Retry { delay: Duration::from_secs(3), most: 5 }
 }
 
 fn ended(turn: TurnNumber, id: &str) -> Input {
@@ -81,16 +93,29 @@ fn step(turn: &mut Turn, input: Input) -> Vec<String> {
     turn.step(input, NOW).iter().map(line).collect()
 }
 
+/// An answer and the plan for its calls, as if the plan were made at once.
+fn step_calls(turn: &mut Turn, [answered, planned]: [Input; 2]) -> Vec<String> {
+    let mut lines = step(turn, answered);
+    let last = lines.pop();
+    assert!(last.as_ref().is_some_and(|line| line.starts_with("plan ")), "{last:?}");
+    lines.extend(step(turn, planned));
+    lines
+}
+
 fn line(effect: &Effect) -> String {
     match effect {
         Effect::Append(body) => format!("append {}", body_line(body)),
         Effect::Sync => "sync".into(),
         Effect::Request { turn, tool_choice: ToolChoice::Auto } => format!("request {turn}"),
         Effect::Request { turn, tool_choice: ToolChoice::None } => format!("request {turn} without tools"),
+        Effect::Sleep { turn, delay } => format!("sleep {turn}: {} s", delay.as_secs()),
+        Effect::Compact => "compact".into(),
+        Effect::Plan { turn, calls } => format!("plan {turn}: {}", ids(calls)),
         Effect::Run { turn, calls } => format!("run {turn}: {}", ids(calls)),
         Effect::Ask { call, .. } => format!("ask {}", call.id),
         Effect::StopStream => "stop stream".into(),
         Effect::StopTools => "stop tools".into(),
+        Effect::StopCompaction => "stop compaction".into(),
         Effect::Emit(event) => format!("tell {}", event_line(event)),
     }
 }
@@ -102,6 +127,10 @@ fn ids(calls: &[ToolCall]) -> String {
 fn body_line(body: &EntryBody) -> String {
     match (body, body.as_own()) {
         (_, Some(OwnFact::Queue(QueueChange::Add { text, .. }))) => format!("queue add {text}"),
+        (_, Some(OwnFact::Queue(QueueChange::Edit { queue_id, kind, text, order, .. }))) => {
+            format!("queue edit {queue_id} {kind:?} {text} {order:?}")
+        }
+        (EntryBody::Compaction(compaction), _) => format!("compaction {}", compaction.summary),
         (_, Some(OwnFact::Queue(QueueChange::Remove { queue_id }))) => format!("queue remove {queue_id}"),
         (_, Some(OwnFact::Approval { tool_call_id, decision, .. })) => {
             format!("approval {tool_call_id} {decision}")
@@ -140,7 +169,20 @@ fn event_line(event: &EventKind) -> String {
                 .collect();
             format!("{name} [{}]", items.join(", "))
         }
+        EventKind::AgentEnd { messages, will_retry: true, .. } => {
+            format!("{name} to retry {}", messages.len())
+        }
         EventKind::AgentEnd { messages, outcome, .. } => format!("{name} {outcome:?} {}", messages.len()),
+        EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
+            format!("{name} {attempt} of {max_attempts} in {delay_ms}: {error_message}")
+        }
+        EventKind::AutoRetryEnd { success, attempt, final_error } => {
+            format!("{name} {success} {attempt} {final_error:?}")
+        }
+        EventKind::CompactionEnd { result, aborted, will_retry, error_message, .. } => {
+            let result = result.as_ref().map(|result| result.summary.as_str());
+            format!("{name} {result:?} aborted {aborted} retry {will_retry} {error_message:?}")
+        }
         EventKind::TurnEnd { tool_results, .. } => format!("{name} {}", tool_results.len()),
         EventKind::ToolExecutionStart { tool_call_id, .. }
         | EventKind::ToolExecutionEnd { tool_call_id, .. } => {
@@ -216,7 +258,7 @@ fn calls_run_one_after_the_other_and_the_model_is_asked_again() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     assert_eq!(
-        step(&mut turn, calls(1, &["w1", "w2"])),
+        step_calls(&mut turn, calls(1, &["w1", "w2"])),
         lines(&[&answer("ToolUse"), &["tell tool_execution_start w1".into(), "run 1: w1".into()]])
     );
     assert_eq!(
@@ -233,7 +275,7 @@ fn calls_run_one_after_the_other_and_the_model_is_asked_again() {
 fn steering_between_the_first_and_second_of_three_calls_skips_two() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
-    step(&mut turn, calls(1, &["w1", "w2", "w3"]));
+    step_calls(&mut turn, calls(1, &["w1", "w2", "w3"]));
     assert_eq!(step(&mut turn, prompt("wait")), ["append queue add wait", "tell queue_update [wait]"]);
     assert_eq!(
         step(&mut turn, ended(1, "w1")),
@@ -285,12 +327,12 @@ fn steering_goes_in_before_a_follow_up_that_waited_longer() {
 fn a_second_steering_message_while_the_first_is_answered_waits_for_the_next_gap() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
-    step(&mut turn, calls(1, &["w1", "w2"]));
+    step_calls(&mut turn, calls(1, &["w1", "w2"]));
     step(&mut turn, prompt("one"));
     step(&mut turn, ended(1, "w1"));
     assert_eq!(step(&mut turn, prompt("two")), ["append queue add two", "tell queue_update [two]"]);
     assert_eq!(
-        step(&mut turn, calls(2, &["w3"])),
+        step_calls(&mut turn, calls(2, &["w3"])),
         lines(&[
             &answer("ToolUse"),
             &unrun("w3", "skipped: the user steered"),
@@ -324,7 +366,7 @@ fn with_steering_after_the_answer_no_call_is_skipped() {
     let options = TurnOptions { steering_point: SteeringPoint::AfterAnswer, ..TurnOptions::default() };
     let mut turn = machine(options);
     step(&mut turn, prompt("go"));
-    step(&mut turn, calls(1, &["w1", "w2"]));
+    step_calls(&mut turn, calls(1, &["w1", "w2"]));
     step(&mut turn, prompt("wait"));
     step(&mut turn, ended(1, "w1"));
     assert_eq!(
@@ -344,7 +386,7 @@ fn reading_calls_run_side_by_side_up_to_eight_and_a_steering_message_lets_them_f
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     let ids = ["r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "w1"];
-    let effects = step(&mut turn, calls(1, &ids));
+    let effects = step_calls(&mut turn, calls(1, &ids));
     assert_eq!(effects.last().unwrap(), "run 1: r1 r2 r3 r4 r5 r6 r7 r8");
     step(&mut turn, prompt("wait"));
     for id in &ids[1..8] {
@@ -359,7 +401,7 @@ fn reading_calls_run_side_by_side_up_to_eight_and_a_steering_message_lets_them_f
 fn without_groups_reading_calls_run_one_by_one() {
     let mut turn = machine(TurnOptions { groups: Groups::Off, ..TurnOptions::default() });
     step(&mut turn, prompt("go"));
-    assert_eq!(step(&mut turn, calls(1, &["r1", "r2"])).last().unwrap(), "run 1: r1");
+    assert_eq!(step_calls(&mut turn, calls(1, &["r1", "r2"])).last().unwrap(), "run 1: r1");
 }
 
 #[test]
@@ -383,7 +425,7 @@ fn abort_in_the_stream_keeps_what_was_said_and_hands_the_queue_back() {
 fn abort_in_a_tool_gives_every_call_a_result() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
-    step(&mut turn, calls(1, &["w1", "w2"]));
+    step_calls(&mut turn, calls(1, &["w1", "w2"]));
     let mut running = resulted("w1", "aborted: the user stopped it; it may have had effects");
     running.extend(unrun("w2", "not run: the user stopped the agent"));
     assert_eq!(
@@ -397,7 +439,7 @@ fn abort_in_a_tool_gives_every_call_a_result() {
 fn abort_between_calls_answers_the_one_that_asks() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
-    assert_eq!(step(&mut turn, calls(1, &["?1", "w2"])).last().unwrap(), "ask ?1");
+    assert_eq!(step_calls(&mut turn, calls(1, &["?1", "w2"])).last().unwrap(), "ask ?1");
     assert_eq!(
         step(&mut turn, Input::Abort { partial: None }),
         lines(&[
@@ -419,7 +461,7 @@ fn abort_when_idle_does_nothing() {
 fn a_word_on_a_call_that_asks_is_logged_before_it_counts() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
-    step(&mut turn, calls(1, &["?1", "?2"]));
+    step_calls(&mut turn, calls(1, &["?1", "?2"]));
     let decided = |id: &str, decision| Input::Decided { call: id.into(), decision };
     assert_eq!(
         step(&mut turn, decided("?1", Decision::Once)),
@@ -448,7 +490,7 @@ fn a_word_on_a_call_that_asks_is_logged_before_it_counts() {
 fn steering_denies_the_call_that_asks() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
-    step(&mut turn, calls(1, &["?1", "w2"]));
+    step_calls(&mut turn, calls(1, &["?1", "w2"]));
     assert_eq!(
         step(&mut turn, prompt("no")),
         lines(&[
@@ -472,7 +514,7 @@ fn a_refused_call_has_its_result_and_the_next_one_runs() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     assert_eq!(
-        step(&mut turn, calls(1, &["!1", "w2"])),
+        step_calls(&mut turn, calls(1, &["!1", "w2"])),
         lines(&[
             &answer("ToolUse"),
             &unrun("!1", "unknown tool"),
@@ -485,9 +527,9 @@ fn a_refused_call_has_its_result_and_the_next_one_runs() {
 fn calls_of_an_answer_cut_off_at_the_limit_are_not_run() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
-    let Input::Answered { mut answer, plan, .. } = calls(1, &["w1"]) else { unreachable!() };
+    let [Input::Answered { mut answer, .. }, _] = calls(1, &["w1"]) else { unreachable!() };
     answer.stop_reason = StopReason::Length;
-    let effects = step(&mut turn, Input::Answered { turn: 1, answer, plan });
+    let effects = step(&mut turn, Input::Answered { turn: 1, answer });
     assert!(effects[3].starts_with("append result w1 not run: the answer was cut off"), "{effects:?}");
     assert_eq!(effects.last().unwrap(), "request 2");
 }
@@ -496,7 +538,7 @@ fn calls_of_an_answer_cut_off_at_the_limit_are_not_run() {
 fn the_limit_of_turns_asks_once_more_without_tools() {
     let mut turn = machine(TurnOptions { max_turns: Some(1), ..TurnOptions::default() });
     step(&mut turn, prompt("go"));
-    step(&mut turn, calls(1, &["w1"]));
+    step_calls(&mut turn, calls(1, &["w1"]));
     let effects = step(&mut turn, ended(1, "w1"));
     assert_eq!(effects.last().unwrap(), "request 2 without tools");
     assert_eq!(
@@ -511,7 +553,7 @@ fn a_failed_answer_ends_the_run_and_holds_what_waits() {
     step(&mut turn, prompt("go"));
     step(&mut turn, follow_up("later"));
     assert_eq!(
-        step(&mut turn, text(1, StopReason::Error)),
+        step(&mut turn, failed(1, AfterFailure::GiveUp)),
         lines(&[
             &answer("Error"),
             &["tell turn_end 0".into(), "tell queue_update [later (held)]".into()],
@@ -527,7 +569,7 @@ fn a_bash_record_waits_for_the_turns_end() {
     let mut turn = machine(TurnOptions::default());
     assert_eq!(step(&mut turn, record()), ["append bash ls"]);
     step(&mut turn, prompt("go"));
-    step(&mut turn, calls(1, &["w1"]));
+    step_calls(&mut turn, calls(1, &["w1"]));
     assert!(step(&mut turn, record()).is_empty());
     assert_eq!(
         step(&mut turn, ended(1, "w1")),
@@ -541,6 +583,7 @@ fn calls_an_earlier_process_left_open_are_answered_before_the_prompt() {
     let input = Input::Prompt(Prompt {
         text: "go".into(),
         kind: QueueKind::Steer,
+        images: Vec::new(),
         id: "q".into(),
         unanswered: vec![call("old")],
     });
@@ -550,7 +593,7 @@ fn calls_an_earlier_process_left_open_are_answered_before_the_prompt() {
 }
 
 fn store_failed(run: Option<Vec<Arc<Message>>>, queue: Queue, records: Vec<BashExecutionMessage>) -> Input {
-    Input::StoreFailed { reason: "no space".into(), hint: None, run, queue, records }
+    Input::StoreFailed(StoreFailed { reason: "no space".into(), hint: None, run, queue, records })
 }
 
 #[test]
@@ -561,7 +604,7 @@ fn a_last_answer_that_could_not_be_written_ends_the_run_too() {
     assert!(!turn.is_running(), "for the machine it is over");
     let told = Arc::new(Message::User(UserMessage::text("go", NOW)));
     let effects = step(&mut turn, store_failed(Some(vec![told]), Queue::default(), Vec::new()));
-    assert_eq!(effects[4..], ["tell agent_end Failed 1", "tell agent_settled"]);
+    assert_eq!(effects[5..], ["tell agent_end Failed 1", "tell agent_settled"]);
     let idle = step(&mut turn, store_failed(None, Queue::default(), Vec::new()));
     assert!(!idle.contains(&"tell agent_settled".to_owned()), "{idle:?}");
 }
@@ -572,13 +615,14 @@ fn a_full_disk_ends_the_run_with_a_reason_and_holds_what_waits() {
     step(&mut turn, prompt("go"));
     step(&mut turn, follow_up("later"));
     let mut waiting = Queue::default();
-    waiting.add("q".into(), QueueKind::FollowUp, "logged".into());
+    waiting.add("q".into(), QueueKind::FollowUp, "logged".into(), Vec::new());
     let told = Arc::new(Message::User(UserMessage::text("go", NOW)));
     assert_eq!(
         step(&mut turn, store_failed(Some(vec![told]), waiting, Vec::new())),
         [
             "stop stream",
             "stop tools",
+            "stop compaction",
             "tell warning",
             "tell queue_update [logged (held)]",
             "tell agent_end Failed 1",
@@ -615,8 +659,306 @@ fn a_bash_record_that_could_not_be_written_is_written_at_the_next_turns_end() {
 fn only_calls_that_were_begun_and_have_no_result_are_awaited() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
-    step(&mut turn, calls(1, &["w1", "w2"]));
+    step_calls(&mut turn, calls(1, &["w1", "w2"]));
     assert!(turn.awaits(&"w1".into()) && !turn.awaits(&"w2".into()));
     step(&mut turn, Input::Abort { partial: None });
     assert!(!turn.awaits(&"w1".into()));
+}
+
+#[test]
+fn a_failed_request_goes_out_again_after_a_while_and_an_answer_ends_the_tries() {
+    let mut turn = machine(TurnOptions { max_turns: Some(1), ..TurnOptions::default() });
+    step(&mut turn, prompt("go"));
+    assert_eq!(
+        step(&mut turn, failed(1, retry())),
+        lines(&[
+            &answer("Error"),
+            &[
+                "tell turn_end 0".into(),
+                "tell agent_end to retry 2".into(),
+                "tell auto_retry_start 1 of 5 in 3000: busy".into(),
+                "sleep 1: 3 s".into()
+            ]
+        ])
+    );
+    assert!(turn.is_running() && turn.streaming().is_none());
+    assert_eq!(
+        step(&mut turn, Input::Awake { turn: 1 }),
+        lines(&[&one("tell agent_start"), &asked(2)]),
+        "the try doesn't count as a turn"
+    );
+    assert!(step(&mut turn, Input::Awake { turn: 2 }).is_empty(), "a late alarm is nothing");
+    step(&mut turn, failed(2, retry()));
+    step(&mut turn, Input::Awake { turn: 2 });
+    assert_eq!(turn.tries(), 2);
+    assert_eq!(
+        step(&mut turn, text(3, StopReason::Stop)),
+        lines(&[
+            &answer("Stop"),
+            &["tell auto_retry_end true 2 None".into(), "tell turn_end 0".into()],
+            &settled("Completed", 1)
+        ])
+    );
+    assert_eq!(turn.tries(), 0);
+}
+
+#[test]
+fn after_the_last_try_the_run_has_failed() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, failed(1, retry()));
+    step(&mut turn, Input::Awake { turn: 1 });
+    assert_eq!(
+        step(&mut turn, failed(2, AfterFailure::GiveUp)),
+        lines(&[
+            &answer("Error"),
+            &["tell auto_retry_end false 1 Some(\"busy\")".into(), "tell turn_end 0".into()],
+            &settled("Failed", 1)
+        ])
+    );
+}
+
+#[test]
+fn a_wait_for_the_next_try_can_be_called_off_stopped_or_steered() {
+    let waiting = || {
+        let mut turn = machine(TurnOptions::default());
+        step(&mut turn, prompt("go"));
+        step(&mut turn, failed(1, retry()));
+        turn
+    };
+    let ended = |why: &str| format!("tell auto_retry_end false 1 Some({why:?})");
+    assert_eq!(
+        step(&mut waiting(), Input::CancelRetry),
+        lines(&[&["stop stream".into(), ended("the next try was called off")], &settled("Failed", 0)])
+    );
+    assert_eq!(
+        step(&mut waiting(), Input::Abort { partial: None }),
+        lines(&[&["stop stream".into(), ended("stopped by the user")], &settled("Aborted", 0)])
+    );
+    let mut turn = waiting();
+    step(&mut turn, prompt("wait"));
+    assert_eq!(
+        step(&mut turn, Input::Awake { turn: 1 }),
+        lines(&[
+            &one("tell agent_start"),
+            &user("wait", " after 0 skipped 0"),
+            &one("tell queue_update []"),
+            &asked(2)
+        ])
+    );
+    let mut turn = waiting();
+    assert_eq!(
+        step(&mut turn, steer_now("hurry")),
+        lines(&[
+            &[
+                "append queue add hurry".into(),
+                "tell queue_update [hurry]".into(),
+                "stop stream".into(),
+                ended("the user steered"),
+                "tell agent_start".into()
+            ],
+            &user("hurry", " after 0 skipped 0"),
+            &one("tell queue_update []"),
+            &asked(2)
+        ])
+    );
+    assert!(step(&mut machine(TurnOptions::default()), Input::CancelRetry).is_empty());
+}
+
+fn steer_now(text: &str) -> Input {
+    let Input::Prompt(prompt) = prompt(text) else { unreachable!() };
+    Input::SteerNow { prompt: Some(prompt), partial: Some(AssistantMessage::default()) }
+}
+
+#[test]
+fn steering_at_once_stops_the_stream_and_takes_all_that_steers_along() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, prompt("a"));
+    step(&mut turn, follow_up("later"));
+    assert_eq!(
+        step(&mut turn, steer_now("b")),
+        lines(&[
+            &["append queue add b".into(), "tell queue_update [a, later, b]".into(), "stop stream".into()],
+            &answer("Aborted"),
+            &one("tell turn_end 0"),
+            &user("a", " after 0 skipped 0"),
+            &user("b", " after 0 skipped 0"),
+            &one("tell queue_update [later]"),
+            &asked(2),
+        ])
+    );
+}
+
+#[test]
+fn steering_at_once_stops_the_call_at_work_and_skips_the_rest() {
+    let mut turn =
+        machine(TurnOptions { steering_point: SteeringPoint::AfterAnswer, ..TurnOptions::default() });
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["w1", "w2", "w3"]));
+    step(&mut turn, ended(1, "w1"));
+    step(&mut turn, prompt("now"));
+    assert_eq!(
+        step(&mut turn, Input::SteerNow { prompt: None, partial: None }),
+        lines(&[
+            &one("stop tools"),
+            &resulted("w2", "aborted: the user steered; it may have had effects"),
+            &unrun("w3", "skipped: the user steered"),
+            &one("tell turn_end 3"),
+            &user("now", " after 2 skipped 1"),
+            &one("tell queue_update []"),
+            &asked(2),
+        ])
+    );
+    assert!(step(&mut turn, Input::SteerNow { prompt: None, partial: None }).is_empty(), "nothing steers");
+}
+
+#[test]
+fn steering_at_once_begins_a_run_when_idle() {
+    let mut turn = machine(TurnOptions::default());
+    assert_eq!(
+        step(&mut turn, steer_now("go")),
+        lines(&[&one("tell agent_start"), &user("go", ""), &asked(1)])
+    );
+}
+
+#[test]
+fn calls_wait_for_their_plan_and_have_results_when_stopped_before() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    let [answered, planned] = calls(1, &["w1", "w2"]);
+    assert_eq!(step(&mut turn, answered), lines(&[&answer("ToolUse"), &one("plan 1: w1 w2")]));
+    assert_eq!(turn.planning(), Some(1));
+    assert_eq!(
+        step(&mut turn, Input::Abort { partial: None }),
+        lines(&[
+            &one("stop tools"),
+            &unrun("w1", "not run: the user stopped the agent"),
+            &unrun("w2", "not run: the user stopped the agent"),
+            &one("tell turn_end 2"),
+            &settled("Aborted", 4)
+        ])
+    );
+    assert!(step(&mut turn, planned).is_empty(), "a late plan is dropped");
+}
+
+fn compaction(summary: &str) -> Compaction {
+    Compaction {
+        summary: summary.into(),
+        first_kept_entry_id: "kept".into(),
+        tokens_before: Tokens(9),
+        details: None,
+        usage: None,
+    }
+}
+
+fn compacted(reason: CompactionReason) -> Input {
+    Input::Compacted { reason, compaction: compaction("short") }
+}
+
+fn shrunk(retry: bool) -> Vec<String> {
+    vec![
+        "append compaction short".into(),
+        format!("tell compaction_end Some(\"short\") aborted false retry {retry} None"),
+    ]
+}
+
+#[test]
+fn a_request_longer_than_the_window_goes_out_again_once_the_context_is_smaller() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    assert_eq!(
+        step(&mut turn, failed(1, AfterFailure::Compact)),
+        lines(&[
+            &answer("Error"),
+            &["tell turn_end 0".into(), "tell agent_end to retry 2".into(), "compact".into()]
+        ])
+    );
+    assert!(turn.is_compacting() && turn.has_compacted());
+    step(&mut turn, prompt("wait"));
+    assert!(
+        step(&mut turn, Input::SteerNow { prompt: None, partial: None }).is_empty(),
+        "it can't be hurried"
+    );
+    assert_eq!(
+        step(&mut turn, compacted(CompactionReason::Overflow)),
+        lines(&[
+            &shrunk(true),
+            &one("tell agent_start"),
+            &user("wait", " after 0 skipped 0"),
+            &one("tell queue_update []"),
+            &asked(2)
+        ])
+    );
+    assert!(turn.has_compacted(), "once is enough for one request");
+    step(&mut turn, text(2, StopReason::Stop));
+    assert!(!turn.has_compacted());
+}
+
+#[test]
+fn a_context_that_stays_too_long_ends_the_run() {
+    let too_long = || {
+        let mut turn = machine(TurnOptions::default());
+        step(&mut turn, prompt("go"));
+        step(&mut turn, failed(1, AfterFailure::Compact));
+        turn
+    };
+    let why = NotCompacted::Failed("no".into());
+    let reason = CompactionReason::Overflow;
+    assert_eq!(
+        step(&mut too_long(), Input::NotCompacted { reason, why }),
+        lines(&[
+            &one("tell compaction_end None aborted false retry false Some(\"no\")"),
+            &settled("Failed", 0)
+        ])
+    );
+    assert_eq!(
+        step(&mut too_long(), Input::Abort { partial: None }),
+        lines(&[
+            &["stop compaction".into(), "tell compaction_end None aborted true retry false None".into()],
+            &settled("Aborted", 0)
+        ])
+    );
+}
+
+#[test]
+fn a_summary_made_meanwhile_goes_in_between_two_turns_or_at_once_when_idle() {
+    let mut turn = machine(TurnOptions::default());
+    assert_eq!(step(&mut turn, compacted(CompactionReason::Manual)), shrunk(false));
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["w1"]));
+    assert!(step(&mut turn, compacted(CompactionReason::Threshold)).is_empty());
+    assert_eq!(
+        step(&mut turn, ended(1, "w1")),
+        lines(&[&resulted("w1", "ok"), &one("tell turn_end 1"), &shrunk(false), &asked(2)])
+    );
+}
+
+#[test]
+fn a_held_message_begins_a_run_when_idle_and_waits_its_turn_otherwise() {
+    let mut left = Queue::default();
+    left.add("q1".into(), QueueKind::FollowUp, "one".into(), Vec::new());
+    left.add("q2".into(), QueueKind::FollowUp, "two".into(), Vec::new());
+    left.hold_all();
+    let mut turn = Turn::new(TurnOptions::default(), left);
+    let release = |id: &str| Input::Release { id: id.into(), unanswered: vec![call("old")] };
+    let effects = step(&mut turn, release("q1"));
+    assert_eq!(effects[..2], ["tell queue_update [two (held)]", "tell agent_start"]);
+    assert!(effects[2].starts_with("append result old interrupted"), "{effects:?}");
+    assert_eq!(effects[3], "append user one");
+    assert_eq!(step(&mut turn, release("q2")), ["tell queue_update [two]"]);
+    let effects = step(&mut turn, text(1, StopReason::Stop));
+    assert!(effects.contains(&"append user two".to_owned()), "{effects:?}");
+}
+
+#[test]
+fn a_follow_up_promoted_to_steering_answers_the_call_that_asks() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["?1"]));
+    step(&mut turn, follow_up("later"));
+    let edit = QueueEdit { kind: Some(QueueKind::Steer), ..QueueEdit::default() };
+    let effects = step(&mut turn, Input::EditQueued { id: "q-later".into(), edit });
+    assert_eq!(effects[0], "append queue edit q-later Steer later None");
+    assert!(effects.contains(&"append user later after 0 skipped 1".to_owned()), "{effects:?}");
 }

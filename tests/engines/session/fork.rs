@@ -84,7 +84,7 @@ fn waiting(path: &Path) -> Vec<String> {
 }
 
 fn wait(writer: &mut Writer, id: &str) {
-    writer.append(queue::added(&id.into(), QueueKind::FollowUp, id), NOW).unwrap();
+    writer.append(queue::added(&id.into(), QueueKind::FollowUp, id, &[]), NOW).unwrap();
 }
 
 #[test]

@@ -403,7 +403,12 @@ fn body(says: &Says) -> EntryBody {
         },
         Says::Queued(id) => {
             let queue_id = id.as_str().into();
-            queued(QueueChange::Add { queue_id, kind: QueueKind::FollowUp, text: "queued".into() })
+            queued(QueueChange::Add {
+                queue_id,
+                kind: QueueKind::FollowUp,
+                text: "queued".into(),
+                images: Vec::new(),
+            })
         }
         Says::Unqueued(id) => queued(QueueChange::Remove { queue_id: id.as_str().into() }),
         Says::User { delivers, .. } => EntryBody::Message(MessageEntry {

@@ -1,0 +1,196 @@
+//! What the machine is told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::TurnNumber;
+use crate::agent::queue::{Queue, QueueEdit};
+use crate::event::{CompactionReason, Decision, QueueKind};
+use crate::id::{CallId, QueueId};
+use crate::message::{
+    Access, AssistantMessage, BashExecutionMessage, Image, Message, ToolCall, ToolResultMessage,
+};
+use crate::session::entry::Compaction;
+
+/// What the machine is told.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// The user says something.
+    Prompt(Prompt),
+    /// What is in flight stops, and everything that steers goes in at once.
+    SteerNow {
+        /// What the user says now, behind what waits already.
+        prompt: Option<Prompt>,
+        /// What the answer in flight has so far.
+        partial: Option<AssistantMessage>,
+    },
+    /// A waiting message that was held is to go in after all.
+    Release {
+        /// The message.
+        id: QueueId,
+        /// Calls that an earlier process left without a result; they are answered first.
+        unanswered: Vec<ToolCall>,
+    },
+    /// The request's answer is complete.
+    Answered {
+        /// The request.
+        turn: TurnNumber,
+        /// The answer.
+        answer: AssistantMessage,
+    },
+    /// The request failed.
+    Failed {
+        /// The request.
+        turn: TurnNumber,
+        /// What there is of the answer, with `stop_reason` error.
+        answer: AssistantMessage,
+        /// What is to be done about it.
+        then: AfterFailure,
+    },
+    /// The wait before another try is over.
+    Awake {
+        /// The request that failed.
+        turn: TurnNumber,
+    },
+    /// The user doesn't want another try.
+    CancelRetry,
+    /// What is to become of the calls of an answer.
+    Planned {
+        /// The request whose answer made them.
+        turn: TurnNumber,
+        /// Its calls in order.
+        plan: Vec<Planned>,
+    },
+    /// A call has its result.
+    ToolEnded {
+        /// The request whose answer made the call.
+        turn: TurnNumber,
+        /// The result.
+        result: ToolResultMessage,
+    },
+    /// Somebody's word on the call that asks.
+    Decided {
+        /// The call.
+        call: CallId,
+        /// The word.
+        decision: Decision,
+    },
+    /// The call that was to ask needs no asking any more.
+    Cleared {
+        /// The call.
+        call: CallId,
+    },
+    /// A summary of the older part of the context is there.
+    Compacted {
+        /// What made it necessary.
+        reason: CompactionReason,
+        /// The entry to be written.
+        compaction: Compaction,
+    },
+    /// There will be no summary.
+    NotCompacted {
+        /// What made it necessary.
+        reason: CompactionReason,
+        /// Why not.
+        why: NotCompacted,
+    },
+    /// The user stops everything.
+    Abort {
+        /// What the answer in flight has so far.
+        partial: Option<AssistantMessage>,
+    },
+    /// The user takes these out of the queue.
+    Unqueue(Vec<QueueId>),
+    /// The user changes a waiting message.
+    EditQueued {
+        /// The message.
+        id: QueueId,
+        /// The change.
+        edit: QueueEdit,
+    },
+    /// A `!` command is over.
+    BashEnded(BashExecutionMessage),
+    /// An entry could not be written; the effects after it were not performed.
+    StoreFailed(StoreFailed),
+}
+
+/// What was not written, and what is so all the same.
+#[derive(Clone, Debug)]
+pub struct StoreFailed {
+    /// Why.
+    pub reason: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// Messages that front ends were told of since a run began whose end they were not told of, if there is such a run. The
+    /// machine may think it over: its last effects are among those that were not performed.
+    pub run: Option<Vec<Arc<Message>>>,
+    /// What waits according to the log.
+    pub queue: Queue,
+    /// Records of `!` commands among what was not written.
+    pub records: Vec<BashExecutionMessage>,
+}
+
+/// Something the user says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prompt {
+    /// What, in full.
+    pub text: String,
+    /// What is shown with it.
+    pub images: Vec<Image>,
+    /// When it is delivered if the agent is at work.
+    pub kind: QueueKind,
+    /// Its name, if it has to wait.
+    pub id: QueueId,
+    /// Calls that an earlier process left without a result; they are answered before the prompt.
+    pub unanswered: Vec<ToolCall>,
+}
+
+/// What is to be done about a failed request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AfterFailure {
+    /// It goes out again after a while.
+    Retry {
+        /// How long to wait.
+        delay: Duration,
+        /// Most tries after the first.
+        most: u32,
+    },
+    /// The context has to shrink, then it goes out again.
+    Compact,
+    /// Nothing: the run has failed.
+    GiveUp,
+}
+
+/// Why there is no summary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotCompacted {
+    /// Somebody stopped it.
+    Stopped,
+    /// It failed, for this reason.
+    Failed(String),
+}
+
+/// A call of an answer and what is to become of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// The call, as it is to run.
+    pub call: ToolCall,
+    /// What is to become of it.
+    pub fate: Fate,
+}
+
+/// What is to become of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fate {
+    /// It may run.
+    Run(Access),
+    /// Somebody is asked first.
+    Ask {
+        /// Why.
+        reason: String,
+        /// What "always" would allow.
+        rule: String,
+    },
+    /// It doesn't run; the model reads why: unknown tool, invalid arguments, denied.
+    Refuse(String),
+}

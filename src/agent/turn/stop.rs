@@ -1,0 +1,133 @@
+//! Everything that ends what is in flight before its time: abort, steering at once, a log that can't be written.
+
+use super::again::tell_not_compacted;
+use super::effect::Out;
+use super::step::{ABORT, STEER_NOW, Stop, Working};
+use super::{Effect, NotCompacted, Phase, Prompt, StoreFailed, Turn};
+use crate::agent::queue::DeliveryMode;
+use crate::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
+use crate::id::QueueId;
+use crate::message::{AssistantMessage, StopReason};
+use crate::session::entry::Receipt;
+use crate::unit::UnixMs;
+
+/// What front ends are told of a try that will not be.
+const STOPPED: &str = "stopped by the user";
+
+impl Turn {
+    pub(super) fn abort(&mut self, partial: Option<AssistantMessage>, out: &mut Out) {
+        if !self.is_running() {
+            return;
+        }
+        if matches!(self.phase, Phase::Compacting) {
+            out.effects.push(Effect::StopCompaction);
+            tell_not_compacted(CompactionReason::Overflow, NotCompacted::Stopped, out);
+        }
+        let working = self.stop_turn(partial, &ABORT, out);
+        self.end_tries(Some(STOPPED.to_owned()), out);
+        let waiting: Vec<QueueId> = self.queue.items().iter().map(|item| item.id.clone()).collect();
+        if !waiting.is_empty() {
+            self.unqueue(&waiting, out);
+        }
+        match working {
+            Some(working) => self.end_run(working, RunOutcome::Aborted, out),
+            None => {
+                self.flush_records(out);
+                self.settle(RunOutcome::Aborted, out);
+            }
+        }
+    }
+
+    /// Stops what is in flight, keeps what it said so far, and goes on with everything that steers.
+    pub(super) fn steer_now(
+        &mut self,
+        prompt: Option<Prompt>,
+        partial: Option<AssistantMessage>,
+        out: &mut Out,
+    ) {
+        if !self.is_running() {
+            if let Some(prompt) = prompt {
+                self.begin_run(prompt, out);
+            }
+            return;
+        }
+        if let Some(prompt) = prompt {
+            self.let_wait(prompt, out);
+        }
+        // A context that has to shrink first can't be hurried.
+        if !self.queue.waits(QueueKind::Steer) || matches!(self.phase, Phase::Compacting) {
+            return;
+        }
+        let was_paused = matches!(self.phase, Phase::Sleeping);
+        let working = self.stop_turn(partial, &STEER_NOW, out);
+        self.end_tries(Some("the user steered".to_owned()), out);
+        if was_paused {
+            return self.resume(DeliveryMode::All, out);
+        }
+        let receipt = working.as_ref().map_or_else(Receipt::default, |working| working.receipt());
+        match working {
+            Some(working) => self.close_turn(working, out),
+            None => self.flush_records(out),
+        }
+        self.deliver(QueueKind::Steer, DeliveryMode::All, &receipt, out);
+        self.request(out);
+    }
+
+    /// Stops the turn at hand: the answer so far is kept, and every call has a result. `None` where there is no answer.
+    fn stop_turn(
+        &mut self,
+        partial: Option<AssistantMessage>,
+        stop: &Stop,
+        out: &mut Out,
+    ) -> Option<Box<Working>> {
+        match std::mem::take(&mut self.phase) {
+            Phase::Idle | Phase::Compacting => None,
+            Phase::Sleeping => {
+                out.effects.push(Effect::StopStream);
+                None
+            }
+            Phase::Streaming(_) => {
+                out.effects.push(Effect::StopStream);
+                // Without a partial answer it was not asked yet: there is nothing to keep.
+                partial.map(|partial| self.say_answer(aborted(partial, out.now), out))
+            }
+            Phase::Planning(mut working) | Phase::Working(mut working) => {
+                out.effects.push(Effect::StopTools);
+                self.stop_calls(&mut working, stop, out);
+                Some(working)
+            }
+        }
+    }
+
+    pub(super) fn stop_for_store(&mut self, failed: StoreFailed, out: &mut Out) {
+        let StoreFailed { reason, hint, run, queue, records } = failed;
+        if matches!(self.phase, Phase::Compacting) {
+            let why = NotCompacted::Failed(reason.clone());
+            tell_not_compacted(CompactionReason::Overflow, why, out);
+        }
+        self.deferred.records.splice(0..0, records);
+        self.deferred.compaction = None;
+        self.queue = queue;
+        out.effects.extend([Effect::StopStream, Effect::StopTools, Effect::StopCompaction]);
+        self.end_tries(Some(reason.clone()), out);
+        out.emit(EventKind::Warning { message: reason, hint });
+        self.phase = Phase::Idle;
+        self.turn += 1;
+        self.said.clear();
+        self.queue.hold_all();
+        out.emit(self.queue.update());
+        if let Some(messages) = run {
+            out.emit(EventKind::AgentEnd { messages, will_retry: false, outcome: RunOutcome::Failed });
+            out.emit(EventKind::AgentSettled);
+        }
+    }
+}
+
+fn aborted(mut partial: AssistantMessage, now: UnixMs) -> AssistantMessage {
+    partial.stop_reason = StopReason::Aborted;
+    partial.error_message = Some(STOPPED.into());
+    if partial.timestamp == UnixMs(0) {
+        partial.timestamp = now;
+    }
+    partial
+}

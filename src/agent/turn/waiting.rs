@@ -1,0 +1,83 @@
+//! The queue: what waits goes in at its time, is changed, or is taken out.
+
+use std::sync::Arc;
+
+use super::effect::Out;
+use super::{Prompt, SteeringPoint, Turn};
+use crate::agent::queue::{self, DeliveryMode, QueueEdit};
+use crate::event::{QueueItem, QueueKind};
+use crate::id::QueueId;
+use crate::message::{Message, ToolCall, UserMessage};
+use crate::session::entry::{MessageEntry, Receipt};
+use crate::unit::UnixMs;
+
+impl Turn {
+    pub(super) fn enqueue(&mut self, prompt: Prompt, out: &mut Out) {
+        let kind = prompt.kind;
+        self.let_wait(prompt, out);
+        self.look_at_steering(kind, out);
+    }
+
+    pub(super) fn let_wait(&mut self, prompt: Prompt, out: &mut Out) {
+        let Prompt { text, images, kind, id, .. } = prompt;
+        out.append(queue::added(&id, kind, &text, &images));
+        self.queue.add(id, kind, text, images);
+        out.emit(self.queue.update());
+    }
+
+    /// A steering message that waits now answers the call that asks.
+    fn look_at_steering(&mut self, kind: QueueKind, out: &mut Out) {
+        if kind == QueueKind::Steer && self.options.steering_point == SteeringPoint::BetweenTools {
+            self.steered_while_asking(out);
+        }
+    }
+
+    pub(super) fn unqueue(&mut self, ids: &[QueueId], out: &mut Out) {
+        for id in ids {
+            if self.queue.remove(id).is_some() {
+                out.append(queue::removed(id));
+            }
+        }
+        out.emit(self.queue.update());
+    }
+
+    pub(super) fn edit_queued(&mut self, id: &QueueId, edit: QueueEdit, out: &mut Out) {
+        let promoted = edit.kind;
+        if let Some(entry) = self.queue.edit(id, edit) {
+            out.append(entry);
+            out.emit(self.queue.update());
+            if let Some(kind) = promoted.filter(|_| self.queue.waits(QueueKind::Steer)) {
+                self.look_at_steering(kind, out);
+            }
+        }
+    }
+
+    /// A held message goes in at its time, or begins a run now.
+    pub(super) fn release(&mut self, id: &QueueId, unanswered: &[ToolCall], out: &mut Out) {
+        if self.is_running() {
+            self.queue.release(id);
+            out.emit(self.queue.update());
+            let kind = self.queue.items().iter().find(|item| item.id == *id).map(|item| item.kind);
+            if let Some(kind) = kind {
+                self.look_at_steering(kind, out);
+            }
+        } else if let Some(item) = self.queue.remove(id) {
+            out.emit(self.queue.update());
+            self.begin(unanswered, delivery(item, None, out.now), out);
+        }
+    }
+
+    /// Puts the next waiting messages of a kind into the conversation. Delivery is one write: the message itself.
+    pub(super) fn deliver(&mut self, kind: QueueKind, mode: DeliveryMode, receipt: &Receipt, out: &mut Out) {
+        for item in self.queue.take(kind, mode) {
+            let receipt = (kind == QueueKind::Steer).then(|| receipt.clone());
+            self.say(delivery(item, receipt, out.now), out);
+        }
+        out.emit(self.queue.update());
+    }
+}
+
+fn delivery(item: QueueItem, tiller_receipt: Option<Receipt>, now: UnixMs) -> MessageEntry {
+    let message = Arc::new(Message::User(UserMessage::with_images(item.text, &item.images, now)));
+    MessageEntry { message, tiller_queue_id: Some(item.id), tiller_receipt }
+}
