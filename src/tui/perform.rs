@@ -10,7 +10,7 @@ use tokio::task::{JoinSet, spawn_blocking};
 use super::app::{Action, List, Loaded, Report};
 use super::browse::{Ask, browse};
 use super::{Exporter, files, gather};
-use crate::agent::{AgentError, AgentSession};
+use crate::agent::{AgentError, AgentSession, PromptOptions};
 use crate::id::EntryId;
 use crate::message::ThinkingLevel;
 use crate::session::{Entry, Reader, Visibility};
@@ -71,7 +71,10 @@ impl Worker {
         while let Some(action) = todo.recv().await {
             while beside.try_join_next().is_some() {}
             let text = match &action {
-                Action::Steer(text) | Action::FollowUp(text) | Action::Bash(text, _) => Some(text.clone()),
+                Action::Steer(text)
+                | Action::SteerNow(text)
+                | Action::FollowUp(text)
+                | Action::Bash(text, _) => Some(text.clone()),
                 _ => None,
             };
             let done = match action {
@@ -99,9 +102,11 @@ impl Worker {
     async fn perform(&self, action: Action, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
         let agent = &self.agent;
         Ok(match action {
-            Action::Steer(text) => said(agent.steer(text).await?),
-            Action::FollowUp(text) => said(agent.follow_up(text).await?),
-            Action::Bash(line, context) => said(agent.bash(line, context).await?),
+            Action::Steer(_)
+            | Action::SteerNow(_)
+            | Action::Hurry
+            | Action::FollowUp(_)
+            | Action::Bash(..) => said(self.say(action).await?),
             Action::Abort => vec![Report::Queue(agent.abort().await?)],
             Action::Unqueue(id) => vec![Report::Queue(vec![agent.remove_queued(id).await?])],
             Action::Decide(call, decision) => said(agent.decide(call, decision).await?),
@@ -154,6 +159,23 @@ impl Worker {
             | Action::Suspend
             | Action::Quit => Vec::new(),
         })
+    }
+
+    /// Tells the agent, or the shell, what the user said.
+    async fn say(&self, action: Action) -> Result<(), AgentError> {
+        let agent = &self.agent;
+        match action {
+            Action::Steer(text) => agent.steer(text).await,
+            Action::SteerNow(text) => agent.steer_now(text, PromptOptions::default()).await,
+            Action::Hurry => match agent.hurry().await {
+                // It was delivered meanwhile.
+                Err(AgentError::Gone(_)) => Ok(()),
+                done => done,
+            },
+            Action::FollowUp(text) => agent.follow_up(text).await,
+            Action::Bash(line, context) => agent.bash(line, context).await,
+            _ => Ok(()),
+        }
     }
 
     /// Asks whoever looks through the sessions, or sends somebody.

@@ -1,6 +1,8 @@
 //! `AgentSession` through its handle, with a scripted model and tools that wait for the test.
 
+mod again;
 mod faults;
+mod waiting;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};

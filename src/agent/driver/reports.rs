@@ -82,6 +82,13 @@ impl Driver {
     }
 
     fn answered(&mut self, turn: TurnNumber, answer: AssistantMessage) {
+        let facts = &self.current.model.facts;
+        if retry::is_silent_overflow(&answer, facts.window) {
+            let message = format!("no answer: the conversation fills the window of {}", facts.id);
+            let provider = facts.provider.clone();
+            let error = ProviderError { provider, failure: Failure::Overflow, message, hint: None };
+            return self.failed(turn, &error);
+        }
         self.jobs.stop_stream();
         self.apply(Input::Answered { turn, answer });
     }

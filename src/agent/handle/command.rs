@@ -1,0 +1,61 @@
+//! What the handle tells the driver.
+
+use std::path::PathBuf;
+
+use tokio::sync::oneshot;
+
+use super::error::AgentError;
+use super::prompt::{BashContext, PromptOptions};
+use super::snapshot::Snapshot;
+use crate::agent::queue::QueueEdit;
+use crate::event::{Decision, QueueItem, QueueKind, SessionChange};
+use crate::id::{CallId, EntryId, QueueId, SessionId};
+use crate::message::{ModelRef, ThinkingLevel};
+use crate::provider::Model;
+use crate::session::{Catalog, Listing, Scope, Visibility};
+
+pub(in crate::agent) type Reply<T> = oneshot::Sender<Result<T, AgentError>>;
+
+/// What the handle tells the driver.
+pub(in crate::agent) enum Command {
+    Prompt { text: String, options: PromptOptions, reply: Reply<()> },
+    Abort { reply: Reply<Vec<QueueItem>> },
+    SteerNow { text: Option<String>, options: PromptOptions, reply: Reply<()> },
+    AbortRetry { reply: Reply<()> },
+    EditQueued { id: QueueId, edit: QueueEdit, reply: Reply<QueueItem> },
+    Release { id: QueueId, reply: Reply<()> },
+    ClearQueue { kind: Option<QueueKind>, reply: Reply<Vec<QueueItem>> },
+    RemoveQueued { id: QueueId, reply: Reply<QueueItem> },
+    Decide { call: CallId, decision: Decision, reply: Reply<()> },
+    Bash { line: String, context: BashContext, reply: Reply<()> },
+    SetModel { words: String, reply: Reply<ModelRef> },
+    SetThinking { level: ThinkingLevel, reply: Reply<ThinkingLevel> },
+    Rename { name: String, reply: Reply<()> },
+    Label { entry: EntryId, label: Option<String>, reply: Reply<()> },
+    Hide { entry: EntryId, visibility: Visibility, reply: Reply<()> },
+    Switch { to: Target, reply: Reply<Moved> },
+    Models { reply: Reply<Vec<Model>> },
+    Sessions { scope: Scope, reply: Reply<Listing> },
+    Catalog { reply: Reply<Catalog> },
+    Snapshot { reply: Reply<Box<Snapshot>> },
+    Close { reply: Reply<()> },
+}
+
+/// Where a session can go.
+pub(in crate::agent) enum Target {
+    New,
+    Open(PathBuf),
+    Fork(EntryId),
+    Leaf { entry: EntryId, summary: Option<String> },
+}
+
+/// Where the session went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// How.
+    pub change: SessionChange,
+    /// The session it is now.
+    pub session: SessionId,
+    /// Text for the editor: that of the user message just before which the new leaf stands.
+    pub editor: Option<String>,
+}

@@ -1,0 +1,30 @@
+//! Why a command could not be carried out.
+
+use crate::provider::ModelError;
+use crate::session::SessionError;
+
+/// Why a command could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// A prompt came while the agent was at work, without saying what should become of it.
+    #[error("the agent is at work; say whether this steers it or follows up")]
+    Busy,
+    /// The command needs the agent to be idle.
+    #[error("that waits until the agent has finished; Esc stops it")]
+    Running,
+    /// There is no model to ask.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The log could not be written; the run stopped.
+    #[error("{0}")]
+    Store(String),
+    /// The log said no.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// Nothing like that waits.
+    #[error("no {0} waits any more")]
+    Gone(&'static str),
+    /// The session is closed.
+    #[error("the session is closed")]
+    Closed,
+}

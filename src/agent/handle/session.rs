@@ -1,0 +1,101 @@
+//! The handle's word on sessions: which one, which branch of it, and what it is called.
+
+use std::path::PathBuf;
+
+use super::command::{Command, Moved, Target};
+use super::{AgentError, AgentSession};
+use crate::id::EntryId;
+use crate::session::{Catalog, Listing, Scope, Visibility};
+
+impl AgentSession {
+    /// Names the session.
+    ///
+    /// # Errors
+    /// When the name could not be kept.
+    pub async fn rename(&self, name: impl Into<String>) -> Result<(), AgentError> {
+        let name = name.into();
+        self.ask(|reply| Command::Rename { name, reply }).await
+    }
+
+    /// Labels an entry, or takes its label away.
+    ///
+    /// # Errors
+    /// When there is no such entry, or the label could not be kept.
+    pub async fn label(&self, entry: EntryId, label: Option<String>) -> Result<(), AgentError> {
+        self.ask(|reply| Command::Label { entry, label, reply }).await
+    }
+
+    /// Takes an entry and everything that follows it out of the drawn tree, or brings them back.
+    ///
+    /// # Errors
+    /// When there is no such entry, when it is to be hidden and lies on the path to the leaf, or when that could not be kept.
+    pub async fn hide(&self, entry: EntryId, visibility: Visibility) -> Result<(), AgentError> {
+        self.ask(|reply| Command::Hide { entry, visibility, reply }).await
+    }
+
+    /// Goes to a fresh session.
+    ///
+    /// # Errors
+    /// While the agent works.
+    pub async fn new_session(&self) -> Result<Moved, AgentError> {
+        self.switch(Target::New).await
+    }
+
+    /// Goes to a session on disk.
+    ///
+    /// # Errors
+    /// While the agent works, or when the log can't be opened.
+    pub async fn open_session(&self, path: PathBuf) -> Result<Moved, AgentError> {
+        self.switch(Target::Open(path)).await
+    }
+
+    /// Goes to a new session that begins with this one's path up to `entry`; if that is a user message, up to just
+    /// before it, with its text for the editor.
+    ///
+    /// # Errors
+    /// While the agent works, or when there is no such entry.
+    pub async fn fork(&self, entry: EntryId) -> Result<Moved, AgentError> {
+        self.switch(Target::Fork(entry)).await
+    }
+
+    /// Goes on from an earlier entry of this session; if that is a user message, from just before it, with its text for
+    /// the editor.
+    ///
+    /// # Errors
+    /// While the agent works, or when there is no such entry.
+    pub async fn navigate(&self, entry: EntryId) -> Result<Moved, AgentError> {
+        self.switch(Target::Leaf { entry, summary: None }).await
+    }
+
+    /// As [`AgentSession::navigate`], and tells the model in a few words of the branch that is left.
+    ///
+    /// # Errors
+    /// While the agent works, or when there is no such entry.
+    pub async fn navigate_with_summary(
+        &self,
+        entry: EntryId,
+        summary: impl Into<String>,
+    ) -> Result<Moved, AgentError> {
+        self.switch(Target::Leaf { entry, summary: Some(summary.into()) }).await
+    }
+
+    /// The sessions there are.
+    ///
+    /// # Errors
+    /// When their folder can't be read.
+    pub async fn sessions(&self, scope: Scope) -> Result<Listing, AgentError> {
+        self.ask(|reply| Command::Sessions { scope, reply }).await
+    }
+
+    /// What there is to look through all sessions with. It reads files: use it where that may take its time.
+    ///
+    /// # Errors
+    /// When there is no room for it, or the session is closed.
+    pub async fn catalog(&self) -> Result<Catalog, AgentError> {
+        self.ask(|reply| Command::Catalog { reply }).await
+    }
+
+    async fn switch(&self, to: Target) -> Result<Moved, AgentError> {
+        self.ask(|reply| Command::Switch { to, reply }).await
+    }
+}
