@@ -18,7 +18,8 @@ pub mod turn;
 pub use approvals::Audience;
 pub use driver::{AgentOptions, Choice, Parts, SyncPolicy};
 pub use handle::{
-    AgentError, AgentSession, BashContext, ContextUse, EventStream, Expansion, Lagged, Live, Moved,
-    PromptOptions, PromptSource, RunningBash, RunningCall, Snapshot, State, StreamingBehavior,
+    AgentError, AgentSession, BashContext, BranchSummary, ContextUse, EventStream, Expansion, Lagged, Live,
+    Moved, PromptOptions, PromptSource, RunningBash, RunningCall, Snapshot, State, StreamingBehavior,
+    Summarizing, SummaryOf,
 };
 pub use system_prompt::SystemPrompt;

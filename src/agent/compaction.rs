@@ -133,9 +133,26 @@ pub enum CompactionError {
         /// Estimate of the summary.
         after: Tokens,
     },
+    /// Somebody stopped it.
+    #[error("stopped before the summary was there")]
+    Stopped,
+    /// The conversation it was made for is no longer the one at hand.
+    #[error("the summary came too late: the conversation has gone elsewhere meanwhile")]
+    Overtaken,
     /// The model could not be asked.
     #[error("{0}")]
     Provider(String),
+}
+
+impl CompactionError {
+    /// Whether it is for want of a summary: to truncate would do without.
+    #[must_use]
+    pub fn is_of_the_model(&self) -> bool {
+        match self {
+            Self::NoRoom | Self::Empty | Self::Provider(_) => true,
+            Self::Off | Self::Nothing | Self::NotSmaller { .. } | Self::Stopped | Self::Overtaken => false,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -4,10 +4,14 @@
 //! order, and one that waits for the disk holds back those after it, never the loop. Persist, then act, then tell.
 
 mod commands;
+mod compaction;
 mod current;
 mod jobs;
+mod leaving;
 mod perform;
 mod reports;
+mod summaries;
+mod summary;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -17,6 +21,7 @@ use std::time::SystemTime;
 use tokio::sync::{broadcast, mpsc, watch};
 
 use super::approvals::{Approvals, Audience};
+use super::compaction::CompactionOptions;
 use super::handle::{AgentError, AgentSession, COMMANDS, Command, EVENTS};
 use super::partial::Partial;
 use super::queue::Queue;
@@ -34,6 +39,7 @@ use crate::unit::{Tokens, UnixMs};
 
 use current::{Current, RunFacts};
 use jobs::Jobs;
+use summaries::Summaries;
 
 pub(super) use jobs::Report;
 
@@ -82,6 +88,8 @@ pub struct AgentOptions {
     pub turn: TurnOptions,
     /// When failed requests are tried again.
     pub retry: RetryOptions,
+    /// How the context is kept within the model's window.
+    pub compaction: CompactionOptions,
     /// When the log is synced.
     pub sync: SyncPolicy,
     /// Most tokens of one answer.
@@ -125,6 +133,7 @@ struct Driver {
     jobs: Jobs,
     partial: Option<Partial>,
     approvals: Approvals,
+    summaries: Summaries,
     teller: Teller,
     running_since: Option<UnixMs>,
     /// Messages that front ends were told of since the run began.
@@ -216,6 +225,7 @@ impl Driver {
         let (reader, watched) = watch::channel(current.reader());
         let driver = Self {
             turn: Turn::new(fixed.options.turn, queue),
+            summaries: Summaries::new(fixed.options.compaction),
             approvals: Approvals::new(fixed.options.policy.clone(), fixed.options.audience),
             fixed,
             current,
@@ -255,6 +265,7 @@ impl Driver {
     /// A machine at rest over the session as it is now.
     fn begin(&mut self, queue: Queue) {
         self.turn = Turn::new(self.fixed.options.turn, queue);
+        self.summaries.futile = None;
         self.reader.send_replace(self.current.reader());
     }
 

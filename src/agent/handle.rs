@@ -1,6 +1,7 @@
 //! The handle on an agent's session: commands in, events out, queries.
 
 mod command;
+mod compaction;
 mod error;
 mod events;
 mod model;
@@ -19,6 +20,7 @@ use crate::session::Reader;
 
 pub use command::Moved;
 pub(super) use command::{Command, Reply, Target};
+pub use compaction::{BranchSummary, Summarizing, SummaryOf};
 pub use error::AgentError;
 pub use events::{EventStream, Lagged};
 pub use prompt::{BashContext, Expansion, PromptOptions, PromptSource, StreamingBehavior};

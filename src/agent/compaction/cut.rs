@@ -60,6 +60,29 @@ pub(super) fn is_sent(message: &Message) -> bool {
     }
 }
 
+/// A turn of which less than this part of all that is kept would be left is summed up whole.
+const SPLINTER: u64 = 4;
+
+/// The first message that is kept of a conversation that is summed up. The end of a turn that would hardly count among what is
+/// kept goes with its beginning: one summary says more than a splinter and two.
+pub(super) fn first_kept_whole(messages: &[Projected], keep: Keep) -> usize {
+    let first = first_kept(messages, keep);
+    if split_turn(messages, first).is_none() {
+        return first;
+    }
+    let weight = |messages: &[Projected]| {
+        let mut load = Load::default();
+        messages.iter().for_each(|projected| load.add(&projected.message));
+        load.tokens
+    };
+    let is_user = |projected: &Projected| matches!(*projected.message, Message::User(_));
+    let Some(next) = messages[first..].iter().position(is_user).map(|at| first + at) else { return first };
+    // With a smaller limit it is the same walk, so what it ends at is no gap between a call and its result.
+    let smaller = Keep { tokens: weight(&messages[next..]), ..keep };
+    let is_splinter = weight(&messages[first..next]).0 * SPLINTER < weight(&messages[first..]).0;
+    if is_splinter && first_kept(messages, smaller) == next { next } else { first }
+}
+
 /// The first message that is kept: the oldest one before which a cut may be made with what follows being within the limits.
 /// Answers with the number of messages when there is none to keep.
 pub(super) fn first_kept(messages: &[Projected], keep: Keep) -> usize {
@@ -234,6 +257,16 @@ pub(super) mod tests {
         assert_eq!(split_turn(&talk, 7), Some(2));
         assert_eq!(split_turn(&talk, 9), None);
         assert_eq!(split_turn(&talk, 2), None);
+    }
+
+    #[test]
+    fn the_small_end_of_a_turn_is_not_kept_without_its_beginning() {
+        let whole = |words, most| first_kept_whole(&talk(words), tokens(most));
+        assert_eq!(whole("u a u a u a", 5), 2, "one of five");
+        assert_eq!(whole("u a u a", 3), 1, "one of three");
+        assert_eq!(whole("u a1 r1 a u a u a", 5), 4);
+        assert_eq!(whole("u a1 r1 a2 r2 a", 4), 3, "no other turn follows");
+        assert_eq!(whole("u a u a u a", 4), 2);
     }
 
     #[test]

@@ -10,11 +10,11 @@ use crate::session::context::{Projected, Projection, estimate};
 use crate::session::entry::Compaction;
 use crate::unit::{Tokens, UnixMs, thousands};
 
-use super::cut::{first_kept, is_sent, split_turn};
+use super::cut::{first_kept_whole, is_sent, split_turn};
 use super::{CompactionError, CompactionOptions, Files, Keep, Prompt, Strategy, truncate};
 
 /// Most characters of the first message that a summary quotes.
-const QUOTED_CHARS: usize = 4_000;
+const QUOTED_CHARS: usize = 2_000;
 
 const FIRST: (&str, &str) = ("<first-message>\n", "\n</first-message>");
 const LEFT_OUT: &str = "\n\n[The messages that followed are left out to save room, without a summary of them; what comes after this is the newest part of the conversation.]";
@@ -70,7 +70,7 @@ impl Plan {
         let head = usize::from(projection.compaction.is_some());
         let first = match options.strategy {
             Strategy::Off => return Err(CompactionError::Off),
-            Strategy::Summarize => head + first_kept(&messages[head.min(messages.len())..], keep),
+            Strategy::Summarize => head + first_kept_whole(&messages[head.min(messages.len())..], keep),
             Strategy::Truncate => truncate(messages, keep).get(1).copied().unwrap_or(messages.len()),
         };
         let Some(kept) = messages.get(first) else { return Err(CompactionError::Nothing) };

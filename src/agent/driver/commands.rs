@@ -19,7 +19,7 @@ use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel, Too
 use crate::process;
 use crate::session::context::unanswered;
 use crate::session::entry::OwnFact;
-use crate::session::{EntryBody, Reader, SessionError, SessionManager, Visibility};
+use crate::session::{EntryBody, Reader, SessionError, SessionManager, Summed, Visibility};
 use crate::tool::Gathered;
 
 impl Driver {
@@ -47,6 +47,14 @@ impl Driver {
             Command::Label { entry, label, reply } => answer(reply, self.label(&entry, label.as_deref())),
             Command::Hide { entry, visibility, reply } => answer(reply, self.hide(&entry, visibility)),
             Command::Switch { to, reply } => answer(reply, self.switch(to)),
+            Command::Leave { entry, instructions, reply } => self.leave_branch(entry, instructions, reply),
+            Command::Compact { instructions, reply } => self.compact(instructions, reply),
+            Command::AbortCompaction { reply } => answer(reply, self.abort_compaction()),
+            Command::ResolveCompaction { choice, reply } => answer(reply, self.resolve_compaction(choice)),
+            Command::SetAutoCompaction { automatic, reply } => {
+                self.summaries.set_automatic(automatic);
+                answer(reply, Ok(()));
+            }
             Command::Models { reply } => answer(reply, Ok(self.fixed.providers.models())),
             Command::Sessions { scope, reply } => self.beside(reply, move |manager| manager.list(scope)),
             Command::Catalog { reply } => self.beside(reply, |manager| manager.catalog()),
@@ -56,6 +64,9 @@ impl Driver {
     }
 
     fn prompt(&mut self, text: String, options: PromptOptions, reply: Reply<()>) {
+        if self.summaries.is_leaving() {
+            return answer(reply, Err(AgentError::Summarizing));
+        }
         let kind = match options.streaming_behavior {
             None if self.turn.is_running() => return answer(reply, Err(AgentError::Busy)),
             None | Some(StreamingBehavior::Steer) => QueueKind::Steer,
@@ -66,6 +77,9 @@ impl Driver {
     }
 
     fn steer_now(&mut self, text: Option<String>, options: PromptOptions, reply: Reply<()>) {
+        if self.summaries.is_leaving() {
+            return answer(reply, Err(AgentError::Summarizing));
+        }
         if text.is_none() && !self.turn.queue().waits(QueueKind::Steer) {
             return answer(reply, Err(AgentError::Gone("steering message")));
         }
@@ -98,6 +112,9 @@ impl Driver {
         if self.turn.queue().items().iter().all(|item| item.id != id) {
             return answer(reply, Err(AgentError::Gone("message")));
         }
+        if self.summaries.is_leaving() {
+            return answer(reply, Err(AgentError::Summarizing));
+        }
         let unanswered = self.unanswered();
         self.apply_and_reply(Input::Release { id, unanswered }, |result| answer(reply, result));
     }
@@ -106,9 +123,21 @@ impl Driver {
         if let Some(bash) = self.jobs.bash_mut() {
             bash.stop();
         }
+        // One that the run waits for is the machine's to stop.
+        if !self.turn.is_compacting() {
+            self.stop_summary();
+        }
         let items = if self.turn.is_running() { self.turn.queue().items().to_vec() } else { Vec::new() };
         let partial = self.partial.as_ref().map(|_| self.answer_so_far());
         self.apply_and_reply(Input::Abort { partial }, |result| answer(reply, result.map(|()| items)));
+    }
+
+    fn abort_compaction(&mut self) -> Result<(), AgentError> {
+        if !self.summaries.is_compacting() {
+            return Err(AgentError::Gone("summary"));
+        }
+        self.stop_summary();
+        Ok(())
     }
 
     fn unqueue<T: Send + 'static>(
@@ -142,6 +171,9 @@ impl Driver {
     fn bash(&mut self, line: String, context: BashContext) -> Result<(), AgentError> {
         if self.jobs.bash_running().is_some() {
             return Err(AgentError::Running);
+        }
+        if self.summaries.is_leaving() {
+            return Err(AgentError::Summarizing);
         }
         let exclude = context == BashContext::Exclude;
         self.append(EntryBody::own(&OwnFact::Bash { command: line.clone(), exclude }))?;
@@ -180,6 +212,7 @@ impl Driver {
         let reference = found.model.reference();
         self.note(model_change(&reference))?;
         self.current.model = found.model;
+        self.summaries.futile = None;
         self.teller.tell(EventKind::ModelChanged { model: reference.clone() });
         self.set_thinking(found.thinking.unwrap_or(self.current.thinking))?;
         Ok(reference)
@@ -218,37 +251,50 @@ impl Driver {
         Ok(self.tell_appended(appended)?)
     }
 
-    fn switch(&mut self, to: Target) -> Result<Moved, AgentError> {
+    /// Whether the session may be left or the leaf moved.
+    pub(super) fn at_rest(&self) -> Result<(), AgentError> {
         // What is still to be written belongs to this session, not to the next.
         let is_writing = self.syncing || !self.work.is_empty();
         if self.turn.is_running() || self.jobs.bash_running().is_some() || is_writing {
             return Err(AgentError::Running);
         }
-        let (change, editor) = match to {
+        if self.summaries.is_leaving() { Err(AgentError::Summarizing) } else { Ok(()) }
+    }
+
+    fn switch(&mut self, to: Target) -> Result<Moved, AgentError> {
+        self.at_rest()?;
+        match to {
             Target::New => {
+                self.stop_summary();
                 let writer = self.fixed.manager.create(now());
                 self.adopt(writer)?;
-                (SessionChange::New, None)
+                Ok(self.moved(SessionChange::New, None))
             }
             Target::Open(path) => {
                 self.open(&path)?;
-                (SessionChange::Open, None)
+                Ok(self.moved(SessionChange::Open, None))
             }
             Target::Fork(entry) => {
                 let reader = self.current.reader();
                 let (upto, editor) = landing(&reader, entry)?;
+                self.stop_summary();
                 let writer = self.fixed.manager.fork(&reader, upto.as_ref(), now())?;
                 self.adopt(writer)?;
-                (SessionChange::Fork, editor)
+                Ok(self.moved(SessionChange::Fork, editor))
             }
             Target::Leaf { entry, summary } => {
-                (SessionChange::Leaf, self.navigate(entry, summary.as_deref())?)
+                let (to, editor) = landing(&self.current.reader(), entry)?;
+                self.move_to(to.as_ref(), editor, summary.as_deref().map(Summed::from))
             }
-        };
+        }
+    }
+
+    /// Tells where the session went.
+    fn moved(&mut self, change: SessionChange, editor: Option<String>) -> Moved {
         let session = self.current.reader().id().clone();
         self.teller.tell(EventKind::SessionChanged { reason: change, session_id: session.clone() });
         self.teller.tell(self.turn.queue().update());
-        Ok(Moved { change, session, editor })
+        Moved { change, session, editor }
     }
 
     /// Opens a log; the one at hand stays if that fails, and is left alone if it is the same.
@@ -257,15 +303,21 @@ impl Driver {
             return Ok(());
         }
         let writer = self.fixed.manager.open(path)?;
+        self.stop_summary();
         Ok(self.adopt(writer)?)
     }
 
-    fn navigate(&mut self, entry: EntryId, summary: Option<&str>) -> Result<Option<String>, AgentError> {
-        let (to, editor) = landing(&self.current.reader(), entry)?;
+    /// Moves the leaf.
+    pub(super) fn move_to(
+        &mut self,
+        to: Option<&EntryId>,
+        editor: Option<String>,
+        summary: Option<Summed>,
+    ) -> Result<Moved, AgentError> {
         let writer = &mut self.current.writer;
         let branched = match summary {
-            Some(summary) => writer.branch_with_summary(to.as_ref(), summary, now()),
-            None => writer.branch(to.as_ref(), now()),
+            Some(summary) => writer.branch_with_summary(to, summary, now()),
+            None => writer.branch(to, now()),
         };
         self.tell_appended(branched)?;
         self.current.project()?;
@@ -275,7 +327,7 @@ impl Driver {
         }
         let queue: Queue = self.turn.queue().clone();
         self.begin(queue);
-        Ok(editor)
+        Ok(self.moved(SessionChange::Leaf, editor))
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -291,6 +343,7 @@ impl Driver {
             context: ContextUse { used: self.current.projection.tokens(), window },
             usage: self.current.reader().usage(),
             approval: self.approvals.mode_name().to_owned(),
+            compaction: self.summaries.options().automatic,
         };
         let live = Live {
             running_since: self.running_since,
@@ -299,6 +352,7 @@ impl Driver {
             queue: self.turn.queue().items().to_vec(),
             approvals: self.approvals.waiting().to_vec(),
             bash: self.jobs.bash_running().cloned(),
+            summary: self.summaries.shown(),
         };
         Snapshot { seq: self.teller.seq, state, live }
     }
@@ -315,6 +369,7 @@ impl Driver {
 
     /// Stops what runs and brings the log to the disk. Blocks for the last sync: nothing else happens any more.
     pub(super) fn close(&mut self) -> Result<(), AgentError> {
+        self.stop_summary();
         if let Some(bash) = self.jobs.take_bash() {
             let id = bash.shown.id.clone();
             self.keep_bash(bash.into_cut_record(now()), id);
@@ -334,7 +389,10 @@ impl Driver {
 }
 
 /// Where choosing an entry leads: to the entry itself, or for a user message to just before it, with its text.
-fn landing(reader: &Reader, entry: EntryId) -> Result<(Option<EntryId>, Option<String>), SessionError> {
+pub(super) fn landing(
+    reader: &Reader,
+    entry: EntryId,
+) -> Result<(Option<EntryId>, Option<String>), SessionError> {
     let chosen = reader.entry(&entry)?;
     match chosen.body.as_message().map(|message| &**message) {
         Some(Message::User(user)) => Ok((chosen.parent, Some(user.content.joined_text()))),
@@ -343,6 +401,6 @@ fn landing(reader: &Reader, entry: EntryId) -> Result<(Option<EntryId>, Option<S
 }
 
 /// Whoever asked may be gone; that is fine.
-fn answer<T>(reply: oneshot::Sender<Result<T, AgentError>>, result: Result<T, AgentError>) {
+pub(super) fn answer<T>(reply: oneshot::Sender<Result<T, AgentError>>, result: Result<T, AgentError>) {
     let _ = reply.send(result);
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Choice, now};
 use crate::agent::queue::Queue;
+use crate::id::EntryId;
 use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
 use crate::provider::{Model, Providers};
 use crate::session::context::Projection;
@@ -115,6 +116,9 @@ impl Current {
                 self.projection.push(entry.id.clone(), Arc::clone(message));
             }
         }
+        if bodies.iter().any(|body| matches!(body, EntryBody::Compaction(_))) {
+            self.project()?;
+        }
         Ok(appended)
     }
 
@@ -140,6 +144,14 @@ impl Current {
             bodies.push(EntryBody::ThinkingLevelChange { thinking_level: self.thinking });
         }
         bodies
+    }
+
+    /// The newest compaction on the path.
+    pub(super) fn compaction(&self) -> Option<EntryId> {
+        self.projection
+            .compaction
+            .as_ref()
+            .and_then(|_| Some(self.projection.messages.first()?.entry.clone()))
     }
 
     /// Whether the log already knows of this process, so that changes have to be told to it one by one.

@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::now;
+use super::summary::{Maker, SummaryNews};
 use crate::agent::bash::{Bash, BashEnd};
 use crate::agent::handle::{RunningBash, RunningCall};
 use crate::agent::turn::TurnNumber;
@@ -35,6 +36,8 @@ pub(crate) enum Report {
     Awake { turn: TurnNumber },
     /// The newest part of a running call's output.
     ToolProgress { call: CallId, text: String },
+    /// A summary that is being made cost something, or is there.
+    Summary { number: u64, news: SummaryNews },
     /// A call has its result.
     ToolEnded { turn: TurnNumber, result: ToolResultMessage, warning: Option<String> },
     /// The user's command printed something.
@@ -95,6 +98,11 @@ impl Jobs {
             tokio::time::sleep(delay).await;
             let _ = report.send(Report::Awake { turn }).await;
         }));
+    }
+
+    /// Has a summary made.
+    pub(super) fn summarize(&mut self, number: u64, maker: Maker) -> AbortHandle {
+        self.tasks.spawn(maker.run(number, self.report.clone()))
     }
 
     pub(super) fn stop_stream(&mut self) {

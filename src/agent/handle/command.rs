@@ -7,8 +7,9 @@ use tokio::sync::oneshot;
 use super::error::AgentError;
 use super::prompt::{BashContext, PromptOptions};
 use super::snapshot::Snapshot;
+use crate::agent::compaction::Automatic;
 use crate::agent::queue::QueueEdit;
-use crate::event::{Decision, QueueItem, QueueKind, SessionChange};
+use crate::event::{CompactionChoice, CompactionResult, Decision, QueueItem, QueueKind, SessionChange};
 use crate::id::{CallId, EntryId, QueueId, SessionId};
 use crate::message::{ModelRef, ThinkingLevel};
 use crate::provider::Model;
@@ -34,6 +35,11 @@ pub(in crate::agent) enum Command {
     Label { entry: EntryId, label: Option<String>, reply: Reply<()> },
     Hide { entry: EntryId, visibility: Visibility, reply: Reply<()> },
     Switch { to: Target, reply: Reply<Moved> },
+    Leave { entry: EntryId, instructions: Option<String>, reply: Reply<Moved> },
+    Compact { instructions: Option<String>, reply: Reply<CompactionResult> },
+    AbortCompaction { reply: Reply<()> },
+    ResolveCompaction { choice: CompactionChoice, reply: Reply<()> },
+    SetAutoCompaction { automatic: Automatic, reply: Reply<()> },
     Models { reply: Reply<Vec<Model>> },
     Sessions { scope: Scope, reply: Reply<Listing> },
     Catalog { reply: Reply<Catalog> },

@@ -1,5 +1,6 @@
 //! Why a command could not be carried out.
 
+use crate::agent::compaction::CompactionError;
 use crate::provider::ModelError;
 use crate::session::SessionError;
 
@@ -24,6 +25,12 @@ pub enum AgentError {
     /// Nothing like that waits.
     #[error("no {0} waits any more")]
     Gone(&'static str),
+    /// The context stays as it is, or the branch was not left.
+    #[error(transparent)]
+    Compaction(#[from] CompactionError),
+    /// A summary is being made.
+    #[error("a summary is being made; Esc stops it")]
+    Summarizing,
     /// The session is closed.
     #[error("the session is closed")]
     Closed,
