@@ -211,7 +211,7 @@ fn state() -> State {
             ..Usage::default()
         },
         approval: "ask".into(),
-        compaction: Automatic::On,
+        auto_compaction: Automatic::On,
     }
 }
 

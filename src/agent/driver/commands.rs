@@ -343,7 +343,7 @@ impl Driver {
             context: ContextUse { used: self.current.projection.tokens(), window },
             usage: self.current.reader().usage(),
             approval: self.approvals.mode_name().to_owned(),
-            compaction: self.summaries.options().automatic,
+            auto_compaction: self.summaries.options().automatic,
         };
         let live = Live {
             running_since: self.running_since,

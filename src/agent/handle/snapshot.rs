@@ -45,7 +45,7 @@ pub struct State {
     /// Which calls are asked about: `ask`, `auto`, `read-only`, `yes`.
     pub approval: String,
     /// Whether the context is compacted by itself.
-    pub compaction: Automatic,
+    pub auto_compaction: Automatic,
 }
 
 /// How full a model's window is.

@@ -288,7 +288,7 @@ async fn what_still_does_not_fit_then_is_an_error() {
 async fn what_is_switched_off_does_not_happen_by_itself() {
     let mut stage = stage(vec![filling("one"), overflowing(), summary("Short.")]);
     stage.agent.set_auto_compaction(Automatic::Off).await.unwrap();
-    assert_eq!(stage.agent.snapshot().await.unwrap().state.compaction, Automatic::Off);
+    assert_eq!(stage.agent.snapshot().await.unwrap().state.auto_compaction, Automatic::Off);
     stage.say("first").await;
     assert_eq!(stage.say("second").await, RunOutcome::Failed);
     assert!(stage.said().pop().unwrap().ends_with("Error"));
