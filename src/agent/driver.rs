@@ -34,9 +34,9 @@ use super::queue::Queue;
 use super::resources::Resources;
 use super::retry::RetryOptions;
 use super::system_prompt::SystemPrompt;
-use super::turn::{Effect, Input, Turn, TurnOptions};
+use super::turn::{Effect, Input, Told, Turn, TurnOptions};
 use crate::event::{Event, EventKind};
-use crate::message::{Message, ThinkingLevel};
+use crate::message::ThinkingLevel;
 use crate::policy::Policy;
 use crate::process::Runner;
 use crate::provider::{Model, Providers};
@@ -142,8 +142,8 @@ struct Driver {
     current: Current,
     turn: Turn,
     work: VecDeque<Work>,
-    /// Whether a sync is under way; what is left in `work` waits for it.
-    syncing: bool,
+    /// Syncs under way; what is left in `work` waits for them.
+    syncs: usize,
     jobs: Jobs,
     partial: Option<Partial>,
     approvals: Approvals,
@@ -151,9 +151,7 @@ struct Driver {
     hooks: Hooks,
     summaries: Summaries,
     teller: Teller,
-    running_since: Option<UnixMs>,
-    /// Messages that front ends were told of since the run began.
-    told: Vec<Arc<Message>>,
+    told: Told,
     reader: watch::Sender<Reader>,
 }
 
@@ -253,13 +251,12 @@ impl Driver {
             shelf,
             current,
             work: VecDeque::new(),
-            syncing: false,
+            syncs: 0,
             jobs,
             partial: None,
             hooks: Hooks::new(crew),
             teller: Teller { events, seq: 0 },
-            running_since: None,
-            told: Vec::new(),
+            told: Told::default(),
             reader,
         };
         Ok((DriverWithReports { driver, reports }, watched, notices))

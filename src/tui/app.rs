@@ -14,6 +14,7 @@ use super::pace::Stale;
 use super::popup::{Item, Picker, Popup};
 use super::theme::Colours;
 use super::transcript::Transcript;
+use crate::agent::turn::Retry;
 use crate::agent::{BashContext, ContextUse, Direction, Moved, SlashCommand, Snapshot, State};
 use crate::event::{ApprovalRequest, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId, QueueId};
@@ -234,14 +235,6 @@ pub(super) struct Work {
     pub(super) approvals: Vec<Asked>,
     /// Output tokens of the answer that is arriving.
     pub(super) output: u64,
-}
-
-/// A request that failed and goes out again.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Retry {
-    pub(super) at: UnixMs,
-    pub(super) attempt: u32,
-    pub(super) most: u32,
 }
 
 /// A call that waits for the user's word.
@@ -471,7 +464,7 @@ impl App {
         self.transcript = Transcript::of(older, &entries);
         self.know(snapshot.state);
         self.work = Work {
-            retry: None,
+            retry: live.retry,
             running_since: live.running_since,
             calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),

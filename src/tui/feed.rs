@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::app::{Action, App, Asked, Retry};
+use super::app::{Action, App, Asked};
 use super::block::{Block, BlockKind, Level, Shell, ShellState};
 use super::call::{Call, CallState};
 use super::record::shell_record;
+use crate::agent::turn::Retry;
 use crate::agent::{BashContext, Live};
 use crate::event::{AssistantDelta, Event, EventKind, RunOutcome, ToolOutcome};
 use crate::id::{CallId, EntryId};

@@ -4,6 +4,7 @@ mod again;
 mod compaction;
 mod faults;
 mod hooks;
+mod order;
 mod processes;
 mod resources;
 mod state;

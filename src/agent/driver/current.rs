@@ -107,14 +107,19 @@ impl Current {
         notice
     }
 
-    /// Appends an entry, with what belongs before the first one of this process: all of it or nothing.
-    pub(super) fn append(&mut self, body: EntryBody, run: &RunFacts) -> Result<Vec<Appended>, SessionError> {
-        let is_kept = body.creates_the_file() || self.writer.reader().leaf().is_some();
+    /// Appends entries, with what belongs before the first one of this process: all of it or nothing.
+    pub(super) fn append(
+        &mut self,
+        given: Vec<EntryBody>,
+        run: &RunFacts,
+    ) -> Result<Vec<Appended>, SessionError> {
+        let creates_the_file = given.iter().any(EntryBody::creates_the_file);
+        let is_kept = creates_the_file || self.writer.reader().leaf().is_some();
         let mut bodies = if is_kept { self.introduction(run) } else { Vec::new() };
-        if self.is_introduced() && body.creates_the_file() {
+        if self.is_introduced() && creates_the_file {
             bodies.extend(self.changes());
         }
-        bodies.push(body);
+        bodies.extend(given);
         bodies.extend(self.correction(bodies.last()));
         let appended = self.writer.append_all(bodies.clone(), now())?;
         if is_kept {

@@ -13,7 +13,8 @@ use crate::session::{Reader, SessionError, Tally};
 impl Driver {
     pub(super) fn snapshot(&self) -> Snapshot {
         let live = Live {
-            running_since: self.running_since,
+            running_since: self.told.since,
+            retry: self.told.retry.filter(|_| self.turn.is_retrying()),
             partial: self.partial.as_ref().map(|_| self.answer_so_far()),
             calls: self.jobs.calls().cloned().collect(),
             queue: self.turn.queue().items().to_vec(),
@@ -50,7 +51,7 @@ impl Driver {
         Status {
             state: self.state(),
             activity: Activity {
-                is_running: self.running_since.is_some() || self.turn.is_running(),
+                is_running: self.told.since.is_some() || self.turn.is_running(),
                 is_compacting: self.turn.is_compacting(),
                 is_retrying: self.turn.is_retrying(),
             },
