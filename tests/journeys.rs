@@ -25,6 +25,7 @@ mod journeys {
         mod tour;
         mod typing;
     }
+    mod shell;
     mod survival;
     mod verbs;
 }

@@ -1,6 +1,7 @@
 //! `AgentSession` through its handle, with a scripted model and tools that wait for the test.
 
 mod again;
+mod bash;
 mod faults;
 mod state;
 mod waiting;
