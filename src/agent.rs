@@ -7,6 +7,7 @@
 mod approvals;
 mod bash;
 mod driver;
+mod embed;
 mod handle;
 pub mod partial;
 pub mod queue;
@@ -17,9 +18,10 @@ pub mod turn;
 pub use crate::provider::Direction;
 pub use approvals::Audience;
 pub use driver::{AgentOptions, Choice, Parts, SyncPolicy};
+pub use embed::{EmbedError, RunRequest, RunResult, Setup, run};
 pub use handle::{
     Activity, AgentError, AgentSession, BashContext, ChosenModel, ContextUse, CycleScope, EventStream,
     Expansion, Lagged, Live, Moved, PromptOptions, PromptSource, QueueStatus, RunningBash, RunningCall,
-    SessionStats, Snapshot, State, Status, StreamingBehavior,
+    SessionStats, Settled, Snapshot, State, Status, StreamingBehavior,
 };
 pub use system_prompt::SystemPrompt;

@@ -32,6 +32,9 @@ const CHUNK: usize = 16 * 1024;
 /// Why a command could not be run, or its end not be learnt.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
+    /// Nobody said how commands are run.
+    #[error("commands can't be run here: there is no helper for them")]
+    NoHelper,
     /// The folder to run it in isn't there.
     #[error("working directory {path}: not a folder")]
     NoFolder {
@@ -124,6 +127,12 @@ impl Runner {
         Ok(Self::with_helper(helper))
     }
 
+    /// Runs nothing: every command ends before it begins, with an error that says so.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::with_helper(PathBuf::new())
+    }
+
     /// Runs commands with another program as the helper, one that hands over to [`helper::main`] when its first
     /// argument is [`helper::NAME`]. The path has to be absolute.
     #[must_use]
@@ -169,6 +178,9 @@ impl Runner {
     /// # Errors
     /// When the folder is missing or the helper can't be started.
     pub fn start(&self, command: &Command) -> Result<Running, ProcessError> {
+        if self.helper.as_os_str().is_empty() {
+            return Err(ProcessError::NoHelper);
+        }
         if !command.cwd.is_dir() {
             return Err(ProcessError::NoFolder { path: command.cwd.clone() });
         }

@@ -2,6 +2,7 @@
 
 mod again;
 mod bash;
+mod embed;
 mod faults;
 mod state;
 mod waiting;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Driver, SyncPolicy, Work, now};
-use crate::agent::handle::AgentError;
+use crate::agent::handle::{AgentError, Settled};
 use crate::agent::partial::Partial;
 use crate::agent::queue::Queue;
 use crate::agent::turn::{Effect, Fate, Input, NotCompacted, StoreFailed, TurnNumber};
@@ -129,7 +129,13 @@ impl Driver {
                 self.running_since.get_or_insert_with(now);
                 self.told.clear();
             }
-            EventKind::AgentSettled => self.running_since = None,
+            EventKind::AgentEnd { messages, outcome, .. } => {
+                self.waiting.last = Some(Settled { outcome: *outcome, messages: messages.clone() });
+            }
+            EventKind::AgentSettled => {
+                self.running_since = None;
+                self.answer_waiting();
+            }
             EventKind::ToolExecutionEnd { tool_call_id, .. } => self.jobs.forget(tool_call_id),
             EventKind::ApprovalResolved { tool_call_id, .. } => drop(self.approvals.resolved(tool_call_id)),
             EventKind::MessageEnd { message } => {
