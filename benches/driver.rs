@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use divan::Bencher;
 use tempfile::TempDir;
+use tiller::agent::extension::Extensions;
 use tiller::agent::retry::RetryOptions;
 use tiller::agent::turn::TurnOptions;
 use tiller::agent::{
-    AgentOptions, AgentSession, Audience, Choice, Parts, PromptOptions, SyncPolicy, SystemPrompt,
+    AgentOptions, AgentSession, Audience, Choice, Parts, PromptOptions, Resources, SyncPolicy, SystemPrompt,
 };
 use tiller::event::EventKind;
 use tiller::message::ThinkingLevel;
@@ -42,8 +43,10 @@ fn parts(folder: &TempDir) -> Parts {
         choice: Choice::Caller,
         thinking_choice: Choice::Caller,
         tools: Tools::new([]),
+        extensions: Extensions::default(),
         runner: Runner::with_helper("unused"),
         system_prompt: SystemPrompt::default(),
+        resources: Resources::default(),
         options: AgentOptions {
             turn: TurnOptions::default(),
             retry: RetryOptions::default(),

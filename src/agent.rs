@@ -8,9 +8,12 @@ mod approvals;
 mod bash;
 mod driver;
 mod embed;
+mod expand;
+pub mod extension;
 mod handle;
 pub mod partial;
 pub mod queue;
+mod resources;
 pub mod retry;
 mod system_prompt;
 pub mod turn;
@@ -24,4 +27,5 @@ pub use handle::{
     Expansion, Lagged, Live, Moved, PromptOptions, PromptSource, QueueStatus, RunningBash, RunningCall,
     SessionStats, Settled, Snapshot, State, Status, StreamingBehavior,
 };
+pub use resources::{CommandSource, Inventory, Resources, SlashCommand, Sources, Watching};
 pub use system_prompt::SystemPrompt;

@@ -5,6 +5,7 @@
 mod args;
 mod assemble;
 mod choose;
+mod extensions;
 mod held;
 mod input;
 mod log;
@@ -15,7 +16,9 @@ mod run;
 mod screen;
 mod sessions;
 mod settings;
+mod sources;
 mod transcript;
+mod trust;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

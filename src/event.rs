@@ -212,6 +212,21 @@ pub enum EventKind {
         #[serde(skip_serializing_if = "Option::is_none")]
         error_message: Option<String>,
     },
+    /// Skills, templates or context files are others than before.
+    ResourcesChanged {
+        /// How many skills there are.
+        skills: usize,
+        /// How many templates.
+        templates: usize,
+        /// How many context files.
+        context_files: usize,
+    },
+    /// An extension's command has something to say to the user. When nothing ran, it comes with the start and the end of a run
+    /// that adds no message.
+    Notice {
+        /// What, in plain text.
+        message: String,
+    },
     /// Something is not as it should be, and the work goes on.
     Warning {
         /// What, in one sentence.

@@ -6,11 +6,13 @@
 mod bash;
 mod commands;
 mod current;
+mod hooks;
 mod jobs;
 mod model;
 mod perform;
 mod queries;
 mod reports;
+mod shelf;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -20,9 +22,11 @@ use std::time::SystemTime;
 use tokio::sync::{broadcast, mpsc, watch};
 
 use super::approvals::{Approvals, Audience};
+use super::extension::{Extensions, Listeners};
 use super::handle::{AgentError, AgentSession, COMMANDS, Command, EVENTS, Reply, Settled};
 use super::partial::Partial;
 use super::queue::Queue;
+use super::resources::Resources;
 use super::retry::RetryOptions;
 use super::system_prompt::SystemPrompt;
 use super::turn::{Effect, Input, Turn, TurnOptions};
@@ -36,7 +40,9 @@ use crate::tool::{OutputLimits, Tools};
 use crate::unit::{Tokens, UnixMs};
 
 use current::{Current, RunFacts};
+use hooks::Hooks;
 use jobs::Jobs;
+use shelf::Shelf;
 
 pub(super) use jobs::Report;
 
@@ -61,10 +67,14 @@ pub struct Parts {
     pub thinking_choice: Choice,
     /// What the model may call.
     pub tools: Tools,
+    /// Who takes part in it. Their tools are joined to `tools`, unless [`Extensions::equip`] did that already.
+    pub extensions: Extensions,
     /// How commands of the user's own are run.
     pub runner: Runner,
     /// What the model is told before everything else.
     pub system_prompt: SystemPrompt,
+    /// The skills, templates and context files that there are.
+    pub resources: Resources,
     /// How it all behaves.
     pub options: AgentOptions,
 }
@@ -141,6 +151,7 @@ pub enum SyncPolicy {
 /// The driver's own possessions.
 struct Driver {
     fixed: Fixed,
+    shelf: Shelf,
     current: Current,
     turn: Turn,
     work: VecDeque<Work>,
@@ -150,6 +161,7 @@ struct Driver {
     partial: Option<Partial>,
     approvals: Approvals,
     retry: RetryOptions,
+    hooks: Hooks,
     teller: Teller,
     running_since: Option<UnixMs>,
     /// Messages that front ends were told of since the run began.
@@ -164,7 +176,6 @@ struct Fixed {
     providers: Providers,
     tools: Tools,
     runner: Runner,
-    system: String,
     options: AgentOptions,
     run: RunFacts,
 }
@@ -215,9 +226,11 @@ impl AgentSession {
         let (events, _) = broadcast::channel(EVENTS);
         // The driver alone keeps the events open, so that they end with it.
         let watched = events.downgrade();
+        let told = events.clone();
         let (driver, reader, notices) = Driver::with_reports(parts, events)?;
+        let listeners = Arc::new(Listeners::begin(driver.driver.hooks.crew().clone(), &told));
         tokio::spawn(driver.run(received));
-        Ok(Self { commands, events: watched, reader, notices: notices.into() })
+        Ok(Self { commands, events: watched, reader, notices: notices.into(), listeners })
     }
 }
 
@@ -227,36 +240,42 @@ impl Driver {
         events: broadcast::Sender<Arc<Event>>,
     ) -> Result<(DriverWithReports, watch::Receiver<Reader>, Vec<String>), SessionError> {
         let (report, reports) = mpsc::channel(REPORTS);
-        let system = parts.system_prompt.text(parts.manager.cwd());
         let (mut current, queue, mut notices) = Current::load(parts.writer, parts.model, parts.thinking)?;
         notices.extend(current.follow_the_log(&parts.providers, parts.choice, parts.thinking_choice));
         let disturbances = current.writer.take_disturbances();
         notices.extend(disturbances.iter().map(|found| format!("{found}; {}", found.hint())));
+        notices.extend(parts.resources.problems().iter().map(ToString::to_string));
+        let cwd = parts.manager.cwd().to_owned();
+        let (shelf, keeper) = Shelf::new(parts.resources, parts.system_prompt, cwd, &parts.tools);
         let run = RunFacts {
             mode: parts.options.mode,
             cwd: parts.manager.cwd().display().to_string(),
             remote: parts.options.remote.clone(),
         };
+        let (tools, crew, warnings) = parts.extensions.join(parts.tools, &mut notices);
         let fixed = Fixed {
             run,
             manager: parts.manager,
             providers: parts.providers,
-            tools: parts.tools,
+            tools,
             runner: parts.runner,
-            system,
             options: parts.options,
         };
         let (reader, watched) = watch::channel(current.reader());
+        let mut jobs = Jobs::new(report, keeper);
+        jobs.hear(warnings);
         let driver = Self {
             turn: Turn::new(fixed.options.turn, queue),
             approvals: Approvals::new(fixed.options.policy.clone(), fixed.options.audience),
             retry: fixed.options.retry,
             fixed,
+            shelf,
             current,
             work: VecDeque::new(),
             syncing: false,
-            jobs: Jobs::new(report),
+            jobs,
             partial: None,
+            hooks: Hooks::new(crew),
             teller: Teller { events, seq: 0 },
             running_since: None,
             told: Vec::new(),

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use super::extension::Extensions;
 use super::handle::{AgentError, AgentSession, PromptOptions};
-use super::{AgentOptions, Audience, Choice, Parts, SystemPrompt};
+use super::{AgentOptions, Audience, Choice, Parts, Resources, SystemPrompt};
 use crate::event::RunOutcome;
 use crate::id::SessionId;
 use crate::message::{Image, Message, ThinkingLevel, Usage};
@@ -33,6 +34,8 @@ pub struct Setup {
     tools: Option<Tools>,
     runner: Option<Runner>,
     system_prompt: SystemPrompt,
+    extensions: Extensions,
+    resources: Resources,
     tune: Tune,
 }
 
@@ -70,6 +73,8 @@ impl Setup {
             tools: None,
             runner: None,
             system_prompt: SystemPrompt { date: today(), ..SystemPrompt::default() },
+            extensions: Extensions::default(),
+            resources: Resources::default(),
             tune: Box::new(|_| {}),
         }
     }
@@ -121,6 +126,18 @@ impl Setup {
     #[must_use]
     pub fn system_prompt(self, prompt: SystemPrompt) -> Self {
         Self { system_prompt: prompt, ..self }
+    }
+
+    /// Lets these take part in its runs.
+    #[must_use]
+    pub fn extensions(self, extensions: Extensions) -> Self {
+        Self { extensions, ..self }
+    }
+
+    /// Lists these skills and templates, and tells the model what these context files say.
+    #[must_use]
+    pub fn resources(self, resources: Resources) -> Self {
+        Self { resources, ..self }
     }
 
     /// Runs every call that would be asked about. What is refused outright stays refused.
@@ -180,6 +197,8 @@ impl Setup {
             tools,
             runner,
             system_prompt: self.system_prompt,
+            extensions: self.extensions,
+            resources: self.resources,
             options,
         };
         Ok(AgentSession::from_messages(parts, self.messages)?)

@@ -10,12 +10,13 @@ use tempfile::TempDir;
 
 use super::args::Arguments;
 use super::choose::{self, Found};
-use super::{Failure, USAGE, input, remote};
+use super::{Failure, USAGE, input, remote, sources};
+use crate::agent::extension::Extensions;
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::{RetryMode, RetryOptions};
-use crate::agent::{AgentOptions, Audience, Choice, Parts, SyncPolicy, SystemPrompt, turn};
-use crate::config::{self, Config, Environment};
-use crate::instructions;
+use crate::agent::{AgentOptions, Audience, Choice, Parts, Resources, SyncPolicy, SystemPrompt, turn};
+use crate::config::{self, Config, Environment, Given, Project};
+use crate::id::SessionId;
 use crate::message::ThinkingLevel;
 use crate::policy::{Asking, Mode, Policy};
 use crate::process::Runner;
@@ -28,7 +29,7 @@ use crate::session::{Placement, Reader, SessionError, SessionManager, Writer};
 use crate::setting;
 use crate::tool::{BashTimes, OutputLimits, ToolEnvironment, Tools};
 use crate::unit::{Tokens, UnixMs};
-use crate::workspace::Workspace;
+use crate::workspace::{Purpose, Workspace};
 
 /// Most requests of a run that nobody watches, unless a setting says otherwise.
 const UNWATCHED_TURNS: u64 = 100;
@@ -40,10 +41,10 @@ pub(super) enum Front {
     Print,
 }
 
-/// Reads the configuration that these arguments lead to.
-pub(super) fn config(arguments: &Arguments) -> Result<Config, Failure> {
-    let env_file = arguments.place.env_file.as_deref();
-    Ok(Config::load(Environment::of_process(), &arguments.settings(), env_file)?)
+/// Reads the configuration that these arguments lead to, with the part of a project that is trusted.
+pub(super) fn config(arguments: &Arguments, trusted: Option<&Project>) -> Result<Config, Failure> {
+    let (flags, env_file) = (arguments.settings(), arguments.place.env_file.as_deref());
+    Ok(Config::load(Environment::of_process(), Given { flags: &flags, env_file, trusted })?)
 }
 
 /// The real path of the directory to work in.
@@ -96,7 +97,7 @@ impl Scratch {
         made.map(Self::Passing).context("can't make a folder for long outputs").map_err(Failure::run)
     }
 
-    fn path(&self) -> PathBuf {
+    pub(super) fn path(&self) -> PathBuf {
         match self {
             Self::Lasting(path) => path.clone(),
             Self::Passing(folder) => folder.path().to_owned(),
@@ -129,18 +130,28 @@ pub(super) fn open_fork(arguments: &Arguments, config: &Config, path: &Path) -> 
     Ok(Opened { manager, begun, remote })
 }
 
-/// Puts everything together around the session that the arguments name.
-pub(super) fn assemble(arguments: &Arguments, config: &Config, front: Front) -> Result<Assembled, Failure> {
-    let opened = open(arguments, config, front)?;
-    assemble_around(opened, arguments, config, front)
+impl Opened {
+    pub(super) fn session(&self) -> SessionId {
+        self.begun.writer.reader().id().clone()
+    }
+
+    pub(super) fn cwd(&self) -> &Path {
+        self.manager.cwd()
+    }
 }
 
-/// Puts everything together around a session.
+/// What starts programs.
+pub(super) fn runner() -> Result<Runner, Failure> {
+    Runner::this_program().context("can't find tiller's own program").map_err(Failure::run)
+}
+
+/// Puts everything together around a session and the extensions that take part in it.
 pub(super) fn assemble_around(
     Opened { manager, begun, remote }: Opened,
     arguments: &Arguments,
     config: &Config,
     front: Front,
+    mut extensions: Extensions,
 ) -> Result<Assembled, Failure> {
     let cwd = manager.cwd().to_owned();
     let mut notices = config.warnings.clone();
@@ -162,7 +173,7 @@ pub(super) fn assemble_around(
     notices.extend(unmatched.iter().map(|pattern| format!("models: no usable model matches `{pattern}`")));
     let chosen = model(arguments, config, &providers, front)?;
     notices.extend(chosen.notice);
-    let runner = runner(config)?;
+    let runner = command_runner(config)?;
     let limits = output_limits(config);
     let scratch = Scratch::choose(arguments, config)?;
     let environment = |workspace| ToolEnvironment {
@@ -170,8 +181,10 @@ pub(super) fn assemble_around(
         bash: bash_times(config),
         ..ToolEnvironment::new(workspace, runner.clone(), scratch.path())
     };
-    let tools = tools(arguments, config, &cwd, environment)?;
-    let system_prompt = system_prompt(arguments, &cwd, &mut notices)?;
+    let resources = Resources::load(sources::of(arguments, config, (&cwd, front), &scratch));
+    let tools = tools(&resources, &cwd, environment)?;
+    let tools = chosen_tools(arguments, config, extensions.equip(tools, &mut notices))?;
+    let system_prompt = system_prompt(arguments, &cwd)?;
     let parts = Parts {
         manager,
         writer,
@@ -181,8 +194,10 @@ pub(super) fn assemble_around(
         choice: chosen.choice,
         thinking_choice: chosen.thinking_choice,
         tools,
+        extensions,
         runner,
         system_prompt,
+        resources,
         options: AgentOptions {
             remote,
             ..options(arguments, config, (front, cwd), (limits, scratch.path()))
@@ -392,7 +407,7 @@ fn connect(failure: Failure) -> Failure {
     Failure { code: USAGE, ..failure.hint("set ANTHROPIC_API_KEY or OPENAI_API_KEY, or try --provider demo") }
 }
 
-fn output_limits(config: &Config) -> OutputLimits {
+pub(super) fn output_limits(config: &Config) -> OutputLimits {
     let count =
         |setting| usize::try_from(config.settings.count(setting).unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     OutputLimits {
@@ -402,16 +417,21 @@ fn output_limits(config: &Config) -> OutputLimits {
 }
 
 fn tools(
-    arguments: &Arguments,
-    config: &Config,
+    resources: &Resources,
     cwd: &Path,
     environment: impl FnOnce(Workspace) -> ToolEnvironment,
 ) -> Result<Tools, Failure> {
+    let readable = resources.readable(cwd).into_iter();
+    let workspace = Workspace::new(cwd).map_err(Failure::usage)?;
+    let workspace = readable.fold(workspace, |workspace, path| workspace.with_folder(path, Purpose::Read));
+    Ok(Tools::built_in(environment(workspace)))
+}
+
+/// Of all tools, those of extensions among them, the ones to offer.
+fn chosen_tools(arguments: &Arguments, config: &Config, tools: Tools) -> Result<Tools, Failure> {
     if arguments.agent.no_tools {
         return Ok(Tools::default());
     }
-    let workspace = Workspace::new(cwd).map_err(Failure::usage)?;
-    let tools = Tools::built_in(environment(workspace));
     match config.settings.list(&setting::TOOLS) {
         Some(names) => tools.restrict(names).map_err(Failure::usage),
         None => Ok(tools),
@@ -429,10 +449,9 @@ fn retry(config: &Config) -> RetryOptions {
 }
 
 /// How commands are run, whoever wants them.
-fn runner(config: &Config) -> Result<Runner, Failure> {
+fn command_runner(config: &Config) -> Result<Runner, Failure> {
     let settings = &config.settings;
-    let mut runner =
-        Runner::this_program().context("can't find tiller's own program").map_err(Failure::run)?;
+    let mut runner = runner()?;
     if let Some(shell) = settings.text(&setting::BASH_SHELL) {
         runner = runner.in_shell(shell).map_err(Failure::usage)?;
     }
@@ -453,25 +472,14 @@ fn bash_times(config: &Config) -> BashTimes {
     }
 }
 
-fn system_prompt(
-    arguments: &Arguments,
-    cwd: &Path,
-    notices: &mut Vec<String>,
-) -> Result<SystemPrompt, Failure> {
+fn system_prompt(arguments: &Arguments, cwd: &Path) -> Result<SystemPrompt, Failure> {
     let text =
         |given: &Option<String>| given.as_deref().map(|text| input::text_or_file(text, cwd)).transpose();
-    let mut prompt = SystemPrompt {
+    Ok(SystemPrompt {
         replaced_by: text(&arguments.agent.system_prompt)?,
         appended: text(&arguments.agent.append_system_prompt)?,
-        instructions: None,
         date: now().to_iso()[..10].to_owned(),
-    };
-    if !arguments.agent.no_context_files {
-        let found = instructions::load(cwd);
-        notices.extend(found.warnings);
-        prompt.instructions = found.instructions;
-    }
-    Ok(prompt)
+    })
 }
 
 fn options(

@@ -4,6 +4,9 @@ mod again;
 mod bash;
 mod embed;
 mod faults;
+mod hooks;
+mod processes;
+mod resources;
 mod state;
 mod waiting;
 
@@ -13,9 +16,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tiller::agent::extension::Extensions;
 use tiller::agent::{
     AgentError, AgentOptions, AgentSession, Audience, BashContext, Choice, EventStream, Parts, PromptOptions,
-    StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions, turn::TurnOptions,
+    Resources, StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions, turn::TurnOptions,
 };
 use tiller::event::{AssistantDelta, Decision, EventKind, QueueKind, RunOutcome};
 use tiller::id::EntryId;
@@ -153,8 +157,10 @@ impl Stage {
             choice: Choice::Log,
             thinking_choice: Choice::Log,
             tools: Tools::new([Arc::new(gate) as Arc<dyn Tool>]),
+            extensions: Extensions::default(),
             runner: Runner::with_helper(env!("CARGO_BIN_EXE_tiller")),
             system_prompt: SystemPrompt::default(),
+            resources: Resources::default(),
             options: options(folder.path().join("outputs")),
         };
         tune(&mut parts);

@@ -11,6 +11,7 @@ use super::prompt::{BashContext, PromptOptions};
 use super::snapshot::Snapshot;
 use super::status::{SessionStats, Settled, Status};
 use crate::agent::queue::{DeliveryMode, QueueEdit};
+use crate::agent::resources::{Inventory, Order, SlashCommand};
 use crate::agent::retry::RetryMode;
 use crate::agent::turn::SteeringPoint;
 use crate::event::{Decision, QueueItem, QueueKind, SessionChange};
@@ -46,6 +47,8 @@ pub(in crate::agent) enum Command {
     Label { entry: EntryId, label: Option<String>, reply: Reply<()> },
     Hide { entry: EntryId, visibility: Visibility, reply: Reply<()> },
     Switch { to: Target, reply: Reply<Moved> },
+    Resources { order: Order, reply: Reply<Inventory> },
+    SlashCommands { reply: Reply<Vec<SlashCommand>> },
     Models { reply: Reply<Vec<Model>> },
     Sessions { scope: Scope, reply: Reply<Listing> },
     Catalog { reply: Reply<Catalog> },
