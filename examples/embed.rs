@@ -1,4 +1,4 @@
-//! A program that embeds tiller: it runs a prompt, steers it, forks the session and looks at what it cost.
+//! A program that embeds tiller: it runs a prompt, steers it, forks the session, compacts it and looks at what it cost.
 //!
 //! It asks a model that plays a script, so that it runs anywhere; a real one takes one line, see [`providers`]. Run it with
 //! `cargo run --example embed`; docs/embedding.md walks through it.
@@ -13,6 +13,7 @@ use tiller::message::Message;
 use tiller::process::{Runner, helper};
 use tiller::provider::Providers;
 use tiller::provider::scripted::{Answer, Scripted};
+use tiller::unit::Tokens;
 
 fn main() -> ExitCode {
     // Commands run below a helper that takes them along when this program dies. It is this program itself, called again.
@@ -33,7 +34,7 @@ fn main() -> ExitCode {
 async fn begin() -> Result<(), Box<dyn std::error::Error>> {
     let runner = Runner::this_program()?;
     let folder = tempfile::tempdir()?;
-    std::fs::write(folder.path().join("notes.txt"), "buy milk\n")?;
+    std::fs::write(folder.path().join("notes.txt"), "buy milk\n".repeat(300))?;
     for line in demonstrate(folder.path(), runner).await? {
         println!("{line}");
     }
@@ -43,11 +44,12 @@ async fn begin() -> Result<(), Box<dyn std::error::Error>> {
 /// Who is asked. With a key: `Providers::with_keys([("anthropic", key.into())])`.
 fn providers() -> Providers {
     let script = [
-        r#"{"text": "I'll look around.", "delay_ms": 20, "calls": [{"name": "bash", "arguments": {"command": "cat notes.txt"}}]}"#,
+        r#"{"calls": [{"name": "bash", "arguments": {"command": "cat notes.txt"}}]}"#,
+        r#"{"when": "<conversation>", "text": "Milk is to be bought: du lait."}"#,
         r#"{"when": "in one word", "text": "Milk."}"#,
         r#"{"when": "and in French", "text": "Du lait."}"#,
         r#"{"text": "It is a note to buy milk."}"#,
-        r#"{"text": "Nothing else."}"#,
+        r#"{"text": "I'll look around.", "delay_ms": 20, "calls": [{"name": "list_files"}]}"#,
     ];
     let answers: Vec<Answer> =
         script.iter().map(|line| serde_json::from_str(line).expect("the script is well formed")).collect();
@@ -66,13 +68,16 @@ pub(crate) async fn demonstrate(work_dir: &Path, runner: Runner) -> Result<Vec<S
     let result = run(RunRequest::new("what is here? in one word", Setup::new(providers())), work_dir).await?;
     told.push(format!("run: {}", result.text));
 
-    // The long way: a session with a log, the bash tool, and nobody asked before a call runs.
+    // The long way: a session with a log, the bash tool, nobody asked before a call runs, and little kept when it is compacted.
     let setup = Setup::new(providers()).logs_in(work_dir.join("logs")).commands(runner).yes();
+    let setup = setup.tune(|options| options.compaction.keep = Some(Tokens(50)));
     let agent = setup.start(work_dir)?;
     let watcher = tokio::spawn(watch(agent.clone()));
 
     // A prompt returns when it is accepted. What is said while the agent works steers it, at the next gap between two calls.
     agent.prompt("what is in notes.txt?", PromptOptions::default()).await?;
+    agent.settled().await?;
+    agent.prompt("and what else is here?", PromptOptions::default()).await?;
     agent.steer("say it in one word").await?;
     let settled = agent.settled().await?;
     told.push(format!("steered: {:?} after {} messages", settled.outcome, settled.messages.len()));
@@ -86,6 +91,11 @@ pub(crate) async fn demonstrate(work_dir: &Path, runner: Runner) -> Result<Vec<S
     agent.settled().await?;
     told.push(format!("fork: {}", agent.last_answer_text().await?.unwrap_or_default()));
     told.push(format!("two logs: {} and {} entries", original.entry_count(), agent.reader().entry_count()));
+
+    // A summary takes the place of what was said so far; the log keeps all of it.
+    let compacted = agent.compact(Some("keep the translations".to_owned())).await?;
+    let context = agent.state().await?.state.context.used;
+    told.push(format!("compacted: {} to {context} tokens", compacted.tokens_before));
 
     let stats = agent.stats().await?;
     told.push(format!("spent: {} tokens, {}", stats.branch.usage.total(), stats.branch.usage.cost.total));

@@ -6,6 +6,7 @@
 
 mod approvals;
 mod bash;
+pub mod compaction;
 mod driver;
 mod embed;
 mod expand;
@@ -23,9 +24,9 @@ pub use approvals::Audience;
 pub use driver::{AgentOptions, Choice, Parts, SyncPolicy};
 pub use embed::{EmbedError, RunRequest, RunResult, Setup, run};
 pub use handle::{
-    Activity, AgentError, AgentSession, BashContext, ChosenModel, ContextUse, CycleScope, EventStream,
-    Expansion, Lagged, Live, Moved, PromptOptions, PromptSource, QueueStatus, RunningBash, RunningCall,
-    SessionStats, Settled, Snapshot, State, Status, StreamingBehavior,
+    Activity, AgentError, AgentSession, BashContext, BranchSummary, ChosenModel, ContextUse, CycleScope,
+    EventStream, Expansion, Lagged, Live, Moved, PromptOptions, PromptSource, QueueStatus, RunningBash,
+    RunningCall, SessionStats, Settled, Snapshot, State, Status, StreamingBehavior, Summarizing, SummaryOf,
 };
 pub use resources::{CommandSource, Inventory, Resources, SlashCommand, Sources, Watching};
 pub use system_prompt::SystemPrompt;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::{Choice, now};
 use crate::agent::queue::Queue;
+use crate::id::EntryId;
 use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
 use crate::provider::{Model, ModelFacts, Providers};
-use crate::session::context::Projection;
+use crate::session::context::{Projection, Sending};
 use crate::session::entry::OwnFact;
 use crate::session::{Appended, Entry, EntryBody, Finding, Reader, SessionError, Writer};
 use crate::unit::UnixMs;
@@ -16,6 +17,8 @@ use crate::unit::UnixMs;
 pub(super) struct Current {
     pub(super) writer: Writer,
     pub(super) projection: Projection,
+    /// What of the projection goes to a provider; begun anew with it.
+    pub(super) sending: Sending,
     pub(super) model: Model,
     /// Who was asked last: another one may have been chosen since.
     pub(super) asked: Arc<ModelFacts>,
@@ -51,6 +54,7 @@ impl Current {
         let mut current = Self {
             writer,
             projection: Projection::default(),
+            sending: Sending::default(),
             asked: Arc::clone(&model.facts),
             model,
             thinking,
@@ -72,6 +76,7 @@ impl Current {
 
     /// Derives the context from the path to the leaf; answers with what could not be read of it.
     pub(super) fn project(&mut self) -> Result<Vec<Finding>, SessionError> {
+        self.sending = Sending::default();
         let reader = self.writer.reader();
         let Some(leaf) = reader.leaf() else {
             self.projection = Projection::default();
@@ -127,7 +132,8 @@ impl Current {
                 self.projection.push(entry.id.clone(), Arc::clone(message));
             }
         }
-        if bodies.iter().any(|body| matches!(body, EntryBody::ContextEdit { .. })) {
+        if bodies.iter().any(|body| matches!(body, EntryBody::ContextEdit { .. } | EntryBody::Compaction(_)))
+        {
             self.project()?;
         }
         Ok(appended)
@@ -172,6 +178,14 @@ impl Current {
         said.note_state(body.filter(|body| body.as_message().is_some())?);
         let chosen = self.model.reference();
         said.model.filter(|named| *named != chosen).map(|_| model_change(&chosen))
+    }
+
+    /// The newest compaction on the path.
+    pub(super) fn compaction(&self) -> Option<EntryId> {
+        self.projection
+            .compaction
+            .as_ref()
+            .and_then(|_| Some(self.projection.messages.first()?.entry.clone()))
     }
 
     /// Whether the log already knows of this process, so that changes have to be told to it one by one.

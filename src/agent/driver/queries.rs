@@ -20,6 +20,7 @@ impl Driver {
             queue: self.turn.queue().items().to_vec(),
             approvals: self.approvals.waiting().to_vec(),
             bash: self.jobs.bash_running().cloned(),
+            summary: self.summaries.shown(),
         };
         Snapshot { seq: self.teller.seq, state: self.state(), live }
     }
@@ -36,6 +37,7 @@ impl Driver {
             context: self.context(),
             usage: reader.usage(),
             approval: self.approvals.mode_name().to_owned(),
+            auto_compaction: self.summaries.options().automatic,
         }
     }
 
@@ -50,7 +52,7 @@ impl Driver {
             state: self.state(),
             activity: Activity {
                 is_running: self.running_since.is_some() || self.turn.is_running(),
-                is_compacting: self.turn.is_compacting(),
+                is_compacting: self.turn.is_compacting() || self.summaries.is_compacting(),
                 is_retrying: self.turn.is_retrying(),
             },
             queue: QueueStatus {

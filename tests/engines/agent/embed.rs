@@ -9,7 +9,8 @@ use super::*;
 fn scripted(answers: Vec<Answer>) -> (Providers, Arc<Model>) {
     let script = Scripted::new(answers);
     let facts = vec![script.facts()];
-    let model = Arc::new(Model { script, asked: Mutex::default(), logs: PathBuf::from("none") });
+    let summaries = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
+    let model = Arc::new(Model { script, asked: Mutex::default(), logs: PathBuf::from("none"), summaries });
     let mut providers = Providers::default();
     providers.add(Arc::clone(&model) as Arc<dyn Provider>, facts);
     (providers, model)
@@ -35,11 +36,12 @@ fn answer(text: &str) -> Message {
 #[tokio::test]
 async fn the_example_runs() {
     let folder = TempDir::new().unwrap();
-    std::fs::write(folder.path().join("notes.txt"), "buy milk\n").unwrap();
+    std::fs::write(folder.path().join("notes.txt"), "buy milk\n".repeat(300)).unwrap();
     let runner = Runner::with_helper(env!("CARGO_BIN_EXE_tiller"));
     let told = crate::embed_example::demonstrate(folder.path(), runner).await.unwrap();
     let expected = ["run: Milk.", "steered: Completed after 5 messages", "answer: Milk.", "fork: Du lait."];
     assert_eq!(told[..4], expected, "{told:?}");
+    assert!(told.iter().any(|line| line.starts_with("compacted: ")), "{told:?}");
     assert_eq!(std::fs::read_dir(folder.path().join("logs")).unwrap().count(), 2);
 }
 
