@@ -28,7 +28,7 @@ use tokio::sync::{broadcast, mpsc, watch};
 use super::approvals::{Approvals, Audience};
 use super::compaction::CompactionOptions;
 use super::extension::{Extensions, Listeners};
-use super::handle::{AgentError, AgentSession, COMMANDS, Command, EVENTS};
+use super::handle::{AgentError, AgentSession, COMMANDS, Command, EVENTS, Reply, Settled};
 use super::partial::Partial;
 use super::queue::Queue;
 use super::resources::Resources;
@@ -124,6 +124,28 @@ pub struct AgentOptions {
     pub remote: Option<String>,
 }
 
+impl AgentOptions {
+    /// The defaults of the settings, for a session in a working directory where nobody can be asked. Outputs over the limits go to
+    /// files in `scratch`.
+    #[must_use]
+    pub fn new(work_dir: PathBuf, scratch: PathBuf) -> Self {
+        Self {
+            turn: TurnOptions::default(),
+            retry: RetryOptions::default(),
+            compaction: CompactionOptions::default(),
+            sync: SyncPolicy::Turn,
+            max_tokens: Tokens(8_192),
+            temperature: None,
+            policy: Policy { root: work_dir, ..Policy::default() },
+            audience: Audience::Nobody,
+            output: OutputLimits::default(),
+            scratch,
+            mode: "embedded",
+            remote: None,
+        }
+    }
+}
+
 /// When the log is synced to the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncPolicy {
@@ -152,6 +174,7 @@ struct Driver {
     summaries: Summaries,
     teller: Teller,
     told: Told,
+    waiting: Waiting,
     reader: watch::Sender<Reader>,
 }
 
@@ -170,6 +193,13 @@ enum Work {
     Effect(Box<Effect>),
     /// Answers whoever gave the command that led to the effects before it.
     Reply(Box<dyn FnOnce(Result<(), AgentError>) + Send>),
+}
+
+/// The end of the last run, and whoever waits for the next one.
+#[derive(Default)]
+struct Waiting {
+    last: Option<Settled>,
+    replies: Vec<Reply<Settled>>,
 }
 
 /// Stamps events and sends them to whoever listens.
@@ -257,6 +287,7 @@ impl Driver {
             hooks: Hooks::new(crew),
             teller: Teller { events, seq: 0 },
             told: Told::default(),
+            waiting: Waiting::default(),
             reader,
         };
         Ok((DriverWithReports { driver, reports }, watched, notices))

@@ -31,7 +31,7 @@ pub use events::{EventStream, Lagged};
 pub use model::{ChosenModel, CycleScope};
 pub use prompt::{BashContext, Expansion, PromptOptions, PromptSource, StreamingBehavior};
 pub use snapshot::{ContextUse, Live, RunningBash, RunningCall, Snapshot, State};
-pub use status::{Activity, QueueStatus, SessionStats, Status};
+pub use status::{Activity, QueueStatus, SessionStats, Settled, Status};
 
 /// Commands a slow driver may have waiting; a person can't type faster than it empties.
 pub(super) const COMMANDS: usize = 64;

@@ -1,7 +1,9 @@
 //! `AgentSession` through its handle, with a scripted model and tools that wait for the test.
 
 mod again;
+mod bash;
 mod compaction;
+mod embed;
 mod faults;
 mod hooks;
 mod order;

@@ -51,6 +51,7 @@ impl Driver {
                 answer(reply, Ok(()));
             }
             Command::Status { reply } => answer(reply, Ok(Box::new(self.status()))),
+            Command::Settled { reply } => self.settled(reply),
             Command::Stats { reply } => self.stats(reply),
             Command::Messages { reply } => answer(reply, Ok(self.messages())),
             Command::SetThinking { level, reply } => answer(reply, self.set_thinking(level)),

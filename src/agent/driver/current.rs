@@ -8,7 +8,7 @@ use crate::agent::queue::Queue;
 use crate::id::EntryId;
 use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
 use crate::provider::{Model, ModelFacts, Providers};
-use crate::session::context::Projection;
+use crate::session::context::{Projection, Sending};
 use crate::session::entry::OwnFact;
 use crate::session::{Appended, Entry, EntryBody, Finding, Reader, SessionError, Writer};
 use crate::unit::UnixMs;
@@ -17,6 +17,8 @@ use crate::unit::UnixMs;
 pub(super) struct Current {
     pub(super) writer: Writer,
     pub(super) projection: Projection,
+    /// What of the projection goes to a provider; begun anew with it.
+    pub(super) sending: Sending,
     pub(super) model: Model,
     /// Who was asked last: another one may have been chosen since.
     pub(super) asked: Arc<ModelFacts>,
@@ -52,6 +54,7 @@ impl Current {
         let mut current = Self {
             writer,
             projection: Projection::default(),
+            sending: Sending::default(),
             asked: Arc::clone(&model.facts),
             model,
             thinking,
@@ -73,6 +76,7 @@ impl Current {
 
     /// Derives the context from the path to the leaf; answers with what could not be read of it.
     pub(super) fn project(&mut self) -> Result<Vec<Finding>, SessionError> {
+        self.sending = Sending::default();
         let reader = self.writer.reader();
         let Some(leaf) = reader.leaf() else {
             self.projection = Projection::default();

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use super::compaction::{Moment, told};
 use super::{Driver, SyncPolicy, Work, now};
-use crate::agent::handle::AgentError;
+use crate::agent::handle::{AgentError, Settled};
 use crate::agent::partial::Partial;
 use crate::agent::queue::Queue;
 use crate::agent::turn::{Effect, Fate, Input, StoreFailed, TurnNumber};
 use crate::event::{ApprovalRequest, Decision, EventKind, RunOutcome};
 use crate::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
 use crate::provider::{Request, ToolChoice};
-use crate::session::context::{interrupted, sendable, unanswered};
+use crate::session::context::{interrupted, unanswered};
 use crate::session::{Appended, Disturbance, EntryBody, SessionError, chain};
 use crate::unit::Tokens;
 
@@ -168,6 +168,9 @@ impl Driver {
     }
 
     fn emit(&mut self, event: EventKind) {
+        if let EventKind::AgentEnd { messages, outcome, .. } = &event {
+            self.waiting.last = Some(Settled { outcome: *outcome, messages: messages.clone() });
+        }
         match &event {
             // Where nobody watches, the end of the run is the end of the process: what the summary cost would be lost.
             EventKind::AgentSettled if !self.has_audience() && self.summaries.is_compacting() => {
@@ -185,6 +188,7 @@ impl Driver {
                 }
                 self.note_run();
             }
+            EventKind::AgentSettled => self.answer_waiting(),
             EventKind::ToolExecutionEnd { tool_call_id, .. } => self.jobs.forget(tool_call_id),
             EventKind::ApprovalResolved { tool_call_id, .. } => drop(self.approvals.resolved(tool_call_id)),
             _ => {}
@@ -210,7 +214,7 @@ impl Driver {
         let request = Request {
             model: model.facts.id.clone(),
             system: self.system().to_owned(),
-            messages: sendable(self.current.projection.messages.iter().map(|projected| &projected.message)),
+            messages: self.current.sending.of(&self.current.projection.messages),
             tools: self.offered().specs(),
             tool_choice,
             max_tokens: Tokens(self.fixed.options.max_tokens.0.min(model.facts.max_output.0)),

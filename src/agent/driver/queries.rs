@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::Driver;
 use crate::agent::handle::{
-    Activity, AgentError, Change, ContextUse, Live, QueueStatus, Reply, SessionStats, Snapshot, State, Status,
+    Activity, AgentError, Change, ContextUse, Live, QueueStatus, Reply, SessionStats, Settled, Snapshot,
+    State, Status,
 };
 use crate::message::Message;
 use crate::session::{Reader, SessionError, Tally};
@@ -52,7 +53,7 @@ impl Driver {
             state: self.state(),
             activity: Activity {
                 is_running: self.told.since.is_some() || self.turn.is_running(),
-                is_compacting: self.turn.is_compacting(),
+                is_compacting: self.turn.is_compacting() || self.summaries.is_compacting(),
                 is_retrying: self.turn.is_retrying(),
             },
             queue: QueueStatus {
@@ -70,6 +71,22 @@ impl Driver {
     pub(super) fn messages(&self) -> Vec<Arc<Message>> {
         let projected = self.current.projection.messages.iter();
         projected.map(|projected| Arc::clone(&projected.message)).collect()
+    }
+
+    /// Answers now, or when the run is over.
+    pub(super) fn settled(&mut self, reply: Reply<Settled>) {
+        self.waiting.replies.push(reply);
+        if self.told.since.is_none() && !self.turn.is_running() {
+            self.answer_waiting();
+        }
+    }
+
+    /// Nothing runs: whoever waited for that is told how the last run ended.
+    pub(super) fn answer_waiting(&mut self) {
+        for reply in self.waiting.replies.drain(..) {
+            // Whoever asked may be gone.
+            let _ = reply.send(self.waiting.last.clone().ok_or(AgentError::Empty));
+        }
     }
 
     /// Counting reads the whole log; it goes on beside the loop.

@@ -9,7 +9,7 @@ use super::error::AgentError;
 use super::model::ChosenModel;
 use super::prompt::{BashContext, PromptOptions};
 use super::snapshot::Snapshot;
-use super::status::{SessionStats, Status};
+use super::status::{SessionStats, Settled, Status};
 use crate::agent::compaction::Automatic;
 use crate::agent::queue::{DeliveryMode, QueueEdit};
 use crate::agent::resources::{Inventory, Order, SlashCommand};
@@ -60,6 +60,7 @@ pub(in crate::agent) enum Command {
     Catalog { reply: Reply<Catalog> },
     Snapshot { reply: Reply<Box<Snapshot>> },
     Status { reply: Reply<Box<Status>> },
+    Settled { reply: Reply<Settled> },
     Stats { reply: Reply<Box<SessionStats>> },
     Messages { reply: Reply<Vec<Arc<Message>>> },
     Close { reply: Reply<()> },
