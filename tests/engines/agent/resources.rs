@@ -133,6 +133,7 @@ async fn the_next_request_begins_with_what_the_files_say_and_with_the_same_text_
     stage.agent.reload().await.unwrap();
     stage.prompt("two").await;
     stage.settled().await;
+    stage.agent.reload().await.unwrap();
     fs::write(&path, "Use spaces.").unwrap();
     write(stage.folder.path(), ".tiller/skills/tidy.md", skill("Tidy."));
     stage.agent.reload().await.unwrap();
