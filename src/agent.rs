@@ -7,18 +7,23 @@
 mod approvals;
 mod bash;
 mod driver;
+mod expand;
 pub mod extension;
 mod handle;
 pub mod partial;
 pub mod queue;
+mod resources;
 pub mod retry;
 mod system_prompt;
 pub mod turn;
 
+pub use crate::provider::Direction;
 pub use approvals::Audience;
 pub use driver::{AgentOptions, Choice, Parts, SyncPolicy};
 pub use handle::{
-    AgentError, AgentSession, BashContext, ContextUse, EventStream, Expansion, Lagged, Live, Moved,
-    PromptOptions, PromptSource, RunningBash, RunningCall, Snapshot, State, StreamingBehavior,
+    Activity, AgentError, AgentSession, BashContext, ChosenModel, ContextUse, CycleScope, EventStream,
+    Expansion, Lagged, Live, Moved, PromptOptions, PromptSource, QueueStatus, RunningBash, RunningCall,
+    SessionStats, Snapshot, State, Status, StreamingBehavior,
 };
+pub use resources::{CommandSource, Inventory, Resources, SlashCommand, Sources, Watching};
 pub use system_prompt::SystemPrompt;

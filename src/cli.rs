@@ -16,6 +16,7 @@ mod run;
 mod screen;
 mod sessions;
 mod settings;
+mod sources;
 mod transcript;
 mod trust;
 

@@ -3,12 +3,16 @@
 //! Thin on purpose. Commands and reports of jobs come in; the machine in [`turn`](super::turn) decides; the effects are performed in
 //! order, and one that waits for the disk holds back those after it, never the loop. Persist, then act, then tell.
 
+mod bash;
 mod commands;
 mod current;
 mod hooks;
 mod jobs;
+mod model;
 mod perform;
+mod queries;
 mod reports;
+mod shelf;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -22,6 +26,7 @@ use super::extension::{Extensions, Listeners};
 use super::handle::{AgentError, AgentSession, COMMANDS, Command, EVENTS};
 use super::partial::Partial;
 use super::queue::Queue;
+use super::resources::Resources;
 use super::retry::RetryOptions;
 use super::system_prompt::SystemPrompt;
 use super::turn::{Effect, Input, Turn, TurnOptions};
@@ -37,6 +42,7 @@ use crate::unit::{Tokens, UnixMs};
 use current::{Current, RunFacts};
 use hooks::Hooks;
 use jobs::Jobs;
+use shelf::Shelf;
 
 pub(super) use jobs::Report;
 
@@ -61,12 +67,15 @@ pub struct Parts {
     pub thinking_choice: Choice,
     /// What the model may call.
     pub tools: Tools,
-    /// Who takes part in it. Their tools are joined to `tools`, unless [`Extensions::equip`] did that already.
+    /// Who takes part in it. Their tools are joined to `tools`, unless [`Extensions::equip`] did that already; their skills and
+    /// templates are in `resources` if [`Extensions::contribute`] put them there.
     pub extensions: Extensions,
     /// How commands of the user's own are run.
     pub runner: Runner,
     /// What the model is told before everything else.
     pub system_prompt: SystemPrompt,
+    /// The skills, templates and context files that there are.
+    pub resources: Resources,
     /// How it all behaves.
     pub options: AgentOptions,
 }
@@ -122,6 +131,7 @@ pub enum SyncPolicy {
 /// The driver's own possessions.
 struct Driver {
     fixed: Fixed,
+    shelf: Shelf,
     current: Current,
     turn: Turn,
     work: VecDeque<Work>,
@@ -131,6 +141,7 @@ struct Driver {
     partial: Option<Partial>,
     approvals: Approvals,
     hooks: Hooks,
+    retry: RetryOptions,
     teller: Teller,
     running_since: Option<UnixMs>,
     /// Messages that front ends were told of since the run began.
@@ -144,7 +155,6 @@ struct Fixed {
     providers: Providers,
     tools: Tools,
     runner: Runner,
-    system: String,
     options: AgentOptions,
     run: RunFacts,
 }
@@ -202,33 +212,36 @@ impl Driver {
         events: broadcast::Sender<Arc<Event>>,
     ) -> Result<(DriverWithReports, watch::Receiver<Reader>, Vec<String>), SessionError> {
         let (report, reports) = mpsc::channel(REPORTS);
-        let system = parts.system_prompt.text(parts.manager.cwd());
         let (mut current, queue, mut notices) = Current::load(parts.writer, parts.model, parts.thinking)?;
         notices.extend(current.follow_the_log(&parts.providers, parts.choice, parts.thinking_choice));
         let disturbances = current.writer.take_disturbances();
         notices.extend(disturbances.iter().map(|found| format!("{found}; {}", found.hint())));
+        notices.extend(parts.resources.problems().iter().map(ToString::to_string));
+        let cwd = parts.manager.cwd().to_owned();
+        let (tools, crew, warnings) = parts.extensions.join(parts.tools, &mut notices);
+        let (shelf, keeper) = Shelf::new(parts.resources, parts.system_prompt, cwd, &tools);
         let run = RunFacts {
             mode: parts.options.mode,
             cwd: parts.manager.cwd().display().to_string(),
             remote: parts.options.remote.clone(),
         };
-        let (tools, crew, warnings) = parts.extensions.join(parts.tools, &mut notices);
         let fixed = Fixed {
             run,
             manager: parts.manager,
             providers: parts.providers,
             tools,
             runner: parts.runner,
-            system,
             options: parts.options,
         };
         let (reader, watched) = watch::channel(current.reader());
-        let mut jobs = Jobs::new(report);
+        let mut jobs = Jobs::new(report, keeper);
         jobs.hear(warnings);
         let driver = Self {
             turn: Turn::new(fixed.options.turn, queue),
             approvals: Approvals::new(fixed.options.policy.clone(), fixed.options.audience),
+            retry: fixed.options.retry,
             fixed,
+            shelf,
             current,
             work: VecDeque::new(),
             syncing: false,
@@ -266,7 +279,7 @@ impl Driver {
 
     /// A machine at rest over the session as it is now.
     fn begin(&mut self, queue: Queue) {
-        self.turn = Turn::new(self.fixed.options.turn, queue);
+        self.turn = Turn::new(self.turn.options(), queue);
         self.reader.send_replace(self.current.reader());
     }
 

@@ -39,6 +39,10 @@ impl App {
             EventKind::QueueUpdate { items, .. } => self.work.queue.clone_from(items),
             EventKind::EntryAppended { entry_id, entry } => self.appended(entry_id, entry, event.time),
             EventKind::Notice { message } => self.say(Level::Note, message, None),
+            EventKind::ResourcesChanged { .. } => {
+                self.flash("skills, templates or context files have changed; they count from now on");
+                return vec![Action::AskCommands];
+            }
             EventKind::Warning { message, hint } => self.say(Level::Warning, message, hint.clone()),
             kind => self.at_work(kind, event.time),
         }

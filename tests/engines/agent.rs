@@ -4,6 +4,8 @@ mod again;
 mod faults;
 mod hooks;
 mod processes;
+mod resources;
+mod state;
 mod waiting;
 
 use std::path::PathBuf;
@@ -15,7 +17,7 @@ use tempfile::TempDir;
 use tiller::agent::extension::Extensions;
 use tiller::agent::{
     AgentError, AgentOptions, AgentSession, Audience, BashContext, Choice, EventStream, Parts, PromptOptions,
-    StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions, turn::TurnOptions,
+    Resources, StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions, turn::TurnOptions,
 };
 use tiller::event::{AssistantDelta, Decision, EventKind, QueueKind, RunOutcome};
 use tiller::id::EntryId;
@@ -114,15 +116,16 @@ impl Stage {
         answers: Vec<Answer>,
         sync: SyncPolicy,
     ) -> Self {
-        Self::made(folder, (manager, open), (access, answers), |parts| parts.options.sync = sync)
+        Self::tuned(folder, (manager, open), access, answers, |parts| parts.options.sync = sync)
     }
 
-    /// As the others, of parts that the test changes first.
-    fn made(
+    /// As [`Stage::with`], with parts that differ.
+    fn tuned(
         folder: TempDir,
         (manager, open): (SessionManager, Option<PathBuf>),
-        (access, answers): (Access, Vec<Answer>),
-        change: impl FnOnce(&mut Parts),
+        access: Access,
+        answers: Vec<Answer>,
+        tune: impl FnOnce(&mut Parts),
     ) -> Self {
         let logs = folder.path().join("logs");
         let writer = match open {
@@ -155,9 +158,10 @@ impl Stage {
             extensions: Extensions::default(),
             runner: Runner::with_helper(env!("CARGO_BIN_EXE_tiller")),
             system_prompt: SystemPrompt::default(),
+            resources: Resources::default(),
             options: options(folder.path().join("outputs")),
         };
-        change(&mut parts);
+        tune(&mut parts);
         let agent = AgentSession::start(parts).unwrap();
         let events = agent.subscribe();
         Self { agent, events, model, begun, go, folder }

@@ -8,8 +8,9 @@ use tokio::task::AbortHandle;
 
 use super::jobs::Report;
 use super::{Driver, Work};
-use crate::agent::extension::{CommandOutcome, Crew, Judged, Moment, Opening};
+use crate::agent::extension::{CommandOutcome, Crew, ExtensionCommand, Judged, Moment, Opening};
 use crate::agent::handle::{AgentError, Expansion, PromptOptions, PromptSource, Reply};
+use crate::agent::resources::{CommandSource, SlashCommand};
 use crate::agent::turn::{Effect, Fate, Input, Planned, TurnNumber};
 use crate::event::{EventKind, RunOutcome};
 use crate::id::CallId;
@@ -105,7 +106,7 @@ impl Driver {
             session: self.current.reader().id().clone(),
             model: self.current.model.reference(),
             prompt,
-            system: self.fixed.system.clone(),
+            system: self.shelf.system().to_owned(),
             tools: self.fixed.tools.names().map(str::to_owned).collect(),
         }
     }
@@ -159,7 +160,7 @@ impl Driver {
 
     /// The system prompt of the request at hand.
     pub(super) fn system(&self) -> &str {
-        self.hooks.opened.as_ref().map_or(&self.fixed.system, |opened| &opened.system)
+        self.hooks.opened.as_ref().map_or(self.shelf.system(), |opened| &opened.system)
     }
 
     /// The tools on offer in the request at hand.
@@ -223,6 +224,19 @@ impl Driver {
         if let Some(details) = details.as_object_mut() {
             details.insert("rewritten".to_owned(), serde_json::json!({"by": by, "arguments": arguments}));
         }
+    }
+
+    /// What can be typed after a `/`: the extensions' commands, then the rest.
+    pub(super) fn slash_commands(&self) -> Vec<SlashCommand> {
+        let of_extension = |command: ExtensionCommand| SlashCommand {
+            name: command.name,
+            description: command.description,
+            argument_hint: command.argument_hint,
+            source: CommandSource::Extension,
+            location: None,
+        };
+        let commands = self.hooks.crew.commands().into_iter().map(of_extension);
+        commands.chain(self.shelf.resources.slash_commands()).collect()
     }
 
     /// Runs the command that a prompt is, if an extension has it; hands the prompt back if not.

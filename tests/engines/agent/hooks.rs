@@ -138,7 +138,7 @@ fn stage(puppets: Vec<Puppet>, answers: Vec<Answer>, change: impl FnOnce(&mut Pa
     let manager = SessionManager::new(placement, folder.path().canonicalize().unwrap());
     let hangs =
         puppets.iter().any(|puppet| matches!(puppet.call, Act::Hang) || matches!(puppet.events, Act::Hang));
-    let stage = Stage::made(folder, (manager, None), (Access::Writes, answers), |parts| {
+    let stage = Stage::tuned(folder, (manager, None), Access::Writes, answers, |parts| {
         parts.extensions = Extensions::with_timeout(if hangs { SCANT } else { AMPLE });
         for puppet in puppets {
             parts.extensions.add(Arc::new(puppet));

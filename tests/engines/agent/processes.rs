@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use tiller::agent::Sources;
 use tiller::agent::extension::process::{Launch, Surroundings};
 use tiller::event::EventKind;
 
@@ -65,7 +66,7 @@ impl Scripts {
         extensions.start(self.launches.clone(), &self.surroundings()).await;
         let placement = Placement::Flat(self.folder.path().join("logs"));
         let manager = SessionManager::new(placement, self.folder.path().canonicalize().unwrap());
-        let stage = Stage::made(self.folder, (manager, None), (Access::Writes, answers), |parts| {
+        let stage = Stage::tuned(self.folder, (manager, None), Access::Writes, answers, |parts| {
             parts.extensions = extensions;
             change(parts);
         });
@@ -228,6 +229,73 @@ async fn a_guard_that_dies_lets_nothing_through_and_says_why() {
     let denied = "result denied: extension guard, which judges calls, failed: it ended with exit code 3";
     let said = stage.said();
     assert!(said[2].starts_with(denied) && said[4].starts_with(denied), "{said:?}");
+}
+
+#[tokio::test]
+async fn one_that_has_ended_is_started_again_when_everything_is_read_anew() {
+    let hooks = ready(json!({"hooks": ["turn_start"]}));
+    let on_request = r#"[ -e second ] || { touch second; exit 0; }; answer '{"system": "Changed."}'"#;
+    let mut stage = Scripts::new()
+        .with("frail", &hooks, on_request)
+        .stage(vec![says("one"), says("two"), says("three")], PATIENCE, no_change)
+        .await;
+    for prompt in ["first", "second"] {
+        stage.prompt(prompt).await;
+        assert_eq!(stage.settled().await, RunOutcome::Completed);
+    }
+    stage.agent.reload().await.unwrap();
+    stage.prompt("third").await;
+    stage.settled().await;
+    let changed: Vec<bool> = stage.requests().iter().map(|request| request.system == "Changed.").collect();
+    assert_eq!(changed, [false, false, true]);
+}
+
+#[tokio::test]
+async fn its_skills_and_templates_are_listed_beside_its_commands() {
+    let mut scripts = Scripts::new().with(
+        "more",
+        &ready(json!({
+            "skills": ["skills"], "prompts": ["prompts"],
+            "commands": [{"name": "todo", "description": "notes"}, {"name": "model"}],
+        })),
+        "",
+    );
+    let twin = json!({"commands": [{"name": "todo", "description": "mine"}]});
+    scripts = scripts.with("twin", &ready(twin), "");
+    let folder = scripts.folder.path().to_owned();
+    for (name, text) in [
+        ("skills/knit/SKILL.md", "---\nname: knit\ndescription: Knits.\n---\nKnit."),
+        ("prompts/purl.md", "Purl $1."),
+        ("prompts/todo.md", "Never reached."),
+    ] {
+        std::fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let mut extensions = Extensions::with_timeout(PATIENCE);
+    extensions.start(scripts.launches.clone(), &scripts.surroundings()).await;
+    let unreachable = extensions.unreachable_commands(&["model".to_owned()]);
+    assert_eq!(
+        unreachable,
+        [
+            "extension more: its command /model can't be typed on the screen: tiller has one of that name",
+            "extension twin: its command /todo is left out: more has one of that name",
+        ]
+    );
+    let mut sources = Sources::default();
+    extensions.contribute(&mut sources);
+    let resources = Resources::load(sources);
+    let problem = resources.problems()[0].to_string();
+    assert!(problem.contains("prompts/todo.md"), "{problem}");
+    let stage = scripts
+        .stage(vec![], PATIENCE, |parts| {
+            parts.resources = resources;
+        })
+        .await;
+    let commands = stage.agent.slash_commands().await.unwrap();
+    let names: Vec<String> =
+        commands.iter().map(|command| format!("{:?} {}", command.source, command.name)).collect();
+    assert_eq!(names, ["Extension todo", "Extension model", "Prompt purl", "Skill skill:knit"]);
+    assert_eq!(commands[0].description, "notes");
 }
 
 #[tokio::test]
