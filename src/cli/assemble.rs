@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use super::args::Arguments;
 use super::choose::{self, Found};
 use super::{Failure, USAGE, input, remote, sources};
+use crate::agent::compaction::{Automatic, CompactionOptions, Strategy};
 use crate::agent::extension::Extensions;
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::{RetryMode, RetryOptions};
@@ -185,7 +186,7 @@ pub(super) fn assemble_around(
     notices.extend(extensions.unreachable_commands(&sources.taken));
     extensions.contribute(&mut sources);
     let resources = Resources::load(sources);
-    let tools = tools(&resources, (&cwd, environment))?;
+    let tools = tools(&resources, &cwd, environment)?;
     let tools = chosen_tools(arguments, config, extensions.equip(tools, &mut notices))?;
     let system_prompt = system_prompt(arguments, &cwd)?;
     let parts = Parts {
@@ -421,7 +422,8 @@ pub(super) fn output_limits(config: &Config) -> OutputLimits {
 
 fn tools(
     resources: &Resources,
-    (cwd, environment): (&Path, impl FnOnce(Workspace) -> ToolEnvironment),
+    cwd: &Path,
+    environment: impl FnOnce(Workspace) -> ToolEnvironment,
 ) -> Result<Tools, Failure> {
     let readable = resources.readable(cwd).into_iter();
     let workspace = Workspace::new(cwd).map_err(Failure::usage)?;
@@ -437,6 +439,29 @@ fn chosen_tools(arguments: &Arguments, config: &Config, tools: Tools) -> Result<
     match config.settings.list(&setting::TOOLS) {
         Some(names) => tools.restrict(names).map_err(Failure::usage),
         None => Ok(tools),
+    }
+}
+
+fn compaction(config: &Config) -> CompactionOptions {
+    let settings = &config.settings;
+    let tokens = |setting| settings.count(setting).map(Tokens);
+    let messages =
+        |setting| settings.count(setting).map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+    CompactionOptions {
+        strategy: match settings.text(&setting::COMPACTION_STRATEGY) {
+            Some("truncate") => Strategy::Truncate,
+            Some("off") => Strategy::Off,
+            Some(_) | None => Strategy::Summarize,
+        },
+        automatic: if settings.is(&setting::COMPACTION_ENABLED, "off") {
+            Automatic::Off
+        } else {
+            Automatic::On
+        },
+        reserve: tokens(&setting::COMPACTION_RESERVE_TOKENS),
+        keep: tokens(&setting::COMPACTION_KEEP_TOKENS),
+        max_messages: messages(&setting::COMPACTION_MAX_MESSAGES),
+        keep_messages: messages(&setting::COMPACTION_KEEP_MESSAGES),
     }
 }
 
@@ -495,6 +520,7 @@ fn options(
     AgentOptions {
         turn,
         retry: retry(config),
+        compaction: compaction(config),
         sync: match settings.text(&setting::SYNC) {
             Some("always") => SyncPolicy::Always,
             Some("never") => SyncPolicy::Never,

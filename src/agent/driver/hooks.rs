@@ -226,7 +226,7 @@ impl Driver {
         }
     }
 
-    /// What can be typed after a `/`: the extensions' commands, then the rest.
+    /// What can be typed after a slash: extensions' commands first, because they are looked for first.
     pub(super) fn slash_commands(&self) -> Vec<SlashCommand> {
         let of_extension = |command: ExtensionCommand| SlashCommand {
             name: command.name,
@@ -235,8 +235,12 @@ impl Driver {
             source: CommandSource::Extension,
             location: None,
         };
-        let commands = self.hooks.crew.commands().into_iter().map(of_extension);
-        commands.chain(self.shelf.resources.slash_commands()).collect()
+        let mut commands: Vec<_> = self.hooks.crew.commands().into_iter().map(of_extension).collect();
+        let others = self.shelf.resources.slash_commands();
+        let others: Vec<_> =
+            others.into_iter().filter(|other| commands.iter().all(|c| c.name != other.name)).collect();
+        commands.extend(others);
+        commands
     }
 
     /// Runs the command that a prompt is, if an extension has it; hands the prompt back if not.
