@@ -28,5 +28,6 @@ mod journeys {
         mod typing;
     }
     mod survival;
+    mod trust;
     mod verbs;
 }

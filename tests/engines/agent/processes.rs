@@ -376,3 +376,62 @@ async fn what_has_changed_since_it_was_trusted_is_not_run() {
     let notice = &stage.agent.notices()[0];
     assert!(notice.contains("could not be started: it has changed since it was trusted"), "{notice}");
 }
+
+/// Whether there is a Python to run the worked example with.
+fn has_python() -> bool {
+    let found =
+        std::process::Command::new("python3").arg("--version").output().is_ok_and(|ran| ran.status.success());
+    if !found {
+        eprintln!("skipped: there is no python3");
+    }
+    found
+}
+
+#[tokio::test]
+async fn the_worked_example_keeps_a_list_and_forbids_what_it_says() {
+    if !has_python() {
+        return;
+    }
+    let mut scripts = Scripts::new();
+    let text =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/extensions/todo.py")).unwrap();
+    scripts.add("todo.py", &text);
+    let bash = |command: &str| json!({"name": "bash", "arguments": {"command": command}});
+    let todo = json!({"name": "todo", "arguments": {"done": 1}});
+    let lines = [bash("ls"), bash("cd x && rm -v -fr ."), bash("rm -r -f src"), todo.clone(), todo];
+    let answer: Answer = serde_json::from_value(json!({"calls": lines})).unwrap();
+    let mut stage = scripts
+        .stage(vec![answer, says("done")], PATIENCE, |parts| {
+            let spec = ToolSpec {
+                name: "bash".into(),
+                description: String::new(),
+                parameters: Arc::new(json!({"type": "object"})),
+                access: Access::Executes,
+            };
+            let (begun, go) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(100)));
+            parts.tools = Tools::new([Arc::new(Gate { spec, begun, go }) as Arc<dyn Tool>]);
+            parts.options.policy.asking = tiller::policy::Asking::Yes;
+        })
+        .await;
+    let notice = |event: &EventKind| match event {
+        EventKind::Notice { message } => Some(message.clone()),
+        _ => None,
+    };
+    stage.prompt("/todo add buy milk").await;
+    assert_eq!(stage.until(notice).await, "1. buy milk");
+    stage.settled().await;
+    let wrong = stage.agent.prompt("/todo buy", PromptOptions::default()).await.unwrap_err().to_string();
+    assert_eq!(wrong, "extension todo: command /todo failed: say /todo, /todo add TEXT or /todo done NUMBER");
+    stage.prompt("go").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    assert!(stage.requests()[0].system.ends_with("The user's list:\n1. buy milk"));
+    let denied = "result denied: rm -rf is not done here; remove single files instead (extension todo)";
+    let expected = [
+        "result through",
+        denied,
+        denied,
+        "result nothing to do",
+        "result the extension todo failed: there is no number 1",
+    ];
+    assert_eq!(stage.said()[2..7], expected);
+}
