@@ -73,7 +73,8 @@ pub struct Parts {
     pub thinking_choice: Choice,
     /// What the model may call.
     pub tools: Tools,
-    /// Who takes part in it. Their tools are joined to `tools`, unless [`Extensions::equip`] did that already.
+    /// Who takes part in it. Their tools are joined to `tools`, unless [`Extensions::equip`] did that already; their skills and
+    /// templates are in `resources` if [`Extensions::contribute`] put them there.
     pub extensions: Extensions,
     /// How commands of the user's own are run.
     pub runner: Runner,
@@ -254,13 +255,13 @@ impl Driver {
         notices.extend(disturbances.iter().map(|found| format!("{found}; {}", found.hint())));
         notices.extend(parts.resources.problems().iter().map(ToString::to_string));
         let cwd = parts.manager.cwd().to_owned();
-        let (shelf, keeper) = Shelf::new(parts.resources, parts.system_prompt, cwd, &parts.tools);
+        let (tools, crew, warnings) = parts.extensions.join(parts.tools, &mut notices);
+        let (shelf, keeper) = Shelf::new(parts.resources, parts.system_prompt, cwd, &tools);
         let run = RunFacts {
             mode: parts.options.mode,
             cwd: parts.manager.cwd().display().to_string(),
             remote: parts.options.remote.clone(),
         };
-        let (tools, crew, warnings) = parts.extensions.join(parts.tools, &mut notices);
         let fixed = Fixed {
             run,
             manager: parts.manager,

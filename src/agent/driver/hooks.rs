@@ -228,7 +228,7 @@ impl Driver {
 
     /// What can be typed after a slash: extensions' commands first, because they are looked for first.
     pub(super) fn slash_commands(&self) -> Vec<SlashCommand> {
-        let of_extension = |(_, command): (String, ExtensionCommand)| SlashCommand {
+        let of_extension = |command: ExtensionCommand| SlashCommand {
             name: command.name,
             description: command.description,
             argument_hint: command.argument_hint,
