@@ -9,7 +9,7 @@ use tiller::agent::compaction::CompactionOptions;
 use tiller::agent::retry::RetryOptions;
 use tiller::agent::turn::TurnOptions;
 use tiller::agent::{
-    AgentOptions, AgentSession, Audience, Choice, Parts, PromptOptions, SyncPolicy, SystemPrompt,
+    AgentOptions, AgentSession, Audience, Choice, Parts, PromptOptions, Resources, SyncPolicy, SystemPrompt,
 };
 use tiller::event::EventKind;
 use tiller::message::ThinkingLevel;
@@ -45,6 +45,7 @@ fn parts(folder: &TempDir) -> Parts {
         tools: Tools::new([]),
         runner: Runner::with_helper("unused"),
         system_prompt: SystemPrompt::default(),
+        resources: Resources::default(),
         options: AgentOptions {
             turn: TurnOptions::default(),
             retry: RetryOptions::default(),

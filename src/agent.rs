@@ -8,18 +8,22 @@ mod approvals;
 mod bash;
 pub mod compaction;
 mod driver;
+mod expand;
 mod handle;
 pub mod partial;
 pub mod queue;
+mod resources;
 pub mod retry;
 mod system_prompt;
 pub mod turn;
 
+pub use crate::provider::Direction;
 pub use approvals::Audience;
 pub use driver::{AgentOptions, Choice, Parts, SyncPolicy};
 pub use handle::{
-    AgentError, AgentSession, BashContext, BranchSummary, ContextUse, EventStream, Expansion, Lagged, Live,
-    Moved, PromptOptions, PromptSource, RunningBash, RunningCall, Snapshot, State, StreamingBehavior,
-    Summarizing, SummaryOf,
+    Activity, AgentError, AgentSession, BashContext, BranchSummary, ChosenModel, ContextUse, CycleScope,
+    EventStream, Expansion, Lagged, Live, Moved, PromptOptions, PromptSource, QueueStatus, RunningBash,
+    RunningCall, SessionStats, Snapshot, State, Status, StreamingBehavior, Summarizing, SummaryOf,
 };
+pub use resources::{CommandSource, Inventory, Resources, SlashCommand, Sources, Watching};
 pub use system_prompt::SystemPrompt;

@@ -15,6 +15,7 @@ mod run;
 mod screen;
 mod sessions;
 mod settings;
+mod sources;
 mod transcript;
 
 use std::ffi::OsString;

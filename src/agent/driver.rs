@@ -3,13 +3,17 @@
 //! Thin on purpose. Commands and reports of jobs come in; the machine in [`turn`](super::turn) decides; the effects are performed in
 //! order, and one that waits for the disk holds back those after it, never the loop. Persist, then act, then tell.
 
+mod bash;
 mod commands;
 mod compaction;
 mod current;
 mod jobs;
 mod leaving;
+mod model;
 mod perform;
+mod queries;
 mod reports;
+mod shelf;
 mod summaries;
 mod summary;
 
@@ -25,6 +29,7 @@ use super::compaction::CompactionOptions;
 use super::handle::{AgentError, AgentSession, COMMANDS, Command, EVENTS};
 use super::partial::Partial;
 use super::queue::Queue;
+use super::resources::Resources;
 use super::retry::RetryOptions;
 use super::system_prompt::SystemPrompt;
 use super::turn::{Effect, Input, Turn, TurnOptions};
@@ -39,6 +44,7 @@ use crate::unit::{Tokens, UnixMs};
 
 use current::{Current, RunFacts};
 use jobs::Jobs;
+use shelf::Shelf;
 use summaries::Summaries;
 
 pub(super) use jobs::Report;
@@ -68,6 +74,8 @@ pub struct Parts {
     pub runner: Runner,
     /// What the model is told before everything else.
     pub system_prompt: SystemPrompt,
+    /// The skills, templates and context files that there are.
+    pub resources: Resources,
     /// How it all behaves.
     pub options: AgentOptions,
 }
@@ -125,6 +133,7 @@ pub enum SyncPolicy {
 /// The driver's own possessions.
 struct Driver {
     fixed: Fixed,
+    shelf: Shelf,
     current: Current,
     turn: Turn,
     work: VecDeque<Work>,
@@ -134,6 +143,7 @@ struct Driver {
     partial: Option<Partial>,
     approvals: Approvals,
     summaries: Summaries,
+    retry: RetryOptions,
     teller: Teller,
     running_since: Option<UnixMs>,
     /// Messages that front ends were told of since the run began.
@@ -147,7 +157,6 @@ struct Fixed {
     providers: Providers,
     tools: Tools,
     runner: Runner,
-    system: String,
     options: AgentOptions,
     run: RunFacts,
 }
@@ -203,11 +212,13 @@ impl Driver {
         events: broadcast::Sender<Arc<Event>>,
     ) -> Result<(DriverWithReports, watch::Receiver<Reader>, Vec<String>), SessionError> {
         let (report, reports) = mpsc::channel(REPORTS);
-        let system = parts.system_prompt.text(parts.manager.cwd());
         let (mut current, queue, mut notices) = Current::load(parts.writer, parts.model, parts.thinking)?;
         notices.extend(current.follow_the_log(&parts.providers, parts.choice, parts.thinking_choice));
         let disturbances = current.writer.take_disturbances();
         notices.extend(disturbances.iter().map(|found| format!("{found}; {}", found.hint())));
+        notices.extend(parts.resources.problems().iter().map(ToString::to_string));
+        let cwd = parts.manager.cwd().to_owned();
+        let (shelf, keeper) = Shelf::new(parts.resources, parts.system_prompt, cwd, &parts.tools);
         let run = RunFacts {
             mode: parts.options.mode,
             cwd: parts.manager.cwd().display().to_string(),
@@ -219,7 +230,6 @@ impl Driver {
             providers: parts.providers,
             tools: parts.tools,
             runner: parts.runner,
-            system,
             options: parts.options,
         };
         let (reader, watched) = watch::channel(current.reader());
@@ -227,11 +237,13 @@ impl Driver {
             turn: Turn::new(fixed.options.turn, queue),
             summaries: Summaries::new(fixed.options.compaction),
             approvals: Approvals::new(fixed.options.policy.clone(), fixed.options.audience),
+            retry: fixed.options.retry,
             fixed,
+            shelf,
             current,
             work: VecDeque::new(),
             syncing: false,
-            jobs: Jobs::new(report),
+            jobs: Jobs::new(report, keeper),
             partial: None,
             teller: Teller { events, seq: 0 },
             running_since: None,
@@ -264,7 +276,7 @@ impl Driver {
 
     /// A machine at rest over the session as it is now.
     fn begin(&mut self, queue: Queue) {
-        self.turn = Turn::new(self.fixed.options.turn, queue);
+        self.turn = Turn::new(self.turn.options(), queue);
         self.summaries.futile = None;
         self.reader.send_replace(self.current.reader());
     }

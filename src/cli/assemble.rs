@@ -10,13 +10,12 @@ use tempfile::TempDir;
 
 use super::args::Arguments;
 use super::choose::{self, Found};
-use super::{Failure, USAGE, input, remote};
+use super::{Failure, USAGE, input, remote, sources};
 use crate::agent::compaction::{Automatic, CompactionOptions, Strategy};
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::{RetryMode, RetryOptions};
-use crate::agent::{AgentOptions, Audience, Choice, Parts, SyncPolicy, SystemPrompt, turn};
+use crate::agent::{AgentOptions, Audience, Choice, Parts, Resources, SyncPolicy, SystemPrompt, turn};
 use crate::config::{self, Config, Environment};
-use crate::instructions;
 use crate::message::ThinkingLevel;
 use crate::policy::{Asking, Mode, Policy};
 use crate::process::Runner;
@@ -24,12 +23,12 @@ use crate::provider::anthropic::{self, Anthropic};
 use crate::provider::demo::{self, Demo};
 use crate::provider::openai_chat::{self, OpenAiChat};
 use crate::provider::scripted::{self, Scripted};
-use crate::provider::{Endpoint, Known, Model, Providers, catalog};
+use crate::provider::{Endpoint, Known, Model, ModelError, Providers, catalog};
 use crate::session::{Placement, Reader, SessionError, SessionManager, Writer};
 use crate::setting;
 use crate::tool::{BashTimes, OutputLimits, ToolEnvironment, Tools};
 use crate::unit::{Tokens, UnixMs};
-use crate::workspace::Workspace;
+use crate::workspace::{Purpose, Workspace};
 
 /// Most requests of a run that nobody watches, unless a setting says otherwise.
 const UNWATCHED_TURNS: u64 = 100;
@@ -97,7 +96,7 @@ impl Scratch {
         made.map(Self::Passing).context("can't make a folder for long outputs").map_err(Failure::run)
     }
 
-    fn path(&self) -> PathBuf {
+    pub(super) fn path(&self) -> PathBuf {
         match self {
             Self::Lasting(path) => path.clone(),
             Self::Passing(folder) => folder.path().to_owned(),
@@ -157,7 +156,10 @@ pub(super) fn assemble_around(
     for finding in writer.reader().findings() {
         notices.push(format!("session log, line {} (byte {}): {}", finding.line, finding.byte, finding.what));
     }
-    let providers = providers(arguments, config)?;
+    let mut providers = providers(arguments, config)?;
+    let patterns = config.settings.list(&setting::MODELS).unwrap_or_default();
+    let unmatched = providers.limit_scope(patterns);
+    notices.extend(unmatched.iter().map(|pattern| format!("models: no usable model matches `{pattern}`")));
     let chosen = model(arguments, config, &providers, front)?;
     notices.extend(chosen.notice);
     let runner = Runner::this_program().context("can't find tiller's own program").map_err(Failure::run)?;
@@ -168,8 +170,9 @@ pub(super) fn assemble_around(
         bash: bash_times(config),
         ..ToolEnvironment::new(workspace, runner.clone(), scratch.path())
     };
-    let tools = tools(arguments, config, &cwd, environment)?;
-    let system_prompt = system_prompt(arguments, &cwd, &mut notices)?;
+    let resources = Resources::load(sources::of(arguments, config, (&cwd, front), &scratch));
+    let tools = tools(arguments, config, &resources, (&cwd, environment))?;
+    let system_prompt = system_prompt(arguments, &cwd)?;
     let parts = Parts {
         manager,
         writer,
@@ -181,6 +184,7 @@ pub(super) fn assemble_around(
         tools,
         runner,
         system_prompt,
+        resources,
         options: AgentOptions {
             remote,
             ..options(arguments, config, (front, cwd), (limits, scratch.path()))
@@ -258,10 +262,14 @@ fn providers(arguments: &Arguments, config: &Config) -> Result<Providers, Failur
     if let Some(endpoint) = endpoint(arguments, config, "anthropic", anthropic::BASE_URL) {
         let provider = Anthropic::new(endpoint).map_err(Failure::usage)?;
         providers.add(Arc::new(provider), catalog::known("anthropic"));
+    } else {
+        providers.lock("anthropic", config::key_name("anthropic"), catalog::known("anthropic"));
     }
     if let Some(endpoint) = endpoint(arguments, config, "openai", openai_chat::BASE_URL) {
         let provider = OpenAiChat::new(endpoint).map_err(Failure::usage)?;
         providers.add(Arc::new(provider), catalog::known("openai"));
+    } else {
+        providers.lock("openai", config::key_name("openai"), catalog::known("openai"));
     }
     if named == Some(scripted::NAME) {
         let path = config.settings.text(&setting::MODEL).ok_or_else(|| {
@@ -316,7 +324,7 @@ fn model(
     let (model, level, known) = match (provider, words) {
         (Some(provider), Some(words)) => in_provider(providers, provider, words)?,
         (None, Some(words)) => {
-            let found = providers.find(words).map_err(|error| connect(Failure::usage(error)))?;
+            let found = providers.find(words).map_err(not_found)?;
             (found.model, found.thinking, found.known)
         }
         (provider, None) => (first(providers, provider, front)?, None, Known::Yes),
@@ -374,6 +382,14 @@ fn no_provider(provider: &str) -> Failure {
     }
 }
 
+/// An error that names the missing key needs no hint.
+fn not_found(error: ModelError) -> Failure {
+    match error {
+        ModelError::NoKey { .. } => Failure::usage(error),
+        ModelError::Unknown { .. } | ModelError::NoProvider { .. } => connect(Failure::usage(error)),
+    }
+}
+
 fn connect(failure: Failure) -> Failure {
     Failure { code: USAGE, ..failure.hint("set ANTHROPIC_API_KEY or OPENAI_API_KEY, or try --provider demo") }
 }
@@ -390,13 +406,15 @@ fn output_limits(config: &Config) -> OutputLimits {
 fn tools(
     arguments: &Arguments,
     config: &Config,
-    cwd: &Path,
-    environment: impl FnOnce(Workspace) -> ToolEnvironment,
+    resources: &Resources,
+    (cwd, environment): (&Path, impl FnOnce(Workspace) -> ToolEnvironment),
 ) -> Result<Tools, Failure> {
     if arguments.agent.no_tools {
         return Ok(Tools::default());
     }
+    let readable = resources.readable(cwd).into_iter();
     let workspace = Workspace::new(cwd).map_err(Failure::usage)?;
+    let workspace = readable.fold(workspace, |workspace, path| workspace.with_folder(path, Purpose::Read));
     let tools = Tools::built_in(environment(workspace));
     match config.settings.list(&setting::TOOLS) {
         Some(names) => tools.restrict(names).map_err(Failure::usage),
@@ -445,25 +463,14 @@ fn bash_times(config: &Config) -> BashTimes {
     }
 }
 
-fn system_prompt(
-    arguments: &Arguments,
-    cwd: &Path,
-    notices: &mut Vec<String>,
-) -> Result<SystemPrompt, Failure> {
+fn system_prompt(arguments: &Arguments, cwd: &Path) -> Result<SystemPrompt, Failure> {
     let text =
         |given: &Option<String>| given.as_deref().map(|text| input::text_or_file(text, cwd)).transpose();
-    let mut prompt = SystemPrompt {
+    Ok(SystemPrompt {
         replaced_by: text(&arguments.agent.system_prompt)?,
         appended: text(&arguments.agent.append_system_prompt)?,
-        instructions: None,
         date: now().to_iso()[..10].to_owned(),
-    };
-    if !arguments.agent.no_context_files {
-        let found = instructions::load(cwd);
-        notices.extend(found.warnings);
-        prompt.instructions = found.instructions;
-    }
-    Ok(prompt)
+    })
 }
 
 fn options(

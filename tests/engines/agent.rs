@@ -3,6 +3,8 @@
 mod again;
 mod compaction;
 mod faults;
+mod resources;
+mod state;
 mod waiting;
 
 use std::path::PathBuf;
@@ -15,7 +17,7 @@ use tempfile::TempDir;
 use tiller::agent::compaction::CompactionOptions;
 use tiller::agent::{
     AgentError, AgentOptions, AgentSession, Audience, BashContext, BranchSummary, Choice, EventStream, Parts,
-    PromptOptions, StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions,
+    PromptOptions, Resources, StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions,
     turn::TurnOptions,
 };
 use tiller::event::{AssistantDelta, Decision, EventKind, QueueKind, RunOutcome};
@@ -124,16 +126,16 @@ impl Stage {
         answers: Vec<Answer>,
         sync: SyncPolicy,
     ) -> Self {
-        Self::tuned(folder, (manager, open), access, answers, |options| AgentOptions { sync, ..options })
+        Self::tuned(folder, (manager, open), access, answers, |parts| parts.options.sync = sync)
     }
 
-    /// As that, with options of its own.
+    /// As [`Stage::with`], with parts that differ.
     fn tuned(
         folder: TempDir,
         (manager, open): (SessionManager, Option<PathBuf>),
         access: Access,
         answers: Vec<Answer>,
-        tune: impl FnOnce(AgentOptions) -> AgentOptions,
+        tune: impl FnOnce(&mut Parts),
     ) -> Self {
         let logs = folder.path().join("logs");
         let writer = match open {
@@ -155,7 +157,7 @@ impl Stage {
             access,
         };
         let gate = Gate { spec, begun: Arc::clone(&begun), go: Arc::clone(&go) };
-        let parts = Parts {
+        let mut parts = Parts {
             manager,
             writer,
             providers,
@@ -166,8 +168,10 @@ impl Stage {
             tools: Tools::new([Arc::new(gate) as Arc<dyn Tool>]),
             runner: Runner::with_helper(env!("CARGO_BIN_EXE_tiller")),
             system_prompt: SystemPrompt::default(),
-            options: tune(options(folder.path().join("outputs"))),
+            resources: Resources::default(),
+            options: options(folder.path().join("outputs")),
         };
+        tune(&mut parts);
         let agent = AgentSession::start(parts).unwrap();
         let events = agent.subscribe();
         Self { agent, events, model, begun, go, folder }

@@ -4,23 +4,17 @@ use std::path::Path;
 
 use tokio::sync::oneshot;
 
-use super::current::model_change;
 use super::{Driver, now};
 
-use crate::agent::handle::{
-    AgentError, BashContext, Command, ContextUse, Live, Moved, PromptOptions, Reply, RunningBash, Snapshot,
-    State, StreamingBehavior, Target,
-};
+use crate::agent::handle::{AgentError, Command, Moved, PromptOptions, Reply, StreamingBehavior, Target};
 use crate::agent::queue::{Queue, QueueEdit};
 use crate::agent::turn::{Input, Prompt};
 use crate::event::{Decision, EventKind, QueueItem, QueueKind, SessionChange};
 use crate::id::{CallId, EntryId, QueueId};
-use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel, ToolCall};
-use crate::process;
+use crate::message::{Message, ToolCall};
+use crate::resource::typed_skill;
 use crate::session::context::unanswered;
-use crate::session::entry::OwnFact;
 use crate::session::{EntryBody, Reader, SessionError, SessionManager, Summed, Visibility};
-use crate::tool::Gathered;
 
 impl Driver {
     pub(super) fn command(&mut self, command: Command) {
@@ -41,7 +35,25 @@ impl Driver {
             Command::RemoveQueued { id, reply } => self.remove_queued(&id, reply),
             Command::Decide { call, decision, reply } => self.decide(call, decision, reply),
             Command::Bash { line, context, reply } => answer(reply, self.bash(line, context)),
+            Command::ExecuteBash { line, context, reply } => self.execute_bash(line, context, reply),
+            Command::AbortBash { reply } => {
+                self.stop_bash();
+                answer(reply, Ok(()));
+            }
             Command::SetModel { words, reply } => answer(reply, self.set_model(&words)),
+            Command::CycleModel { direction, reply } => answer(reply, self.cycle_model(direction)),
+            Command::ScopedModels { reply } => answer(reply, Ok(self.fixed.providers.scoped())),
+            Command::CycleThinking { reply } => answer(reply, self.cycle_thinking()),
+            Command::ThinkingLevels { reply } => {
+                answer(reply, Ok(self.current.model.facts.levels().to_vec()));
+            }
+            Command::Configure { change, reply } => {
+                self.configure(change);
+                answer(reply, Ok(()));
+            }
+            Command::Status { reply } => answer(reply, Ok(Box::new(self.status()))),
+            Command::Stats { reply } => self.stats(reply),
+            Command::Messages { reply } => answer(reply, Ok(self.messages())),
             Command::SetThinking { level, reply } => answer(reply, self.set_thinking(level)),
             Command::Rename { name, reply } => answer(reply, self.rename(name)),
             Command::Label { entry, label, reply } => answer(reply, self.label(&entry, label.as_deref())),
@@ -51,10 +63,8 @@ impl Driver {
             Command::Compact { instructions, reply } => self.compact(instructions, reply),
             Command::AbortCompaction { reply } => answer(reply, self.abort_compaction()),
             Command::ResolveCompaction { choice, reply } => answer(reply, self.resolve_compaction(choice)),
-            Command::SetAutoCompaction { automatic, reply } => {
-                self.summaries.set_automatic(automatic);
-                answer(reply, Ok(()));
-            }
+            Command::Resources { order, reply } => self.shelf.order(order, reply),
+            Command::SlashCommands { reply } => answer(reply, Ok(self.shelf.resources.slash_commands())),
             Command::Models { reply } => answer(reply, Ok(self.fixed.providers.models())),
             Command::Sessions { scope, reply } => self.beside(reply, move |manager| manager.list(scope)),
             Command::Catalog { reply } => self.beside(reply, |manager| manager.catalog()),
@@ -72,7 +82,10 @@ impl Driver {
             None | Some(StreamingBehavior::Steer) => QueueKind::Steer,
             Some(StreamingBehavior::FollowUp) => QueueKind::FollowUp,
         };
-        let prompt = self.said(text, kind, options);
+        let prompt = match self.said(text, kind, options) {
+            Ok(prompt) => prompt,
+            Err(error) => return answer(reply, Err(error)),
+        };
         self.apply_and_reply(Input::Prompt(prompt), |result| answer(reply, result));
     }
 
@@ -83,15 +96,19 @@ impl Driver {
         if text.is_none() && !self.turn.queue().waits(QueueKind::Steer) {
             return answer(reply, Err(AgentError::Gone("steering message")));
         }
-        let prompt = text.map(|text| self.said(text, QueueKind::Steer, options));
+        let prompt = match text.map(|text| self.said(text, QueueKind::Steer, options)).transpose() {
+            Ok(prompt) => prompt,
+            Err(error) => return answer(reply, Err(error)),
+        };
         let partial = self.partial.as_ref().map(|_| self.answer_so_far());
         self.apply_and_reply(Input::SteerNow { prompt, partial }, |result| answer(reply, result));
     }
 
-    /// What the user says, with what the machine has to know of it.
-    fn said(&mut self, text: String, kind: QueueKind, options: PromptOptions) -> Prompt {
+    /// What the user says, expanded, with what the machine has to know of it.
+    fn said(&mut self, text: String, kind: QueueKind, options: PromptOptions) -> Result<Prompt, AgentError> {
+        let text = self.shelf.expand(text, options.expand_templates)?;
         let id = self.current.writer.queue_id(now());
-        Prompt { text, images: options.images, kind, id, unanswered: self.unanswered() }
+        Ok(Prompt { text, images: options.images, kind, id, unanswered: self.unanswered() })
     }
 
     /// Calls that an earlier process left without a result, if a run is to begin now.
@@ -120,9 +137,7 @@ impl Driver {
     }
 
     fn abort(&mut self, reply: Reply<Vec<QueueItem>>) {
-        if let Some(bash) = self.jobs.bash_mut() {
-            bash.stop();
-        }
+        self.stop_bash();
         // One that the run waits for is the machine's to stop.
         if !self.turn.is_compacting() {
             self.stop_summary();
@@ -168,71 +183,6 @@ impl Driver {
         self.apply_and_reply(Input::Decided { call, decision }, |result| answer(reply, result));
     }
 
-    fn bash(&mut self, line: String, context: BashContext) -> Result<(), AgentError> {
-        if self.jobs.bash_running().is_some() {
-            return Err(AgentError::Running);
-        }
-        if self.summaries.is_leaving() {
-            return Err(AgentError::Summarizing);
-        }
-        let exclude = context == BashContext::Exclude;
-        self.append(EntryBody::own(&OwnFact::Bash { command: line.clone(), exclude }))?;
-        let id = self.current.reader().leaf().ok_or(AgentError::Closed)?;
-        let command = process::Command { line: line.clone(), cwd: self.fixed.manager.cwd().to_owned() };
-        let shown =
-            RunningBash { id: id.clone(), line: line.clone(), context, since: now(), output: String::new() };
-        let gathered = Gathered::new(self.fixed.options.output, self.fixed.options.scratch.clone());
-        let started = self.fixed.runner.start(&command);
-        self.teller.tell(EventKind::BashExecutionStart {
-            id: id.clone(),
-            command: line,
-            exclude_from_context: exclude,
-        });
-        match started {
-            Ok(process) => self.jobs.bash(shown, process, gathered),
-            Err(error) => {
-                let message = error.to_string();
-                self.teller.warn(message.clone());
-                let record = BashExecutionMessage {
-                    command: shown.line,
-                    output: message,
-                    cancelled: true,
-                    exclude_from_context: exclude,
-                    timestamp: now(),
-                    ..BashExecutionMessage::default()
-                };
-                self.keep_bash(record, id);
-            }
-        }
-        Ok(())
-    }
-
-    fn set_model(&mut self, words: &str) -> Result<ModelRef, AgentError> {
-        let found = self.fixed.providers.find(words)?;
-        let reference = found.model.reference();
-        self.note(model_change(&reference))?;
-        self.current.model = found.model;
-        self.summaries.futile = None;
-        self.teller.tell(EventKind::ModelChanged { model: reference.clone() });
-        self.set_thinking(found.thinking.unwrap_or(self.current.thinking))?;
-        Ok(reference)
-    }
-
-    fn set_thinking(&mut self, level: ThinkingLevel) -> Result<ThinkingLevel, AgentError> {
-        let level = self.current.model.facts.clamp(level);
-        if level != self.current.thinking {
-            self.note(EntryBody::ThinkingLevelChange { thinking_level: level })?;
-            self.current.thinking = level;
-            self.teller.tell(EventKind::ThinkingLevelChanged { level });
-        }
-        Ok(level)
-    }
-
-    /// Keeps a change of state. Before this process's first entry nothing is written: the introduction will say it.
-    fn note(&mut self, body: EntryBody) -> Result<(), SessionError> {
-        if self.current.is_introduced() { self.append(body) } else { Ok(()) }
-    }
-
     fn rename(&mut self, name: String) -> Result<(), AgentError> {
         let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
         self.append(EntryBody::SessionInfo { name: name.clone() })?;
@@ -269,6 +219,20 @@ impl Driver {
                 let writer = self.fixed.manager.create(now());
                 self.adopt(writer)?;
                 Ok(self.moved(SessionChange::New, None))
+            }
+            Target::NewAfter(parent) => {
+                self.stop_summary();
+                let writer = self.fixed.manager.create_after(&parent, now());
+                self.adopt(writer)?;
+                Ok(self.moved(SessionChange::New, None))
+            }
+            Target::Copy => {
+                let reader = self.current.reader();
+                let leaf = reader.leaf().ok_or(AgentError::Empty)?;
+                self.stop_summary();
+                let writer = self.fixed.manager.fork(&reader, Some(&leaf), now())?;
+                self.adopt(writer)?;
+                Ok(self.moved(SessionChange::Fork, None))
             }
             Target::Open(path) => {
                 self.open(&path)?;
@@ -330,33 +294,6 @@ impl Driver {
         Ok(self.moved(SessionChange::Leaf, editor))
     }
 
-    fn snapshot(&self) -> Snapshot {
-        let reader = self.current.reader();
-        let window = self.current.model.facts.window;
-        let state = State {
-            session: reader.id().clone(),
-            path: reader.path().map(Path::to_owned),
-            name: self.current.name.clone(),
-            cwd: self.fixed.manager.cwd().to_owned(),
-            model: self.current.model.reference(),
-            thinking: self.current.thinking,
-            context: ContextUse { used: self.current.projection.tokens(), window },
-            usage: self.current.reader().usage(),
-            approval: self.approvals.mode_name().to_owned(),
-            auto_compaction: self.summaries.options().automatic,
-        };
-        let live = Live {
-            running_since: self.running_since,
-            partial: self.partial.as_ref().map(|_| self.answer_so_far()),
-            calls: self.jobs.calls().cloned().collect(),
-            queue: self.turn.queue().items().to_vec(),
-            approvals: self.approvals.waiting().to_vec(),
-            bash: self.jobs.bash_running().cloned(),
-            summary: self.summaries.shown(),
-        };
-        Snapshot { seq: self.teller.seq, state, live }
-    }
-
     /// Looking through the folder takes a while; it goes on beside the loop.
     fn beside<T: Send + 'static>(
         &self,
@@ -370,10 +307,7 @@ impl Driver {
     /// Stops what runs and brings the log to the disk. Blocks for the last sync: nothing else happens any more.
     pub(super) fn close(&mut self) -> Result<(), AgentError> {
         self.stop_summary();
-        if let Some(bash) = self.jobs.take_bash() {
-            let id = bash.shown.id.clone();
-            self.keep_bash(bash.into_cut_record(now()), id);
-        }
+        self.cut_bash();
         let partial = self.partial.as_ref().map(|_| self.answer_so_far());
         if self.turn.is_running() {
             self.apply(Input::Abort { partial });
@@ -395,7 +329,10 @@ pub(super) fn landing(
 ) -> Result<(Option<EntryId>, Option<String>), SessionError> {
     let chosen = reader.entry(&entry)?;
     match chosen.body.as_message().map(|message| &**message) {
-        Some(Message::User(user)) => Ok((chosen.parent, Some(user.content.joined_text()))),
+        Some(Message::User(user)) => {
+            let text = user.content.joined_text();
+            Ok((chosen.parent, Some(typed_skill(&text).unwrap_or(text))))
+        }
         _ => Ok((Some(entry), None)),
     }
 }

@@ -188,7 +188,7 @@ impl Driver {
         };
         let request = Request {
             model: model.facts.id.clone(),
-            system: self.fixed.system.clone(),
+            system: self.shelf.system().to_owned(),
             messages: sendable(self.current.projection.messages.iter().map(|projected| &projected.message)),
             tools: self.fixed.tools.specs(),
             tool_choice,
@@ -197,6 +197,7 @@ impl Driver {
             thinking: self.current.thinking,
         };
         self.jobs.stream(turn, &*model.provider, request);
+        self.current.asked = Arc::clone(&self.current.model.facts);
         let message = Arc::new(Message::Assistant(head.clone()));
         self.partial = Some(Partial::new(head));
         self.teller.tell(EventKind::MessageStart { message });

@@ -13,6 +13,12 @@ pub enum AgentError {
     /// The command needs the agent to be idle.
     #[error("that waits until the agent has finished; Esc stops it")]
     Running,
+    /// A command of the user's own is running already.
+    #[error("a command is running already; abort it first, or wait for its end")]
+    BashRunning,
+    /// There is nothing in the session yet.
+    #[error("there is nothing in this session yet")]
+    Empty,
     /// There is no model to ask.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -22,6 +28,14 @@ pub enum AgentError {
     /// The log said no.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// A prompt begins with `/skill:` and the name of none.
+    #[error("there is no skill `{name}`{}", meant(nearest.as_deref()))]
+    UnknownSkill {
+        /// The name.
+        name: String,
+        /// The one that may be meant.
+        nearest: Option<String>,
+    },
     /// Nothing like that waits.
     #[error("no {0} waits any more")]
     Gone(&'static str),
@@ -34,4 +48,8 @@ pub enum AgentError {
     /// The session is closed.
     #[error("the session is closed")]
     Closed,
+}
+
+fn meant(nearest: Option<&str>) -> String {
+    nearest.map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default()
 }
