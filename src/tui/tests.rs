@@ -362,7 +362,7 @@ fn the_tree_is_drawn_with_its_branches() {
         stage.input(Input::Report(Report::Items { items: items.clone(), selected: 4 }));
         insta::assert_snapshot!(format!("tree_{width}x{height}"), stage.screen());
         stage.type_text("lexer");
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Navigate("▌ change the lexer".into())]);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::AskToLeave("▌ change the lexer".into())]);
     }
 }
 
