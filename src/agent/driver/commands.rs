@@ -59,16 +59,13 @@ impl Driver {
             Command::Label { entry, label, reply } => answer(reply, self.label(&entry, label.as_deref())),
             Command::Hide { entry, visibility, reply } => answer(reply, self.hide(&entry, visibility)),
             Command::Switch { to, reply } => answer(reply, self.switch(to)),
-            Command::Resources { order, reply } => self.shelf.order(order, reply),
-            Command::SlashCommands { reply } => answer(reply, Ok(self.slash_commands())),
+
             Command::Leave { entry, instructions, reply } => self.leave_branch(entry, instructions, reply),
             Command::Compact { instructions, reply } => self.compact(instructions, reply),
             Command::AbortCompaction { reply } => answer(reply, self.abort_compaction()),
             Command::ResolveCompaction { choice, reply } => answer(reply, self.resolve_compaction(choice)),
-            Command::SetAutoCompaction { automatic, reply } => {
-                self.summaries.set_automatic(automatic);
-                answer(reply, Ok(()));
-            }
+            Command::Resources { order, reply } => self.shelf.order(order, reply),
+            Command::SlashCommands { reply } => answer(reply, Ok(self.slash_commands())),
             Command::Models { reply } => answer(reply, Ok(self.fixed.providers.models())),
             Command::Sessions { scope, reply } => self.beside(reply, move |manager| manager.list(scope)),
             Command::Catalog { reply } => self.beside(reply, |manager| manager.catalog()),

@@ -38,7 +38,6 @@ impl Driver {
             context: self.context(),
             usage: reader.usage(),
             approval: self.approvals.mode_name().to_owned(),
-            auto_compaction: self.summaries.options().automatic,
         }
     }
 
@@ -51,9 +50,10 @@ impl Driver {
         let options = self.turn.options();
         Status {
             state: self.state(),
+            auto_compaction: self.summaries.options().automatic,
             activity: Activity {
                 is_running: self.told.since.is_some() || self.turn.is_running(),
-                is_compacting: self.turn.is_compacting() || self.summaries.is_compacting(),
+                is_compacting: self.summaries.is_compacting(),
                 is_retrying: self.turn.is_retrying(),
             },
             queue: QueueStatus {
@@ -106,6 +106,7 @@ impl Driver {
             Change::SteeringMode(mode) => options.steering_mode = mode,
             Change::FollowUpMode(mode) => options.follow_up_mode = mode,
             Change::Retry(mode) => self.retry.mode = mode,
+            Change::Compaction(automatic) => self.summaries.set_automatic(automatic),
         }
         self.turn.set_options(options);
     }

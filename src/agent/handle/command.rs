@@ -48,13 +48,13 @@ pub(in crate::agent) enum Command {
     Label { entry: EntryId, label: Option<String>, reply: Reply<()> },
     Hide { entry: EntryId, visibility: Visibility, reply: Reply<()> },
     Switch { to: Target, reply: Reply<Moved> },
-    Resources { order: Order, reply: Reply<Inventory> },
-    SlashCommands { reply: Reply<Vec<SlashCommand>> },
+
     Leave { entry: EntryId, instructions: Option<String>, reply: Reply<Moved> },
     Compact { instructions: Option<String>, reply: Reply<CompactionResult> },
     AbortCompaction { reply: Reply<()> },
     ResolveCompaction { choice: CompactionChoice, reply: Reply<()> },
-    SetAutoCompaction { automatic: Automatic, reply: Reply<()> },
+    Resources { order: Order, reply: Reply<Inventory> },
+    SlashCommands { reply: Reply<Vec<SlashCommand>> },
     Models { reply: Reply<Vec<Model>> },
     Sessions { scope: Scope, reply: Reply<Listing> },
     Catalog { reply: Reply<Catalog> },
@@ -73,6 +73,7 @@ pub(in crate::agent) enum Change {
     SteeringMode(DeliveryMode),
     FollowUpMode(DeliveryMode),
     Retry(RetryMode),
+    Compaction(Automatic),
 }
 
 /// Where a session can go.

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::compaction::Summarizing;
 use super::prompt::BashContext;
-use crate::agent::compaction::Automatic;
 use crate::agent::turn::Retry;
 use crate::event::{ApprovalRequest, QueueItem, ToolOutcome};
 use crate::id::{CallId, EntryId, SessionId};
@@ -45,8 +44,6 @@ pub struct State {
     pub usage: Usage,
     /// Which calls are asked about: `ask`, `auto`, `read-only`, `yes`.
     pub approval: String,
-    /// Whether the context is compacted by itself.
-    pub auto_compaction: Automatic,
 }
 
 /// How full a model's window is.
