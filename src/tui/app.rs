@@ -116,13 +116,8 @@ pub(super) struct Loaded {
 /// Something to be done.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Action {
-    Steer(String),
-    /// Stop what is in flight and go on with this, and with what steers and waits already.
-    SteerNow(String),
-    /// As that, with what waits already.
-    Hurry,
-    FollowUp(String),
-    Bash(String, BashContext),
+    Say(Say),
+    Go(Go),
     Abort,
     /// Take a waiting message back into the editor.
     Unqueue(QueueId),
@@ -137,14 +132,6 @@ pub(super) enum Action {
     /// Ask whether this entry and what follows it are to leave the tree.
     AskToHide(EntryId),
     Hide(EntryId, Visibility),
-    NewSession,
-    Open(PathBuf),
-    Fork(EntryId),
-    /// Go on in a new session that begins with the path of this one.
-    Clone,
-    /// Go on from this entry, and ask first what the model is to be told of what is left behind, if anything is.
-    AskToLeave(EntryId),
-    Navigate(EntryId, BranchSummary),
     /// Sum up the older part of the context; the words say what matters.
     Compact(Option<String>),
     /// What to do after a summary could not be made.
@@ -172,6 +159,43 @@ pub(super) enum Action {
     EditElsewhere(String),
     Suspend,
     Quit,
+}
+
+/// Something that the user says, to the agent or to the shell.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Say {
+    Steer(String),
+    /// Stop what is in flight and go on with this, and with what steers and waits already.
+    SteerNow(String),
+    /// As that, with what waits already.
+    Hurry,
+    FollowUp(String),
+    Bash(String, BashContext),
+}
+
+impl Say {
+    /// What the user typed.
+    pub(super) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Steer(text) | Self::SteerNow(text) | Self::FollowUp(text) | Self::Bash(text, _) => {
+                Some(text)
+            }
+            Self::Hurry => None,
+        }
+    }
+}
+
+/// Somewhere else to go on.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Go {
+    New,
+    Open(PathBuf),
+    Fork(EntryId),
+    /// In a new session that begins with the path of this one.
+    Clone,
+    /// From this entry, but ask first what the model is to be told of what is left behind, if anything is.
+    AskToLeave(EntryId),
+    Navigate(EntryId, BranchSummary),
 }
 
 /// What a picker offers.

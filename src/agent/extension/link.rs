@@ -220,13 +220,16 @@ async fn next_line(from: &mut (impl AsyncBufRead + Unpin), limit: usize) -> io::
     }
 }
 
+/// Whoever waits for an answer, and where a call shows what it has so far.
+type Expected = (oneshot::Sender<Result<Value, HookError>>, Option<Progress>);
+
 /// What the keeper keeps.
 struct Keeper {
     name: String,
     warn: Warn,
     state: Arc<State>,
     ready: Option<oneshot::Sender<Result<Declared, String>>>,
-    expected: HashMap<u64, (oneshot::Sender<Result<Value, HookError>>, Option<Progress>)>,
+    expected: HashMap<u64, Expected>,
     /// Whether it was told of a line that means nothing; more of them are only logged.
     has_erred: bool,
     ended: Option<String>,
