@@ -27,6 +27,7 @@ mod journeys {
         mod tour;
         mod typing;
     }
+    mod shell;
     mod survival;
     mod trust;
     mod verbs;

@@ -28,15 +28,15 @@ use tokio::sync::{broadcast, mpsc, watch};
 use super::approvals::{Approvals, Audience};
 use super::compaction::CompactionOptions;
 use super::extension::{Extensions, Listeners};
-use super::handle::{AgentError, AgentSession, COMMANDS, Command, EVENTS};
+use super::handle::{AgentError, AgentSession, COMMANDS, Command, EVENTS, Reply, Settled};
 use super::partial::Partial;
 use super::queue::Queue;
 use super::resources::Resources;
 use super::retry::RetryOptions;
 use super::system_prompt::SystemPrompt;
-use super::turn::{Effect, Input, Turn, TurnOptions};
+use super::turn::{Effect, Input, Told, Turn, TurnOptions};
 use crate::event::{Event, EventKind};
-use crate::message::{Message, ThinkingLevel};
+use crate::message::ThinkingLevel;
 use crate::policy::Policy;
 use crate::process::Runner;
 use crate::provider::{Model, Providers};
@@ -125,6 +125,28 @@ pub struct AgentOptions {
     pub remote: Option<String>,
 }
 
+impl AgentOptions {
+    /// The defaults of the settings, for a session in a working directory where nobody can be asked. Outputs over the limits go to
+    /// files in `scratch`.
+    #[must_use]
+    pub fn new(work_dir: PathBuf, scratch: PathBuf) -> Self {
+        Self {
+            turn: TurnOptions::default(),
+            retry: RetryOptions::default(),
+            compaction: CompactionOptions::default(),
+            sync: SyncPolicy::Turn,
+            max_tokens: Tokens(8_192),
+            temperature: None,
+            policy: Policy { root: work_dir, ..Policy::default() },
+            audience: Audience::Nobody,
+            output: OutputLimits::default(),
+            scratch,
+            mode: "embedded",
+            remote: None,
+        }
+    }
+}
+
 /// When the log is synced to the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncPolicy {
@@ -143,8 +165,8 @@ struct Driver {
     current: Current,
     turn: Turn,
     work: VecDeque<Work>,
-    /// Whether a sync is under way; what is left in `work` waits for it.
-    syncing: bool,
+    /// Syncs under way; what is left in `work` waits for them.
+    syncs: usize,
     jobs: Jobs,
     partial: Option<Partial>,
     approvals: Approvals,
@@ -152,9 +174,8 @@ struct Driver {
     hooks: Hooks,
     summaries: Summaries,
     teller: Teller,
-    running_since: Option<UnixMs>,
-    /// Messages that front ends were told of since the run began.
-    told: Vec<Arc<Message>>,
+    told: Told,
+    waiting: Waiting,
     reader: watch::Sender<Reader>,
 }
 
@@ -173,6 +194,13 @@ enum Work {
     Effect(Box<Effect>),
     /// Answers whoever gave the command that led to the effects before it.
     Reply(Box<dyn FnOnce(Result<(), AgentError>) + Send>),
+}
+
+/// The end of the last run, and whoever waits for the next one.
+#[derive(Default)]
+struct Waiting {
+    last: Option<Settled>,
+    replies: Vec<Reply<Settled>>,
 }
 
 /// Stamps events and sends them to whoever listens.
@@ -254,13 +282,13 @@ impl Driver {
             shelf,
             current,
             work: VecDeque::new(),
-            syncing: false,
+            syncs: 0,
             jobs,
             partial: None,
             hooks: Hooks::new(crew),
             teller: Teller { events, seq: 0 },
-            running_since: None,
-            told: Vec::new(),
+            told: Told::default(),
+            waiting: Waiting::default(),
             reader,
         };
         Ok((DriverWithReports { driver, reports }, watched, notices))

@@ -174,7 +174,7 @@ pub(super) fn assemble_around(
     notices.extend(unmatched.iter().map(|pattern| format!("models: no usable model matches `{pattern}`")));
     let chosen = model(arguments, config, &providers, front)?;
     notices.extend(chosen.notice);
-    let runner = runner()?;
+    let runner = command_runner(config)?;
     let limits = output_limits(config);
     let scratch = Scratch::choose(arguments, config)?;
     let environment = |workspace| ToolEnvironment {
@@ -473,6 +473,22 @@ fn retry(config: &Config) -> RetryOptions {
         base: Duration::from_millis(count(&setting::RETRY_BASE_MS)),
         cap: Duration::from_millis(count(&setting::RETRY_CAP_MS)),
     }
+}
+
+/// How commands are run, whoever wants them.
+fn command_runner(config: &Config) -> Result<Runner, Failure> {
+    let settings = &config.settings;
+    let mut runner = runner()?;
+    if let Some(shell) = settings.text(&setting::BASH_SHELL) {
+        runner = runner.in_shell(shell).map_err(Failure::usage)?;
+    }
+    if let Some(prefix) = settings.text(&setting::BASH_PREFIX) {
+        runner = runner.with_prefix(prefix);
+    }
+    if settings.is(&setting::BASH_INHERIT_KEYS, "off") {
+        runner = runner.withholding(config::key_names());
+    }
+    Ok(runner)
 }
 
 fn bash_times(config: &Config) -> BashTimes {

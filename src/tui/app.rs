@@ -14,8 +14,11 @@ use super::pace::Stale;
 use super::popup::{Item, Picker, Popup};
 use super::theme::Colours;
 use super::transcript::Transcript;
-use crate::agent::{BashContext, ContextUse, Direction, Moved, SlashCommand, Snapshot, State};
-use crate::event::{ApprovalRequest, Decision, Event, QueueItem};
+use crate::agent::turn::Retry;
+use crate::agent::{
+    BashContext, BranchSummary, ContextUse, Direction, Moved, SlashCommand, Snapshot, State, Summarizing,
+};
+use crate::event::{ApprovalRequest, CompactionChoice, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId, QueueId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::render::Line;
@@ -139,7 +142,13 @@ pub(super) enum Action {
     Fork(EntryId),
     /// Go on in a new session that begins with the path of this one.
     Clone,
-    Navigate(EntryId),
+    /// Go on from this entry, and ask first what the model is to be told of what is left behind, if anything is.
+    AskToLeave(EntryId),
+    Navigate(EntryId, BranchSummary),
+    /// Sum up the older part of the context; the words say what matters.
+    Compact(Option<String>),
+    /// What to do after a summary could not be made.
+    ResolveCompaction(CompactionChoice),
     /// Gather what a picker offers.
     Gather(List),
     /// Look through the sessions.
@@ -195,6 +204,8 @@ pub(super) struct App {
     pub(super) stale: Stale,
     /// Whether sessions were looked through when the last input came.
     is_browsing: bool,
+    /// Where to go as soon as the user has said what matters in the summary of what is left behind.
+    pub(super) leaving: Option<EntryId>,
 }
 
 /// What the session is.
@@ -230,18 +241,12 @@ pub(super) struct Work {
     pub(super) retry: Option<Retry>,
     /// Since when a command of the user's own is at work.
     pub(super) bash_since: Option<UnixMs>,
+    /// The summary that is being made.
+    pub(super) summary: Option<Summarizing>,
     pub(super) queue: Vec<QueueItem>,
     pub(super) approvals: Vec<Asked>,
     /// Output tokens of the answer that is arriving.
     pub(super) output: u64,
-}
-
-/// A request that failed and goes out again.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Retry {
-    pub(super) at: UnixMs,
-    pub(super) attempt: u32,
-    pub(super) most: u32,
 }
 
 /// A call that waits for the user's word.
@@ -295,6 +300,7 @@ impl App {
             completion: 0,
             stale: Stale::ByUser,
             is_browsing: false,
+            leaving: None,
         }
     }
 
@@ -357,7 +363,7 @@ impl App {
 
     /// Whether time alone changes the screen.
     pub(super) fn is_animated(&self) -> bool {
-        self.is_working() || self.transcript.is_alive()
+        self.is_working() || self.work.summary.is_some() || self.transcript.is_alive()
     }
 
     /// Whether ticks are wanted.
@@ -471,10 +477,11 @@ impl App {
         self.transcript = Transcript::of(older, &entries);
         self.know(snapshot.state);
         self.work = Work {
-            retry: None,
+            retry: live.retry,
             running_since: live.running_since,
             calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),
+            summary: live.summary.clone(),
             queue: live.queue.clone(),
             approvals: Vec::new(),
             output: 0,
@@ -484,6 +491,9 @@ impl App {
         }
         if self.transcript.is_empty() {
             self.transcript.push(Block::new(BlockKind::Banner(self.place.banner.clone())));
+        }
+        if let Some(error) = live.summary.as_ref().and_then(|summary| summary.failed.clone()) {
+            self.ask_what_to_do(&error);
         }
         self.take_up(&live);
         if live.running_since.is_none() {

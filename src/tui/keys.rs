@@ -9,8 +9,8 @@ use super::app::{Action, App, List, Twice};
 use super::command::{self, Completion, Meaning, Verb};
 use super::popup::{Choice, Item, Page, Picker, Popup};
 use super::{gather, help};
-use crate::agent::{BashContext, Direction};
-use crate::event::{Decision, QueueItem, QueueKind};
+use crate::agent::{BashContext, BranchSummary, Direction};
+use crate::event::{CompactionChoice, Decision, QueueItem, QueueKind};
 use crate::message::ThinkingLevel;
 use crate::session::Visibility;
 use crate::unit::UnixMs;
@@ -206,6 +206,10 @@ impl App {
     }
 
     fn submit(&mut self, when: When) -> Vec<Action> {
+        if let Some(entry) = self.leaving.take() {
+            let instructions = Some(self.editor.take()).filter(|words| !words.trim().is_empty());
+            return vec![Action::Navigate(entry, BranchSummary::Made { instructions })];
+        }
         if self.editor.expanded().trim().is_empty() {
             let hurries = when != When::Afterwards && self.is_steered();
             return if hurries { vec![Action::Hurry] } else { Vec::new() };
@@ -262,6 +266,9 @@ impl App {
             Verb::Name if argument.is_empty() => self.ask_for("/name ", "a name follows /name"),
             Verb::Name => vec![Action::Rename(argument.to_owned())],
             Verb::Label => vec![Action::Label(Some(argument.to_owned()).filter(|label| !label.is_empty()))],
+            Verb::Compact => {
+                vec![Action::Compact(Some(argument.to_owned()).filter(|words| !words.is_empty()))]
+            }
             Verb::Model if argument.is_empty() => self.pick("models", List::Models),
             Verb::Model => vec![Action::SetModel(argument.to_owned())],
             Verb::Thinking if argument.is_empty() => self.next_thinking(),
@@ -318,7 +325,11 @@ impl App {
     }
 
     fn escape(&mut self, pressed: Option<(Twice, UnixMs)>) -> Vec<Action> {
-        if self.is_working() {
+        if self.leaving.take().is_some() {
+            self.flash("staying here");
+            return Vec::new();
+        }
+        if self.is_working() || self.work.summary.is_some() {
             return vec![Action::Abort];
         }
         if !self.editor.is_empty() {
@@ -338,7 +349,7 @@ impl App {
             self.editor.clear();
             let again = if self.is_working() { "stops" } else { "quits" };
             self.flash(format!("cleared; alt+u brings it back, ctrl+c again {again}"));
-        } else if self.is_working() {
+        } else if self.is_working() || self.work.summary.is_some() {
             return vec![Action::Abort];
         } else if is_second {
             return vec![Action::Quit];
@@ -416,12 +427,12 @@ impl App {
             KeyCode::Char('p') if ctrl => -1,
             KeyCode::Char('n') if ctrl => 1,
             KeyCode::Esc => {
-                self.popups.pop();
-                return Vec::new();
+                let left = self.popups.pop();
+                return without_word(left.as_slice());
             }
             KeyCode::Char('c') if ctrl => {
-                self.popups.clear();
-                return Vec::new();
+                let left = std::mem::take(&mut self.popups);
+                return without_word(&left);
             }
             _ => return self.popup_text_key(key, ctrl),
         };
@@ -482,7 +493,13 @@ impl App {
 
     fn chosen(&mut self, choice: Choice) -> Vec<Action> {
         vec![match choice {
-            Choice::Navigate(entry) => Action::Navigate(entry),
+            Choice::Navigate(entry) => Action::AskToLeave(entry),
+            Choice::Leave(entry, summary) => Action::Navigate(entry, summary),
+            Choice::Instruct(entry) => {
+                self.leaving = Some(entry);
+                return Vec::new();
+            }
+            Choice::AfterFailure(choice) => Action::ResolveCompaction(choice),
             Choice::Hide(entry) => Action::Hide(entry, Visibility::Hidden),
             Choice::Show(entry) => Action::Hide(entry, Visibility::Shown),
             Choice::Nothing => return Vec::new(),
@@ -496,4 +513,10 @@ impl App {
             }
         }]
     }
+}
+
+/// A question about a failed summary that is left without a word: everything stays as it is.
+fn without_word(left: &[Popup]) -> Vec<Action> {
+    let asked = left.iter().any(Popup::is_of_failure);
+    if asked { vec![Action::ResolveCompaction(CompactionChoice::GoOn)] } else { Vec::new() }
 }

@@ -10,6 +10,7 @@ use tokio::task::{JoinSet, spawn_blocking};
 use super::app::{Action, List, Loaded, Report};
 use super::browse::{Ask, browse};
 use super::{Exporter, files, gather};
+use crate::agent::compaction::CompactionError;
 use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions};
 use crate::id::EntryId;
 use crate::message::ThinkingLevel;
@@ -68,8 +69,10 @@ struct Worker {
 impl Worker {
     async fn work(mut self, mut todo: mpsc::Receiver<Action>) {
         let mut beside = JoinSet::new();
+        // Nobody waits for these in the end: closing the session stops them.
+        let mut waiting = JoinSet::new();
         while let Some(action) = todo.recv().await {
-            while beside.try_join_next().is_some() {}
+            while beside.try_join_next().is_some() || waiting.try_join_next().is_some() {}
             let text = match &action {
                 Action::Steer(text)
                 | Action::SteerNow(text)
@@ -83,7 +86,7 @@ impl Worker {
                     self.browser = None;
                     Ok(Vec::new())
                 }
-                action => self.perform(action, &mut beside).await,
+                action => self.perform(action, &mut beside, &mut waiting).await,
             };
             let reports = match done {
                 Ok(reports) => reports,
@@ -99,7 +102,12 @@ impl Worker {
         while beside.join_next().await.is_some() {}
     }
 
-    async fn perform(&self, action: Action, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
+    async fn perform(
+        &self,
+        action: Action,
+        beside: &mut JoinSet<()>,
+        waiting: &mut JoinSet<()>,
+    ) -> Result<Vec<Report>, AgentError> {
         let agent = &self.agent;
         Ok(match action {
             Action::Steer(_)
@@ -128,7 +136,23 @@ impl Worker {
             Action::Open(path) => vec![Report::Moved(agent.open_session(path).await?)],
             Action::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
             Action::Clone => self.copy_session().await?,
-            Action::Navigate(entry) => vec![Report::Moved(agent.navigate(entry, BranchSummary::None).await?)],
+            Action::AskToLeave(entry) => match gather::leaving(&agent.reader(), &entry) {
+                Some(question) => vec![question],
+                None => vec![Report::Moved(agent.navigate(entry, BranchSummary::None).await?)],
+            },
+            Action::Navigate(entry, summary) => {
+                let agent = agent.clone();
+                self.await_summary(waiting, async move {
+                    Ok(vec![Report::Moved(agent.navigate(entry, summary).await?)])
+                });
+                Vec::new()
+            }
+            Action::Compact(words) => {
+                let agent = agent.clone();
+                self.await_summary(waiting, async move { agent.compact(words).await.map(|_| Vec::new()) });
+                Vec::new()
+            }
+            Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
             Action::Gather(list) => self.gather(list, beside).await?,
             Action::LoadOlder(ids) => {
                 let reader = agent.reader();
@@ -175,6 +199,29 @@ impl Worker {
             Action::Bash(line, context) => agent.bash(line, context).await,
             _ => Ok(()),
         }
+    }
+
+    /// Waits for a summary while other actions are carried out. That it was stopped is no news to whoever stopped it.
+    fn await_summary(
+        &self,
+        waiting: &mut JoinSet<()>,
+        made: impl Future<Output = Result<Vec<Report>, AgentError>> + Send + 'static,
+    ) {
+        let reports = self.reports.clone();
+        waiting.spawn(async move {
+            let news = match made.await {
+                Ok(news) => news,
+                Err(AgentError::Compaction(CompactionError::Stopped)) => {
+                    vec![Report::Note("stopped; everything is as it was".to_owned())]
+                }
+                Err(error) => vec![failed(&error, None)],
+            };
+            for report in news {
+                if reports.send(report).await.is_err() {
+                    return;
+                }
+            }
+        });
     }
 
     /// Asks whoever looks through the sessions, or sends somebody.

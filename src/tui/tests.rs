@@ -19,7 +19,6 @@ use super::gather;
 use super::pace::{Pace, Stale};
 use super::theme::Colours;
 use super::view::view;
-use crate::agent::compaction::Automatic;
 use crate::agent::{BashContext, CommandSource, ContextUse, Live, SlashCommand, Snapshot, State};
 use crate::event::{
     ApprovalRequest, AssistantDelta, Decision, Event, EventKind, QueueItem, QueueKind, ToolOutcome,
@@ -212,7 +211,6 @@ fn state() -> State {
             ..Usage::default()
         },
         approval: "ask".into(),
-        auto_compaction: Automatic::On,
     }
 }
 
@@ -364,7 +362,7 @@ fn the_tree_is_drawn_with_its_branches() {
         stage.input(Input::Report(Report::Items { items: items.clone(), selected: 4 }));
         insta::assert_snapshot!(format!("tree_{width}x{height}"), stage.screen());
         stage.type_text("lexer");
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Navigate("▌ change the lexer".into())]);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::AskToLeave("▌ change the lexer".into())]);
     }
 }
 
