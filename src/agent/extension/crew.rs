@@ -69,17 +69,6 @@ impl Extensions {
         self.timeout
     }
 
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.members.is_empty()
-    }
-
-    /// Their names.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.members.iter().map(|member| member.extension.name())
-    }
-
     /// Adds the extensions' folders of skills and templates to where these are looked for, and keeps templates from having the
     /// names of their commands.
     pub fn contribute(&self, sources: &mut Sources) {
