@@ -29,5 +29,6 @@ mod journeys {
     }
     mod shell;
     mod survival;
+    mod trying;
     mod verbs;
 }
