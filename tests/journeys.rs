@@ -30,5 +30,6 @@ mod journeys {
     mod shell;
     mod survival;
     mod trust;
+    mod trying;
     mod verbs;
 }

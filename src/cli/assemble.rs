@@ -25,7 +25,7 @@ use crate::provider::anthropic::{self, Anthropic};
 use crate::provider::demo::{self, Demo};
 use crate::provider::openai_chat::{self, OpenAiChat};
 use crate::provider::scripted::{self, Scripted};
-use crate::provider::{Endpoint, Known, Model, ModelError, Providers, catalog};
+use crate::provider::{Endpoint, Known, Model, ModelError, Providers, Timeouts, catalog};
 use crate::session::{Placement, Reader, SessionError, SessionManager, Writer};
 use crate::setting;
 use crate::tool::{BashTimes, OutputLimits, ToolEnvironment, Tools};
@@ -308,7 +308,11 @@ fn endpoint(arguments: &Arguments, config: &Config, provider: &str, base_url: &s
     let typed = arguments.model.api_key.as_ref().filter(|_| named);
     let access = config.access(provider);
     let server = access.as_ref().and_then(|access| access.base_url.as_deref());
-    let endpoint = Endpoint::new(provider, server.unwrap_or(base_url), config::key_name(provider));
+    let mut endpoint = Endpoint::new(provider, server.unwrap_or(base_url), config::key_name(provider));
+    let seconds = |setting| config.settings.count(setting).map(Duration::from_secs);
+    let Timeouts { first_byte, stall, .. } = endpoint.timeouts;
+    endpoint.timeouts.first_byte = seconds(&setting::REQUEST_FIRST_BYTE_S).unwrap_or(first_byte);
+    endpoint.timeouts.stall = seconds(&setting::REQUEST_STALL_S).unwrap_or(stall);
     let key = typed.map(|key| SecretString::from(key.clone()));
     match key.or_else(|| access.as_ref().and_then(|access| access.key.clone())) {
         Some(key) => Some(endpoint.with_key(key)),

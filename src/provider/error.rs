@@ -6,6 +6,7 @@
 mod classify;
 mod retry_after;
 mod secrets;
+mod spoken_wait;
 
 use std::time::Duration;
 

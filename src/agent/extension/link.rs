@@ -220,9 +220,6 @@ async fn next_line(from: &mut (impl AsyncBufRead + Unpin), limit: usize) -> io::
     }
 }
 
-/// Whoever waits for an answer, and where a call shows what it has so far.
-type Expected = (oneshot::Sender<Result<Value, HookError>>, Option<Progress>);
-
 /// What the keeper keeps.
 struct Keeper {
     name: String,
