@@ -164,9 +164,7 @@ struct Driver {
     shelf: Shelf,
     current: Current,
     turn: Turn,
-    work: VecDeque<Work>,
-    /// Syncs under way; what is left in `work` waits for them.
-    syncs: usize,
+    agenda: Agenda,
     jobs: Jobs,
     partial: Option<Partial>,
     approvals: Approvals,
@@ -174,9 +172,14 @@ struct Driver {
     hooks: Hooks,
     summaries: Summaries,
     teller: Teller,
-    told: Told,
-    waiting: Waiting,
-    reader: watch::Sender<Reader>,
+}
+
+/// What is still to be done.
+#[derive(Default)]
+struct Agenda {
+    work: VecDeque<Work>,
+    /// Syncs under way; the work waits for them.
+    syncs: usize,
 }
 
 /// What stays as it is for a driver's life.
@@ -203,17 +206,26 @@ struct Waiting {
     replies: Vec<Reply<Settled>>,
 }
 
-/// Stamps events and sends them to whoever listens.
+/// Everything that is told: stamps events, sends them to whoever listens, and knows what was begun.
 struct Teller {
     events: broadcast::Sender<Arc<Event>>,
     seq: u64,
+    told: Told,
+    settling: Waiting,
+    reader: watch::Sender<Reader>,
 }
 
 impl Teller {
+    fn new(events: broadcast::Sender<Arc<Event>>, reader: watch::Sender<Reader>) -> Self {
+        Self { events, seq: 0, told: Told::default(), settling: Waiting::default(), reader }
+    }
+
     fn tell(&mut self, kind: EventKind) {
+        let time = now();
+        self.told.hear(&kind, time);
         self.seq += 1;
         // Nobody listening is fine.
-        let _ = self.events.send(Arc::new(Event { kind, seq: self.seq, time: now() }));
+        let _ = self.events.send(Arc::new(Event { kind, seq: self.seq, time }));
     }
 
     fn warn(&mut self, message: impl Into<String>) {
@@ -281,15 +293,11 @@ impl Driver {
             fixed,
             shelf,
             current,
-            work: VecDeque::new(),
-            syncs: 0,
+            agenda: Agenda::default(),
             jobs,
             partial: None,
             hooks: Hooks::new(crew),
-            teller: Teller { events, seq: 0 },
-            told: Told::default(),
-            waiting: Waiting::default(),
-            reader,
+            teller: Teller::new(events, reader),
         };
         Ok((DriverWithReports { driver, reports }, watched, notices))
     }
@@ -319,11 +327,11 @@ impl Driver {
     fn begin(&mut self, queue: Queue) {
         self.turn = Turn::new(self.turn.options(), queue);
         self.summaries.futile = None;
-        self.reader.send_replace(self.current.reader());
+        self.teller.reader.send_replace(self.current.reader());
     }
 
     fn queue(&mut self, effects: Vec<Effect>) {
-        self.work.extend(effects.into_iter().map(|effect| Work::Effect(Box::new(effect))));
+        self.agenda.work.extend(effects.into_iter().map(|effect| Work::Effect(Box::new(effect))));
     }
 
     fn apply(&mut self, input: Input) {
@@ -336,7 +344,7 @@ impl Driver {
     fn apply_and_reply(&mut self, input: Input, reply: impl FnOnce(Result<(), AgentError>) + Send + 'static) {
         let effects = self.turn.step(input, now());
         self.queue(effects);
-        self.work.push_back(Work::Reply(Box::new(reply)));
+        self.agenda.work.push_back(Work::Reply(Box::new(reply)));
         self.perform();
     }
 }

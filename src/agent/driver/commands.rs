@@ -205,7 +205,7 @@ impl Driver {
     /// Whether the session may be left or the leaf moved.
     pub(super) fn at_rest(&self) -> Result<(), AgentError> {
         // What is still to be written belongs to this session, not to the next.
-        let is_writing = self.syncs > 0 || !self.work.is_empty();
+        let is_writing = self.agenda.syncs > 0 || !self.agenda.work.is_empty();
         if self.turn.is_running() || self.jobs.bash_running().is_some() || is_writing {
             return Err(AgentError::Running);
         }
@@ -314,7 +314,7 @@ impl Driver {
             self.apply(Input::Abort { partial, queue: QueueFate::Hold });
         }
         // A sync that is still under way holds nothing back now; the last one below covers it.
-        while std::mem::take(&mut self.syncs) > 0 {
+        while std::mem::take(&mut self.agenda.syncs) > 0 {
             self.perform();
         }
         let Some(file) = self.current.writer.file() else { return Ok(()) };

@@ -35,7 +35,7 @@ impl Driver {
             return;
         }
         let Ok(compacting) = self.plan_compaction(CompactionReason::Threshold, None) else { return };
-        self.tell(EventKind::CompactionStart { reason: CompactionReason::Threshold });
+        self.teller.tell(EventKind::CompactionStart { reason: CompactionReason::Threshold });
         if truncates {
             self.truncate_before_request(compacting);
         } else {
@@ -50,7 +50,7 @@ impl Driver {
             Ok(entry) => {
                 let result = told(&entry);
                 match self.append(EntryBody::Compaction(entry)) {
-                    Ok(()) => self.tell(EventKind::CompactionEnd {
+                    Ok(()) => self.teller.tell(EventKind::CompactionEnd {
                         reason,
                         result: Some(Box::new(result)),
                         aborted: false,
@@ -77,7 +77,7 @@ impl Driver {
                 compacting.reason = REASON;
             }
             self.summaries.state = Summing::Making(making);
-            return self.tell(EventKind::CompactionStart { reason: REASON });
+            return self.teller.tell(EventKind::CompactionStart { reason: REASON });
         }
         let begun = match state {
             Summing::Asking(mut compacting, error) => {
@@ -89,7 +89,7 @@ impl Driver {
         };
         match begun {
             Ok(compacting) => {
-                self.tell(EventKind::CompactionStart { reason: REASON });
+                self.teller.tell(EventKind::CompactionStart { reason: REASON });
                 if let Some(input) = self.begin_compaction(compacting) {
                     self.step_next(input);
                 }
@@ -118,7 +118,7 @@ impl Driver {
             Err(error) => return answer(reply, Err(error.into())),
         };
         compacting.reply = Some(reply);
-        self.tell(EventKind::CompactionStart { reason: REASON });
+        self.teller.tell(EventKind::CompactionStart { reason: REASON });
         if let Some(input) = self.begin_compaction(compacting) {
             self.apply(input);
         }
@@ -135,7 +135,7 @@ impl Driver {
         };
         let input = match choice {
             CompactionChoice::Retry => {
-                self.tell(EventKind::CompactionStart { reason: compacting.reason });
+                self.teller.tell(EventKind::CompactionStart { reason: compacting.reason });
                 self.make(compacting);
                 return Ok(());
             }

@@ -286,7 +286,7 @@ impl Driver {
             [Effect::Emit(EventKind::AgentStart), notice].into_iter().chain(around).collect()
         };
         self.queue(effects);
-        self.work.push_back(Work::Reply(Box::new(move |result| drop(reply.send(result)))));
+        self.agenda.work.push_back(Work::Reply(Box::new(move |result| drop(reply.send(result)))));
         self.perform();
     }
 

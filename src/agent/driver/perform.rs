@@ -18,8 +18,8 @@ use crate::unit::Tokens;
 impl Driver {
     /// Performs what is to be done, until nothing is left or a sync has to finish first.
     pub(super) fn perform(&mut self) {
-        while self.syncs == 0 {
-            match self.work.pop_front() {
+        while self.agenda.syncs == 0 {
+            match self.agenda.work.pop_front() {
                 None => return self.settle_late(),
                 Some(Work::Reply(reply)) => reply(Ok(())),
                 Some(Work::Effect(effect)) => self.perform_one(*effect),
@@ -124,7 +124,7 @@ impl Driver {
 
     fn sync(&mut self) {
         if let Some(file) = self.current.writer.file() {
-            self.syncs += 1;
+            self.agenda.syncs += 1;
             self.jobs.sync(file);
         }
     }
@@ -136,7 +136,7 @@ impl Driver {
         self.compaction_lost(&reason);
         let hint = error.hint().map(str::to_owned);
         let mut records = Vec::from_iter(record);
-        for work in std::mem::take(&mut self.work) {
+        for work in std::mem::take(&mut self.agenda.work) {
             match work {
                 Work::Reply(reply) => reply(Err(AgentError::Store(reason.clone()))),
                 Work::Effect(effect) => {
@@ -153,7 +153,7 @@ impl Driver {
         }
         let logged = self.current.reader().own_facts().map(|(entries, _)| Queue::left_over(&entries));
         let queue = logged.unwrap_or_else(|_| self.turn.queue().clone());
-        let told = self.told.clone();
+        let told = self.teller.told.clone();
         let failed = StoreFailed { reason, hint, told, queue, records };
         let effects = self.turn.step(Input::StoreFailed(failed), now());
         self.queue(effects);
@@ -169,7 +169,7 @@ impl Driver {
 
     fn emit(&mut self, event: EventKind) {
         if let EventKind::AgentEnd { messages, outcome, .. } = &event {
-            self.waiting.last = Some(Settled { outcome: *outcome, messages: messages.clone() });
+            self.teller.settling.last = Some(Settled { outcome: *outcome, messages: messages.clone() });
         }
         match &event {
             // Where nobody watches, the end of the run is the end of the process: what the summary cost would be lost.
@@ -184,7 +184,7 @@ impl Driver {
             } => self.compact_if_due(Moment::End),
             EventKind::AgentStart => {
                 if std::mem::take(&mut self.summaries.owes_settled) {
-                    self.tell(EventKind::AgentSettled);
+                    self.teller.tell(EventKind::AgentSettled);
                 }
                 self.note_run();
             }
@@ -193,12 +193,6 @@ impl Driver {
             EventKind::ApprovalResolved { tool_call_id, .. } => drop(self.approvals.resolved(tool_call_id)),
             _ => {}
         }
-        self.tell(event);
-    }
-
-    /// Tells of something that may have an end, or be one.
-    pub(super) fn tell(&mut self, event: EventKind) {
-        self.told.hear(&event, now());
         self.teller.tell(event);
     }
 
@@ -225,7 +219,7 @@ impl Driver {
         self.current.asked = Arc::clone(&self.current.model.facts);
         let message = Arc::new(Message::Assistant(head.clone()));
         self.partial = Some(Partial::new(head));
-        self.tell(EventKind::TurnStart);
+        self.teller.tell(EventKind::TurnStart);
         self.teller.tell(EventKind::MessageStart { message });
     }
 
@@ -233,7 +227,7 @@ impl Driver {
     pub(super) fn step_next(&mut self, input: Input) {
         let effects = self.turn.step(input, now());
         for effect in effects.into_iter().rev() {
-            self.work.push_front(Work::Effect(Box::new(effect)));
+            self.agenda.work.push_front(Work::Effect(Box::new(effect)));
         }
     }
 
@@ -267,7 +261,7 @@ impl Driver {
     }
 
     pub(super) fn synced(&mut self, result: std::io::Result<()>) {
-        self.syncs = self.syncs.saturating_sub(1);
+        self.agenda.syncs = self.agenda.syncs.saturating_sub(1);
         if let Err(source) = result {
             let path = self.current.reader().path().map_or_else(Default::default, ToOwned::to_owned);
             self.store_failed(&SessionError::Sync { path, source }, None);
