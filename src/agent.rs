@@ -9,6 +9,7 @@ mod bash;
 pub mod compaction;
 mod driver;
 mod expand;
+pub mod extension;
 mod handle;
 pub mod partial;
 pub mod queue;

@@ -5,6 +5,7 @@
 mod args;
 mod assemble;
 mod choose;
+mod extensions;
 mod held;
 mod input;
 mod log;
@@ -17,6 +18,7 @@ mod sessions;
 mod settings;
 mod sources;
 mod transcript;
+mod trust;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

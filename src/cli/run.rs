@@ -13,9 +13,10 @@ use tokio::time::{sleep, timeout};
 use super::args::{Arguments, PrintMode};
 use super::assemble::{self, Front};
 use super::input::{self, Stdin};
-use super::{DONE, FAILED, Failure, INTERRUPTED, USAGE, log};
+use super::trust::{self, Asking};
+use super::{DONE, FAILED, Failure, INTERRUPTED, USAGE, extensions, log};
 use crate::agent::{AgentError, AgentSession, Parts};
-use crate::config::Config;
+use crate::config::{Config, Project};
 use crate::event::RunOutcome;
 use crate::print::{self, Output, PrintError};
 
@@ -23,20 +24,21 @@ use crate::print::{self, Output, PrintError};
 const GRACE: Duration = Duration::from_secs(3);
 
 pub(super) fn run(arguments: &Arguments) -> Result<u8, Failure> {
-    let config = assemble::config(arguments)?;
+    let front = if arguments.prints(io::stdout().is_terminal()) { Front::Print } else { Front::Tui };
+    let asking = if front == Front::Tui { Asking::Terminal } else { Asking::Nobody };
+    let (config, project) = trust::config(arguments, asking)?;
     // Without a session nothing is kept on disk, and that goes for the log file too.
     let warning = if arguments.session.no_session { None } else { log::begin(&config) };
     if let Some(warning) = warning {
         eprintln!("warning: {warning}");
     }
-    let front = if arguments.prints(io::stdout().is_terminal()) { Front::Print } else { Front::Tui };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("can't start the async runtime").map_err(Failure::run)?;
     runtime.block_on(async {
         outlive_file_limit();
         match front {
-            Front::Print => print(arguments, &config).await,
-            Front::Tui => super::screen::run(arguments, &config).await,
+            Front::Print => print(arguments, &config, project.as_ref()).await,
+            Front::Tui => super::screen::run(arguments, &config, project.as_ref()).await,
         }
     })
 }
@@ -58,8 +60,10 @@ pub(super) async fn start(arguments: &Arguments, parts: Parts) -> Result<AgentSe
     Ok(agent)
 }
 
-async fn print(arguments: &Arguments, config: &Config) -> Result<u8, Failure> {
-    let assembled = assemble::assemble(arguments, config, Front::Print)?;
+async fn print(arguments: &Arguments, config: &Config, project: Option<&Project>) -> Result<u8, Failure> {
+    let opened = assemble::open(arguments, config, Front::Print)?;
+    let extensions = extensions::start(config, project, &opened).await?;
+    let assembled = assemble::assemble_around(opened, arguments, config, Front::Print, extensions)?;
     let cwd = assembled.parts.manager.cwd().to_owned();
     let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Read)?;
     if prompt.is_empty() {
@@ -103,7 +107,9 @@ fn code(outcome: Result<RunOutcome, PrintError>) -> Result<u8, Failure> {
         Ok(RunOutcome::Failed | RunOutcome::Aborted | RunOutcome::MaxTurns) => Ok(FAILED),
         Err(PrintError::Stdout(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(DONE),
         // The disk said no, not the caller.
-        Err(error @ PrintError::Agent(AgentError::Store(_))) => Err(Failure::run(error)),
+        Err(error @ PrintError::Agent(AgentError::Store(_) | AgentError::Extension(_))) => {
+            Err(Failure::run(error))
+        }
         Err(error @ PrintError::Agent(_)) => Err(Failure { code: USAGE, ..Failure::run(error) }),
         Err(error) => Err(Failure::run(error)),
     }

@@ -4,11 +4,15 @@ use std::fmt::Write;
 
 use super::args::Arguments;
 use super::out::say;
-use super::{DONE, Failure, assemble};
+use super::trust::{self, Asking};
+use super::{DONE, Failure};
 use crate::setting::TABLE;
 
 pub(super) fn run(arguments: &Arguments, json: bool) -> Result<u8, Failure> {
-    let config = assemble::config(arguments)?;
+    let (config, _) = trust::config(arguments, Asking::Nobody)?;
+    for warning in &config.warnings {
+        eprintln!("warning: {warning}");
+    }
     if json {
         let rows: Vec<_> = TABLE
             .iter()

@@ -372,6 +372,7 @@ fn failed(error: &AgentError, text: Option<String>) -> Report {
         | AgentError::BashRunning
         | AgentError::Empty
         | AgentError::Store(_)
+        | AgentError::Extension(_)
         | AgentError::Gone(_)
         | AgentError::Compaction(_)
         | AgentError::Summarizing

@@ -3,6 +3,8 @@
 mod again;
 mod compaction;
 mod faults;
+mod hooks;
+mod processes;
 mod resources;
 mod state;
 mod waiting;
@@ -15,6 +17,7 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tiller::agent::compaction::CompactionOptions;
+use tiller::agent::extension::Extensions;
 use tiller::agent::{
     AgentError, AgentOptions, AgentSession, Audience, BashContext, BranchSummary, Choice, EventStream, Parts,
     PromptOptions, Resources, StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions,
@@ -166,6 +169,7 @@ impl Stage {
             choice: Choice::Log,
             thinking_choice: Choice::Log,
             tools: Tools::new([Arc::new(gate) as Arc<dyn Tool>]),
+            extensions: Extensions::default(),
             runner: Runner::with_helper(env!("CARGO_BIN_EXE_tiller")),
             system_prompt: SystemPrompt::default(),
             resources: Resources::default(),

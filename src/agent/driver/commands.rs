@@ -59,12 +59,12 @@ impl Driver {
             Command::Label { entry, label, reply } => answer(reply, self.label(&entry, label.as_deref())),
             Command::Hide { entry, visibility, reply } => answer(reply, self.hide(&entry, visibility)),
             Command::Switch { to, reply } => answer(reply, self.switch(to)),
+            Command::Resources { order, reply } => self.shelf.order(order, reply),
+            Command::SlashCommands { reply } => answer(reply, Ok(self.slash_commands())),
             Command::Leave { entry, instructions, reply } => self.leave_branch(entry, instructions, reply),
             Command::Compact { instructions, reply } => self.compact(instructions, reply),
             Command::AbortCompaction { reply } => answer(reply, self.abort_compaction()),
             Command::ResolveCompaction { choice, reply } => answer(reply, self.resolve_compaction(choice)),
-            Command::Resources { order, reply } => self.shelf.order(order, reply),
-            Command::SlashCommands { reply } => answer(reply, Ok(self.shelf.resources.slash_commands())),
             Command::Models { reply } => answer(reply, Ok(self.fixed.providers.models())),
             Command::Sessions { scope, reply } => self.beside(reply, move |manager| manager.list(scope)),
             Command::Catalog { reply } => self.beside(reply, |manager| manager.catalog()),
@@ -73,10 +73,11 @@ impl Driver {
         }
     }
 
-    fn prompt(&mut self, text: String, options: PromptOptions, reply: Reply<()>) {
+    pub(super) fn prompt(&mut self, text: String, options: PromptOptions, reply: Reply<()>) {
         if self.summaries.is_leaving() {
             return answer(reply, Err(AgentError::Summarizing));
         }
+        let Some((text, options, reply)) = self.extension_command(text, options, reply) else { return };
         let kind = match options.streaming_behavior {
             None if self.turn.is_running() => return answer(reply, Err(AgentError::Busy)),
             None | Some(StreamingBehavior::Steer) => QueueKind::Steer,
@@ -138,6 +139,7 @@ impl Driver {
 
     fn abort(&mut self, reply: Reply<Vec<QueueItem>>) {
         self.stop_bash();
+        self.stop_commands();
         // One that the run waits for is the machine's to stop.
         if !self.turn.is_compacting() {
             self.stop_summary();
@@ -177,7 +179,9 @@ impl Driver {
             return answer(reply, Err(AgentError::Gone("approval")));
         };
         let tool = self.fixed.tools.find(&request.tool_name);
-        if let Some(tool) = tool.filter(|_| decision == Decision::Session) {
+        // What an extension insists on being asked is asked every time.
+        let is_rule = decision == Decision::Session && !self.approvals.insists_on(&call);
+        if let Some(tool) = tool.filter(|_| is_rule) {
             self.approvals.allow_for_session(&request, tool.spec());
         }
         self.apply_and_reply(Input::Decided { call, decision }, |result| answer(reply, result));

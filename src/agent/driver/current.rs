@@ -128,7 +128,8 @@ impl Current {
                 self.projection.push(entry.id.clone(), Arc::clone(message));
             }
         }
-        if bodies.iter().any(|body| matches!(body, EntryBody::Compaction(_))) {
+        if bodies.iter().any(|body| matches!(body, EntryBody::ContextEdit { .. } | EntryBody::Compaction(_)))
+        {
             self.project()?;
         }
         Ok(appended)
@@ -158,14 +159,6 @@ impl Current {
         bodies
     }
 
-    /// The newest compaction on the path.
-    pub(super) fn compaction(&self) -> Option<EntryId> {
-        self.projection
-            .compaction
-            .as_ref()
-            .and_then(|_| Some(self.projection.messages.first()?.entry.clone()))
-    }
-
     /// The model and the level, where the path says otherwise: after a move to where another one was in use, or none yet.
     fn changes(&self) -> Vec<EntryBody> {
         let model = self.model.reference();
@@ -181,6 +174,14 @@ impl Current {
         said.note_state(body.filter(|body| body.as_message().is_some())?);
         let chosen = self.model.reference();
         said.model.filter(|named| *named != chosen).map(|_| model_change(&chosen))
+    }
+
+    /// The newest compaction on the path.
+    pub(super) fn compaction(&self) -> Option<EntryId> {
+        self.projection
+            .compaction
+            .as_ref()
+            .and_then(|_| Some(self.projection.messages.first()?.entry.clone()))
     }
 
     /// Whether the log already knows of this process, so that changes have to be told to it one by one.

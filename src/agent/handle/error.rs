@@ -39,6 +39,9 @@ pub enum AgentError {
     /// Nothing like that waits.
     #[error("no {0} waits any more")]
     Gone(&'static str),
+    /// An extension's command failed.
+    #[error("{0}")]
+    Extension(String),
     /// The context stays as it is, or the branch was not left.
     #[error(transparent)]
     Compaction(#[from] CompactionError),
