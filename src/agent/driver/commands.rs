@@ -6,7 +6,9 @@ use tokio::sync::oneshot;
 
 use super::{Driver, now};
 
-use crate::agent::handle::{AgentError, Command, Moved, PromptOptions, Reply, StreamingBehavior, Target};
+use crate::agent::handle::{
+    AgentError, Command, Expansion, Moved, PromptOptions, Reply, StreamingBehavior, Target,
+};
 use crate::agent::queue::{Queue, QueueEdit};
 use crate::agent::turn::{Input, Prompt};
 use crate::event::{Decision, EventKind, QueueItem, QueueKind, SessionChange};
@@ -60,6 +62,7 @@ impl Driver {
             Command::Hide { entry, visibility, reply } => answer(reply, self.hide(&entry, visibility)),
             Command::Switch { to, reply } => answer(reply, self.switch(to)),
             Command::Resources { order, reply } => self.shelf.order(order, reply),
+            Command::Expand { text, reply } => answer(reply, self.shelf.expand(text, Expansion::Expand)),
             Command::SlashCommands { reply } => answer(reply, Ok(self.slash_commands())),
             Command::Leave { entry, instructions, reply } => self.leave_branch(entry, instructions, reply),
             Command::Compact { instructions, reply } => self.compact(instructions, reply),

@@ -49,6 +49,7 @@ pub(in crate::agent) enum Command {
     Hide { entry: EntryId, visibility: Visibility, reply: Reply<()> },
     Switch { to: Target, reply: Reply<Moved> },
     Resources { order: Order, reply: Reply<Inventory> },
+    Expand { text: String, reply: Reply<String> },
     SlashCommands { reply: Reply<Vec<SlashCommand>> },
     Leave { entry: EntryId, instructions: Option<String>, reply: Reply<Moved> },
     Compact { instructions: Option<String>, reply: Reply<CompactionResult> },
