@@ -13,6 +13,7 @@ mod support;
 mod engines {
     mod agent;
     mod export;
+    mod extending;
     mod faulty;
     mod layers;
     mod process;

@@ -11,6 +11,7 @@ mod terminal;
 
 mod journeys {
     mod command_line;
+    mod compaction;
     mod expansion;
     mod export;
     mod held;
@@ -29,6 +30,7 @@ mod journeys {
     }
     mod shell;
     mod survival;
+    mod trust;
     mod trying;
     mod verbs;
 }

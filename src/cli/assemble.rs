@@ -182,7 +182,10 @@ pub(super) fn assemble_around(
         bash: bash_times(config),
         ..ToolEnvironment::new(workspace, runner.clone(), scratch.path())
     };
-    let resources = Resources::load(sources::of(arguments, config, (&cwd, front), &scratch));
+    let mut sources = sources::of(arguments, config, (&cwd, front), &scratch);
+    notices.extend(extensions.unreachable_commands(&sources.taken));
+    extensions.contribute(&mut sources);
+    let resources = Resources::load(sources);
     let tools = tools(&resources, &cwd, environment)?;
     let tools = chosen_tools(arguments, config, extensions.equip(tools, &mut notices))?;
     let system_prompt = system_prompt(arguments, &cwd)?;

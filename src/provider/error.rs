@@ -51,17 +51,6 @@ pub enum Failure {
     Fatal,
 }
 
-impl Failure {
-    /// Whether the same request may succeed when sent again.
-    #[must_use]
-    pub const fn is_worth_a_retry(self) -> bool {
-        match self {
-            Self::Transient { .. } | Self::Interrupted => true,
-            Self::Overflow | Self::Auth | Self::Quota | Self::Fatal => false,
-        }
-    }
-}
-
 /// A failure as a protocol sees it, before it is known whose it was.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fault {

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 
-use super::app::{Action, List, Loaded, Report};
+use super::app::{Action, Go, List, Loaded, Report, Say};
 use super::browse::{Ask, browse};
 use super::{Exporter, files, gather};
+use crate::agent::compaction::CompactionError;
 use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions};
 use crate::id::EntryId;
 use crate::message::ThinkingLevel;
@@ -68,13 +69,12 @@ struct Worker {
 impl Worker {
     async fn work(mut self, mut todo: mpsc::Receiver<Action>) {
         let mut beside = JoinSet::new();
+        // Nobody waits for these in the end: closing the session stops them.
+        let mut waiting = JoinSet::new();
         while let Some(action) = todo.recv().await {
-            while beside.try_join_next().is_some() {}
+            while beside.try_join_next().is_some() || waiting.try_join_next().is_some() {}
             let text = match &action {
-                Action::Steer(text)
-                | Action::SteerNow(text)
-                | Action::FollowUp(text)
-                | Action::Bash(text, _) => Some(text.clone()),
+                Action::Say(say) => say.text().map(str::to_owned),
                 _ => None,
             };
             let done = match action {
@@ -83,7 +83,7 @@ impl Worker {
                     self.browser = None;
                     Ok(Vec::new())
                 }
-                action => self.perform(action, &mut beside).await,
+                action => self.perform(action, &mut beside, &mut waiting).await,
             };
             let reports = match done {
                 Ok(reports) => reports,
@@ -99,21 +99,20 @@ impl Worker {
         while beside.join_next().await.is_some() {}
     }
 
-    async fn perform(&self, action: Action, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
+    async fn perform(
+        &self,
+        action: Action,
+        beside: &mut JoinSet<()>,
+        waiting: &mut JoinSet<()>,
+    ) -> Result<Vec<Report>, AgentError> {
         let agent = &self.agent;
         Ok(match action {
-            Action::Steer(_)
-            | Action::SteerNow(_)
-            | Action::Hurry
-            | Action::FollowUp(_)
-            | Action::Bash(..) => said(self.say(action).await?),
+            Action::Say(say) => said(self.say(say).await?),
+            Action::Go(go) => self.go(go, waiting).await?,
             Action::Abort => vec![Report::Queue(agent.abort().await?)],
             Action::Unqueue(id) => vec![Report::Queue(vec![agent.remove_queued(id).await?])],
             Action::Decide(call, decision) => said(agent.decide(call, decision).await?),
-            Action::SetModel(words) => {
-                let model = agent.set_model(words).await?;
-                vec![Report::Note(format!("{model} answers from the next turn on"))]
-            }
+            Action::SetModel(words) => self.set_model(words).await?,
             Action::CycleModel(direction) => self.cycle_model(direction).await?,
             Action::SetThinking(level) => self.set_thinking(level).await?,
             Action::Rename(name) => said(agent.rename(name).await?),
@@ -124,11 +123,8 @@ impl Worker {
                 Vec::new()
             }
             Action::Hide(entry, visibility) => self.hide(entry, visibility).await?,
-            Action::NewSession => vec![Report::Moved(agent.new_session().await?)],
-            Action::Open(path) => vec![Report::Moved(agent.open_session(path).await?)],
-            Action::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
-            Action::Clone => self.copy_session().await?,
-            Action::Navigate(entry) => vec![Report::Moved(agent.navigate(entry, BranchSummary::None).await?)],
+            Action::Compact(words) => self.compact(words, waiting),
+            Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
             Action::Gather(list) => self.gather(list, beside).await?,
             Action::LoadOlder(ids) => {
                 let reader = agent.reader();
@@ -138,12 +134,7 @@ impl Worker {
             Action::Reload => self.load().await?,
             Action::AskCommands => vec![Report::Commands(agent.slash_commands().await?)],
             Action::ReadResources => self.read_resources().await?,
-            Action::Refresh => {
-                let state = agent.snapshot().await?.state;
-                let cwd = state.cwd.clone();
-                self.read_beside(beside, move || Report::Branch(files::git_branch(&cwd)));
-                vec![Report::State(Box::new(state))]
-            }
+            Action::Refresh => self.refresh(beside).await?,
             Action::ShowFacts => {
                 let lines = gather::facts(&agent.snapshot().await?.state, &agent.reader());
                 vec![Report::Page { title: "session".to_owned(), lines }]
@@ -161,20 +152,89 @@ impl Worker {
     }
 
     /// Tells the agent, or the shell, what the user said.
-    async fn say(&self, action: Action) -> Result<(), AgentError> {
+    async fn say(&self, say: Say) -> Result<(), AgentError> {
         let agent = &self.agent;
-        match action {
-            Action::Steer(text) => agent.steer(text).await,
-            Action::SteerNow(text) => agent.steer_now(text, PromptOptions::default()).await,
-            Action::Hurry => match agent.hurry().await {
+        match say {
+            Say::Steer(text) => agent.steer(text).await,
+            Say::SteerNow(text) => agent.steer_now(text, PromptOptions::default()).await,
+            Say::Hurry => match agent.hurry().await {
                 // It was delivered meanwhile.
                 Err(AgentError::Gone(_)) => Ok(()),
                 done => done,
             },
-            Action::FollowUp(text) => agent.follow_up(text).await,
-            Action::Bash(line, context) => agent.bash(line, context).await,
-            _ => Ok(()),
+            Say::FollowUp(text) => agent.follow_up(text).await,
+            Say::Bash(line, context) => agent.bash(line, context).await,
         }
+    }
+
+    async fn set_model(&self, words: String) -> Result<Vec<Report>, AgentError> {
+        let model = self.agent.set_model(words).await?;
+        Ok(vec![Report::Note(format!("{model} answers from the next turn on"))])
+    }
+
+    async fn refresh(&self, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
+        let state = self.agent.snapshot().await?.state;
+        let cwd = state.cwd.clone();
+        self.read_beside(beside, move || Report::Branch(files::git_branch(&cwd)));
+        Ok(vec![Report::State(Box::new(state))])
+    }
+
+    /// Goes to an entry at once when nothing is left behind.
+    async fn ask_to_leave(&self, entry: EntryId) -> Result<Vec<Report>, AgentError> {
+        Ok(vec![match gather::leaving(&self.agent.reader(), &entry) {
+            Some(question) => question,
+            None => Report::Moved(self.agent.navigate(entry, BranchSummary::None).await?),
+        }])
+    }
+
+    fn navigate(&self, entry: EntryId, summary: BranchSummary, waiting: &mut JoinSet<()>) -> Vec<Report> {
+        let agent = self.agent.clone();
+        self.await_summary(
+            waiting,
+            async move { Ok(vec![Report::Moved(agent.navigate(entry, summary).await?)]) },
+        );
+        Vec::new()
+    }
+
+    fn compact(&self, words: Option<String>, waiting: &mut JoinSet<()>) -> Vec<Report> {
+        let agent = self.agent.clone();
+        self.await_summary(waiting, async move { agent.compact(words).await.map(|_| Vec::new()) });
+        Vec::new()
+    }
+
+    /// Waits for a summary while other actions are carried out. That it was stopped is no news to whoever stopped it.
+    fn await_summary(
+        &self,
+        waiting: &mut JoinSet<()>,
+        made: impl Future<Output = Result<Vec<Report>, AgentError>> + Send + 'static,
+    ) {
+        let reports = self.reports.clone();
+        waiting.spawn(async move {
+            let news = match made.await {
+                Ok(news) => news,
+                Err(AgentError::Compaction(CompactionError::Stopped)) => {
+                    vec![Report::Note("stopped; everything is as it was".to_owned())]
+                }
+                Err(error) => vec![failed(&error, None)],
+            };
+            for report in news {
+                if reports.send(report).await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
+    async fn go(&self, go: Go, waiting: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
+        let agent = &self.agent;
+        Ok(match go {
+            Go::New => vec![Report::Moved(agent.new_session().await?)],
+            Go::Open(path) => vec![Report::Moved(agent.open_session(path).await?)],
+            Go::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
+            Go::Clone => self.copy_session().await?,
+            Go::AskToLeave(entry) => self.ask_to_leave(entry).await?,
+            Go::Navigate(entry, summary) => self.navigate(entry, summary, waiting),
+        })
     }
 
     /// Asks whoever looks through the sessions, or sends somebody.

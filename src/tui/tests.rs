@@ -13,21 +13,25 @@ use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use serde_json::{Value, json};
 
-use super::app::{Action, App, Browsed, Input, List, Loaded, Place, Report};
+use super::app::{Action, App, Browsed, Go, Input, List, Loaded, Place, Report, Say};
 use super::browse::Ask;
 use super::gather;
 use super::pace::{Pace, Stale};
+use super::popup::{Choice, Item};
 use super::theme::Colours;
 use super::view::view;
-use crate::agent::compaction::Automatic;
-use crate::agent::{BashContext, CommandSource, ContextUse, Live, SlashCommand, Snapshot, State};
+use crate::agent::{
+    BashContext, BranchSummary, CommandSource, ContextUse, Live, SlashCommand, Snapshot, State,
+};
 use crate::event::{
-    ApprovalRequest, AssistantDelta, Decision, Event, EventKind, QueueItem, QueueKind, ToolOutcome,
+    ApprovalRequest, AssistantDelta, CompactionChoice, CompactionReason, Decision, Event, EventKind,
+    QueueItem, QueueKind, ToolOutcome,
 };
 use crate::message::{
     AssistantBlock, AssistantMessage, Cost, Message, ModelRef, StopReason, ThinkingLevel, ToolCall,
     ToolResultMessage, Usage, UserBlock, UserMessage,
 };
+use crate::render::Role;
 use crate::resource::skill_message;
 use crate::session::entry::{MessageEntry, Receipt};
 use crate::session::{Entry, EntryBody, Hit, Piece, Scope, SessionSummary};
@@ -212,7 +216,6 @@ fn state() -> State {
             ..Usage::default()
         },
         approval: "ask".into(),
-        auto_compaction: Automatic::On,
     }
 }
 
@@ -341,8 +344,6 @@ fn a_call_that_asks_is_shown_in_full() {
 
 #[test]
 fn the_tree_is_drawn_with_its_branches() {
-    use super::popup::{Choice, Item};
-    use crate::render::Role;
     let item = |lead: &str, label: &str, on_path: bool| Item {
         lead: lead.into(),
         label: label.into(),
@@ -364,8 +365,72 @@ fn the_tree_is_drawn_with_its_branches() {
         stage.input(Input::Report(Report::Items { items: items.clone(), selected: 4 }));
         insta::assert_snapshot!(format!("tree_{width}x{height}"), stage.screen());
         stage.type_text("lexer");
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Navigate("▌ change the lexer".into())]);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::AskToLeave("▌ change the lexer".into()))]);
     }
+}
+
+fn compaction_fails(stage: &mut Stage) {
+    stage.event(EventKind::CompactionFailed {
+        reason: CompactionReason::Threshold,
+        error_message: "anthropic: overloaded".into(),
+        choices: CompactionChoice::ALL.to_vec(),
+    });
+}
+
+#[test]
+fn a_summary_that_could_not_be_made_asks_what_now_and_esc_leaves_everything_as_it_is() {
+    let mut stage = Stage::new(80, 24);
+    stage.event(EventKind::CompactionStart { reason: CompactionReason::Threshold });
+    assert!(stage.screen().contains("compacting… 0.0s · esc stops"), "{}", stage.screen());
+    compaction_fails(&mut stage);
+    assert!(stage.screen().contains("no summary: anthropic: overloaded"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Enter), [Action::ResolveCompaction(CompactionChoice::Retry)]);
+    compaction_fails(&mut stage);
+    assert_eq!(stage.key(KeyCode::Esc), [Action::ResolveCompaction(CompactionChoice::GoOn)]);
+    compaction_fails(&mut stage);
+    stage.event(EventKind::CompactionEnd {
+        reason: CompactionReason::Threshold,
+        result: None,
+        aborted: false,
+        will_retry: false,
+        error_message: Some("anthropic: overloaded".into()),
+    });
+    let screen = stage.screen();
+    assert!(!screen.contains("try again") && !screen.contains("compacting"), "{screen}");
+    assert!(screen.contains("the conversation was not made shorter: anthropic: overloaded"), "{screen}");
+}
+
+#[test]
+fn compact_takes_the_users_words_and_esc_stops_it() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/compact mind the lexer");
+    let actions = stage.key(KeyCode::Enter);
+    assert!(actions.contains(&Action::Compact(Some("mind the lexer".into()))), "{actions:?}");
+    stage.event(EventKind::CompactionStart { reason: CompactionReason::Manual });
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
+}
+
+#[test]
+fn what_matters_in_the_summary_of_a_branch_is_typed_into_the_editor() {
+    let mut stage = Stage::new(80, 24);
+    let choose = |stage: &mut Stage| {
+        let item = Item {
+            lead: String::new(),
+            label: "say what matters".into(),
+            note: String::new(),
+            role: Role::Text,
+            choice: Choice::Instruct("e1".into()),
+        };
+        stage.input(Input::Report(Report::Ask { title: "t".into(), items: vec![item] }));
+        assert_eq!(stage.key(KeyCode::Enter), []);
+    };
+    choose(&mut stage);
+    assert!(stage.screen().contains("what matters in the summary"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Esc), []);
+    choose(&mut stage);
+    stage.type_text("the errors");
+    let made = BranchSummary::Made { instructions: Some("the errors".into()) };
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Navigate("e1".into(), made))]);
 }
 
 fn summary(number: i64, name: Option<&str>, prompt: &str, cwd: &str) -> SessionSummary {
@@ -442,7 +507,7 @@ fn sessions_are_listed_and_what_was_said_in_others_appears_below() {
         stage.browsed(Scope::Everywhere, Browsed::Hits { words: "win".into(), items });
         insta::assert_snapshot!(format!("sessions_{width}x{height}"), stage.screen());
         stage.key(KeyCode::End);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Open("/s/9.jsonl".into()), Action::EndBrowse]);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/9.jsonl".into())), Action::EndBrowse]);
     }
 }
 
@@ -472,13 +537,11 @@ fn the_choice_stays_with_its_session_when_the_list_grows() {
     stage.browsed(scope, Browsed::Sessions(items[1..].to_vec()));
     stage.key(KeyCode::Down);
     stage.browsed(scope, Browsed::Sessions(items));
-    assert_eq!(stage.key(KeyCode::Enter)[0], Action::Open("/s/30.jsonl".into()));
+    assert_eq!(stage.key(KeyCode::Enter)[0], Action::Go(Go::Open("/s/30.jsonl".into())));
 }
 
 #[test]
 fn a_branch_of_the_tree_is_hidden_after_a_question_and_brought_back_from_the_whole_tree() {
-    use super::popup::{Choice, Item};
-    use crate::render::Role;
     use crate::session::Visibility;
     let item = |label: &str, note: &str, choice: Choice| Item {
         lead: String::new(),
@@ -555,12 +618,12 @@ fn enter_steers_and_alt_enter_follows_up() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("hello");
     let remember = Action::Remember("hello".into());
-    assert_eq!(stage.key(KeyCode::Enter), [remember, Action::Steer("hello".into())]);
+    assert_eq!(stage.key(KeyCode::Enter), [remember, Action::Say(Say::Steer("hello".into()))]);
     stage.type_text("later");
     let actions = stage.press(KeyCode::Enter, KeyModifiers::ALT);
-    assert_eq!(actions[1..], [Action::FollowUp("later".into())]);
+    assert_eq!(actions[1..], [Action::Say(Say::FollowUp("later".into()))]);
     stage.type_text("!!env");
-    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Bash("env".into(), BashContext::Exclude)]);
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Say(Say::Bash("env".into(), BashContext::Exclude))]);
     assert_eq!(stage.key(KeyCode::Enter), []);
 }
 
@@ -638,13 +701,13 @@ fn what_the_agent_makes_of_a_slash_is_sent_and_what_nobody_knows_is_not() {
     assert_eq!(stage.key(KeyCode::Enter), []);
     stage.type_text("Ada");
     let sent = stage.key(KeyCode::Enter);
-    assert!(sent.contains(&Action::Steer("/greet Ada".into())), "{sent:?}");
+    assert!(sent.contains(&Action::Say(Say::Steer("/greet Ada".into()))), "{sent:?}");
     stage.type_text("/greet Bob");
     let sent = stage.press(KeyCode::Enter, KeyModifiers::ALT);
-    assert!(sent.contains(&Action::FollowUp("/greet Bob".into())), "{sent:?}");
+    assert!(sent.contains(&Action::Say(Say::FollowUp("/greet Bob".into()))), "{sent:?}");
     stage.type_text("/skill:nobody");
     let sent = stage.key(KeyCode::Enter);
-    assert!(sent.iter().all(|action| !matches!(action, Action::Steer(_))), "{sent:?}");
+    assert!(sent.iter().all(|action| !matches!(action, Action::Say(Say::Steer(_)))), "{sent:?}");
     assert_eq!(stage.app.editor.text(), "/skill:nobody");
     assert_eq!(stage.control('c'), []);
     stage.event(EventKind::ResourcesChanged { skills: 1, templates: 0, context_files: 0 });
@@ -684,10 +747,10 @@ fn enter_again_hurries_what_steers_and_ctrl_enter_steers_at_once() {
     at_work(&mut stage);
     stage.event(waits);
     assert!(stage.screen().contains("↳ steer   wait · enter: now"), "{}", stage.screen());
-    assert_eq!(stage.press(KeyCode::Enter, KeyModifiers::NONE), [Action::Hurry]);
+    assert_eq!(stage.press(KeyCode::Enter, KeyModifiers::NONE), [Action::Say(Say::Hurry)]);
     stage.type_text("stop");
     let actions = stage.press(KeyCode::Enter, KeyModifiers::CONTROL);
-    assert!(actions.contains(&Action::SteerNow("stop".into())), "{actions:?}");
+    assert!(actions.contains(&Action::Say(Say::SteerNow("stop".into()))), "{actions:?}");
 }
 
 #[test]
@@ -757,7 +820,7 @@ fn an_earlier_prompt_is_found_by_its_words() {
 fn a_copy_is_asked_for_by_name() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/clone");
-    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Clone]);
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Go(Go::Clone)]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod compaction;
 mod embed;
 mod faults;
 mod hooks;
+mod order;
 mod processes;
 mod resources;
 mod state;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::command::{Change, Command};
 use super::snapshot::{ContextUse, State};
 use super::{AgentError, AgentSession};
+use crate::agent::compaction::Automatic;
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::RetryMode;
 use crate::agent::turn::SteeringPoint;
@@ -24,6 +25,8 @@ pub struct Status {
     pub queue: QueueStatus,
     /// Whether failed requests are tried again.
     pub auto_retry: RetryMode,
+    /// Whether the context is compacted by itself.
+    pub auto_compaction: Automatic,
     /// The entry that the next one follows.
     pub leaf: Option<EntryId>,
     /// How many messages the model would read, system prompts of other programs aside.
@@ -153,6 +156,14 @@ impl AgentSession {
     /// When the session is closed.
     pub async fn set_auto_retry(&self, mode: RetryMode) -> Result<(), AgentError> {
         self.configure(Change::Retry(mode)).await
+    }
+
+    /// Lets the context be compacted by itself, or only when somebody says so, from now on and in every session of this handle.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn set_auto_compaction(&self, automatic: Automatic) -> Result<(), AgentError> {
+        self.configure(Change::Compaction(automatic)).await
     }
 
     async fn configure(&self, change: Change) -> Result<(), AgentError> {
