@@ -8,6 +8,7 @@ mod approvals;
 mod bash;
 mod driver;
 mod handle;
+mod listener;
 pub mod partial;
 pub mod queue;
 pub mod retry;
@@ -20,4 +21,5 @@ pub use handle::{
     AgentError, AgentSession, BashContext, ContextUse, EventStream, Expansion, Lagged, Live, Moved,
     PromptOptions, PromptSource, RunningBash, RunningCall, Snapshot, State, StreamingBehavior,
 };
+pub use listener::{Buffered, Heard, Listener};
 pub use system_prompt::SystemPrompt;
