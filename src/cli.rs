@@ -5,16 +5,21 @@
 mod args;
 mod assemble;
 mod choose;
+mod front;
 mod held;
 mod input;
 mod log;
 mod out;
+mod plain;
+mod print;
 mod progress;
 mod remote;
+mod rpc;
 mod run;
 mod screen;
 mod sessions;
 mod settings;
+mod signals;
 mod transcript;
 
 use std::ffi::OsString;

@@ -5,26 +5,13 @@ use std::fmt::Write;
 use super::args::Arguments;
 use super::out::say;
 use super::{DONE, Failure, assemble};
-use crate::setting::TABLE;
+use crate::config::Config;
+use crate::setting::{Setting, TABLE};
 
 pub(super) fn run(arguments: &Arguments, json: bool) -> Result<u8, Failure> {
     let config = assemble::config(arguments)?;
     if json {
-        let rows: Vec<_> = TABLE
-            .iter()
-            .map(|setting| {
-                let (value, source) = config.settings.value(setting);
-                serde_json::json!({
-                    "name": setting.name,
-                    "value": value.map(ToString::to_string),
-                    "source": source.to_string(),
-                    "default": setting.default,
-                    "takes": setting.kind.to_string(),
-                    "environment": setting.env_name(),
-                    "about": setting.about.trim(),
-                })
-            })
-            .collect();
+        let rows = rows(&config);
         say(&(serde_json::to_string_pretty(&rows).map_err(Failure::run)? + "\n"))?;
         return Ok(DONE);
     }
@@ -37,4 +24,21 @@ pub(super) fn run(arguments: &Arguments, json: bool) -> Result<u8, Failure> {
     }
     say(&text)?;
     Ok(DONE)
+}
+
+/// Every setting as JSON.
+pub(super) fn rows(config: &Config) -> Vec<serde_json::Value> {
+    let row = |setting: &&Setting| {
+        let (value, source) = config.settings.value(setting);
+        serde_json::json!({
+            "name": setting.name,
+            "value": value.map(ToString::to_string),
+            "source": source.to_string(),
+            "default": setting.default,
+            "takes": setting.kind.to_string(),
+            "environment": setting.env_name(),
+            "about": setting.about.trim(),
+        })
+    };
+    TABLE.iter().map(row).collect()
 }
