@@ -15,11 +15,13 @@ pub mod retry;
 mod system_prompt;
 pub mod turn;
 
+pub use crate::provider::Direction;
 pub use approvals::Audience;
 pub use driver::{AgentOptions, Choice, Parts, SyncPolicy};
 pub use handle::{
-    AgentError, AgentSession, BashContext, ContextUse, EventStream, Expansion, Lagged, Live, Moved,
-    PromptOptions, PromptSource, RunningBash, RunningCall, Snapshot, State, StreamingBehavior,
+    Activity, AgentError, AgentSession, BashContext, ChosenModel, ContextUse, CycleScope, EventStream,
+    Expansion, Lagged, Live, Moved, PromptOptions, PromptSource, QueueStatus, RunningBash, RunningCall,
+    SessionStats, Snapshot, State, Status, StreamingBehavior,
 };
 pub use listener::{Buffered, Heard, Listener};
 pub use system_prompt::SystemPrompt;

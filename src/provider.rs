@@ -30,7 +30,7 @@ pub use catalog::ModelFacts;
 pub use error::{Failure, ProviderError};
 pub use http::{Endpoint, Timeouts, ensure_crypto};
 pub use openai_chat::OpenAiChat;
-pub use roster::{Found, Known, Model, ModelError, Providers};
+pub use roster::{Direction, Found, Known, Model, ModelError, Providers, ScopedModel};
 
 /// A service that answers requests. Implemented once a protocol; tests and embedders add their own.
 pub trait Provider: Send + Sync {

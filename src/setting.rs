@@ -65,6 +65,8 @@ table! {
     PROVIDER = "provider", Kind::Text, "";
     /// Model to start with: `[provider/]id[:thinking]`.
     MODEL = "model", Kind::Text, "";
+    /// Models to cycle through: patterns in order, each with `:thinking` if it shall think so much; unset is all of them.
+    MODELS = "models", Kind::List, "";
     /// How much the model thinks before it answers.
     THINKING = "thinking", Kind::Choice(&["off", "minimal", "low", "medium", "high", "xhigh"]), "off";
     /// Sampling temperature; unset is not sent.

@@ -3,7 +3,7 @@
 use tokio::sync::{mpsc, oneshot};
 
 use super::driver::Report;
-use super::handle::{BashContext, RunningBash};
+use super::handle::{BashContext, Reply, RunningBash};
 use crate::id::EntryId;
 use crate::message::BashExecutionMessage;
 use crate::process::{ExitStatus, Running};
@@ -16,6 +16,8 @@ pub(super) struct Bash {
     pub(super) shown: RunningBash,
     /// Stops it when sent to, or dropped.
     stop: Option<oneshot::Sender<()>>,
+    /// Whoever waits for its record.
+    pub(super) waits: Option<Reply<BashExecutionMessage>>,
 }
 
 /// How a command ended.
@@ -37,12 +39,17 @@ impl Bash {
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (stop, stopped) = oneshot::channel();
         let job = run(shown.id.clone(), process, gathered, (report, stopped));
-        (Self { shown, stop: Some(stop) }, job)
+        (Self { shown, stop: Some(stop), waits: None }, job)
     }
 
     /// Orders the command to be stopped; its end is still reported.
     pub(super) fn stop(&mut self) {
         self.stop = None;
+    }
+
+    /// Whoever waits for its record; nobody does any more then.
+    pub(super) fn take_waiting(&mut self) -> Option<Reply<BashExecutionMessage>> {
+        self.waits.take()
     }
 
     /// The record of the command now that it is over.

@@ -3,10 +3,13 @@
 //! Thin on purpose. Commands and reports of jobs come in; the machine in [`turn`](super::turn) decides; the effects are performed in
 //! order, and one that waits for the disk holds back those after it, never the loop. Persist, then act, then tell.
 
+mod bash;
 mod commands;
 mod current;
 mod jobs;
+mod model;
 mod perform;
+mod queries;
 mod reports;
 
 use std::collections::VecDeque;
@@ -125,6 +128,7 @@ struct Driver {
     jobs: Jobs,
     partial: Option<Partial>,
     approvals: Approvals,
+    retry: RetryOptions,
     teller: Teller,
     running_since: Option<UnixMs>,
     /// Messages that front ends were told of since the run began.
@@ -217,6 +221,7 @@ impl Driver {
         let driver = Self {
             turn: Turn::new(fixed.options.turn, queue),
             approvals: Approvals::new(fixed.options.policy.clone(), fixed.options.audience),
+            retry: fixed.options.retry,
             fixed,
             current,
             work: VecDeque::new(),
@@ -254,7 +259,7 @@ impl Driver {
 
     /// A machine at rest over the session as it is now.
     fn begin(&mut self, queue: Queue) {
-        self.turn = Turn::new(self.fixed.options.turn, queue);
+        self.turn = Turn::new(self.turn.options(), queue);
         self.reader.send_replace(self.current.reader());
     }
 

@@ -1,5 +1,6 @@
 //! The handle on an agent's session: commands in, events out, queries.
 
+mod bash;
 mod command;
 mod error;
 mod events;
@@ -7,6 +8,7 @@ mod model;
 mod prompt;
 mod session;
 mod snapshot;
+mod status;
 
 use std::sync::Arc;
 
@@ -18,11 +20,13 @@ use crate::id::{CallId, QueueId};
 use crate::session::Reader;
 
 pub use command::Moved;
-pub(super) use command::{Command, Reply, Target};
+pub(super) use command::{Change, Command, Reply, Target};
 pub use error::AgentError;
 pub use events::{EventStream, Lagged};
+pub use model::{ChosenModel, CycleScope};
 pub use prompt::{BashContext, Expansion, PromptOptions, PromptSource, StreamingBehavior};
 pub use snapshot::{ContextUse, Live, RunningBash, RunningCall, Snapshot, State};
+pub use status::{Activity, QueueStatus, SessionStats, Status};
 
 /// Commands a slow driver may have waiting; a person can't type faster than it empties.
 pub(super) const COMMANDS: usize = 64;
@@ -152,17 +156,6 @@ impl AgentSession {
     /// When it no longer waits.
     pub async fn decide(&self, call: CallId, decision: Decision) -> Result<(), AgentError> {
         self.ask(|reply| Command::Decide { call, decision, reply }).await
-    }
-
-    /// Runs a command of the user's own.
-    ///
-    /// Returns once it is begun; what it prints comes as events.
-    ///
-    /// # Errors
-    /// When one runs already, or its beginning could not be kept.
-    pub async fn bash(&self, line: impl Into<String>, context: BashContext) -> Result<(), AgentError> {
-        let line = line.into();
-        self.ask(|reply| Command::Bash { line, context, reply }).await
     }
 
     /// Everything a front end needs to go on from here: take it after subscribing, then pass over events up to its `seq`.

@@ -5,7 +5,9 @@ use std::time::Duration;
 use backon::{BackoffBuilder, ExponentialBuilder};
 
 use super::turn::AfterFailure;
+use crate::message::{AssistantMessage, StopReason};
 use crate::provider::Failure;
+use crate::unit::Tokens;
 
 /// Most that a provider may ask to wait; what is longer is told, not waited for.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
@@ -75,6 +77,15 @@ pub fn after(
     (AfterFailure::Retry { delay, most: options.max }, None)
 }
 
+/// Whether an answer without a word means that the context was longer than the window: some servers cut it to fit and then have no
+/// room left to answer.
+#[must_use]
+pub fn is_silent_overflow(answer: &AssistantMessage, window: Tokens) -> bool {
+    let sent = answer.usage.input.0 + answer.usage.cache_read.0 + answer.usage.cache_write.0;
+    let is_full = u128::from(sent) * 100 >= u128::from(window.0) * 99;
+    answer.stop_reason == StopReason::Length && answer.content.is_empty() && window.0 > 0 && is_full
+}
+
 /// The base, doubled with each try, and up to as much again, so that many clients don't come back at once.
 fn own_wait(tries: u32, options: &RetryOptions, seed: u64) -> Duration {
     let mut waits = ExponentialBuilder::new()
@@ -91,6 +102,7 @@ fn own_wait(tries: u32, options: &RetryOptions, seed: u64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::{AssistantBlock, Usage};
 
     const TRANSIENT: Failure = Failure::Transient { retry_after: None };
 
@@ -126,6 +138,22 @@ mod tests {
         let (then, note) = after(asks(301), tried(0), &RetryOptions::default(), 0);
         assert_eq!(then, AfterFailure::GiveUp);
         assert_eq!(note.unwrap(), "the provider asks to wait 301 s before the next try");
+    }
+
+    #[test]
+    fn an_answer_without_a_word_in_a_full_window_is_an_overflow() {
+        let answer = |input, stop_reason| AssistantMessage {
+            stop_reason,
+            usage: Usage { input: Tokens(input), cache_read: Tokens(90), ..Usage::default() },
+            ..AssistantMessage::default()
+        };
+        let window = Tokens(1_000);
+        assert!(is_silent_overflow(&answer(900, StopReason::Length), window));
+        assert!(!is_silent_overflow(&answer(899, StopReason::Length), window));
+        assert!(!is_silent_overflow(&answer(900, StopReason::Stop), window));
+        let text = vec![AssistantBlock::Text { text: "so".into() }];
+        let said = AssistantMessage { content: text, ..answer(900, StopReason::Length) };
+        assert!(!is_silent_overflow(&said, window));
     }
 
     #[test]

@@ -163,6 +163,12 @@ impl Turn {
         matches!(self.phase, Phase::Compacting)
     }
 
+    /// Whether a failed request waits for its next try.
+    #[must_use]
+    pub fn is_retrying(&self) -> bool {
+        matches!(self.phase, Phase::Sleeping)
+    }
+
     /// Whether a call was begun and has no result yet.
     #[must_use]
     pub fn awaits(&self, call: &CallId) -> bool {

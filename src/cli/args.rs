@@ -100,6 +100,9 @@ pub(super) struct ModelArgs {
     /// How much to think: off, minimal, low, medium, high, xhigh
     #[arg(long, value_name = "LEVEL")]
     pub(super) thinking: Option<String>,
+    /// Models to cycle through: patterns separated by commas, each with :THINKING if you like
+    #[arg(long, value_name = "LIST")]
+    pub(super) models: Option<String>,
     /// Sampling temperature
     #[arg(long, value_name = "T")]
     pub(super) temperature: Option<String>,
@@ -178,6 +181,7 @@ impl Arguments {
             (&setting::PROVIDER, "--provider", &self.model.provider),
             (&setting::MODEL, "--model", &self.model.model),
             (&setting::THINKING, "--thinking", &self.model.thinking),
+            (&setting::MODELS, "--models", &self.model.models),
             (&setting::TEMPERATURE, "--temperature", &self.model.temperature),
             (&setting::MAX_TOKENS, "--max-tokens", &self.model.max_tokens),
             (&setting::TOOLS, "--tools", &self.agent.tools),

@@ -24,7 +24,7 @@ use crate::provider::anthropic::{self, Anthropic};
 use crate::provider::demo::{self, Demo};
 use crate::provider::openai_chat::{self, OpenAiChat};
 use crate::provider::scripted::{self, Scripted};
-use crate::provider::{Endpoint, Known, Model, Providers, catalog};
+use crate::provider::{Endpoint, Known, Model, ModelError, Providers, catalog};
 use crate::session::{Placement, Reader, SessionError, SessionManager, Writer};
 use crate::setting;
 use crate::tool::{BashTimes, OutputLimits, ToolEnvironment, Tools};
@@ -150,7 +150,10 @@ pub(super) fn assemble_around(
     for finding in writer.reader().findings() {
         notices.push(format!("session log, line {} (byte {}): {}", finding.line, finding.byte, finding.what));
     }
-    let providers = providers(arguments, config)?;
+    let mut providers = providers(arguments, config)?;
+    let patterns = config.settings.list(&setting::MODELS).unwrap_or_default();
+    let unmatched = providers.limit_scope(patterns);
+    notices.extend(unmatched.iter().map(|pattern| format!("models: no usable model matches `{pattern}`")));
     let chosen = model(arguments, config, &providers, front)?;
     notices.extend(chosen.notice);
     let runner = Runner::this_program().context("can't find tiller's own program").map_err(Failure::run)?;
@@ -251,10 +254,14 @@ fn providers(arguments: &Arguments, config: &Config) -> Result<Providers, Failur
     if let Some(endpoint) = endpoint(arguments, config, "anthropic", anthropic::BASE_URL) {
         let provider = Anthropic::new(endpoint).map_err(Failure::usage)?;
         providers.add(Arc::new(provider), catalog::known("anthropic"));
+    } else {
+        providers.lock("anthropic", config::key_name("anthropic"), catalog::known("anthropic"));
     }
     if let Some(endpoint) = endpoint(arguments, config, "openai", openai_chat::BASE_URL) {
         let provider = OpenAiChat::new(endpoint).map_err(Failure::usage)?;
         providers.add(Arc::new(provider), catalog::known("openai"));
+    } else {
+        providers.lock("openai", config::key_name("openai"), catalog::known("openai"));
     }
     if named == Some(scripted::NAME) {
         let path = config.settings.text(&setting::MODEL).ok_or_else(|| {
@@ -309,7 +316,7 @@ fn model(
     let (model, level, known) = match (provider, words) {
         (Some(provider), Some(words)) => in_provider(providers, provider, words)?,
         (None, Some(words)) => {
-            let found = providers.find(words).map_err(|error| connect(Failure::usage(error)))?;
+            let found = providers.find(words).map_err(not_found)?;
             (found.model, found.thinking, found.known)
         }
         (provider, None) => (first(providers, provider, front)?, None, Known::Yes),
@@ -364,6 +371,14 @@ fn no_provider(provider: &str) -> Failure {
             .hint(format!("set {name}_API_KEY, or give --api-key")),
         other => Failure::usage(anyhow!("there is no provider `{other}`"))
             .hint("providers are anthropic, openai, scripted and demo"),
+    }
+}
+
+/// An error that names the missing key needs no hint.
+fn not_found(error: ModelError) -> Failure {
+    match error {
+        ModelError::NoKey { .. } => Failure::usage(error),
+        ModelError::Unknown { .. } | ModelError::NoProvider { .. } => connect(Failure::usage(error)),
     }
 }
 

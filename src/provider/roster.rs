@@ -1,6 +1,10 @@
 //! The providers that can be asked now, and how a person's words for a model find one.
 //!
-//! Nothing is asked of a server here: a model that is named with its provider can be used, known or not.
+//! Nothing is asked of a server here: a model that is named with its provider can be used, known or not. Providers that tiller
+//! knows and has no key for are remembered, so that an error can say what is missing; what is cycled through is `scope`.
+
+mod listing;
+mod scope;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,8 +13,8 @@ use super::Provider;
 use super::catalog::{self, ModelFacts};
 use crate::message::{ModelRef, ThinkingLevel};
 
-/// Most models that an error lists before it only counts them.
-const LISTED: usize = 12;
+use listing::listing;
+pub use scope::{Direction, ScopedModel};
 
 /// A model together with the provider that serves it.
 #[derive(Clone)]
@@ -40,6 +44,16 @@ impl std::fmt::Debug for Model {
 pub struct Providers {
     providers: BTreeMap<String, Arc<dyn Provider>>,
     models: Vec<Arc<ModelFacts>>,
+    locked: BTreeMap<String, Locked>,
+    scope: Vec<ScopedModel>,
+}
+
+/// A provider that could be asked if there were a key.
+#[derive(Clone)]
+struct Locked {
+    /// Where the key would come from: `OPENAI_API_KEY`.
+    key_name: String,
+    models: Vec<ModelFacts>,
 }
 
 /// What a person's words came to.
@@ -73,7 +87,15 @@ pub enum ModelError {
         /// The models there are, as a list for people.
         usable: String,
     },
-    /// There is no such provider, or it has no key.
+    /// The model is known, and there is no key for its provider.
+    #[error("there is no key for {model}; set {key_name}")]
+    NoKey {
+        /// The model, as `provider/id`.
+        model: String,
+        /// The variable that would hold the key.
+        key_name: String,
+    },
+    /// There is no such provider.
     #[error("provider `{provider}` is not usable; usable: {usable}")]
     NoProvider {
         /// What was asked for.
@@ -89,7 +111,16 @@ impl Providers {
         let name = provider.name().to_owned();
         self.models.retain(|facts| facts.provider != name);
         self.models.extend(models.into_iter().map(Arc::new));
+        self.locked.remove(&name);
         self.providers.insert(name, provider);
+    }
+
+    /// Notes a provider that can't be asked for want of a key, which the variable `key_name` would hold, with the models it is
+    /// known to serve. Nothing happens if the provider is there.
+    pub fn lock(&mut self, provider: &str, key_name: impl Into<String>, models: Vec<ModelFacts>) {
+        if !self.providers.contains_key(provider) {
+            self.locked.insert(provider.to_owned(), Locked { key_name: key_name.into(), models });
+        }
     }
 
     /// Whether nobody can be asked.
@@ -118,7 +149,7 @@ impl Providers {
     /// assumed facts: what a log once used may still be there.
     ///
     /// # Errors
-    /// When its provider isn't there.
+    /// When its provider isn't there, or has no key.
     pub fn exact(&self, reference: &ModelRef) -> Result<Model, ModelError> {
         self.find_in(&reference.provider, &reference.id).map(|(model, _)| model)
     }
@@ -126,7 +157,7 @@ impl Providers {
     /// Finds the model `id` of a provider; facts of one that isn't listed are the catalogue's or [`catalog::assumed`].
     ///
     /// # Errors
-    /// When the provider isn't there.
+    /// When the provider isn't there, or has no key.
     pub fn find_in(&self, provider: &str, id: &str) -> Result<(Model, Known), ModelError> {
         let listed = self.models.iter().find(|facts| facts.provider == provider && facts.id == id);
         let (facts, known) = match (listed, catalog::facts(provider, id)) {
@@ -134,11 +165,20 @@ impl Providers {
             (None, Some(facts)) => (Arc::new(facts), Known::Yes),
             (None, None) => (Arc::new(catalog::assumed(provider, id)), Known::Assumed),
         };
-        let missing = || ModelError::NoProvider {
-            provider: provider.to_owned(),
-            usable: listing(self.names().map(str::to_owned)),
-        };
-        self.model(facts).map(|model| (model, known)).ok_or_else(missing)
+        self.model(facts).map(|model| (model, known)).ok_or_else(|| self.missing(provider, id))
+    }
+
+    /// Why nobody can be asked for the model `id` of a provider.
+    fn missing(&self, provider: &str, id: &str) -> ModelError {
+        match self.locked.get(provider) {
+            Some(locked) => {
+                ModelError::NoKey { model: format!("{provider}/{id}"), key_name: locked.key_name.clone() }
+            }
+            None => ModelError::NoProvider {
+                provider: provider.to_owned(),
+                usable: listing(self.names().map(str::to_owned)),
+            },
+        }
     }
 
     /// Finds the model that a person's words mean: `[provider/]id[:thinking]`.
@@ -146,7 +186,8 @@ impl Providers {
     /// In this order: a whole id (also one with a colon, `qwen3:8b`), with or without its provider; then, letter case
     /// aside, a pattern with `*` or a part of `provider/id`; then, after the name of a usable provider and a slash,
     /// any id at all, with assumed facts. Where several match, the first of the list wins: providers stand in the
-    /// order they were added, a provider's models with the recommended and newest first.
+    /// order they were added, a provider's models with the recommended and newest first. A provider that is named and
+    /// has no key is never passed over for another one's similar model.
     ///
     /// # Errors
     /// When nothing matches, or the provider that was named isn't usable.
@@ -156,12 +197,35 @@ impl Providers {
             return Ok(Found { model, thinking: None, known });
         }
         let (name, thinking) = split_level(words);
-        let found =
-            self.find_whole(name).or_else(|| self.find_similar(name)).or_else(|| self.find_unlisted(name));
-        let usable = || listing(self.models.iter().map(|facts| format!("{}/{}", facts.provider, facts.id)));
-        found
-            .map(|(model, known)| Found { model, thinking, known })
-            .ok_or_else(|| ModelError::Unknown { asked: words.to_owned(), usable: usable() })
+        if let Some((model, known)) = self.find_whole(name) {
+            return Ok(Found { model, thinking, known });
+        }
+        if let Some(error) = self.locked_by_name(name) {
+            return Err(error);
+        }
+        match self.find_similar(name).or_else(|| self.find_unlisted(name)) {
+            Some((model, known)) => Ok(Found { model, thinking, known }),
+            None => Err(self.unknown(words, name)),
+        }
+    }
+
+    /// Why words find nothing, when they begin with the name of a provider without a key.
+    fn locked_by_name(&self, name: &str) -> Option<ModelError> {
+        let (provider, id) = name.split_once('/')?;
+        let locked = self.locked.get(provider).filter(|_| !id.is_empty())?;
+        let whole = locked.models.iter().find(|facts| facts.id == id);
+        let meant = whole.or_else(|| first_similar(&locked.models, name));
+        Some(self.missing(provider, meant.map_or(id, |facts| &facts.id)))
+    }
+
+    /// Why words find nothing among the models that can be asked.
+    fn unknown(&self, asked: &str, name: &str) -> ModelError {
+        let similar = self.locked.values().find_map(|locked| first_similar(&locked.models, name));
+        if let Some(facts) = similar {
+            return self.missing(&facts.provider, &facts.id);
+        }
+        let usable = listing(self.models.iter().map(|facts| format!("{}/{}", facts.provider, facts.id)));
+        ModelError::Unknown { asked: asked.to_owned(), usable }
     }
 
     fn find_whole(&self, name: &str) -> Option<(Model, Known)> {
@@ -170,19 +234,10 @@ impl Providers {
     }
 
     fn find_similar(&self, name: &str) -> Option<(Model, Known)> {
-        let pattern = name.to_lowercase();
-        if pattern.is_empty() {
-            return None;
-        }
-        let is_it = |model: &Model| {
-            let reference = model.reference().to_string().to_lowercase();
-            if pattern.contains('*') {
-                matches(&pattern, &reference) || matches(&pattern, &model.facts.id.to_lowercase())
-            } else {
-                reference.contains(&pattern)
-            }
-        };
-        self.models().into_iter().find(is_it).map(|model| (model, Known::Yes))
+        self.models()
+            .into_iter()
+            .find(|model| is_similar(&model.facts, name))
+            .map(|model| (model, Known::Yes))
     }
 
     fn find_unlisted(&self, name: &str) -> Option<(Model, Known)> {
@@ -202,6 +257,21 @@ fn split_level(words: &str) -> (&str, Option<ThinkingLevel>) {
     }
 }
 
+/// Whether a pattern with `*`, or a part of `provider/id`, means a model; letter case aside.
+fn is_similar(facts: &ModelFacts, name: &str) -> bool {
+    let (pattern, id) = (name.to_lowercase(), facts.id.to_lowercase());
+    let reference = format!("{}/{id}", facts.provider.to_lowercase());
+    if pattern.contains('*') {
+        matches(&pattern, &reference) || matches(&pattern, &id)
+    } else {
+        !pattern.is_empty() && reference.contains(&pattern)
+    }
+}
+
+fn first_similar<'a>(models: &'a [ModelFacts], name: &str) -> Option<&'a ModelFacts> {
+    models.iter().find(|facts| is_similar(facts, name))
+}
+
 /// Whether `text` fits a pattern in which `*` stands for anything.
 fn matches(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
@@ -215,17 +285,6 @@ fn matches(pattern: &str, text: &str) -> bool {
         }
     }
     rest.ends_with(last)
-}
-
-fn listing(names: impl Iterator<Item = String>) -> String {
-    let names: Vec<String> = names.collect();
-    match names.len() {
-        0 => "none".to_owned(),
-        count if count > LISTED => {
-            format!("{} and {} more", names[..LISTED].join(", "), count - LISTED)
-        }
-        _ => names.join(", "),
-    }
 }
 
 #[cfg(test)]
@@ -248,7 +307,7 @@ mod tests {
         }
     }
 
-    fn providers() -> Providers {
+    pub(super) fn providers() -> Providers {
         let mut providers = Providers::default();
         providers.add(Arc::new(Mute("anthropic")), catalog::known("anthropic"));
         providers.add(Arc::new(Mute("openai")), catalog::known("openai"));
@@ -294,6 +353,27 @@ mod tests {
         assert!(providers.find("").is_err() && providers.find("*x").is_err());
         let missing = providers.find_in("openai", "gpt-5").unwrap_err();
         assert_eq!(missing.to_string(), "provider `openai` is not usable; usable: ollama");
+    }
+
+    #[test]
+    fn a_model_without_a_key_is_known_and_says_which_variable_is_missing() {
+        let mut providers = Providers::default();
+        providers.add(Arc::new(Mute("router")), vec![catalog::assumed("router", "openai/gpt-5-mini")]);
+        providers.lock("openai", "OPENAI_API_KEY", catalog::known("openai"));
+        let no_key = |words: &str| match providers.find(words) {
+            Err(ModelError::NoKey { model, key_name }) => format!("{model} {key_name}"),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(no_key("gpt-4.1"), "openai/gpt-4.1 OPENAI_API_KEY");
+        assert_eq!(no_key("openai/gpt-5:high"), "openai/gpt-5 OPENAI_API_KEY");
+        assert_eq!(no_key("openai/my-own"), "openai/my-own OPENAI_API_KEY");
+        let found = providers.find("gpt-5-mini").unwrap();
+        assert_eq!(found.model.reference().to_string(), "router/openai/gpt-5-mini");
+        let reference = ModelRef { provider: "openai".into(), id: "gpt-5".into() };
+        let error = providers.exact(&reference).unwrap_err();
+        assert_eq!(error.to_string(), "there is no key for openai/gpt-5; set OPENAI_API_KEY");
+        providers.add(Arc::new(Mute("openai")), catalog::known("openai"));
+        assert!(providers.find("openai/gpt-5").is_ok());
     }
 
     #[test]

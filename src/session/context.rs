@@ -85,7 +85,8 @@ pub(super) fn names_model(body: &EntryBody) -> bool {
 }
 
 impl Projection {
-    fn note_state(&mut self, body: &EntryBody) {
+    /// Takes an entry's word on who answers and how much it thinks.
+    pub fn note_state(&mut self, body: &EntryBody) {
         match body {
             EntryBody::ModelChange { provider, model_id } => {
                 self.model = Some(ModelRef { provider: provider.clone(), id: model_id.clone() });

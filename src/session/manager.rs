@@ -70,6 +70,12 @@ impl SessionManager {
         self.create_from(None, now)
     }
 
+    /// A fresh session that names another one as where it comes from, without taking anything from it.
+    #[must_use]
+    pub fn create_after(&self, parent: &Path, now: UnixMs) -> Writer {
+        self.create_from(Some(whole_path(parent)), now)
+    }
+
     /// Opens a log to go on with it.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use super::pace::Stale;
 use super::popup::{Item, Picker, Popup};
 use super::theme::Colours;
 use super::transcript::Transcript;
-use crate::agent::{BashContext, ContextUse, Moved, Snapshot, State};
+use crate::agent::{BashContext, ContextUse, Direction, Moved, Snapshot, State};
 use crate::event::{ApprovalRequest, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId, QueueId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
@@ -111,6 +111,10 @@ pub(super) struct Loaded {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Action {
     Steer(String),
+    /// Stop what is in flight and go on with this, and with what steers and waits already.
+    SteerNow(String),
+    /// As that, with what waits already.
+    Hurry,
     FollowUp(String),
     Bash(String, BashContext),
     Abort,
@@ -119,9 +123,7 @@ pub(super) enum Action {
     Decide(CallId, Decision),
     SetModel(String),
     /// The next model of those that can be asked, or the one before.
-    CycleModel {
-        back: bool,
-    },
+    CycleModel(Direction),
     SetThinking(ThinkingLevel),
     Rename(String),
     /// Label the newest message, or take its label away.
@@ -215,12 +217,22 @@ pub(super) struct Work {
     pub(super) running_since: Option<UnixMs>,
     /// Calls at work, with the names of their tools.
     pub(super) calls: Vec<(CallId, String)>,
+    /// The next try of a request that failed.
+    pub(super) retry: Option<Retry>,
     /// Since when a command of the user's own is at work.
     pub(super) bash_since: Option<UnixMs>,
     pub(super) queue: Vec<QueueItem>,
     pub(super) approvals: Vec<Asked>,
     /// Output tokens of the answer that is arriving.
     pub(super) output: u64,
+}
+
+/// A request that failed and goes out again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Retry {
+    pub(super) at: UnixMs,
+    pub(super) attempt: u32,
+    pub(super) most: u32,
 }
 
 /// A call that waits for the user's word.
@@ -444,6 +456,7 @@ impl App {
         self.transcript = Transcript::of(older, &entries);
         self.know(snapshot.state);
         self.work = Work {
+            retry: None,
             running_since: live.running_since,
             calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),

@@ -1,11 +1,10 @@
 //! What the agent's events do to the state.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::value::RawValue;
 
-use super::app::{Action, App, Asked};
+use super::app::{Action, App, Asked, Retry};
 use super::block::{Block, BlockKind, Level, Shell, ShellState};
 use super::call::{Call, CallState};
 use super::record::shell_record;
@@ -28,21 +27,54 @@ impl App {
         }
         self.facts.seq = event.seq;
         match &event.kind {
-            EventKind::AgentStart => self.work.running_since = Some(event.time),
-            EventKind::AgentEnd { will_retry: true, .. } => {}
-            EventKind::AgentEnd { outcome, .. } => self.run_ended(*outcome),
-            EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, .. } => {
-                self.tries_again(*attempt, *max_attempts, Duration::from_millis(*delay_ms));
-            }
             EventKind::AgentSettled => return self.settled(),
             EventKind::TurnEnd { .. } => return vec![Action::Refresh],
+            EventKind::ModelChanged { model } => {
+                self.facts.model = Some(model.clone());
+                return vec![Action::Refresh];
+            }
+            EventKind::SessionChanged { .. } => return vec![Action::Reload],
+            EventKind::ThinkingLevelChanged { level } => self.facts.thinking = *level,
+            EventKind::SessionInfoChanged { name } => self.facts.name.clone_from(name),
+            EventKind::QueueUpdate { items, .. } => self.work.queue.clone_from(items),
+            EventKind::EntryAppended { entry_id, entry } => self.appended(entry_id, entry, event.time),
+            EventKind::Warning { message, hint } => self.say(Level::Warning, message, hint.clone()),
+            kind => self.at_work(kind, event.time),
+        }
+        Vec::new()
+    }
+
+    /// Takes what tells of a run, its calls, or a command of the user's own.
+    fn at_work(&mut self, kind: &EventKind, time: UnixMs) {
+        match kind {
+            EventKind::AgentStart => {
+                self.work.running_since.get_or_insert(time);
+                self.work.retry = None;
+            }
+            EventKind::AgentEnd { will_retry: false, outcome, .. } => self.run_ended(*outcome),
+            EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, .. } => {
+                let at = UnixMs(time.0.saturating_add_unsigned(*delay_ms));
+                self.work.retry = Some(Retry { at, attempt: *attempt, most: *max_attempts });
+            }
+            EventKind::AutoRetryEnd { .. } => self.work.retry = None,
             EventKind::MessageStart { message } => self.message_started(message),
             EventKind::MessageUpdate { usage, assistant_message_event } => {
                 self.grow(usage, assistant_message_event)
             }
+            EventKind::BashExecutionStart { id, command, exclude_from_context } => {
+                self.bash_began(id, command, *exclude_from_context, time);
+            }
+            EventKind::BashExecutionUpdate { id, delta } => self.bash_printed(id, delta),
+            EventKind::BashExecutionEnd { id, message } => self.bash_ended(id, message),
+            kind => self.of_a_call(kind, time),
+        }
+    }
+
+    fn of_a_call(&mut self, kind: &EventKind, time: UnixMs) {
+        match kind {
             EventKind::ToolExecutionStart { tool_call_id, tool_name, .. } => {
                 self.work.calls.push((tool_call_id.clone(), tool_name.clone()));
-                let running = CallState::Runs { since: event.time, partial: ToolOutcome::default() };
+                let running = CallState::Runs { since: time, partial: ToolOutcome::default() };
                 self.transcript.with_call(tool_call_id, |state| *state = running);
             }
             EventKind::ToolExecutionUpdate { tool_call_id, partial_result, .. } => {
@@ -57,35 +89,9 @@ impl App {
                 self.work.approvals.retain(|asked| asked.request.tool_call_id != *tool_call_id);
                 self.transcript.with_call(tool_call_id, unask);
             }
-            EventKind::QueueUpdate { items, .. } => self.work.queue.clone_from(items),
-            EventKind::EntryAppended { entry_id, entry } => self.appended(entry_id, entry, event.time),
-            EventKind::ModelChanged { model } => {
-                self.facts.model = Some(model.clone());
-                return vec![Action::Refresh];
-            }
-            EventKind::ThinkingLevelChanged { level } => self.facts.thinking = *level,
-            EventKind::SessionChanged { .. } => return vec![Action::Reload],
-            EventKind::SessionInfoChanged { name } => self.facts.name.clone_from(name),
-            EventKind::BashExecutionStart { id, command, exclude_from_context } => {
-                let excluded = *exclude_from_context;
-                self.bash_began(id, command, excluded, event.time);
-            }
-            EventKind::BashExecutionUpdate { id, delta } => self.bash_printed(id, delta),
-            EventKind::BashExecutionEnd { id, message } => self.bash_ended(id, message),
-            EventKind::Warning { message, hint } => self.say(Level::Warning, message, hint.clone()),
-            EventKind::TurnStart
-            | EventKind::AutoRetryEnd { .. }
-            | EventKind::CompactionStart { .. }
-            | EventKind::CompactionEnd { .. }
-            | EventKind::MessageEnd { .. }
-            | EventKind::Trace { .. } => {}
+            // Turns and the ends of messages are drawn from what they are made of.
+            _ => {}
         }
-        Vec::new()
-    }
-
-    fn tries_again(&mut self, attempt: u32, most: u32, delay: Duration) {
-        let text = format!("trying again in {:.1} s ({attempt} of {most})", delay.as_secs_f64());
-        self.say(Level::Warning, &text, Some("esc gives up".to_owned()));
     }
 
     fn run_ended(&mut self, outcome: RunOutcome) {

@@ -4,8 +4,9 @@ use super::command::TABLE;
 use crate::render::{Emphasis, Line, Role, Span, Style};
 
 /// Every key that does something, in the order it is likely to be wanted.
-const KEYS: [(&str, &str); 26] = [
+const KEYS: [(&str, &str); 27] = [
     ("enter", "send; while the agent works: steer it at the next gap between its calls"),
+    ("ctrl+enter, enter again", "steer now: stop what is in flight, keep what it said, go on with this"),
     ("alt+enter, ctrl+q", "send when the agent has finished"),
     ("shift+enter, ctrl+j, \\ enter", "a new line"),
     ("esc", "stop the agent; what waited comes back into the editor"),

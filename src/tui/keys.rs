@@ -9,8 +9,8 @@ use super::app::{Action, App, List, Twice};
 use super::command::{self, Meaning, Verb};
 use super::popup::{Choice, Item, Page, Picker, Popup};
 use super::{gather, help};
-use crate::agent::BashContext;
-use crate::event::Decision;
+use crate::agent::{BashContext, Direction};
+use crate::event::{Decision, QueueItem, QueueKind};
 use crate::message::ThinkingLevel;
 use crate::session::Visibility;
 use crate::unit::UnixMs;
@@ -31,7 +31,11 @@ const TWICE_INTERRUPT_MS: u64 = 2_000;
 /// When a message is to be delivered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum When {
-    Now,
+    /// What is in flight stops for it.
+    AtOnce,
+    /// In the next gap.
+    Next,
+    /// When the agent has finished.
     Afterwards,
 }
 
@@ -109,6 +113,7 @@ impl App {
         Some(match key.code {
             KeyCode::Enter if alt => self.submit(When::Afterwards),
             KeyCode::Enter if shift => self.newline(),
+            KeyCode::Enter if ctrl => self.submit(When::AtOnce),
             KeyCode::Enter => self.enter(),
             KeyCode::Esc => self.escape(pressed),
             KeyCode::Char(c) if ctrl => return self.control_key(c.to_ascii_lowercase(), shift, pressed),
@@ -136,7 +141,8 @@ impl App {
             'q' => self.submit(When::Afterwards),
             'j' => self.newline(),
             'l' => self.pick("models", List::Models),
-            'p' => vec![Action::CycleModel { back: shift }],
+            'p' if shift => vec![Action::CycleModel(Direction::Back)],
+            'p' => vec![Action::CycleModel(Direction::Forward)],
             'o' => {
                 self.folds.output_open = !self.folds.output_open;
                 Vec::new()
@@ -194,12 +200,13 @@ impl App {
                 return Vec::new();
             }
         }
-        self.submit(When::Now)
+        self.submit(When::Next)
     }
 
     fn submit(&mut self, when: When) -> Vec<Action> {
         if self.editor.expanded().trim().is_empty() {
-            return Vec::new();
+            let hurries = when != When::Afterwards && self.is_steered();
+            return if hurries { vec![Action::Hurry] } else { Vec::new() };
         }
         self.completion = 0;
         self.transcript.follow();
@@ -211,6 +218,12 @@ impl App {
         }
         actions.extend(self.carry_out(text, when));
         actions
+    }
+
+    /// Whether a steering message waits while the agent works.
+    fn is_steered(&self) -> bool {
+        let waits = |item: &QueueItem| item.kind == QueueKind::Steer && !item.held;
+        self.work.running_since.is_some() && self.work.queue.iter().any(waits)
     }
 
     fn carry_out(&mut self, text: String, when: When) -> Vec<Action> {
@@ -231,6 +244,7 @@ impl App {
                 Vec::new()
             }
             Meaning::Text if when == When::Afterwards => vec![Action::FollowUp(text)],
+            Meaning::Text if when == When::AtOnce => vec![Action::SteerNow(text)],
             Meaning::Text => vec![Action::Steer(text)],
         }
     }

@@ -10,7 +10,7 @@ use tokio::task::{JoinSet, spawn_blocking};
 use super::app::{Action, List, Loaded, Report};
 use super::browse::{Ask, browse};
 use super::{Exporter, files, gather};
-use crate::agent::{AgentError, AgentSession};
+use crate::agent::{AgentError, AgentSession, Direction, PromptOptions};
 use crate::id::EntryId;
 use crate::message::ThinkingLevel;
 use crate::session::{Entry, Reader, Visibility};
@@ -71,7 +71,10 @@ impl Worker {
         while let Some(action) = todo.recv().await {
             while beside.try_join_next().is_some() {}
             let text = match &action {
-                Action::Steer(text) | Action::FollowUp(text) | Action::Bash(text, _) => Some(text.clone()),
+                Action::Steer(text)
+                | Action::SteerNow(text)
+                | Action::FollowUp(text)
+                | Action::Bash(text, _) => Some(text.clone()),
                 _ => None,
             };
             let done = match action {
@@ -99,9 +102,11 @@ impl Worker {
     async fn perform(&self, action: Action, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
         let agent = &self.agent;
         Ok(match action {
-            Action::Steer(text) => said(agent.steer(text).await?),
-            Action::FollowUp(text) => said(agent.follow_up(text).await?),
-            Action::Bash(line, context) => said(agent.bash(line, context).await?),
+            Action::Steer(_)
+            | Action::SteerNow(_)
+            | Action::Hurry
+            | Action::FollowUp(_)
+            | Action::Bash(..) => said(self.say(action).await?),
             Action::Abort => vec![Report::Queue(agent.abort().await?)],
             Action::Unqueue(id) => vec![Report::Queue(vec![agent.remove_queued(id).await?])],
             Action::Decide(call, decision) => said(agent.decide(call, decision).await?),
@@ -109,7 +114,7 @@ impl Worker {
                 let model = agent.set_model(words).await?;
                 vec![Report::Note(format!("{model} answers from the next turn on"))]
             }
-            Action::CycleModel { back } => self.cycle_model(back).await?,
+            Action::CycleModel(direction) => self.cycle_model(direction).await?,
             Action::SetThinking(level) => self.set_thinking(level).await?,
             Action::Rename(name) => said(agent.rename(name).await?),
             Action::Label(label) => self.label(label).await?,
@@ -156,6 +161,23 @@ impl Worker {
         })
     }
 
+    /// Tells the agent, or the shell, what the user said.
+    async fn say(&self, action: Action) -> Result<(), AgentError> {
+        let agent = &self.agent;
+        match action {
+            Action::Steer(text) => agent.steer(text).await,
+            Action::SteerNow(text) => agent.steer_now(text, PromptOptions::default()).await,
+            Action::Hurry => match agent.hurry().await {
+                // It was delivered meanwhile.
+                Err(AgentError::Gone(_)) => Ok(()),
+                done => done,
+            },
+            Action::FollowUp(text) => agent.follow_up(text).await,
+            Action::Bash(line, context) => agent.bash(line, context).await,
+            _ => Ok(()),
+        }
+    }
+
     /// Asks whoever looks through the sessions, or sends somebody.
     async fn browse(&mut self, ask: Ask, beside: &mut JoinSet<()>) -> Result<(), AgentError> {
         let ask = match &self.browser {
@@ -197,30 +219,17 @@ impl Worker {
     }
 
     async fn copy_session(&self) -> Result<Vec<Report>, AgentError> {
-        let Some(leaf) = self.agent.reader().leaf() else {
-            return Ok(vec![Report::Note("there is nothing to copy yet".to_owned())]);
-        };
-        let moved = self.agent.fork(leaf).await?;
+        let moved = self.agent.clone_session().await?;
         let note = format!("this is a copy now, session {}", moved.session.short());
         Ok(vec![Report::Moved(moved), Report::Note(note)])
     }
 
-    async fn cycle_model(&self, back: bool) -> Result<Vec<Report>, AgentError> {
-        let models = self.agent.models().await?;
-        let current = self.agent.snapshot().await?.state.model;
-        let at = models.iter().position(|model| model.reference() == current);
-        let next = match (at, back) {
-            (None, _) => 0,
-            (Some(at), false) => (at + 1) % models.len(),
-            (Some(at), true) => (at + models.len() - 1) % models.len(),
+    async fn cycle_model(&self, direction: Direction) -> Result<Vec<Report>, AgentError> {
+        let note = match self.agent.cycle_model(direction).await? {
+            Some(chosen) => format!("{} answers from the next turn on", chosen.model),
+            None => "there is no other model to choose".to_owned(),
         };
-        match models.get(next).map(|model| model.reference()) {
-            Some(model) if model != current => {
-                self.agent.set_model(model.to_string()).await?;
-                Ok(vec![Report::Note(format!("{model} answers from the next turn on"))])
-            }
-            Some(_) | None => Ok(vec![Report::Note("there is no other model to choose".to_owned())]),
-        }
+        Ok(vec![Report::Note(note)])
     }
 
     async fn gather(&self, list: List, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
@@ -299,6 +308,8 @@ fn failed(error: &AgentError, text: Option<String>) -> Report {
         AgentError::Model(_) => Some("ctrl+l shows the models that can be asked".to_owned()),
         AgentError::Busy
         | AgentError::Running
+        | AgentError::BashRunning
+        | AgentError::Empty
         | AgentError::Store(_)
         | AgentError::Gone(_)
         | AgentError::Closed => None,

@@ -611,6 +611,50 @@ fn escape_stops_the_run_and_what_waited_comes_back_into_the_editor() {
 }
 
 #[test]
+fn enter_again_hurries_what_steers_and_ctrl_enter_steers_at_once() {
+    let mut stage = Stage::new(80, 24);
+    let item = QueueItem {
+        id: "q".into(),
+        kind: QueueKind::Steer,
+        text: "wait".into(),
+        images: [].into(),
+        held: false,
+    };
+    let waits = EventKind::QueueUpdate { steering: vec![], follow_up: vec![], items: vec![item] };
+    stage.event(waits.clone());
+    assert_eq!(stage.press(KeyCode::Enter, KeyModifiers::NONE), [], "nothing is in flight");
+    at_work(&mut stage);
+    stage.event(waits);
+    assert!(stage.screen().contains("↳ steer   wait · enter: now"), "{}", stage.screen());
+    assert_eq!(stage.press(KeyCode::Enter, KeyModifiers::NONE), [Action::Hurry]);
+    stage.type_text("stop");
+    let actions = stage.press(KeyCode::Enter, KeyModifiers::CONTROL);
+    assert!(actions.contains(&Action::SteerNow("stop".into())), "{actions:?}");
+}
+
+#[test]
+fn a_failed_request_counts_down_to_its_next_try() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    stage.event(EventKind::ToolExecutionEnd {
+        tool_call_id: "c2".into(),
+        tool_name: "bash".into(),
+        result: ToolOutcome::default(),
+        is_error: false,
+    });
+    stage.event(EventKind::AutoRetryStart {
+        attempt: 2,
+        max_attempts: 5,
+        delay_ms: 8_000,
+        error_message: "busy".into(),
+    });
+    let screen = stage.screen();
+    assert!(screen.contains("the request failed · trying again in 8s (2 of 5)"), "{screen}");
+    stage.event(EventKind::AgentStart);
+    assert!(!stage.screen().contains("trying again"));
+}
+
+#[test]
 fn waiting_messages_are_taken_back_one_by_one() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);

@@ -1,6 +1,9 @@
 //! `AgentSession` through its handle, with a scripted model and tools that wait for the test.
 
+mod again;
 mod faults;
+mod state;
+mod waiting;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -109,6 +112,17 @@ impl Stage {
         answers: Vec<Answer>,
         sync: SyncPolicy,
     ) -> Self {
+        Self::tuned(folder, (manager, open), access, answers, |parts| parts.options.sync = sync)
+    }
+
+    /// As [`Stage::with`], with parts that differ.
+    fn tuned(
+        folder: TempDir,
+        (manager, open): (SessionManager, Option<PathBuf>),
+        access: Access,
+        answers: Vec<Answer>,
+        tune: impl FnOnce(&mut Parts),
+    ) -> Self {
         let logs = folder.path().join("logs");
         let writer = match open {
             Some(path) => manager.open(&path).unwrap(),
@@ -128,7 +142,7 @@ impl Stage {
             access,
         };
         let gate = Gate { spec, begun: Arc::clone(&begun), go: Arc::clone(&go) };
-        let parts = Parts {
+        let mut parts = Parts {
             manager,
             writer,
             providers,
@@ -139,8 +153,9 @@ impl Stage {
             tools: Tools::new([Arc::new(gate) as Arc<dyn Tool>]),
             runner: Runner::with_helper(env!("CARGO_BIN_EXE_tiller")),
             system_prompt: SystemPrompt::default(),
-            options: AgentOptions { sync, ..options(folder.path().join("outputs")) },
+            options: options(folder.path().join("outputs")),
         };
+        tune(&mut parts);
         let agent = AgentSession::start(parts).unwrap();
         let events = agent.subscribe();
         Self { agent, events, model, begun, go, folder }

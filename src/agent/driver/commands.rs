@@ -4,23 +4,16 @@ use std::path::Path;
 
 use tokio::sync::oneshot;
 
-use super::current::model_change;
 use super::{Driver, now};
 
-use crate::agent::handle::{
-    AgentError, BashContext, Command, ContextUse, Live, Moved, PromptOptions, Reply, RunningBash, Snapshot,
-    State, StreamingBehavior, Target,
-};
+use crate::agent::handle::{AgentError, Command, Moved, PromptOptions, Reply, StreamingBehavior, Target};
 use crate::agent::queue::{Queue, QueueEdit};
 use crate::agent::turn::{Input, Prompt};
 use crate::event::{Decision, EventKind, QueueItem, QueueKind, SessionChange};
 use crate::id::{CallId, EntryId, QueueId};
-use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel, ToolCall};
-use crate::process;
+use crate::message::{Message, ToolCall};
 use crate::session::context::unanswered;
-use crate::session::entry::OwnFact;
 use crate::session::{EntryBody, Reader, SessionError, SessionManager, Visibility};
-use crate::tool::Gathered;
 
 impl Driver {
     pub(super) fn command(&mut self, command: Command) {
@@ -41,7 +34,25 @@ impl Driver {
             Command::RemoveQueued { id, reply } => self.remove_queued(&id, reply),
             Command::Decide { call, decision, reply } => self.decide(call, decision, reply),
             Command::Bash { line, context, reply } => answer(reply, self.bash(line, context)),
+            Command::ExecuteBash { line, context, reply } => self.execute_bash(line, context, reply),
+            Command::AbortBash { reply } => {
+                self.stop_bash();
+                answer(reply, Ok(()));
+            }
             Command::SetModel { words, reply } => answer(reply, self.set_model(&words)),
+            Command::CycleModel { direction, reply } => answer(reply, self.cycle_model(direction)),
+            Command::ScopedModels { reply } => answer(reply, Ok(self.fixed.providers.scoped())),
+            Command::CycleThinking { reply } => answer(reply, self.cycle_thinking()),
+            Command::ThinkingLevels { reply } => {
+                answer(reply, Ok(self.current.model.facts.levels().to_vec()));
+            }
+            Command::Configure { change, reply } => {
+                self.configure(change);
+                answer(reply, Ok(()));
+            }
+            Command::Status { reply } => answer(reply, Ok(Box::new(self.status()))),
+            Command::Stats { reply } => self.stats(reply),
+            Command::Messages { reply } => answer(reply, Ok(self.messages())),
             Command::SetThinking { level, reply } => answer(reply, self.set_thinking(level)),
             Command::Rename { name, reply } => answer(reply, self.rename(name)),
             Command::Label { entry, label, reply } => answer(reply, self.label(&entry, label.as_deref())),
@@ -103,9 +114,7 @@ impl Driver {
     }
 
     fn abort(&mut self, reply: Reply<Vec<QueueItem>>) {
-        if let Some(bash) = self.jobs.bash_mut() {
-            bash.stop();
-        }
+        self.stop_bash();
         let items = if self.turn.is_running() { self.turn.queue().items().to_vec() } else { Vec::new() };
         let partial = self.partial.as_ref().map(|_| self.answer_so_far());
         self.apply_and_reply(Input::Abort { partial }, |result| answer(reply, result.map(|()| items)));
@@ -139,67 +148,6 @@ impl Driver {
         self.apply_and_reply(Input::Decided { call, decision }, |result| answer(reply, result));
     }
 
-    fn bash(&mut self, line: String, context: BashContext) -> Result<(), AgentError> {
-        if self.jobs.bash_running().is_some() {
-            return Err(AgentError::Running);
-        }
-        let exclude = context == BashContext::Exclude;
-        self.append(EntryBody::own(&OwnFact::Bash { command: line.clone(), exclude }))?;
-        let id = self.current.reader().leaf().ok_or(AgentError::Closed)?;
-        let command = process::Command { line: line.clone(), cwd: self.fixed.manager.cwd().to_owned() };
-        let shown =
-            RunningBash { id: id.clone(), line: line.clone(), context, since: now(), output: String::new() };
-        let gathered = Gathered::new(self.fixed.options.output, self.fixed.options.scratch.clone());
-        let started = self.fixed.runner.start(&command);
-        self.teller.tell(EventKind::BashExecutionStart {
-            id: id.clone(),
-            command: line,
-            exclude_from_context: exclude,
-        });
-        match started {
-            Ok(process) => self.jobs.bash(shown, process, gathered),
-            Err(error) => {
-                let message = error.to_string();
-                self.teller.warn(message.clone());
-                let record = BashExecutionMessage {
-                    command: shown.line,
-                    output: message,
-                    cancelled: true,
-                    exclude_from_context: exclude,
-                    timestamp: now(),
-                    ..BashExecutionMessage::default()
-                };
-                self.keep_bash(record, id);
-            }
-        }
-        Ok(())
-    }
-
-    fn set_model(&mut self, words: &str) -> Result<ModelRef, AgentError> {
-        let found = self.fixed.providers.find(words)?;
-        let reference = found.model.reference();
-        self.note(model_change(&reference))?;
-        self.current.model = found.model;
-        self.teller.tell(EventKind::ModelChanged { model: reference.clone() });
-        self.set_thinking(found.thinking.unwrap_or(self.current.thinking))?;
-        Ok(reference)
-    }
-
-    fn set_thinking(&mut self, level: ThinkingLevel) -> Result<ThinkingLevel, AgentError> {
-        let level = self.current.model.facts.clamp(level);
-        if level != self.current.thinking {
-            self.note(EntryBody::ThinkingLevelChange { thinking_level: level })?;
-            self.current.thinking = level;
-            self.teller.tell(EventKind::ThinkingLevelChanged { level });
-        }
-        Ok(level)
-    }
-
-    /// Keeps a change of state. Before this process's first entry nothing is written: the introduction will say it.
-    fn note(&mut self, body: EntryBody) -> Result<(), SessionError> {
-        if self.current.is_introduced() { self.append(body) } else { Ok(()) }
-    }
-
     fn rename(&mut self, name: String) -> Result<(), AgentError> {
         let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
         self.append(EntryBody::SessionInfo { name: name.clone() })?;
@@ -229,6 +177,18 @@ impl Driver {
                 let writer = self.fixed.manager.create(now());
                 self.adopt(writer)?;
                 (SessionChange::New, None)
+            }
+            Target::NewAfter(parent) => {
+                let writer = self.fixed.manager.create_after(&parent, now());
+                self.adopt(writer)?;
+                (SessionChange::New, None)
+            }
+            Target::Copy => {
+                let reader = self.current.reader();
+                let leaf = reader.leaf().ok_or(AgentError::Empty)?;
+                let writer = self.fixed.manager.fork(&reader, Some(&leaf), now())?;
+                self.adopt(writer)?;
+                (SessionChange::Fork, None)
             }
             Target::Open(path) => {
                 self.open(&path)?;
@@ -278,31 +238,6 @@ impl Driver {
         Ok(editor)
     }
 
-    fn snapshot(&self) -> Snapshot {
-        let reader = self.current.reader();
-        let window = self.current.model.facts.window;
-        let state = State {
-            session: reader.id().clone(),
-            path: reader.path().map(Path::to_owned),
-            name: self.current.name.clone(),
-            cwd: self.fixed.manager.cwd().to_owned(),
-            model: self.current.model.reference(),
-            thinking: self.current.thinking,
-            context: ContextUse { used: self.current.projection.tokens(), window },
-            usage: self.current.reader().usage(),
-            approval: self.approvals.mode_name().to_owned(),
-        };
-        let live = Live {
-            running_since: self.running_since,
-            partial: self.partial.as_ref().map(|_| self.answer_so_far()),
-            calls: self.jobs.calls().cloned().collect(),
-            queue: self.turn.queue().items().to_vec(),
-            approvals: self.approvals.waiting().to_vec(),
-            bash: self.jobs.bash_running().cloned(),
-        };
-        Snapshot { seq: self.teller.seq, state, live }
-    }
-
     /// Looking through the folder takes a while; it goes on beside the loop.
     fn beside<T: Send + 'static>(
         &self,
@@ -315,10 +250,7 @@ impl Driver {
 
     /// Stops what runs and brings the log to the disk. Blocks for the last sync: nothing else happens any more.
     pub(super) fn close(&mut self) -> Result<(), AgentError> {
-        if let Some(bash) = self.jobs.take_bash() {
-            let id = bash.shown.id.clone();
-            self.keep_bash(bash.into_cut_record(now()), id);
-        }
+        self.cut_bash();
         let partial = self.partial.as_ref().map(|_| self.answer_so_far());
         if self.turn.is_running() {
             self.apply(Input::Abort { partial });

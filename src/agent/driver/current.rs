@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Choice, now};
 use crate::agent::queue::Queue;
 use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
-use crate::provider::{Model, Providers};
+use crate::provider::{Model, ModelFacts, Providers};
 use crate::session::context::Projection;
 use crate::session::entry::OwnFact;
 use crate::session::{Appended, Entry, EntryBody, Finding, Reader, SessionError, Writer};
@@ -17,7 +17,11 @@ pub(super) struct Current {
     pub(super) writer: Writer,
     pub(super) projection: Projection,
     pub(super) model: Model,
+    /// Who was asked last: another one may have been chosen since.
+    pub(super) asked: Arc<ModelFacts>,
     pub(super) thinking: ThinkingLevel,
+    /// What was asked for: another model may be able to do it.
+    pub(super) wanted_thinking: ThinkingLevel,
     pub(super) name: Option<String>,
     /// What this process says before its first entry of this session, and what it finds to mend.
     before_first: Option<BeforeFirst>,
@@ -47,8 +51,10 @@ impl Current {
         let mut current = Self {
             writer,
             projection: Projection::default(),
+            asked: Arc::clone(&model.facts),
             model,
             thinking,
+            wanted_thinking: thinking,
             name: reader.name(),
             before_first: None,
         };
@@ -93,6 +99,7 @@ impl Current {
             }
         }
         if thinking == Choice::Log {
+            self.wanted_thinking = self.projection.thinking;
             self.thinking = self.projection.thinking;
         }
         self.thinking = self.model.facts.clamp(self.thinking);
@@ -103,7 +110,11 @@ impl Current {
     pub(super) fn append(&mut self, body: EntryBody, run: &RunFacts) -> Result<Vec<Appended>, SessionError> {
         let is_kept = body.creates_the_file() || self.writer.reader().leaf().is_some();
         let mut bodies = if is_kept { self.introduction(run) } else { Vec::new() };
+        if self.is_introduced() && body.creates_the_file() {
+            bodies.extend(self.changes());
+        }
         bodies.push(body);
+        bodies.extend(self.correction(bodies.last()));
         let appended = self.writer.append_all(bodies.clone(), now())?;
         if is_kept {
             self.before_first = None;
@@ -111,6 +122,7 @@ impl Current {
         // What waited in the writer comes first, and holds no message.
         let new = appended.len().saturating_sub(bodies.len());
         for (body, entry) in bodies.iter().zip(&appended[new..]) {
+            self.projection.note_state(body);
             if let Some(message) = body.as_message() {
                 self.projection.push(entry.id.clone(), Arc::clone(message));
             }
@@ -133,13 +145,30 @@ impl Current {
         for record in &before.cut_off_commands {
             bodies.push(EntryBody::message(Arc::new(Message::BashExecution(record.clone()))));
         }
-        if self.projection.model.as_ref() != Some(&self.model.reference()) {
-            bodies.push(model_change(&self.model.reference()));
-        }
-        if self.projection.thinking != self.thinking || !before.resumed {
+        let changes = self.changes();
+        let says_level = changes.iter().any(|body| matches!(body, EntryBody::ThinkingLevelChange { .. }));
+        bodies.extend(changes);
+        if !says_level && !before.resumed {
             bodies.push(EntryBody::ThinkingLevelChange { thinking_level: self.thinking });
         }
         bodies
+    }
+
+    /// The model and the level, where the path says otherwise: after a move to where another one was in use, or none yet.
+    fn changes(&self) -> Vec<EntryBody> {
+        let model = self.model.reference();
+        let model = (self.projection.model.as_ref() != Some(&model)).then(|| model_change(&model));
+        let level = (self.projection.thinking != self.thinking)
+            .then_some(EntryBody::ThinkingLevelChange { thinking_level: self.thinking });
+        model.into_iter().chain(level).collect()
+    }
+
+    /// An answer names who gave it, and the log's last word counts: when another model was chosen meanwhile, that is said again.
+    fn correction(&self, body: Option<&EntryBody>) -> Option<EntryBody> {
+        let mut said = Projection::default();
+        said.note_state(body.filter(|body| body.as_message().is_some())?);
+        let chosen = self.model.reference();
+        said.model.filter(|named| *named != chosen).map(|_| model_change(&chosen))
     }
 
     /// Whether the log already knows of this process, so that changes have to be told to it one by one.

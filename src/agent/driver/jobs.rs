@@ -15,11 +15,11 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::now;
 use crate::agent::bash::{Bash, BashEnd};
-use crate::agent::handle::{RunningBash, RunningCall};
+use crate::agent::handle::{Reply, RunningBash, RunningCall};
 use crate::agent::turn::TurnNumber;
 use crate::event::ToolOutcome;
 use crate::id::{CallId, EntryId};
-use crate::message::{ToolCall, ToolResultMessage};
+use crate::message::{BashExecutionMessage, ToolCall, ToolResultMessage};
 use crate::process::Running;
 use crate::provider::{Part, Provider, ProviderError, Request};
 use crate::session::DiskFile;
@@ -164,6 +164,13 @@ impl Jobs {
         let (bash, job) = Bash::begin(shown, process, gathered, self.report.clone());
         self.tasks.spawn(job);
         self.bash = Some(bash);
+    }
+
+    /// Lets somebody wait for the record of the command that runs.
+    pub(super) fn await_bash(&mut self, waits: Reply<BashExecutionMessage>) {
+        if let Some(bash) = &mut self.bash {
+            bash.waits = Some(waits);
+        }
     }
 
     pub(super) fn bash_running(&self) -> Option<&RunningBash> {

@@ -163,6 +163,7 @@ impl Driver {
             thinking: self.current.thinking,
         };
         self.jobs.stream(turn, &*model.provider, request);
+        self.current.asked = Arc::clone(&self.current.model.facts);
         let message = Arc::new(Message::Assistant(head.clone()));
         self.partial = Some(Partial::new(head));
         self.teller.tell(EventKind::MessageStart { message });

@@ -1,18 +1,13 @@
 //! What jobs report, and what it means.
 
-use std::sync::Arc;
-
 use super::jobs::Report;
 use super::{Driver, now};
-use crate::agent::bash::BashEnd;
 use crate::agent::partial::Growth;
 use crate::agent::retry::{self, Tried};
 use crate::agent::turn::{Fate, Input, Planned, TurnNumber};
 use crate::event::{EventKind, ToolOutcome};
-use crate::id::{CallId, EntryId};
-use crate::message::{
-    AssistantMessage, BashExecutionMessage, StopReason, ToolCall, ToolResultMessage, UserBlock,
-};
+use crate::id::CallId;
+use crate::message::{AssistantMessage, StopReason, ToolCall, ToolResultMessage, UserBlock};
 use crate::provider::{Failure, Part, ProviderError};
 
 impl Driver {
@@ -23,7 +18,7 @@ impl Driver {
                 Err(error) => self.failed(turn, &error),
             },
             Report::StreamEnded { turn } if self.turn.streaming() == Some(turn) => {
-                let provider = self.current.model.facts.provider.clone();
+                let provider = self.current.asked.provider.clone();
                 let message = "the stream ended before the answer was complete".to_owned();
                 self.failed(
                     turn,
@@ -66,7 +61,7 @@ impl Driver {
         answer.stop_reason = StopReason::Error;
         let hint = error.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
         let tried = Tried { times: self.turn.tries(), has_compacted: self.turn.has_compacted() };
-        let (then, note) = retry::after(error.failure, tried, &self.fixed.options.retry, jitter());
+        let (then, note) = retry::after(error.failure, tried, &self.retry, jitter());
         let note = note.map(|note| format!("; {note}")).unwrap_or_default();
         answer.error_message = Some(format!("{error}{hint}{note}"));
         self.jobs.stop_stream();
@@ -76,12 +71,19 @@ impl Driver {
     /// The answer in flight as far as it goes, with its price.
     pub(super) fn answer_so_far(&self) -> AssistantMessage {
         let mut answer = self.partial.as_ref().map(|partial| partial.message()).unwrap_or_default();
-        answer.usage.cost = self.current.model.facts.cost(&answer.usage);
+        answer.usage.cost = self.current.asked.cost(&answer.usage);
         answer.usage.total_tokens = answer.usage.total();
         answer
     }
 
     fn answered(&mut self, turn: TurnNumber, answer: AssistantMessage) {
+        let facts = &self.current.model.facts;
+        if retry::is_silent_overflow(&answer, facts.window) {
+            let message = format!("no answer: the conversation fills the window of {}", facts.id);
+            let provider = facts.provider.clone();
+            let error = ProviderError { provider, failure: Failure::Overflow, message, hint: None };
+            return self.failed(turn, &error);
+        }
         self.jobs.stop_stream();
         self.apply(Input::Answered { turn, answer });
     }
@@ -120,32 +122,6 @@ impl Driver {
             self.teller.warn(warning);
         }
         self.apply(Input::ToolEnded { turn, result });
-    }
-
-    fn bash_output(&mut self, id: &EntryId, delta: String, glance: String) {
-        let Some(bash) = self.jobs.bash_mut().filter(|bash| bash.shown.id == *id) else { return };
-        bash.shown.output = glance;
-        if !delta.is_empty() {
-            self.teller.tell(EventKind::BashExecutionUpdate { id: id.clone(), delta });
-        }
-    }
-
-    fn bash_ended(&mut self, id: &EntryId, end: BashEnd) {
-        if self.jobs.bash_running().is_none_or(|running| running.id != *id) {
-            return;
-        }
-        if let Some(trouble) = &end.trouble {
-            self.teller.warn(trouble.clone());
-        }
-        if let Some(bash) = self.jobs.take_bash() {
-            self.keep_bash(bash.into_record(end, now()), id.clone());
-        }
-    }
-
-    /// Keeps the record of a command, then tells of its end.
-    pub(super) fn keep_bash(&mut self, record: BashExecutionMessage, id: EntryId) {
-        self.apply(Input::BashEnded(record.clone()));
-        self.teller.tell(EventKind::BashExecutionEnd { id, message: Arc::new(record) });
     }
 }
 

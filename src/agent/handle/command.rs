@@ -1,17 +1,22 @@
 //! What the handle tells the driver.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
 use super::error::AgentError;
+use super::model::ChosenModel;
 use super::prompt::{BashContext, PromptOptions};
 use super::snapshot::Snapshot;
-use crate::agent::queue::QueueEdit;
+use super::status::{SessionStats, Status};
+use crate::agent::queue::{DeliveryMode, QueueEdit};
+use crate::agent::retry::RetryMode;
+use crate::agent::turn::SteeringPoint;
 use crate::event::{Decision, QueueItem, QueueKind, SessionChange};
 use crate::id::{CallId, EntryId, QueueId, SessionId};
-use crate::message::{ModelRef, ThinkingLevel};
-use crate::provider::Model;
+use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
+use crate::provider::{Direction, Model, ScopedModel};
 use crate::session::{Catalog, Listing, Scope, Visibility};
 
 pub(in crate::agent) type Reply<T> = oneshot::Sender<Result<T, AgentError>>;
@@ -28,8 +33,15 @@ pub(in crate::agent) enum Command {
     RemoveQueued { id: QueueId, reply: Reply<QueueItem> },
     Decide { call: CallId, decision: Decision, reply: Reply<()> },
     Bash { line: String, context: BashContext, reply: Reply<()> },
+    ExecuteBash { line: String, context: BashContext, reply: Reply<BashExecutionMessage> },
+    AbortBash { reply: Reply<()> },
     SetModel { words: String, reply: Reply<ModelRef> },
+    CycleModel { direction: Direction, reply: Reply<Option<ChosenModel>> },
+    ScopedModels { reply: Reply<Vec<ScopedModel>> },
     SetThinking { level: ThinkingLevel, reply: Reply<ThinkingLevel> },
+    CycleThinking { reply: Reply<Option<ThinkingLevel>> },
+    ThinkingLevels { reply: Reply<Vec<ThinkingLevel>> },
+    Configure { change: Change, reply: Reply<()> },
     Rename { name: String, reply: Reply<()> },
     Label { entry: EntryId, label: Option<String>, reply: Reply<()> },
     Hide { entry: EntryId, visibility: Visibility, reply: Reply<()> },
@@ -38,12 +50,26 @@ pub(in crate::agent) enum Command {
     Sessions { scope: Scope, reply: Reply<Listing> },
     Catalog { reply: Reply<Catalog> },
     Snapshot { reply: Reply<Box<Snapshot>> },
+    Status { reply: Reply<Box<Status>> },
+    Stats { reply: Reply<Box<SessionStats>> },
+    Messages { reply: Reply<Vec<Arc<Message>>> },
     Close { reply: Reply<()> },
+}
+
+/// What can be set while a session runs.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::agent) enum Change {
+    SteeringPoint(SteeringPoint),
+    SteeringMode(DeliveryMode),
+    FollowUpMode(DeliveryMode),
+    Retry(RetryMode),
 }
 
 /// Where a session can go.
 pub(in crate::agent) enum Target {
     New,
+    NewAfter(PathBuf),
+    Copy,
     Open(PathBuf),
     Fork(EntryId),
     Leaf { entry: EntryId, summary: Option<String> },

@@ -12,6 +12,12 @@ pub enum AgentError {
     /// The command needs the agent to be idle.
     #[error("that waits until the agent has finished; Esc stops it")]
     Running,
+    /// A command of the user's own is running already.
+    #[error("a command is running already; abort it first, or wait for its end")]
+    BashRunning,
+    /// There is nothing in the session yet.
+    #[error("there is nothing in this session yet")]
+    Empty,
     /// There is no model to ask.
     #[error(transparent)]
     Model(#[from] ModelError),

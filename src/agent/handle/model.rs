@@ -3,24 +3,78 @@
 use super::command::Command;
 use super::{AgentError, AgentSession};
 use crate::message::{ModelRef, ThinkingLevel};
-use crate::provider::Model;
+use crate::provider::{Direction, Model, ScopedModel};
+
+/// What a step through the models came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChosenModel {
+    /// The model that answers from the next turn on.
+    pub model: ModelRef,
+    /// How much it thinks.
+    pub thinking: ThinkingLevel,
+    /// What was stepped through.
+    pub scope: CycleScope,
+}
+
+/// What is stepped through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CycleScope {
+    /// A list of models that somebody chose.
+    Listed,
+    /// Every model that can be asked.
+    All,
+}
 
 impl AgentSession {
     /// Lets another model answer from the next turn on: `[provider/]id[:thinking]`, or a part of an id.
     ///
     /// # Errors
-    /// When no usable model goes by these words.
+    /// When no model goes by these words, or its provider has no key: then everything stays as it was, and nothing is written.
     pub async fn set_model(&self, words: impl Into<String>) -> Result<ModelRef, AgentError> {
         let words = words.into();
         self.ask(|reply| Command::SetModel { words, reply }).await
     }
 
-    /// Lets the model think more or less from the next turn on; answers with the level it can do.
+    /// Steps to the next or the previous model of [`AgentSession::scoped_models`], from the last to the first; `None` if there is
+    /// no other.
+    ///
+    /// # Errors
+    /// When the choice could not be kept.
+    pub async fn cycle_model(&self, direction: Direction) -> Result<Option<ChosenModel>, AgentError> {
+        self.ask(|reply| Command::CycleModel { direction, reply }).await
+    }
+
+    /// The models that are cycled through: those of the setting `models`, else every one that can be asked.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn scoped_models(&self) -> Result<Vec<ScopedModel>, AgentError> {
+        self.ask(|reply| Command::ScopedModels { reply }).await
+    }
+
+    /// Lets the model think more or less from the next turn on; answers with the level it can do. A model that is chosen later
+    /// thinks as much as was wanted here, if it can.
     ///
     /// # Errors
     /// When the choice could not be kept.
     pub async fn set_thinking(&self, level: ThinkingLevel) -> Result<ThinkingLevel, AgentError> {
         self.ask(|reply| Command::SetThinking { level, reply }).await
+    }
+
+    /// Steps to the next level that the model can do, from the highest to the lowest; `None` if it can't think.
+    ///
+    /// # Errors
+    /// When the choice could not be kept.
+    pub async fn cycle_thinking(&self) -> Result<Option<ThinkingLevel>, AgentError> {
+        self.ask(|reply| Command::CycleThinking { reply }).await
+    }
+
+    /// The levels that the model can do, least first: `off` alone if it can't think.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn thinking_levels(&self) -> Result<Vec<ThinkingLevel>, AgentError> {
+        self.ask(|reply| Command::ThinkingLevels { reply }).await
     }
 
     /// The models that can be asked.

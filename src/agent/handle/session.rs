@@ -41,6 +41,22 @@ impl AgentSession {
         self.switch(Target::New).await
     }
 
+    /// Goes to a fresh session whose log names the one at `parent` as where it comes from.
+    ///
+    /// # Errors
+    /// While the agent works.
+    pub async fn new_session_after(&self, parent: impl Into<PathBuf>) -> Result<Moved, AgentError> {
+        self.switch(Target::NewAfter(parent.into())).await
+    }
+
+    /// Goes to a copy of this session: a new one that begins with the whole of this one's path.
+    ///
+    /// # Errors
+    /// While the agent works, or [`AgentError::Empty`] when there is nothing to copy.
+    pub async fn clone_session(&self) -> Result<Moved, AgentError> {
+        self.switch(Target::Copy).await
+    }
+
     /// Goes to a session on disk.
     ///
     /// # Errors

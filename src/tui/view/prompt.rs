@@ -126,6 +126,13 @@ fn doing(app: &App) -> String {
         [(_, name)] => return format!("running {}", one_line(name)),
         several => return format!("running {} calls", several.len()),
     }
+    if let Some(retry) = app.work.retry {
+        let left = retry.at.since_ms(app.now).div_ceil(1_000);
+        return format!(
+            "the request failed · trying again in {left}s ({} of {}) ·",
+            retry.attempt, retry.most
+        );
+    }
     if app.work.running_since.is_none() {
         return "running your command".to_owned();
     }
@@ -145,11 +152,18 @@ pub(super) fn queue(app: &App) -> Vec<Line> {
             QueueKind::Steer => "steer",
             QueueKind::FollowUp => "next ",
         };
+        let hurry = item.kind == QueueKind::Steer && !item.held && app.editor.is_empty();
         let mut spans = vec![Span::new(format!("  ↳ {kind}   "), Role::Accent)];
         if item.held {
             spans.push(Span::new("held, alt+up takes it back · ", Role::Warning));
         }
-        spans.push(Span::new(cut_to(&one_line(&item.text), width), Role::Muted));
+        let images = match item.images.len() {
+            0 => String::new(),
+            count => format!(" [{count} image(s)]"),
+        };
+        let hint = if hurry { " · enter: now" } else { "" };
+        let text = cut_to(&one_line(&item.text), width.saturating_sub(images.len() + hint.len()));
+        spans.push(Span::new(text + &images + hint, Role::Muted));
         Line::from(spans)
     };
     app.work.queue.iter().map(line).collect()

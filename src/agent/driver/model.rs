@@ -1,0 +1,65 @@
+//! Who answers and how much it thinks: choosing, stepping on, and keeping the choice.
+
+use super::Driver;
+use super::current::model_change;
+use crate::agent::handle::{AgentError, ChosenModel, CycleScope};
+use crate::event::EventKind;
+use crate::message::{ModelRef, ThinkingLevel};
+use crate::provider::{Direction, Model};
+use crate::session::{EntryBody, SessionError};
+
+impl Driver {
+    pub(super) fn set_model(&mut self, words: &str) -> Result<ModelRef, AgentError> {
+        let found = self.fixed.providers.find(words)?;
+        let reference = found.model.reference();
+        self.choose(found.model, found.thinking)?;
+        Ok(reference)
+    }
+
+    pub(super) fn cycle_model(&mut self, direction: Direction) -> Result<Option<ChosenModel>, AgentError> {
+        let providers = &self.fixed.providers;
+        let Some(next) = providers.beside(&self.current.model.reference(), direction) else {
+            return Ok(None);
+        };
+        let scope = if providers.is_scoped() { CycleScope::Listed } else { CycleScope::All };
+        let model = next.model.reference();
+        self.choose(next.model, next.thinking)?;
+        Ok(Some(ChosenModel { model, thinking: self.current.thinking, scope }))
+    }
+
+    /// Keeps the choice of a model, then tells of it. The level is what was wanted last, as far as this model can do it.
+    fn choose(&mut self, model: Model, thinking: Option<ThinkingLevel>) -> Result<(), AgentError> {
+        let reference = model.reference();
+        self.note(model_change(&reference))?;
+        self.current.model = model;
+        self.teller.tell(EventKind::ModelChanged { model: reference });
+        self.set_thinking(thinking.unwrap_or(self.current.wanted_thinking))?;
+        Ok(())
+    }
+
+    pub(super) fn set_thinking(&mut self, wanted: ThinkingLevel) -> Result<ThinkingLevel, AgentError> {
+        let level = self.current.model.facts.clamp(wanted);
+        if level != self.current.thinking {
+            self.note(EntryBody::ThinkingLevelChange { thinking_level: level })?;
+            self.current.thinking = level;
+            self.teller.tell(EventKind::ThinkingLevelChanged { level });
+        }
+        self.current.wanted_thinking = wanted;
+        Ok(level)
+    }
+
+    pub(super) fn cycle_thinking(&mut self) -> Result<Option<ThinkingLevel>, AgentError> {
+        let levels = self.current.model.facts.levels();
+        if levels.len() < 2 {
+            return Ok(None);
+        }
+        let at = levels.iter().position(|level| *level == self.current.thinking);
+        let next = levels[at.map_or(0, |at| (at + 1) % levels.len())];
+        self.set_thinking(next).map(Some)
+    }
+
+    /// Keeps a change of state. Before this process's first entry nothing is written: the introduction will say it.
+    fn note(&mut self, body: EntryBody) -> Result<(), SessionError> {
+        if self.current.is_introduced() { self.append(body) } else { Ok(()) }
+    }
+}

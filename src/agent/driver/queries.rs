@@ -1,0 +1,100 @@
+//! What the driver tells of itself, and how it is set while it runs.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::Driver;
+use crate::agent::handle::{
+    Activity, AgentError, Change, ContextUse, Live, QueueStatus, Reply, SessionStats, Snapshot, State, Status,
+};
+use crate::message::Message;
+use crate::session::{Reader, SessionError, Tally};
+
+impl Driver {
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let live = Live {
+            running_since: self.running_since,
+            partial: self.partial.as_ref().map(|_| self.answer_so_far()),
+            calls: self.jobs.calls().cloned().collect(),
+            queue: self.turn.queue().items().to_vec(),
+            approvals: self.approvals.waiting().to_vec(),
+            bash: self.jobs.bash_running().cloned(),
+        };
+        Snapshot { seq: self.teller.seq, state: self.state(), live }
+    }
+
+    fn state(&self) -> State {
+        let reader = self.current.reader();
+        State {
+            session: reader.id().clone(),
+            path: reader.path().map(Path::to_owned),
+            name: self.current.name.clone(),
+            cwd: self.fixed.manager.cwd().to_owned(),
+            model: self.current.model.reference(),
+            thinking: self.current.thinking,
+            context: self.context(),
+            usage: reader.usage(),
+            approval: self.approvals.mode_name().to_owned(),
+        }
+    }
+
+    fn context(&self) -> ContextUse {
+        let window = self.current.model.facts.window;
+        ContextUse { used: self.current.projection.tokens(), window }
+    }
+
+    pub(super) fn status(&self) -> Status {
+        let options = self.turn.options();
+        Status {
+            state: self.state(),
+            activity: Activity {
+                is_running: self.running_since.is_some() || self.turn.is_running(),
+                is_compacting: self.turn.is_compacting(),
+                is_retrying: self.turn.is_retrying(),
+            },
+            queue: QueueStatus {
+                items: self.turn.queue().items().to_vec(),
+                steering_point: options.steering_point,
+                steering_mode: options.steering_mode,
+                follow_up_mode: options.follow_up_mode,
+            },
+            auto_retry: self.retry.mode,
+            leaf: self.current.reader().leaf(),
+            messages: self.current.projection.message_count(),
+        }
+    }
+
+    pub(super) fn messages(&self) -> Vec<Arc<Message>> {
+        let projected = self.current.projection.messages.iter();
+        projected.map(|projected| Arc::clone(&projected.message)).collect()
+    }
+
+    /// Counting reads the whole log; it goes on beside the loop.
+    pub(super) fn stats(&self, reply: Reply<Box<SessionStats>>) {
+        let (reader, context) = (self.current.reader(), self.context());
+        tokio::task::spawn_blocking(move || {
+            let counted = count(&reader, context).map(Box::new).map_err(AgentError::from);
+            // Whoever asked may be gone.
+            let _ = reply.send(counted);
+        });
+    }
+
+    pub(super) fn configure(&mut self, change: Change) {
+        let mut options = self.turn.options();
+        match change {
+            Change::SteeringPoint(point) => options.steering_point = point,
+            Change::SteeringMode(mode) => options.steering_mode = mode,
+            Change::FollowUpMode(mode) => options.follow_up_mode = mode,
+            Change::Retry(mode) => self.retry.mode = mode,
+        }
+        self.turn.set_options(options);
+    }
+}
+
+fn count(reader: &Reader, context: ContextUse) -> Result<SessionStats, SessionError> {
+    let branch = match reader.leaf() {
+        Some(leaf) => reader.tally_to(&leaf)?,
+        None => Tally::default(),
+    };
+    Ok(SessionStats { session: reader.tally()?, branch, context })
+}
