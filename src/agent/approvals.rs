@@ -38,6 +38,10 @@ impl Approvals {
         }
     }
 
+    pub(super) fn set_audience(&mut self, audience: Audience) {
+        self.audience = audience;
+    }
+
     pub(super) fn waiting(&self) -> &[ApprovalRequest] {
         &self.waiting
     }

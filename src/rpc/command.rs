@@ -20,6 +20,8 @@ pub(super) enum Command {
     Set(Set),
     Queue(QueueCommand),
     Session(SessionCommand),
+    /// What steers and waits already goes in at once.
+    Hurry,
     Abort,
     AbortRetry,
     AbortBash,
@@ -152,7 +154,7 @@ impl Command {
                 matches!(ask, Ask::Entries { .. } | Ask::Tree | Ask::Sessions { .. } | Ask::Stats)
             }
             Self::Say(_) | Self::Set(_) | Self::Queue(_) | Self::Approve { .. } => false,
-            Self::Abort | Self::AbortRetry | Self::AbortBash => false,
+            Self::Hurry | Self::Abort | Self::AbortRetry | Self::AbortBash => false,
         }
     }
 }
@@ -175,7 +177,12 @@ fn say(name: &str, fields: &mut Fields) -> Parsed {
         "steer_now" => How::SteerNow,
         _ => return Ok(None),
     };
-    Ok(Some(Command::Say(Say { text: fields.text("message")?, images: fields.images()?, how })))
+    let images = fields.images()?;
+    match (how, fields.maybe_text("message")?) {
+        (_, Some(text)) => Ok(Some(Command::Say(Say { text, images, how }))),
+        (How::SteerNow, None) if images.is_empty() => Ok(Some(Command::Hurry)),
+        (_, None) => Err(FieldError::Missing("message")),
+    }
 }
 
 fn ask(name: &str, fields: &mut Fields) -> Parsed {

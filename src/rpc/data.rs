@@ -7,18 +7,13 @@ use crate::agent::{Live, RunningBash, RunningCall};
 use crate::event::{QueueItem, QueueKind};
 use crate::id::EntryId;
 use crate::message::{Message, joined_text};
-use crate::provider::Model;
 use crate::provider::catalog::ModelFacts;
 use crate::session::marks::Marks;
 use crate::session::tree::Tree;
 use crate::session::{Reader, SessionError};
 
 /// A model. Prices are in US dollars a million tokens, 0 where none is known.
-pub(super) fn model(model: &Model) -> Value {
-    facts(&model.facts, model.provider.api())
-}
-
-fn facts(facts: &ModelFacts, api: &str) -> Value {
+pub(super) fn model(facts: &ModelFacts, api: &str) -> Value {
     let cost = match facts.price {
         Some(price) => json!({
             "input": price.input,

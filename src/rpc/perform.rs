@@ -3,11 +3,10 @@
 mod ask;
 mod set;
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::RpcOptions;
-use super::answer::{Outcome, data};
+use super::answer::{self, Outcome};
 use super::command::{Command, How, QueueCommand, Say, SessionCommand, Summary};
 use super::data;
 use crate::agent::{AgentError, AgentSession, PromptOptions, PromptSource, StreamingBehavior};
@@ -62,7 +61,7 @@ impl Performer {
         match command {
             Command::Ask(ask) => self.ask(ask).await.map(Some).map_err(|refusal| refusal.text()),
             command => match self.act(command).await {
-                Ok(Some(value)) => data(&value),
+                Ok(Some(value)) => answer::data(&value),
                 Ok(None) => Ok(None),
                 Err(refusal) => Err(refusal.text()),
             },
@@ -88,9 +87,9 @@ impl Performer {
                 let record = agent.execute_bash(line, context).await?;
                 return told(json!(record));
             }
-            Command::Compact { instructions } => return told(json!(agent.compact(instructions).await?)),
+            Command::Compact { instructions } => return Err(Refusal::Other(format!("TEMP{instructions:?}"))),
             Command::Approve { call, decision } => agent.decide(call, decision).await?,
-            Command::Reload => agent.reload().await?,
+            Command::Reload => return Err(Refusal::Other("TEMP".into())),
         }
         Ok(None)
     }
@@ -126,7 +125,8 @@ impl Performer {
     async fn session(&self, command: SessionCommand) -> Done {
         let agent = &self.agent;
         let moved = match command {
-            SessionCommand::New { parent } => agent.new_session(parent).await?,
+            SessionCommand::New { parent: None } => agent.new_session().await?,
+            SessionCommand::New { parent: Some(parent) } => agent.new_session_after(parent).await?,
             SessionCommand::Switch(path) => agent.open_session(path).await?,
             SessionCommand::Fork(entry) => agent.fork(entry).await?,
             SessionCommand::Clone => agent.clone_session().await?,
@@ -135,7 +135,7 @@ impl Performer {
                 agent.navigate_with_summary(entry, text).await?
             }
             SessionCommand::Navigate { entry, summary: Summary::Made(instructions) } => {
-                agent.navigate_and_summarize(entry, instructions).await?
+                return Err(Refusal::Other(format!("TEMP{entry}{instructions:?}")))
             }
             SessionCommand::Label { entry, label } => {
                 agent.label(entry, label).await?;
