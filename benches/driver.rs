@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use tiller::agent::retry::RetryOptions;
 use tiller::agent::turn::TurnOptions;
 use tiller::agent::{
-    AgentOptions, AgentSession, Audience, Choice, Parts, PromptOptions, SyncPolicy, SystemPrompt,
+    AgentOptions, AgentSession, Audience, Choice, Parts, PromptOptions, Resources, SyncPolicy, SystemPrompt,
 };
 use tiller::event::EventKind;
 use tiller::message::ThinkingLevel;
@@ -44,6 +44,7 @@ fn parts(folder: &TempDir) -> Parts {
         tools: Tools::new([]),
         runner: Runner::with_helper("unused"),
         system_prompt: SystemPrompt::default(),
+        resources: Resources::default(),
         options: AgentOptions {
             turn: TurnOptions::default(),
             retry: RetryOptions::default(),

@@ -7,10 +7,12 @@
 mod approvals;
 mod bash;
 mod driver;
+mod expand;
 mod handle;
 mod listener;
 pub mod partial;
 pub mod queue;
+mod resources;
 pub mod retry;
 mod system_prompt;
 pub mod turn;
@@ -24,4 +26,5 @@ pub use handle::{
     SessionStats, Snapshot, State, Status, StreamingBehavior,
 };
 pub use listener::{Buffered, Heard, Listener};
+pub use resources::{CommandSource, Inventory, Resources, SlashCommand, Sources, Watching};
 pub use system_prompt::SystemPrompt;

@@ -20,6 +20,7 @@ mod screen;
 mod sessions;
 mod settings;
 mod signals;
+mod sources;
 mod transcript;
 
 use std::ffi::OsString;

@@ -215,6 +215,15 @@ pub enum EventKind {
         #[serde(skip_serializing_if = "Option::is_none")]
         error_message: Option<String>,
     },
+    /// Skills, templates or context files are others than before.
+    ResourcesChanged {
+        /// How many skills there are.
+        skills: usize,
+        /// How many templates.
+        templates: usize,
+        /// How many context files.
+        context_files: usize,
+    },
     /// Something is not as it should be, and the work goes on.
     Warning {
         /// What, in one sentence.

@@ -79,6 +79,14 @@ table! {
     MAX_TURNS = "max_turns", Kind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_ITERATIONS"];
     /// Tools to offer; unset is all of them.
     TOOLS = "tools", Kind::List, "", aliases &["TOOLS_ENABLED"];
+    /// Whether skills of the project, of the user and of tiller are loaded.
+    SKILLS = "skills", Kind::Choice(&["on", "off"]), "on";
+    /// Whether prompt templates of the project, of the user and of tiller are loaded.
+    TEMPLATES = "templates", Kind::Choice(&["on", "off"]), "on";
+    /// Whether AGENTS.md, CLAUDE.md and AGENT.md of the user and of the project are read.
+    CONTEXT_FILES = "context_files", Kind::Choice(&["on", "off"]), "on";
+    /// Whether changed skills, templates and context files are noticed by themselves while tiller runs.
+    WATCH = "watch", Kind::Choice(&["on", "off"]), "on";
     /// When a steering message is delivered.
     STEERING_POINT = "steering_point", Kind::Choice(&["between-tools", "after-answer"]), "between-tools";
     /// How many waiting steering messages are delivered at once.

@@ -126,6 +126,11 @@ pub enum TuiError {
     Agent(#[from] AgentError),
 }
 
+/// The names of the commands that the front end has itself, without the slash.
+pub fn command_names() -> impl Iterator<Item = &'static str> {
+    command::TABLE.iter().map(|command| command.name)
+}
+
 /// Runs until the user leaves, then closes the session and says on the normal screen how to come back.
 ///
 /// # Errors

@@ -108,7 +108,7 @@ impl Workspace {
         Ok(Self { root, added: Vec::new() })
     }
 
-    /// Adds an absolute folder, which need not exist yet, to read from or also to write to.
+    /// Adds an absolute folder, which need not exist yet, or a single file, to read from or also to write to.
     #[must_use]
     pub fn with_folder(mut self, folder: impl Into<PathBuf>, purpose: Purpose) -> Self {
         self.added.push((folder.into(), purpose));
@@ -140,6 +140,13 @@ impl Workspace {
         for (folder, granted) in &self.added {
             let Ok(root) = fs::canonicalize(folder) else { continue };
             let Ok(below) = real.strip_prefix(&root) else { continue };
+            // A file that was added by itself.
+            let (root, below) = match (real.parent(), real.file_name()) {
+                (Some(parent), Some(name)) if below.as_os_str().is_empty() && root.is_file() => {
+                    (parent.to_owned(), Path::new(name))
+                }
+                _ => (root, below),
+            };
             if purpose == Purpose::Write && *granted == Purpose::Read {
                 refusal = WorkspaceError::ReadOnly { path: path.to_owned() };
                 continue;
@@ -318,6 +325,21 @@ mod tests {
         let resolved = workspace.resolve("way-out/secret", Purpose::Read).unwrap();
         assert_eq!(resolved.path(), fs::canonicalize(outside.join("secret")).unwrap());
         assert_eq!(shown(&workspace, &secret), Err(format!("{secret} may be read but not written")));
+    }
+
+    #[test]
+    fn an_added_file_is_reached_and_its_neighbours_are_not() {
+        let (folder, workspace) = folders();
+        let outside = folder.path().canonicalize().unwrap().join("outside");
+        fs::write(outside.join("one"), "1").unwrap();
+        fs::write(outside.join("two"), "2").unwrap();
+        let workspace = workspace.with_folder(outside.join("one"), Purpose::Read);
+        let one = workspace.resolve(outside.join("one").to_str().unwrap(), Purpose::Read).unwrap();
+        let mut text = String::new();
+        io::Read::read_to_string(&mut workspace.open(&one).unwrap(), &mut text).unwrap();
+        assert_eq!((text.as_str(), one.path()), ("1", outside.join("one")));
+        assert!(workspace.resolve(outside.join("one").to_str().unwrap(), Purpose::Write).is_err());
+        assert!(workspace.resolve(outside.join("two").to_str().unwrap(), Purpose::Read).is_err());
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod terminal;
 
 mod journeys {
     mod command_line;
+    mod expansion;
     mod export;
     mod held;
     mod house;
@@ -23,6 +24,7 @@ mod journeys {
     mod screen {
         mod commands;
         mod endings;
+        mod expansion;
         mod steering;
         mod tour;
         mod typing;

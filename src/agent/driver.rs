@@ -11,6 +11,7 @@ mod model;
 mod perform;
 mod queries;
 mod reports;
+mod shelf;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ use super::approvals::{Approvals, Audience};
 use super::handle::{AgentError, AgentSession, COMMANDS, Command, EVENTS};
 use super::partial::Partial;
 use super::queue::Queue;
+use super::resources::Resources;
 use super::retry::RetryOptions;
 use super::system_prompt::SystemPrompt;
 use super::turn::{Effect, Input, Turn, TurnOptions};
@@ -37,6 +39,7 @@ use crate::unit::{Tokens, UnixMs};
 
 use current::{Current, RunFacts};
 use jobs::Jobs;
+use shelf::Shelf;
 
 pub(super) use jobs::Report;
 
@@ -65,6 +68,8 @@ pub struct Parts {
     pub runner: Runner,
     /// What the model is told before everything else.
     pub system_prompt: SystemPrompt,
+    /// The skills, templates and context files that there are.
+    pub resources: Resources,
     /// How it all behaves.
     pub options: AgentOptions,
 }
@@ -120,6 +125,7 @@ pub enum SyncPolicy {
 /// The driver's own possessions.
 struct Driver {
     fixed: Fixed,
+    shelf: Shelf,
     current: Current,
     turn: Turn,
     work: VecDeque<Work>,
@@ -142,7 +148,6 @@ struct Fixed {
     providers: Providers,
     tools: Tools,
     runner: Runner,
-    system: String,
     options: AgentOptions,
     run: RunFacts,
 }
@@ -198,11 +203,13 @@ impl Driver {
         events: broadcast::Sender<Arc<Event>>,
     ) -> Result<(DriverWithReports, watch::Receiver<Reader>, Vec<String>), SessionError> {
         let (report, reports) = mpsc::channel(REPORTS);
-        let system = parts.system_prompt.text(parts.manager.cwd());
         let (mut current, queue, mut notices) = Current::load(parts.writer, parts.model, parts.thinking)?;
         notices.extend(current.follow_the_log(&parts.providers, parts.choice, parts.thinking_choice));
         let disturbances = current.writer.take_disturbances();
         notices.extend(disturbances.iter().map(|found| format!("{found}; {}", found.hint())));
+        notices.extend(parts.resources.problems().iter().map(ToString::to_string));
+        let cwd = parts.manager.cwd().to_owned();
+        let (shelf, keeper) = Shelf::new(parts.resources, parts.system_prompt, cwd, &parts.tools);
         let run = RunFacts {
             mode: parts.options.mode,
             cwd: parts.manager.cwd().display().to_string(),
@@ -214,7 +221,6 @@ impl Driver {
             providers: parts.providers,
             tools: parts.tools,
             runner: parts.runner,
-            system,
             options: parts.options,
         };
         let (reader, watched) = watch::channel(current.reader());
@@ -223,10 +229,11 @@ impl Driver {
             approvals: Approvals::new(fixed.options.policy.clone(), fixed.options.audience),
             retry: fixed.options.retry,
             fixed,
+            shelf,
             current,
             work: VecDeque::new(),
             syncing: false,
-            jobs: Jobs::new(report),
+            jobs: Jobs::new(report, keeper),
             partial: None,
             teller: Teller { events, seq: 0 },
             running_since: None,

@@ -6,6 +6,7 @@ mod error;
 mod events;
 mod model;
 mod prompt;
+mod resources;
 mod session;
 mod snapshot;
 mod status;

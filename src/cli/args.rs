@@ -135,6 +135,18 @@ pub(super) struct AgentArgs {
     /// Add to the system prompt
     #[arg(long, value_name = "TEXT|@FILE")]
     pub(super) append_system_prompt: Option<String>,
+    /// Load this skill, or the skills of this folder (repeatable)
+    #[arg(long, value_name = "PATH")]
+    pub(super) skill: Vec<PathBuf>,
+    /// Load this prompt template, or the templates of this folder (repeatable)
+    #[arg(long, value_name = "PATH")]
+    pub(super) prompt_template: Vec<PathBuf>,
+    /// Load no skills but those of --skill
+    #[arg(long)]
+    pub(super) no_skills: bool,
+    /// Load no templates but those of --prompt-template
+    #[arg(long)]
+    pub(super) no_templates: bool,
     /// Don't read AGENTS.md, CLAUDE.md or AGENT.md
     #[arg(long)]
     pub(super) no_context_files: bool,
@@ -196,7 +208,14 @@ impl Arguments {
             let value = approval.to_possible_value().expect("no variant is skipped").get_name().to_owned();
             FlagValue { setting: &setting::APPROVAL, flag: "--approval", value }
         });
-        given.chain(approval).collect()
+        let refused = [
+            (&setting::SKILLS, "--no-skills", self.agent.no_skills),
+            (&setting::TEMPLATES, "--no-templates", self.agent.no_templates),
+            (&setting::CONTEXT_FILES, "--no-context-files", self.agent.no_context_files),
+        ];
+        let refused = refused.into_iter().filter(|(_, _, is_given)| *is_given);
+        let refused = refused.map(|(setting, flag, _)| FlagValue { setting, flag, value: "off".to_owned() });
+        given.chain(approval).chain(refused).collect()
     }
 }
 
@@ -239,10 +258,11 @@ mod tests {
 
     #[test]
     fn flags_that_are_settings_reach_the_table() {
-        let arguments =
-            Arguments::try_parse_from(["tiller", "--max-turns", "3", "--approval", "read-only"]).unwrap();
+        let line = ["tiller", "--max-turns", "3", "--approval", "read-only", "--no-skills"];
+        let arguments = Arguments::try_parse_from(line).unwrap();
         let flags: Vec<_> =
             arguments.settings().into_iter().map(|flag| (flag.setting.name, flag.value)).collect();
-        assert_eq!(flags, [("max_turns", "3".to_owned()), ("approval", "read-only".to_owned())]);
+        let expected = [("max_turns", "3"), ("approval", "read-only"), ("skills", "off")];
+        assert_eq!(flags, expected.map(|(name, value)| (name, value.to_owned())));
     }
 }

@@ -9,14 +9,13 @@ use secrecy::SecretString;
 use tempfile::TempDir;
 
 use super::args::Arguments;
-use super::front::Front;
 use super::choose::{self, Found};
-use super::{Failure, USAGE, input, remote};
+use super::front::Front;
+use super::{Failure, USAGE, input, remote, sources};
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::{RetryMode, RetryOptions};
-use crate::agent::{AgentOptions, Choice, Parts, SyncPolicy, SystemPrompt, turn};
+use crate::agent::{AgentOptions, Choice, Parts, Resources, SyncPolicy, SystemPrompt, turn};
 use crate::config::{self, Config, Environment};
-use crate::instructions;
 use crate::message::ThinkingLevel;
 use crate::policy::{Asking, Mode, Policy};
 use crate::process::Runner;
@@ -29,7 +28,7 @@ use crate::session::{Placement, Reader, SessionError, SessionManager, Writer};
 use crate::setting;
 use crate::tool::{BashTimes, OutputLimits, ToolEnvironment, Tools};
 use crate::unit::{Tokens, UnixMs};
-use crate::workspace::Workspace;
+use crate::workspace::{Purpose, Workspace};
 
 /// Most requests of a run that nobody watches, unless a setting says otherwise.
 const UNWATCHED_TURNS: u64 = 100;
@@ -90,7 +89,7 @@ impl Scratch {
         made.map(Self::Passing).context("can't make a folder for long outputs").map_err(Failure::run)
     }
 
-    fn path(&self) -> PathBuf {
+    pub(super) fn path(&self) -> PathBuf {
         match self {
             Self::Lasting(path) => path.clone(),
             Self::Passing(folder) => folder.path().to_owned(),
@@ -164,8 +163,9 @@ pub(super) fn assemble_around(
         bash: bash_times(config),
         ..ToolEnvironment::new(workspace, runner.clone(), scratch.path())
     };
-    let tools = tools(arguments, config, &cwd, environment)?;
-    let system_prompt = system_prompt(arguments, &cwd, &mut notices)?;
+    let resources = Resources::load(sources::of(arguments, config, (&cwd, front), &scratch));
+    let tools = tools(arguments, config, &resources, (&cwd, environment))?;
+    let system_prompt = system_prompt(arguments, &cwd)?;
     let parts = Parts {
         manager,
         writer,
@@ -177,6 +177,7 @@ pub(super) fn assemble_around(
         tools,
         runner,
         system_prompt,
+        resources,
         options: AgentOptions {
             remote,
             ..options(arguments, config, (front, cwd), (limits, scratch.path()))
@@ -398,13 +399,15 @@ fn output_limits(config: &Config) -> OutputLimits {
 fn tools(
     arguments: &Arguments,
     config: &Config,
-    cwd: &Path,
-    environment: impl FnOnce(Workspace) -> ToolEnvironment,
+    resources: &Resources,
+    (cwd, environment): (&Path, impl FnOnce(Workspace) -> ToolEnvironment),
 ) -> Result<Tools, Failure> {
     if arguments.agent.no_tools {
         return Ok(Tools::default());
     }
+    let readable = resources.readable(cwd).into_iter();
     let workspace = Workspace::new(cwd).map_err(Failure::usage)?;
+    let workspace = readable.fold(workspace, |workspace, path| workspace.with_folder(path, Purpose::Read));
     let tools = Tools::built_in(environment(workspace));
     match config.settings.list(&setting::TOOLS) {
         Some(names) => tools.restrict(names).map_err(Failure::usage),
@@ -430,25 +433,14 @@ fn bash_times(config: &Config) -> BashTimes {
     }
 }
 
-fn system_prompt(
-    arguments: &Arguments,
-    cwd: &Path,
-    notices: &mut Vec<String>,
-) -> Result<SystemPrompt, Failure> {
+fn system_prompt(arguments: &Arguments, cwd: &Path) -> Result<SystemPrompt, Failure> {
     let text =
         |given: &Option<String>| given.as_deref().map(|text| input::text_or_file(text, cwd)).transpose();
-    let mut prompt = SystemPrompt {
+    Ok(SystemPrompt {
         replaced_by: text(&arguments.agent.system_prompt)?,
         appended: text(&arguments.agent.append_system_prompt)?,
-        instructions: None,
         date: now().to_iso()[..10].to_owned(),
-    };
-    if !arguments.agent.no_context_files {
-        let found = instructions::load(cwd);
-        notices.extend(found.warnings);
-        prompt.instructions = found.instructions;
-    }
-    Ok(prompt)
+    })
 }
 
 fn options(

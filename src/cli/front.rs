@@ -23,10 +23,7 @@ pub(super) struct Ends {
 
 impl Ends {
     pub(super) fn of_process() -> Self {
-        Self {
-            stdin_is_terminal: io::stdin().is_terminal(),
-            stdout_is_terminal: io::stdout().is_terminal(),
-        }
+        Self { stdin_is_terminal: io::stdin().is_terminal(), stdout_is_terminal: io::stdout().is_terminal() }
     }
 }
 

@@ -47,7 +47,8 @@ fn banner(manner: Manner, model: &str, is_demo: bool) -> Vec<String> {
     if manner == Manner::Batch {
         return Vec::new();
     }
-    let mut lines = vec![format!("tiller {}; {model} answers; /help lists what can be typed", env!("CARGO_PKG_VERSION"))];
+    let mut lines =
+        vec![format!("tiller {}; {model} answers; /help lists what can be typed", env!("CARGO_PKG_VERSION"))];
     if is_demo {
         lines.push("This is the demo model: offline, its answers are canned, its tools really run.".into());
         lines.push("For a real model set ANTHROPIC_API_KEY or OPENAI_API_KEY and start tiller again.".into());

@@ -39,8 +39,12 @@ pub(super) async fn run(arguments: &Arguments, config: &Config, front: Front) ->
 /// What `export_html` does: as `tiller sessions export`, the file's place beginning at the working directory.
 fn export(reader: &Reader, cwd: &Path, file: Option<&str>) -> Result<PathBuf, String> {
     let output = file.map(|file| cwd.join(file));
-    let asked =
-        Asked { format: Some(ExportFormat::Html), output: output.as_deref(), force: true, ..Asked::default() };
+    let asked = Asked {
+        format: Some(ExportFormat::Html),
+        output: output.as_deref(),
+        force: true,
+        ..Asked::default()
+    };
     match export::made(reader, cwd, &asked) {
         Ok(path) => Ok(path.unwrap_or_default()),
         Err(failure) => Err(format!("{:#}", failure.error)),

@@ -53,7 +53,7 @@ pub(super) async fn perform(agent: &AgentSession, command: Command) -> Told {
             agent.remove_queued(id).await.map(|item| format!("no longer waits: {}\n", item.text))
         }
         Command::Stop => agent.abort().await.map(|items| handed_back(&items)),
-        Command::Reload => Ok("TEMP".to_owned()),
+        Command::Reload => agent.reload().await.map(|_| "read again\n".to_owned()),
     };
     told.map_err(|error| why(&error))
 }
@@ -98,9 +98,8 @@ async fn sessions(agent: &AgentSession) -> Result<String, AgentError> {
 
 async fn resume(agent: &AgentSession, words: &str) -> Told {
     let listing = agent.sessions(Scope::ThisDirectory).await.map_err(|error| why(&error))?;
-    let named = |session: &&SessionSummary| {
-        session.id.matches(words) || session.name.as_deref() == Some(words)
-    };
+    let named =
+        |session: &&SessionSummary| session.id.matches(words) || session.name.as_deref() == Some(words);
     let found: Vec<&SessionSummary> = listing.sessions.iter().filter(named).collect();
     match found[..] {
         [session] => {
@@ -142,7 +141,8 @@ async fn numbered(agent: &AgentSession, number: &str) -> Result<QueueId, String>
     let items = agent.state().await.map_err(|error| why(&error))?.queue.items;
     let at = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     let item = at.and_then(|at| items.get(at));
-    item.map(|item| item.id.clone()).ok_or_else(|| "no message of that number waits; /queue lists them".into())
+    item.map(|item| item.id.clone())
+        .ok_or_else(|| "no message of that number waits; /queue lists them".into())
 }
 
 fn waiting(items: &[QueueItem]) -> String {

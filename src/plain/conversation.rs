@@ -172,7 +172,8 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
 
     /// A skill, a template or an extension's command goes to the agent, which knows what it means.
     async fn other(&mut self, name: &str, whole: String) -> io::Result<()> {
-        if name == "TEMP" {
+        let known = self.agent.slash_commands().await.unwrap_or_default();
+        if known.iter().any(|command| command.name == name) {
             return self.say(whole, Some(StreamingBehavior::Steer)).await;
         }
         self.told(Err(format!("there is no command /{name}; /help lists what there is"))).map(drop)

@@ -28,5 +28,7 @@ const LINES: &[(&str, &str)] = &[
 pub(super) fn text() -> String {
     let line = |(line, what): &(&str, &str)| format!("{line:<18} {what}\n");
     let lines: String = LINES.iter().map(line).collect();
-    format!("{lines}A line that ends in a backslash goes on in the next. A question is answered by the next line.\n")
+    format!(
+        "{lines}A line that ends in a backslash goes on in the next. A question is answered by the next line.\n"
+    )
 }

@@ -60,6 +60,9 @@ mod tests {
             rule: "rm".into(),
         };
         let text = approval(&request);
-        assert!(text.contains("may bash run?\n  cd /\n  rm -rf x\n  why it asks: it removes files"), "{text}");
+        assert!(
+            text.contains("may bash run?\n  cd /\n  rm -rf x\n  why it asks: it removes files"),
+            "{text}"
+        );
     }
 }

@@ -27,7 +27,15 @@ pub(super) struct Teller<Out, Err> {
 
 impl<Out: Write, Err: Write> Teller<Out, Err> {
     pub(super) fn new(outputs: Outputs<Out, Err>, manner: Manner) -> Self {
-        Self { outputs, manner, is_open: false, has_invited: false, has_told: false, waiting: 0, trouble: None }
+        Self {
+            outputs,
+            manner,
+            is_open: false,
+            has_invited: false,
+            has_told: false,
+            waiting: 0,
+            trouble: None,
+        }
     }
 
     /// Writes what was asked for.

@@ -25,9 +25,17 @@ pub(super) enum Command {
     Abort,
     AbortRetry,
     AbortBash,
-    Bash { line: String, context: BashContext },
-    Compact { instructions: Option<String> },
-    Approve { call: CallId, decision: Decision },
+    Bash {
+        line: String,
+        context: BashContext,
+    },
+    Compact {
+        instructions: Option<String>,
+    },
+    Approve {
+        call: CallId,
+        decision: Decision,
+    },
     Reload,
 }
 
@@ -295,9 +303,11 @@ fn session(name: &str, fields: &mut Fields) -> Parsed {
             let visibility = if hidden { Visibility::Hidden } else { Visibility::Shown };
             SessionCommand::Hide { entry: entry(fields)?, visibility }
         }
-        "set_session_name" => SessionCommand::Name(fields.word("name", "a name that isn't empty", |name| {
-            Some(name.trim().to_owned()).filter(|name| !name.is_empty())
-        })?),
+        "set_session_name" => {
+            SessionCommand::Name(fields.word("name", "a name that isn't empty", |name| {
+                Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+            })?)
+        }
         "export_html" => SessionCommand::ExportHtml { output: fields.maybe_text("outputPath")? },
         _ => return Ok(None),
     };
@@ -380,11 +390,7 @@ mod tests {
                 ("edit_queued", json!({"queueId": "q", "place": 2, "kind": "steer", "message": null})),
                 Command::Queue(QueueCommand::Edit {
                     id: "q".into(),
-                    edit: QueueEdit {
-                        place: Some(2),
-                        kind: Some(QueueKind::Steer),
-                        ..QueueEdit::default()
-                    },
+                    edit: QueueEdit { place: Some(2), kind: Some(QueueKind::Steer), ..QueueEdit::default() },
                 }),
             ),
             (
@@ -400,10 +406,7 @@ mod tests {
             ),
             (
                 ("approve", json!({"callId": "c", "decision": "deny", "reason": "not here"})),
-                Command::Approve {
-                    call: "c".into(),
-                    decision: Decision::Deny { reason: "not here".into() },
-                },
+                Command::Approve { call: "c".into(), decision: Decision::Deny { reason: "not here".into() } },
             ),
             (
                 ("set_label", json!({"entryId": "e", "label": ""})),

@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::agent::{Live, RunningBash, RunningCall};
+use crate::agent::{Live, RunningBash, RunningCall, SlashCommand};
 use crate::event::{QueueItem, QueueKind};
 use crate::id::EntryId;
 use crate::message::{Message, joined_text};
@@ -75,6 +75,13 @@ fn running_bash(bash: &RunningBash) -> Value {
         "since": bash.since,
         "output": bash.output,
     })
+}
+
+/// Something that can be typed after a slash, and where it comes from.
+pub(super) fn slash_command(command: &SlashCommand) -> Value {
+    let mut told = json!(command);
+    told["sourceInfo"] = json!({"path": command.location});
+    told
 }
 
 /// What the user said on the path to the leaf, to fork before it.

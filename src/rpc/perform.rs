@@ -38,7 +38,8 @@ impl Refusal {
                 "that waits until the agent has finished; `abort` stops it".to_owned()
             }
             Self::Agent(AgentError::Busy) => {
-                "the agent is at work; `streamingBehavior` says whether this steers it or follows up".to_owned()
+                "the agent is at work; `streamingBehavior` says whether this steers it or follows up"
+                    .to_owned()
             }
             Self::Agent(_) | Self::Session(_) | Self::Other(_) => chain(self),
         }
@@ -89,7 +90,15 @@ impl Performer {
             }
             Command::Compact { instructions } => return Err(Refusal::Other(format!("TEMP{instructions:?}"))),
             Command::Approve { call, decision } => agent.decide(call, decision).await?,
-            Command::Reload => return Err(Refusal::Other("TEMP".into())),
+            Command::Reload => {
+                let found = agent.reload().await?;
+                return told(json!({
+                    "skills": found.skills,
+                    "templates": found.templates,
+                    "contextFiles": found.context_files,
+                    "problems": found.problems,
+                }));
+            }
         }
         Ok(None)
     }
@@ -100,8 +109,12 @@ impl Performer {
             How::Steer | How::SteerNow => Some(StreamingBehavior::Steer),
             How::FollowUp => Some(StreamingBehavior::FollowUp),
         };
-        let options =
-            PromptOptions { streaming_behavior, images, source: PromptSource::Rpc, ..PromptOptions::default() };
+        let options = PromptOptions {
+            streaming_behavior,
+            images,
+            source: PromptSource::Rpc,
+            ..PromptOptions::default()
+        };
         match how {
             How::SteerNow => self.agent.steer_now(text, options).await,
             How::Prompt(_) | How::Steer | How::FollowUp => self.agent.prompt(text, options).await,
@@ -135,7 +148,7 @@ impl Performer {
                 agent.navigate_with_summary(entry, text).await?
             }
             SessionCommand::Navigate { entry, summary: Summary::Made(instructions) } => {
-                return Err(Refusal::Other(format!("TEMP{entry}{instructions:?}")))
+                return Err(Refusal::Other(format!("TEMP{entry}{instructions:?}")));
             }
             SessionCommand::Label { entry, label } => {
                 agent.label(entry, label).await?;
@@ -151,7 +164,9 @@ impl Performer {
             }
             SessionCommand::ExportHtml { output } => return self.export(output).await,
         };
-        told(json!({"cancelled": false, "text": moved.editor.unwrap_or_default(), "sessionId": moved.session}))
+        told(
+            json!({"cancelled": false, "text": moved.editor.unwrap_or_default(), "sessionId": moved.session}),
+        )
     }
 
     async fn export(&self, output: Option<String>) -> Done {

@@ -139,9 +139,8 @@ mod tests {
 
     #[test]
     fn output_of_a_command_bears_the_id_that_the_client_gave_it() {
-        let named = |line: &str, id: &str| {
-            Item::Manner(Manner::Bash { line: line.into(), id: Some(id.into()) })
-        };
+        let named =
+            |line: &str, id: &str| Item::Manner(Manner::Bash { line: line.into(), id: Some(id.into()) });
         let lines = written(vec![
             named("ls", "a"),
             // Refused, because the first one runs.

@@ -14,11 +14,12 @@ use super::pace::Stale;
 use super::popup::{Item, Picker, Popup};
 use super::theme::Colours;
 use super::transcript::Transcript;
-use crate::agent::{BashContext, ContextUse, Direction, Moved, Snapshot, State};
+use crate::agent::{BashContext, ContextUse, Direction, Moved, SlashCommand, Snapshot, State};
 use crate::event::{ApprovalRequest, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId, QueueId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::render::Line;
+use crate::resource::typed_skill;
 use crate::session::{Entry, Scope, Visibility};
 use crate::unit::UnixMs;
 
@@ -83,6 +84,8 @@ pub(super) enum Report {
     },
     /// The branch of the working directory.
     Branch(Option<String>),
+    /// What the agent does with a `/`, as it is now.
+    Commands(Vec<SlashCommand>),
     Note(String),
 }
 
@@ -148,6 +151,10 @@ pub(super) enum Action {
     Reload,
     /// Take a snapshot for its facts.
     Refresh,
+    /// Ask the agent for its commands.
+    AskCommands,
+    /// Have skills, templates and context files read anew.
+    ReadResources,
     ShowFacts,
     /// Write the session to a file, whose name may be empty.
     Export(String),
@@ -180,6 +187,8 @@ pub(super) struct App {
     pub(super) size: (u16, u16),
     pub(super) now: UnixMs,
     pub(super) notes: Notes,
+    /// What the agent does with a `/`: templates, skills.
+    pub(super) commands: Vec<SlashCommand>,
     /// Which of the completions of a half-typed command is chosen.
     pub(super) completion: usize,
     /// How far what is on the screen is out of date.
@@ -282,6 +291,7 @@ impl App {
             size: (80, 24),
             now: UnixMs(0),
             notes: Notes::default(),
+            commands: Vec::new(),
             completion: 0,
             stale: Stale::ByUser,
             is_browsing: false,
@@ -403,7 +413,8 @@ impl App {
             Report::State(state) => self.know(*state),
             Report::Older(entries) => self.transcript.prepend(&entries),
             Report::Queue(items) => {
-                let texts: Vec<String> = items.into_iter().map(|item| item.text).collect();
+                let typed = |item: QueueItem| typed_skill(&item.text).unwrap_or(item.text);
+                let texts: Vec<String> = items.into_iter().map(typed).collect();
                 if !texts.is_empty() {
                     self.editor.put_before(&texts);
                 }
@@ -433,6 +444,10 @@ impl App {
                 self.popups.push(Popup::Read(super::popup::Page::new(&title, lines)));
             }
             Report::Branch(branch) => self.facts.branch = branch,
+            Report::Commands(commands) => {
+                self.commands = commands;
+                self.completion = 0;
+            }
             Report::Note(text) => self.flash(text),
         }
         Vec::new()

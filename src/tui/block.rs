@@ -6,6 +6,7 @@ use crate::id::EntryId;
 use crate::render::{
     self, Breaks, Carriage, Emphasis, Indent, Line, MarkdownStream, Role, Span, Style, clean, cut_to, wrap,
 };
+use crate::resource::typed_skill;
 use crate::unit::UnixMs;
 
 /// Lines of a thought shown before it is unfolded.
@@ -192,10 +193,13 @@ fn banner(lines: &[String], width: usize) -> Vec<Line> {
 
 fn user(text: &str, note: &str, at: UnixMs, ctx: &Ctx) -> Vec<Line> {
     let bar = Span::new("▌ ", Role::Accent);
+    let typed = typed_skill(text).filter(|_| !ctx.folds.output_open);
+    let hint = if typed.is_some() { "ctrl+o" } else { "" };
     let time = ctx.clock(at);
-    let time = format!("{note}{}{time}", if note.is_empty() || time.is_empty() { "" } else { " " });
+    let words = [hint, note, time.as_str()].into_iter().filter(|word| !word.is_empty());
+    let time = words.collect::<Vec<_>>().join(" ");
     let room = ctx.width.saturating_sub(time.chars().count() + 2).max(ctx.width / 2);
-    let text = clean(text.trim_end(), Carriage::Shown);
+    let text = clean(typed.as_deref().unwrap_or(text).trim_end(), Carriage::Shown);
     let style = Style::from(Role::User).with(Emphasis::BOLD);
     let mut lines: Vec<Line> = Vec::new();
     for line in text.split('\n') {

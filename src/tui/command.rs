@@ -1,6 +1,10 @@
 //! Slash commands: the table, what a line means, and what a half-typed one may become.
+//!
+//! Beside the table there are the agent's: templates, skills, commands of extensions. What they become is the agent's business.
 
+use crate::agent::SlashCommand;
 use crate::message::ThinkingLevel;
+use crate::spelling;
 
 /// A slash command; the table says what each does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +22,7 @@ pub(super) enum Verb {
     FollowUp,
     Session,
     Export,
+    Reload,
     Help,
     Hotkeys,
     Quit,
@@ -38,7 +43,7 @@ const fn row(verb: Verb, name: &'static str, argument: &'static str, about: &'st
 }
 
 /// Every slash command, in the order they are shown.
-pub(super) const TABLE: [Command; 16] = [
+pub(super) const TABLE: [Command; 17] = [
     row(Verb::New, "new", "", "begin a fresh session"),
     row(Verb::Resume, "resume", "[WORDS]", "go to another session: by its name, or what was said in it"),
     row(Verb::Tree, "tree", "", "the session as a tree: go back to any point of it"),
@@ -62,6 +67,7 @@ pub(super) const TABLE: [Command; 16] = [
     row(Verb::FollowUp, "followup", "TEXT", "say TEXT when the agent has finished"),
     row(Verb::Session, "session", "", "facts about this session"),
     row(Verb::Export, "export", "[FILE]", "write this session to a page, or to FILE.md or FILE.jsonl"),
+    row(Verb::Reload, "reload", "", "read skills, templates and context files anew"),
     row(Verb::Help, "help", "", "what can be typed here"),
     row(Verb::Hotkeys, "hotkeys", "", "every key"),
     row(Verb::Quit, "quit", "", "leave; the session is kept"),
@@ -72,56 +78,63 @@ pub(super) const TABLE: [Command; 16] = [
 pub(super) enum Meaning<'a> {
     /// A command with what follows its name.
     Known(Verb, &'a str),
+    /// The agent knows what to do with it.
+    Agent,
     /// No command goes by that name; perhaps this one was meant.
-    Unknown { name: &'a str, nearest: Option<&'static str> },
+    Unknown { name: &'a str, nearest: Option<String> },
     /// Not a command: a path, a comment, a regular expression.
     Text,
 }
 
-/// Reads a line.
-pub(super) fn parse(line: &str) -> Meaning<'_> {
+/// What a half-typed line may become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Completion<'a> {
+    pub(super) name: &'a str,
+    /// What may follow the name.
+    pub(super) argument: &'a str,
+    pub(super) about: &'a str,
+}
+
+/// Reads a line; `agents` are the commands that the agent has.
+pub(super) fn parse<'a>(line: &'a str, agents: &[SlashCommand]) -> Meaning<'a> {
     let Some(rest) = line.strip_prefix('/') else { return Meaning::Text };
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    if let Some(command) = TABLE.iter().find(|command| command.name == name) {
+        return Meaning::Known(command.verb, argument.trim());
+    }
+    if agents.iter().any(|command| command.name == name) {
+        return Meaning::Agent;
+    }
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_:".contains(c)) {
         return Meaning::Text;
     }
-    match TABLE.iter().find(|command| command.name == name) {
-        Some(command) => Meaning::Known(command.verb, argument.trim()),
-        None => Meaning::Unknown { name, nearest: nearest(name) },
-    }
+    let names = TABLE.iter().map(|command| command.name);
+    let names = names.chain(agents.iter().map(|command| command.name.as_str()));
+    Meaning::Unknown { name, nearest: spelling::nearest(name, names).map(str::to_owned) }
 }
 
-/// The command whose name differs least, if it differs little.
-fn nearest(name: &str) -> Option<&'static str> {
-    let most = (name.chars().count() / 2).clamp(1, 3);
-    let distances = TABLE.iter().map(|command| (distance(name, command.name), command.name));
-    let starts = TABLE.iter().find(|command| command.name.starts_with(name)).map(|command| command.name);
-    starts.or_else(|| distances.min().filter(|(distance, _)| *distance <= most).map(|(_, name)| name))
-}
-
-/// How many letters have to be put in, taken out or changed (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut corner = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let change = corner + usize::from(x != *y);
-            corner = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row[b.len()]
-}
-
-/// The commands that a half-typed line may become; none once its name is complete and something follows.
-pub(super) fn completions(line: &str) -> Vec<&'static Command> {
-    match line.strip_prefix('/') {
-        Some(name) if !name.contains(char::is_whitespace) => {
-            TABLE.iter().filter(|command| command.name.starts_with(name)).collect()
-        }
-        Some(_) | None => Vec::new(),
-    }
+/// The commands that a half-typed line may become; none once its name is complete and something follows. A skill is found by
+/// its own name too.
+pub(super) fn completions<'a>(line: &str, agents: &'a [SlashCommand]) -> Vec<Completion<'a>> {
+    let Some(typed) = line.strip_prefix('/').filter(|name| !name.contains(char::is_whitespace)) else {
+        return Vec::new();
+    };
+    let own = TABLE.iter().map(|command| Completion {
+        name: command.name,
+        argument: command.argument,
+        about: command.about,
+    });
+    let agents = agents.iter().map(|command| Completion {
+        name: &command.name,
+        argument: command.argument_hint.as_deref().unwrap_or_default(),
+        about: &command.description,
+    });
+    let fits = |completion: &Completion<'_>| {
+        let name = completion.name;
+        let skill = name.strip_prefix("skill:").filter(|_| !typed.is_empty());
+        name.starts_with(typed) || skill.is_some_and(|skill| skill.starts_with(typed))
+    };
+    own.chain(agents).filter(fits).collect()
 }
 
 /// What `/thinking` may be followed by.
@@ -135,34 +148,70 @@ pub(super) fn level(argument: &str) -> Result<ThinkingLevel, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::CommandSource;
+
+    fn agents() -> Vec<SlashCommand> {
+        let command = |name: &str, hint: Option<&str>, source| SlashCommand {
+            name: name.into(),
+            description: "does it".into(),
+            argument_hint: hint.map(str::to_owned),
+            source,
+            location: None,
+        };
+        vec![
+            command("review", Some("[file]"), CommandSource::Prompt),
+            command("skill:commit", None, CommandSource::Skill),
+        ]
+    }
 
     #[test]
     fn a_line_is_a_command_with_its_argument() {
-        assert_eq!(parse("/name  my session "), Meaning::Known(Verb::Name, "my session"));
-        assert_eq!(parse("/tree"), Meaning::Known(Verb::Tree, ""));
+        assert_eq!(parse("/name  my session ", &[]), Meaning::Known(Verb::Name, "my session"));
+        assert_eq!(parse("/tree", &[]), Meaning::Known(Verb::Tree, ""));
+    }
+
+    #[test]
+    fn templates_and_skills_are_the_agents() {
+        let agents = agents();
+        assert_eq!(parse("/review src\nnow", &agents), Meaning::Agent);
+        assert_eq!(parse("/skill:commit", &agents), Meaning::Agent);
+        let unknown = |name, nearest: Option<&str>| {
+            let nearest = nearest.map(str::to_owned);
+            Meaning::Unknown { name, nearest }
+        };
+        assert_eq!(parse("/skill:comit x", &agents), unknown("skill:comit", Some("skill:commit")));
+        assert_eq!(parse("/reviw", &agents), unknown("reviw", Some("review")));
     }
 
     #[test]
     fn a_path_is_no_command() {
-        assert_eq!(parse("/usr/bin is on the path"), Meaning::Text);
-        assert_eq!(parse("// a comment"), Meaning::Text);
-        assert_eq!(parse("/"), Meaning::Text);
+        assert_eq!(parse("/usr/bin is on the path", &[]), Meaning::Text);
+        assert_eq!(parse("// a comment", &[]), Meaning::Text);
+        assert_eq!(parse("/", &[]), Meaning::Text);
     }
 
     #[test]
     fn an_unknown_command_suggests_the_nearest() {
-        assert_eq!(parse("/modle"), Meaning::Unknown { name: "modle", nearest: Some("model") });
-        assert_eq!(parse("/exit"), Meaning::Unknown { name: "exit", nearest: Some("quit") });
-        assert_eq!(parse("/deploy"), Meaning::Unknown { name: "deploy", nearest: None });
-        assert_eq!(parse("/follow"), Meaning::Unknown { name: "follow", nearest: Some("followup") });
+        assert_eq!(parse("/modle", &[]), Meaning::Unknown { name: "modle", nearest: Some("model".into()) });
+        assert_eq!(parse("/exit", &[]), Meaning::Unknown { name: "exit", nearest: Some("quit".into()) });
+        assert_eq!(parse("/deploy", &[]), Meaning::Unknown { name: "deploy", nearest: None });
+        assert_eq!(
+            parse("/follow", &[]),
+            Meaning::Unknown { name: "follow", nearest: Some("followup".into()) }
+        );
     }
 
     #[test]
     fn a_beginning_is_completed() {
-        let names = |line| completions(line).iter().map(|command| command.name).collect::<Vec<_>>();
+        let agents = agents();
+        let names = |line| completions(line, &agents).iter().map(|found| found.name).collect::<Vec<_>>();
         assert_eq!(names("/h"), ["help", "hotkeys"]);
-        assert_eq!(names("/").len(), TABLE.len());
+        assert_eq!(names("/re"), ["resume", "reload", "review"]);
+        assert_eq!(names("/skill:c"), ["skill:commit"]);
+        assert_eq!(names("/com"), ["skill:commit"]);
+        assert_eq!(names("/").len(), TABLE.len() + 2);
         assert!(names("/name x").is_empty());
         assert!(names("name").is_empty());
+        assert_eq!(completions("/review", &agents)[0].argument, "[file]");
     }
 }

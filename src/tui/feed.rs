@@ -38,6 +38,10 @@ impl App {
             EventKind::SessionInfoChanged { name } => self.facts.name.clone_from(name),
             EventKind::QueueUpdate { items, .. } => self.work.queue.clone_from(items),
             EventKind::EntryAppended { entry_id, entry } => self.appended(entry_id, entry, event.time),
+            EventKind::ResourcesChanged { .. } => {
+                self.flash("skills, templates or context files have changed; they count from now on");
+                return vec![Action::AskCommands];
+            }
             EventKind::Warning { message, hint } => self.say(Level::Warning, message, hint.clone()),
             kind => self.at_work(kind, event.time),
         }

@@ -8,9 +8,10 @@ use super::popup::{Choice, Item, MARKS};
 use crate::agent::State;
 use crate::event::{QueueItem, QueueKind};
 use crate::id::EntryId;
-use crate::message::{AssistantMessage, Message, ModelRef};
+use crate::message::{AssistantMessage, Message, ModelRef, UserMessage};
 use crate::provider::catalog::ModelFacts;
 use crate::render::{self, Line, Role, Span};
+use crate::resource::typed_skill;
 use crate::session::marks::Marks;
 use crate::session::tree::BranchMark;
 use crate::session::{Entry, EntryBody, Hit, Piece, Reader, Scope, SessionSummary, Visibility};
@@ -226,7 +227,7 @@ fn label(entry: &Entry) -> Option<(String, Role)> {
     let cut = |text: &str| spaced(&text.chars().take(LONGEST).collect::<String>());
     match &entry.body {
         EntryBody::Message(said) => match &*said.message {
-            Message::User(user) => Some((format!("▌ {}", cut(&user.content.joined_text())), Role::Text)),
+            Message::User(user) => Some((format!("▌ {}", cut(&typed(user))), Role::Text)),
             Message::Assistant(answer) => Some((cut(&answer_label(answer)), Role::Text)),
             Message::BashExecution(bash) => Some((format!("! {}", cut(&bash.command)), Role::Muted)),
             Message::ToolResult(_) | Message::System(_) => None,
@@ -235,6 +236,16 @@ fn label(entry: &Entry) -> Option<(String, Role)> {
         EntryBody::BranchSummary { .. } => Some(("── summary of another branch ──".to_owned(), Role::Muted)),
         _ => None,
     }
+}
+
+/// What the user typed for a message.
+fn typed(user: &UserMessage) -> String {
+    typed_text(&user.content.joined_text())
+}
+
+/// What the user typed for a text.
+fn typed_text(text: &str) -> String {
+    typed_skill(text).unwrap_or_else(|| text.to_owned())
 }
 
 /// A text on one line, with one space wherever there was more.
@@ -264,7 +275,7 @@ pub(super) fn forks(reader: &Reader) -> Vec<Item> {
         let Message::User(user) = &**entry.body.as_message()? else { return None };
         Some(Item {
             lead: String::new(),
-            label: spaced(&user.content.joined_text().chars().take(LONGEST).collect::<String>()),
+            label: spaced(&typed(user).chars().take(LONGEST).collect::<String>()),
             note: String::new(),
             role: Role::Text,
             choice: Choice::Fork(id.clone()),
@@ -277,7 +288,7 @@ pub(super) fn forks(reader: &Reader) -> Vec<Item> {
 pub(super) fn queue(waiting: &[QueueItem]) -> Vec<Item> {
     let item = |item: &QueueItem| Item {
         lead: String::new(),
-        label: spaced(&item.text.chars().take(LONGEST).collect::<String>()),
+        label: spaced(&typed_text(&item.text).chars().take(LONGEST).collect::<String>()),
         note: match item.kind {
             QueueKind::Steer => "steer".to_owned(),
             QueueKind::FollowUp => "next".to_owned(),

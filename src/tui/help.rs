@@ -1,6 +1,8 @@
 //! The pages that say what can be typed.
 
+use super::call::one_line;
 use super::command::TABLE;
+use crate::agent::SlashCommand;
 use crate::render::{Emphasis, Line, Role, Span, Style};
 
 /// Every key that does something, in the order it is likely to be wanted.
@@ -35,11 +37,16 @@ const KEYS: [(&str, &str); 27] = [
 ];
 
 /// Keys, commands, and what else can be typed.
-pub(super) fn page() -> Vec<Line> {
+pub(super) fn page(agents: &[SlashCommand]) -> Vec<Line> {
     let mut lines = keys();
     lines.push(Line::default());
     for command in &TABLE {
         lines.push(row(&format!("/{} {}", command.name, command.argument), command.about));
+    }
+    lines.push(Line::default());
+    for command in agents {
+        let name = format!("/{} {}", command.name, command.argument_hint.as_deref().unwrap_or_default());
+        lines.push(row(&one_line(&name), &one_line(&command.description)));
     }
     lines.push(Line::default());
     lines.push(row("!COMMAND", "run it in the shell; the model reads what it prints"));

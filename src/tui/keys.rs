@@ -6,7 +6,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::app::{Action, App, List, Twice};
-use super::command::{self, Meaning, Verb};
+use super::command::{self, Completion, Meaning, Verb};
 use super::popup::{Choice, Item, Page, Picker, Popup};
 use super::{gather, help};
 use crate::agent::{BashContext, Direction};
@@ -129,7 +129,9 @@ impl App {
                 self.transcript.follow();
                 Vec::new()
             }
-            KeyCode::Char('?') if self.editor.is_empty() && !alt => self.read("help", help::page()),
+            KeyCode::Char('?') if self.editor.is_empty() && !alt => {
+                self.read("help", help::page(&self.commands))
+            }
             _ => return None,
         })
     }
@@ -190,14 +192,14 @@ impl App {
             return Vec::new();
         }
         // A half-typed command is completed and carried out, unless it wants to be told something first.
-        let chosen = self.completions().get(self.completion).copied();
-        if let Some(command) = chosen
-            && self.editor.text() != format!("/{}", command.name)
-        {
+        if let Some(command) = self.completions().get(self.completion) {
+            let name = format!("/{}", command.name);
             let wants_more = !command.argument.is_empty() && !command.argument.starts_with('[');
-            self.editor.set_text(&format!("/{}{}", command.name, if wants_more { " " } else { "" }));
-            if wants_more {
-                return Vec::new();
+            if self.editor.text() != name {
+                self.editor.set_text(&format!("{name}{}", if wants_more { " " } else { "" }));
+                if wants_more {
+                    return Vec::new();
+                }
             }
         }
         self.submit(When::Next)
@@ -234,18 +236,19 @@ impl App {
         if let Some(command) = line.strip_prefix('!').filter(|command| !command.trim().is_empty()) {
             return vec![Action::Bash(command.trim().to_owned(), BashContext::Include)];
         }
-        match command::parse(line) {
+        match command::parse(line, &self.commands) {
             Meaning::Known(verb, argument) => self.command(verb, argument),
             Meaning::Unknown { name, nearest } => {
                 let instead =
                     nearest.map_or("/help lists them".to_owned(), |name| format!("did you mean /{name}?"));
-                self.flash(format!("there is no command /{name}; {instead}"));
+                let flash = format!("there is no command /{name}; {instead}");
+                self.flash(flash);
                 self.editor.set_text(&text);
                 Vec::new()
             }
-            Meaning::Text if when == When::Afterwards => vec![Action::FollowUp(text)],
-            Meaning::Text if when == When::AtOnce => vec![Action::SteerNow(text)],
-            Meaning::Text => vec![Action::Steer(text)],
+            Meaning::Agent | Meaning::Text if when == When::Afterwards => vec![Action::FollowUp(text)],
+            Meaning::Agent | Meaning::Text if when == When::AtOnce => vec![Action::SteerNow(text)],
+            Meaning::Agent | Meaning::Text => vec![Action::Steer(text)],
         }
     }
 
@@ -273,7 +276,8 @@ impl App {
             Verb::FollowUp => vec![Action::FollowUp(argument.to_owned())],
             Verb::Session => vec![Action::ShowFacts],
             Verb::Export => vec![Action::Export(argument.to_owned())],
-            Verb::Help => self.read("help", help::page()),
+            Verb::Reload => vec![Action::ReadResources],
+            Verb::Help => self.read("help", help::page(&self.commands)),
             Verb::Hotkeys => self.read("keys", help::keys()),
             Verb::Quit => vec![Action::Quit],
         }
@@ -367,24 +371,27 @@ impl App {
     }
 
     /// What a half-typed command may become.
-    pub(super) fn completions(&self) -> Vec<&'static command::Command> {
-        if self.editor.begins_command() { command::completions(&self.editor.text()) } else { Vec::new() }
+    pub(super) fn completions(&self) -> Vec<Completion<'_>> {
+        match self.editor.begins_command() {
+            true => command::completions(&self.editor.text(), &self.commands),
+            false => Vec::new(),
+        }
     }
 
     /// Up, Down and Tab choose among completions; whatever else is typed begins the choice anew.
     fn completion_key(&mut self, key: KeyEvent) -> bool {
-        let completions = self.completions();
-        let last = completions.len().saturating_sub(1);
+        let count = self.completions().len();
+        let last = count.saturating_sub(1);
         match key.code {
-            KeyCode::Up if completions.len() > 1 => {
-                self.completion = self.completion.checked_sub(1).unwrap_or(last)
-            }
-            KeyCode::Down if completions.len() > 1 => {
+            KeyCode::Up if count > 1 => self.completion = self.completion.checked_sub(1).unwrap_or(last),
+            KeyCode::Down if count > 1 => {
                 self.completion = if self.completion >= last { 0 } else { self.completion + 1 };
             }
             KeyCode::Tab => {
-                if let Some(command) = completions.get(self.completion) {
-                    self.editor.set_text(&format!("/{} ", command.name));
+                let chosen =
+                    self.completions().get(self.completion).map(|command| format!("/{} ", command.name));
+                if let Some(line) = chosen {
+                    self.editor.set_text(&line);
                     self.completion = 0;
                 }
             }

@@ -10,7 +10,7 @@ use tokio::task::{JoinSet, spawn_blocking};
 use super::app::{Action, List, Loaded, Report};
 use super::browse::{Ask, browse};
 use super::{Exporter, files, gather};
-use crate::agent::{AgentError, AgentSession, Direction, PromptOptions};
+use crate::agent::{AgentError, AgentSession, Direction, Inventory, PromptOptions};
 use crate::id::EntryId;
 use crate::message::ThinkingLevel;
 use crate::session::{Entry, Reader, Visibility};
@@ -123,10 +123,7 @@ impl Worker {
                 self.read_beside(beside, move || gather::hiding(&reader, entry));
                 Vec::new()
             }
-            Action::Hide(entry, visibility) => {
-                agent.hide(entry, visibility).await?;
-                vec![Report::Outdated]
-            }
+            Action::Hide(entry, visibility) => self.hide(entry, visibility).await?,
             Action::NewSession => vec![Report::Moved(agent.new_session().await?)],
             Action::Open(path) => vec![Report::Moved(agent.open_session(path).await?)],
             Action::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
@@ -139,6 +136,8 @@ impl Worker {
                 Vec::new()
             }
             Action::Reload => self.load().await?,
+            Action::AskCommands => vec![Report::Commands(agent.slash_commands().await?)],
+            Action::ReadResources => self.read_resources().await?,
             Action::Refresh => {
                 let state = agent.snapshot().await?.state;
                 let cwd = state.cwd.clone();
@@ -218,6 +217,11 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
+    async fn hide(&self, entry: EntryId, visibility: Visibility) -> Result<Vec<Report>, AgentError> {
+        self.agent.hide(entry, visibility).await?;
+        Ok(vec![Report::Outdated])
+    }
+
     async fn copy_session(&self) -> Result<Vec<Report>, AgentError> {
         let moved = self.agent.clone_session().await?;
         let note = format!("this is a copy now, session {}", moved.session.short());
@@ -279,7 +283,16 @@ impl Worker {
         let cwd = snapshot.state.cwd.clone();
         let read = move || (newest(&reader), files::git_branch(&cwd));
         let ((older, entries), branch) = spawn_blocking(read).await.unwrap_or_default();
-        Ok(vec![Report::Loaded(Box::new(Loaded { snapshot, older, entries })), Report::Branch(branch)])
+        let loaded = Report::Loaded(Box::new(Loaded { snapshot, older, entries }));
+        let commands = Report::Commands(self.agent.slash_commands().await?);
+        Ok(vec![loaded, Report::Branch(branch), commands])
+    }
+
+    async fn read_resources(&self) -> Result<Vec<Report>, AgentError> {
+        let Inventory { skills, templates, context_files, problems } = self.agent.reload().await?;
+        let trouble = if problems == 0 { String::new() } else { format!("; {problems} with problems") };
+        let note = format!("{skills} skills, {templates} templates, {context_files} context files{trouble}");
+        Ok(vec![Report::Note(note)])
     }
 
     fn read_beside(&self, beside: &mut JoinSet<()>, read: impl FnOnce() -> Report + Send + 'static) {
@@ -306,6 +319,7 @@ fn failed(error: &AgentError, text: Option<String>) -> Report {
     let hint = match error {
         AgentError::Session(error) => error.hint().map(str::to_owned),
         AgentError::Model(_) => Some("ctrl+l shows the models that can be asked".to_owned()),
+        AgentError::UnknownSkill { .. } => Some("/help lists the skills".to_owned()),
         AgentError::Busy
         | AgentError::Running
         | AgentError::BashRunning

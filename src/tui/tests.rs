@@ -19,7 +19,7 @@ use super::gather;
 use super::pace::{Pace, Stale};
 use super::theme::Colours;
 use super::view::view;
-use crate::agent::{BashContext, ContextUse, Live, Snapshot, State};
+use crate::agent::{BashContext, CommandSource, ContextUse, Live, SlashCommand, Snapshot, State};
 use crate::event::{
     ApprovalRequest, AssistantDelta, Decision, Event, EventKind, QueueItem, QueueKind, ToolOutcome,
 };
@@ -27,6 +27,7 @@ use crate::message::{
     AssistantBlock, AssistantMessage, Cost, Message, ModelRef, StopReason, ThinkingLevel, ToolCall,
     ToolResultMessage, Usage, UserBlock, UserMessage,
 };
+use crate::resource::skill_message;
 use crate::session::entry::{MessageEntry, Receipt};
 use crate::session::{Entry, EntryBody, Hit, Piece, Scope, SessionSummary};
 use crate::unit::{Tokens, UnixMs, Usd};
@@ -591,6 +592,62 @@ fn control_c_twice_while_the_agent_works_clears_and_stops_and_does_not_quit() {
     assert_eq!(stage.control('c'), []);
     assert_eq!(stage.control('c'), [Action::Abort]);
     assert_eq!(stage.control('c'), [Action::Abort]);
+}
+
+#[test]
+fn a_message_of_a_skill_is_shown_as_it_was_typed_wherever_it_stands() {
+    let message = skill_message("tidy", "/s/tidy/SKILL.md", "Body of it.", "gently");
+    let mut stage = Stage::new(80, 24);
+    let item = QueueItem {
+        id: "q".into(),
+        kind: QueueKind::Steer,
+        text: message.clone(),
+        images: [].into(),
+        held: false,
+    };
+    let update = |items| EventKind::QueueUpdate { steering: vec![], follow_up: vec![], items };
+    stage.event(update(vec![item.clone()]));
+    assert!(stage.screen().contains("↳ steer   /skill:tidy gently"), "{}", stage.screen());
+    stage.input(Input::Report(Report::Queue(vec![item])));
+    assert_eq!(stage.app.editor.text(), "/skill:tidy gently");
+    stage.event(update(vec![]));
+    stage.app.editor.clear();
+    stage.user(&message);
+    let folded = stage.screen();
+    assert!(folded.contains("▌ /skill:tidy gently") && folded.contains("ctrl+o 14:02"), "{folded}");
+    assert!(!folded.contains("Body of it."), "{folded}");
+    stage.control('o');
+    let open = stage.screen();
+    assert!(open.contains("▌ Body of it.") && open.contains("▌ gently"), "{open}");
+}
+
+#[test]
+fn what_the_agent_makes_of_a_slash_is_sent_and_what_nobody_knows_is_not() {
+    let mut stage = Stage::new(80, 24);
+    let command = SlashCommand {
+        name: "greet".into(),
+        description: "Greets\u{1b}[31m somebody".into(),
+        argument_hint: Some("<who>".into()),
+        source: CommandSource::Prompt,
+        location: None,
+    };
+    stage.input(Input::Report(Report::Commands(vec![command])));
+    stage.type_text("/gr");
+    assert!(stage.screen().contains("▸ /greet <who>"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    stage.type_text("Ada");
+    let sent = stage.key(KeyCode::Enter);
+    assert!(sent.contains(&Action::Steer("/greet Ada".into())), "{sent:?}");
+    stage.type_text("/greet Bob");
+    let sent = stage.press(KeyCode::Enter, KeyModifiers::ALT);
+    assert!(sent.contains(&Action::FollowUp("/greet Bob".into())), "{sent:?}");
+    stage.type_text("/skill:nobody");
+    let sent = stage.key(KeyCode::Enter);
+    assert!(sent.iter().all(|action| !matches!(action, Action::Steer(_))), "{sent:?}");
+    assert_eq!(stage.app.editor.text(), "/skill:nobody");
+    assert_eq!(stage.control('c'), []);
+    stage.event(EventKind::ResourcesChanged { skills: 1, templates: 0, context_files: 0 });
+    assert_eq!(stage.actions, [Action::AskCommands]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod again;
 mod faults;
+mod resources;
 mod state;
 mod waiting;
 
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tiller::agent::{
     AgentError, AgentOptions, AgentSession, Audience, BashContext, Choice, EventStream, Parts, PromptOptions,
-    StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions, turn::TurnOptions,
+    Resources, StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions, turn::TurnOptions,
 };
 use tiller::event::{AssistantDelta, Decision, EventKind, QueueKind, RunOutcome};
 use tiller::id::EntryId;
@@ -153,6 +154,7 @@ impl Stage {
             tools: Tools::new([Arc::new(gate) as Arc<dyn Tool>]),
             runner: Runner::with_helper(env!("CARGO_BIN_EXE_tiller")),
             system_prompt: SystemPrompt::default(),
+            resources: Resources::default(),
             options: options(folder.path().join("outputs")),
         };
         tune(&mut parts);

@@ -73,7 +73,8 @@ fn the_images_of_a_prompt_reach_the_request() {
     let server = MockServer::start([Reply::says([Say::text("A dot.")])]);
     let house = House::new().with("ANTHROPIC_API_KEY", "sk-ant").with("ANTHROPIC_BASE_URL", &server.url);
     let mut client = Client::start(&house, &["--provider", "anthropic", "--model", "claude-sonnet-9-9"]);
-    let dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let dot =
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     let image = json!({"type": "image", "data": dot, "mimeType": "image/png"});
     client.send(&json!({"type": "prompt", "message": "what is it?", "images": [image]}));
     client.until("agent_settled");
@@ -110,8 +111,7 @@ fn commands_before_the_end_of_stdin_have_their_answers() {
     let house = House::new();
     let script = house.script(&[r#"{"text": "hi"}"#]);
     let input = "{\"type\": \"get_tree\"}\n{\"type\": \"list_sessions\"}\n{\"type\": \"get_session_stats\"}";
-    let ran =
-        house.run_with_stdin(&["--mode", "rpc", "--provider", "scripted", "--model", &script], input);
+    let ran = house.run_with_stdin(&["--mode", "rpc", "--provider", "scripted", "--model", &script], input);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let mut answered: Vec<String> = ran
         .out
@@ -156,8 +156,7 @@ fn a_client_that_does_not_read_stalls_nothing_and_learns_what_it_missed() {
 fn a_reader_that_leaves_ends_the_process() {
     let house = House::new();
     let script = house.script(&[r#"{"text": "x", "repeat": 100000, "delay_ms": 1}"#]);
-    let mut command =
-        house.command(&["--mode", "rpc", "--provider", "scripted", "--model", &script]);
+    let mut command = house.command(&["--mode", "rpc", "--provider", "scripted", "--model", &script]);
     let mut child = house.start(command.stdin(Stdio::piped()));
     let mut stdin = child.stdin.take().unwrap();
     std::io::Write::write_all(&mut stdin, b"{\"type\": \"prompt\", \"message\": \"x\"}\n").unwrap();

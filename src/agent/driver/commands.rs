@@ -13,6 +13,7 @@ use crate::agent::turn::{Input, Prompt};
 use crate::event::{Decision, EventKind, QueueItem, QueueKind, SessionChange};
 use crate::id::{CallId, EntryId, QueueId};
 use crate::message::{Message, ToolCall};
+use crate::resource::typed_skill;
 use crate::session::context::unanswered;
 use crate::session::{EntryBody, Reader, SessionError, SessionManager, Visibility};
 
@@ -60,6 +61,8 @@ impl Driver {
             Command::Label { entry, label, reply } => answer(reply, self.label(&entry, label.as_deref())),
             Command::Hide { entry, visibility, reply } => answer(reply, self.hide(&entry, visibility)),
             Command::Switch { to, reply } => answer(reply, self.switch(to)),
+            Command::Resources { order, reply } => self.shelf.order(order, reply),
+            Command::SlashCommands { reply } => answer(reply, Ok(self.shelf.resources.slash_commands())),
             Command::Models { reply } => answer(reply, Ok(self.fixed.providers.models())),
             Command::Sessions { scope, reply } => self.beside(reply, move |manager| manager.list(scope)),
             Command::Catalog { reply } => self.beside(reply, |manager| manager.catalog()),
@@ -74,7 +77,10 @@ impl Driver {
             None | Some(StreamingBehavior::Steer) => QueueKind::Steer,
             Some(StreamingBehavior::FollowUp) => QueueKind::FollowUp,
         };
-        let prompt = self.said(text, kind, options);
+        let prompt = match self.said(text, kind, options) {
+            Ok(prompt) => prompt,
+            Err(error) => return answer(reply, Err(error)),
+        };
         self.apply_and_reply(Input::Prompt(prompt), |result| answer(reply, result));
     }
 
@@ -82,15 +88,19 @@ impl Driver {
         if text.is_none() && !self.turn.queue().waits(QueueKind::Steer) {
             return answer(reply, Err(AgentError::Gone("steering message")));
         }
-        let prompt = text.map(|text| self.said(text, QueueKind::Steer, options));
+        let prompt = match text.map(|text| self.said(text, QueueKind::Steer, options)).transpose() {
+            Ok(prompt) => prompt,
+            Err(error) => return answer(reply, Err(error)),
+        };
         let partial = self.partial.as_ref().map(|_| self.answer_so_far());
         self.apply_and_reply(Input::SteerNow { prompt, partial }, |result| answer(reply, result));
     }
 
-    /// What the user says, with what the machine has to know of it.
-    fn said(&mut self, text: String, kind: QueueKind, options: PromptOptions) -> Prompt {
+    /// What the user says, expanded, with what the machine has to know of it.
+    fn said(&mut self, text: String, kind: QueueKind, options: PromptOptions) -> Result<Prompt, AgentError> {
+        let text = self.shelf.expand(text, options.expand_templates)?;
         let id = self.current.writer.queue_id(now());
-        Prompt { text, images: options.images, kind, id, unanswered: self.unanswered() }
+        Ok(Prompt { text, images: options.images, kind, id, unanswered: self.unanswered() })
     }
 
     /// Calls that an earlier process left without a result, if a run is to begin now.
@@ -283,7 +293,10 @@ impl Driver {
 fn landing(reader: &Reader, entry: EntryId) -> Result<(Option<EntryId>, Option<String>), SessionError> {
     let chosen = reader.entry(&entry)?;
     match chosen.body.as_message().map(|message| &**message) {
-        Some(Message::User(user)) => Ok((chosen.parent, Some(user.content.joined_text()))),
+        Some(Message::User(user)) => {
+            let text = user.content.joined_text();
+            Ok((chosen.parent, Some(typed_skill(&text).unwrap_or(text))))
+        }
         _ => Ok((Some(entry), None)),
     }
 }

@@ -13,9 +13,10 @@ use futures_util::{FutureExt, StreamExt};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::now;
+use super::{now, shelf};
 use crate::agent::bash::{Bash, BashEnd};
 use crate::agent::handle::{Reply, RunningBash, RunningCall};
+use crate::agent::resources::{Keeper, Read};
 use crate::agent::turn::TurnNumber;
 use crate::event::ToolOutcome;
 use crate::id::{CallId, EntryId};
@@ -41,6 +42,8 @@ pub(crate) enum Report {
     BashOutput { id: EntryId, delta: String, glance: String },
     /// The user's command is over.
     BashEnded { id: EntryId, end: BashEnd },
+    /// Skills, templates and context files were read anew.
+    ResourcesRead(Read),
     /// The log is on the disk, or isn't.
     Synced(io::Result<()>),
 }
@@ -55,8 +58,11 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    pub(super) fn new(report: mpsc::Sender<Report>) -> Self {
-        Self { tasks: JoinSet::new(), report, stream: None, calls: HashMap::new(), bash: None }
+    /// None but the keeper of what people write for the model, who works as long as the driver does.
+    pub(super) fn new(report: mpsc::Sender<Report>, keeper: Keeper) -> Self {
+        let mut tasks = JoinSet::new();
+        tasks.spawn(shelf::keep(keeper, report.clone()));
+        Self { tasks, report, stream: None, calls: HashMap::new(), bash: None }
     }
 
     /// Waits until a job is over and lets go of it; forever if there is none.

@@ -154,7 +154,7 @@ impl Driver {
         };
         let request = Request {
             model: model.facts.id.clone(),
-            system: self.fixed.system.clone(),
+            system: self.shelf.system().to_owned(),
             messages: sendable(self.current.projection.messages.iter().map(|projected| &projected.message)),
             tools: self.fixed.tools.specs(),
             tool_choice,

@@ -31,6 +31,7 @@ impl Driver {
             Report::ToolEnded { turn, result, warning } => self.tool_ended(turn, result, warning),
             Report::BashOutput { id, delta, glance } => self.bash_output(&id, delta, glance),
             Report::BashEnded { id, end } => self.bash_ended(&id, end),
+            Report::ResourcesRead(read) => self.resources_read(read),
             Report::Synced(result) => self.synced(result),
         }
     }

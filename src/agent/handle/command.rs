@@ -12,6 +12,7 @@ use super::snapshot::Snapshot;
 use super::status::{SessionStats, Status};
 use crate::agent::approvals::Audience;
 use crate::agent::queue::{DeliveryMode, QueueEdit};
+use crate::agent::resources::{Inventory, Order, SlashCommand};
 use crate::agent::retry::RetryMode;
 use crate::agent::turn::SteeringPoint;
 use crate::event::{Decision, QueueItem, QueueKind, SessionChange};
@@ -48,6 +49,8 @@ pub(in crate::agent) enum Command {
     Label { entry: EntryId, label: Option<String>, reply: Reply<()> },
     Hide { entry: EntryId, visibility: Visibility, reply: Reply<()> },
     Switch { to: Target, reply: Reply<Moved> },
+    Resources { order: Order, reply: Reply<Inventory> },
+    SlashCommands { reply: Reply<Vec<SlashCommand>> },
     Models { reply: Reply<Vec<Model>> },
     Sessions { scope: Scope, reply: Reply<Listing> },
     Catalog { reply: Reply<Catalog> },

@@ -27,10 +27,22 @@ pub enum AgentError {
     /// The log said no.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// A prompt begins with `/skill:` and the name of none.
+    #[error("there is no skill `{name}`{}", meant(nearest.as_deref()))]
+    UnknownSkill {
+        /// The name.
+        name: String,
+        /// The one that may be meant.
+        nearest: Option<String>,
+    },
     /// Nothing like that waits.
     #[error("no {0} waits any more")]
     Gone(&'static str),
     /// The session is closed.
     #[error("the session is closed")]
     Closed,
+}
+
+fn meant(nearest: Option<&str>) -> String {
+    nearest.map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default()
 }

@@ -91,7 +91,8 @@ impl Performer {
     }
 
     async fn commands(&self) -> Told {
-        let commands: Vec<Value> = Vec::new();
+        let commands = self.agent.slash_commands().await?;
+        let commands: Vec<Value> = commands.iter().map(data::slash_command).collect();
         raw(&json!({"commands": commands}))
     }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::line::{self, Fact, Told};
 use crate::message::Usage;
+use crate::resource::typed_skill;
 use crate::session::entry::Header;
 use crate::session::manager::fnv1a;
 use crate::unit::{Tokens, UnixMs, Usd};
@@ -185,6 +186,8 @@ impl Digest {
         }
         match &told.fact {
             Fact::Prompt(text) if self.first_prompt.is_none() && !text.trim().is_empty() => {
+                let typed = typed_skill(text);
+                let text = typed.as_deref().unwrap_or(text);
                 self.first_prompt = Some(text.chars().take(LONGEST_PROMPT).collect());
             }
             Fact::Name(name) => self.name.clone_from(name),
@@ -299,6 +302,14 @@ mod tests {
         let file = file(&format!("{HEADER}\n{picture}\n{}\n{}\n", prompt(" "), prompt("what is this?")));
         let digest = look(file.path(), None).unwrap().digest;
         assert_eq!((digest.first_prompt.as_deref(), digest.entries), (Some("what is this?"), 3));
+    }
+
+    #[test]
+    fn a_prompt_that_became_a_skill_is_called_what_was_typed() {
+        let text = crate::resource::skill_message("tidy", "/s/tidy/SKILL.md", "Body.", "the parser");
+        let line = serde_json::json!({"type": "message", "message": {"role": "user", "content": text}});
+        let digest = look(file(&format!("{HEADER}\n{line}\n")).path(), None).unwrap().digest;
+        assert_eq!(digest.first_prompt.as_deref(), Some("/skill:tidy the parser"));
     }
 
     #[test]

@@ -3,9 +3,14 @@
 use super::super::app::App;
 use super::super::block::BlockKind;
 use super::super::call::{argument, one_line, seconds};
+use super::super::command::Completion;
 use super::super::layout::spinner;
 use crate::event::{ApprovalRequest, QueueKind};
 use crate::render::{Breaks, Carriage, Emphasis, Indent, Line, Role, Span, Style, clean, cut_to, wrap};
+use crate::resource::typed_skill;
+
+/// Columns of a command's name and argument, unless they are more.
+const NAME_WIDTH: usize = 25;
 
 /// The call that asks, in full as far as the screen allows, why it asks, and what may be answered.
 pub(super) fn approval(app: &App) -> Vec<Line> {
@@ -162,7 +167,9 @@ pub(super) fn queue(app: &App) -> Vec<Line> {
             count => format!(" [{count} image(s)]"),
         };
         let hint = if hurry { " · enter: now" } else { "" };
-        let text = cut_to(&one_line(&item.text), width.saturating_sub(images.len() + hint.len()));
+        let typed = typed_skill(&item.text);
+        let text = typed.as_deref().unwrap_or(&item.text);
+        let text = cut_to(&one_line(text), width.saturating_sub(images.len() + hint.len()));
         spans.push(Span::new(text + &images + hint, Role::Muted));
         Line::from(spans)
     };
@@ -174,15 +181,19 @@ pub(super) fn completion(app: &App) -> Vec<Line> {
     let completions = app.completions();
     let height = usize::from(super::MOST_COMPLETIONS).min(usize::from(app.size.1 / 3).max(1));
     let top = app.completion.saturating_sub(height.saturating_sub(1));
-    let row = |(at, command): (usize, &&super::super::command::Command)| {
+    let row = |(at, command): (usize, &Completion<'_>)| {
         let chosen = at == app.completion;
         let (mark, role) = if chosen { ("▸ ", Role::Accent) } else { ("  ", Role::Text) };
-        let name = format!("{:<26}", format!("/{} {}", command.name, command.argument));
-        let room = usize::from(app.size.0).saturating_sub(3 + name.len());
+        let name = one_line(&format!("/{} {}", command.name, command.argument));
+        let name = Span::new(format!("{:<NAME_WIDTH$}", cut_to(&name, usize::from(app.size.0) / 2)), role);
+        let room = usize::from(app.size.0).saturating_sub(4 + name.width());
+        let about = cut_to(&one_line(command.about), room);
+        let gap = Span::new(" ", Role::Muted);
         Line::from(vec![
             Span::new(format!(" {mark}"), Role::Accent),
-            Span::new(name, role),
-            Span::new(cut_to(command.about, room), Role::Muted),
+            name,
+            gap,
+            Span::new(about, Role::Muted),
         ])
     };
     completions.iter().enumerate().skip(top).map(row).collect()

@@ -135,7 +135,8 @@ fn forget(value: &mut Value) {
 /// What looks like an id of tiller's own, in the order of appearance.
 fn ulids(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric());
-    let is_ulid = |word: &&str| word.len() == ULID && word.starts_with("01") && !word.contains(char::is_lowercase);
+    let is_ulid =
+        |word: &&str| word.len() == ULID && word.starts_with("01") && !word.contains(char::is_lowercase);
     words.filter(is_ulid).map(str::to_owned).collect()
 }
 

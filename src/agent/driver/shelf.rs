@@ -1,0 +1,128 @@
+//! Skills, templates and context files as the driver holds them: what a request begins with, what a prompt becomes, and
+//! the change from one state of the files to the next.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::Driver;
+use super::jobs::Report;
+use crate::agent::expand::{UnknownSkill, expand};
+use crate::agent::handle::{AgentError, Expansion, Reply};
+use crate::agent::resources::{Inventory, Keeper, Order, Read, Resources};
+use crate::agent::system_prompt::SystemPrompt;
+use crate::event::EventKind;
+use crate::skill::Skill;
+use crate::tool::Tools;
+
+/// The tool that a model reads skills with; without it they aren't listed.
+const READER: &str = "read_file";
+
+/// What the files say at the moment.
+pub(super) struct Shelf {
+    pub(super) resources: Arc<Resources>,
+    /// The system prompt made from them. It is made anew only when they say something else, because providers keep what
+    /// requests have in common.
+    system: String,
+    prompt: SystemPrompt,
+    cwd: PathBuf,
+    skills: Listed,
+    orders: mpsc::Sender<Order>,
+    /// Whoever gave orders, in their order.
+    waiting: VecDeque<Reply<Inventory>>,
+}
+
+/// Whether the model is told of skills.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Listed {
+    Yes,
+    No,
+}
+
+impl Shelf {
+    /// What was read, and the task that will read it anew.
+    pub(super) fn new(
+        resources: Resources,
+        prompt: SystemPrompt,
+        cwd: PathBuf,
+        tools: &Tools,
+    ) -> (Self, Keeper) {
+        let resources = Arc::new(resources);
+        let (keeper, orders) = Keeper::new(Arc::clone(&resources));
+        let skills = if tools.find(READER).is_some() { Listed::Yes } else { Listed::No };
+        let waiting = VecDeque::new();
+        let mut shelf = Self { resources, system: String::new(), prompt, cwd, skills, orders, waiting };
+        shelf.write_system();
+        (shelf, keeper)
+    }
+
+    /// What the model is told before everything else.
+    pub(super) fn system(&self) -> &str {
+        &self.system
+    }
+
+    fn write_system(&mut self) {
+        let skills: &[Skill] = match self.skills {
+            Listed::Yes => self.resources.skills(),
+            Listed::No => &[],
+        };
+        self.system = self.prompt.text(&self.cwd, self.resources.instructions(), skills);
+    }
+
+    /// The prompt as the model gets it.
+    pub(super) fn expand(&self, text: String, expansion: Expansion) -> Result<String, AgentError> {
+        match expansion {
+            Expansion::Verbatim => Ok(text),
+            Expansion::Expand => match expand(&text, &self.resources) {
+                Ok(expanded) => Ok(expanded.into_owned()),
+                Err(UnknownSkill { name, nearest }) => Err(AgentError::UnknownSkill { name, nearest }),
+            },
+        }
+    }
+
+    /// Has everything read anew, and answers when that is done.
+    pub(super) fn order(&mut self, order: Order, reply: Reply<Inventory>) {
+        match self.orders.try_send(order) {
+            Ok(()) => self.waiting.push_back(reply),
+            Err(_) => _ = reply.send(Err(AgentError::Running)),
+        }
+    }
+}
+
+impl Driver {
+    /// What was read takes the place of what was there: the next request and the next prompt see it.
+    pub(super) fn resources_read(&mut self, read: Read) {
+        let Read { resources, ordered, trouble } = read;
+        let before = std::mem::replace(&mut self.shelf.resources, resources);
+        let now = Arc::clone(&self.shelf.resources);
+        if let Some(trouble) = trouble {
+            self.teller.warn(trouble);
+        }
+        // Whoever asked wants to hear all of it.
+        let told = if ordered { Arc::default() } else { Arc::clone(&before) };
+        for problem in now.problems_since(&told) {
+            self.teller.warn(problem.to_string());
+        }
+        let inventory = now.inventory();
+        if !now.says_the_same(&before) {
+            self.shelf.write_system();
+            let Inventory { skills, templates, context_files, .. } = inventory;
+            self.teller.tell(EventKind::ResourcesChanged { skills, templates, context_files });
+        }
+        if let Some(reply) = ordered.then(|| self.shelf.waiting.pop_front()).flatten() {
+            let _ = reply.send(Ok(inventory));
+        }
+    }
+}
+
+/// Lets a keeper work beside the loop.
+pub(super) async fn keep(keeper: Keeper, reports: mpsc::Sender<Report>) {
+    keeper
+        .keep(|read| {
+            let reports = reports.clone();
+            async move { reports.send(Report::ResourcesRead(read)).await.is_ok() }
+        })
+        .await;
+}

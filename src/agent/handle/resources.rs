@@ -1,0 +1,36 @@
+//! The handle's word on skills, templates and context files.
+
+use super::command::Command;
+use super::{AgentError, AgentSession};
+use crate::agent::resources::{Inventory, Order, SlashCommand, Sources};
+
+impl AgentSession {
+    /// Reads skills, templates and context files anew; the next prompt and the next request see them. What is wrong with
+    /// them is told by warnings.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn reload(&self) -> Result<Inventory, AgentError> {
+        self.ask(|reply| Command::Resources { order: Order::Reload, reply }).await
+    }
+
+    /// Looks for skills, templates and context files in other places from now on.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn change_sources(
+        &self,
+        change: impl FnOnce(&mut Sources) + Send + 'static,
+    ) -> Result<Inventory, AgentError> {
+        let order = Order::Change(Box::new(change));
+        self.ask(|reply| Command::Resources { order, reply }).await
+    }
+
+    /// What can be typed after a `/` at the beginning of a prompt, beside the commands of a front end.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn slash_commands(&self) -> Result<Vec<SlashCommand>, AgentError> {
+        self.ask(|reply| Command::SlashCommands { reply }).await
+    }
+}

@@ -1,0 +1,126 @@
+//! YAML at the head of a Markdown file, between two lines of `---`. Pure.
+//!
+//! Skills and templates begin with it. What isn't known is passed over, so that files written for other programs can be
+//! read; what isn't YAML is an error that names the line of the file.
+
+use serde::de::DeserializeOwned;
+use serde_saphyr::{DefaultMessageFormatter, SnippetMode};
+
+/// The line before and after the YAML.
+const FENCE: &str = "---";
+
+/// Why a file's head can't be used.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FrontMatterError {
+    /// The second fence is missing.
+    #[error("the front matter that begins with `---` has no end; a line of `---` closes it")]
+    Unclosed,
+    /// It isn't YAML, or not of the kind that is wanted.
+    #[error("the front matter can't be read: {0}")]
+    Yaml(String),
+}
+
+/// Takes a text apart: what its head says, the default without one, and the body without the blank lines around it.
+///
+/// # Errors
+/// When the head has no end or is not the YAML that is wanted.
+pub fn parse<T: DeserializeOwned + Default>(text: &str) -> Result<(T, &str), FrontMatterError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let Some((first, rest)) = text.split_once('\n').filter(|(first, _)| first.trim_end() == FENCE) else {
+        return Ok((T::default(), text.trim()));
+    };
+    let (yaml, body) = split(rest).ok_or(FrontMatterError::Unclosed)?;
+    if yaml.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
+        return Ok((T::default(), body.trim()));
+    }
+    let lines_before = first.lines().count();
+    // Far more than any head has; files come from everywhere, and a few lines of aliases can stand for gigabytes.
+    let budget = serde_saphyr::budget! { max_nodes: 10_000, max_aliases: 100 };
+    let options = serde_saphyr::options! { budget: budget };
+    match serde_saphyr::from_str_with_options(yaml, options) {
+        Ok(head) => Ok((head, body.trim())),
+        Err(error) => Err(FrontMatterError::Yaml(told(&error, lines_before))),
+    }
+}
+
+/// What stands before and after the line that closes the head.
+fn split(text: &str) -> Option<(&str, &str)> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line.trim_end() == FENCE {
+            return Some((&text[..at], &text[at + line.len()..]));
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// One line, with the place in the file and not in the head.
+fn told(error: &serde_saphyr::Error, lines_before: usize) -> String {
+    let formatter = DefaultMessageFormatter;
+    let line_offset = u64::try_from(lines_before).unwrap_or_default();
+    let options = serde_saphyr::render_options! {
+        formatter: &formatter,
+        snippets: SnippetMode::Off,
+        line_offset: line_offset,
+    };
+    error.render_with_options(options).lines().next().unwrap_or("not YAML").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Default, PartialEq, Deserialize)]
+    #[serde(default)]
+    struct Head {
+        name: Option<String>,
+        size: Option<u32>,
+    }
+
+    fn head(text: &str) -> Result<(Option<String>, String), FrontMatterError> {
+        parse::<Head>(text).map(|(head, body)| (head.name, body.to_owned()))
+    }
+
+    #[test]
+    fn head_and_body_come_apart_whatever_the_line_ends() {
+        let expected = Ok((Some("x".to_owned()), "Body.\n---\nMore.".to_owned()));
+        assert_eq!(head("---\nname: x\nother: [1, 2]\n---\n\nBody.\n---\nMore.\n"), expected);
+        let windows = head("\u{feff}---\r\nname: x\r\n---\r\nBody.\r\n").unwrap();
+        assert_eq!(windows, (Some("x".to_owned()), "Body.".to_owned()));
+    }
+
+    #[test]
+    fn without_a_head_everything_is_body() {
+        assert_eq!(head("# Title\n---\n"), Ok((None, "# Title\n---".to_owned())));
+        assert_eq!(head(""), Ok((None, String::new())));
+        assert_eq!(head("---\n# nothing but a remark\n---\nBody"), Ok((None, "Body".to_owned())));
+    }
+
+    #[test]
+    fn a_head_without_an_end_is_an_error() {
+        assert_eq!(head("---\nname: x\n"), Err(FrontMatterError::Unclosed));
+    }
+
+    #[test]
+    fn what_is_not_yaml_is_told_in_one_line_with_its_place_in_the_file() {
+        let error = parse::<Head>("---\nname: x\nsize: large\n---\n").unwrap_err().to_string();
+        assert!(error.contains("line 3") && !error.contains('\n'), "{error}");
+        let error = head("---\nname: a: b\n---\n").unwrap_err().to_string();
+        assert!(error.contains("line 2"), "{error}");
+    }
+
+    #[test]
+    fn a_head_that_unfolds_without_end_is_refused() {
+        let mut text = "---\na0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..12 {
+            let before = level - 1;
+            let inner = vec![format!("*a{before}"); 9].join(", ");
+            text.push_str(&format!("a{level}: &a{level} [{inner}]\n"));
+        }
+        text.push_str("---\n");
+        assert!(matches!(head(&text), Err(FrontMatterError::Yaml(_))));
+    }
+}

@@ -1,0 +1,161 @@
+//! Skills from folders.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use tempfile::TempDir;
+
+use super::*;
+
+/// Writes a file beneath a folder, with the folders it needs.
+fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn head(name: &str) -> String {
+    format!("---\nname: {name}\ndescription: Does {name}.\n---\n\nBody of {name}.\n")
+}
+
+fn place(path: &Path) -> Place {
+    Place { path: path.to_owned(), origin: Origin::Project }
+}
+
+fn names(found: &Found) -> Vec<&str> {
+    found.skills.iter().map(|skill| skill.name.as_str()).collect()
+}
+
+fn told(found: &Found) -> Vec<String> {
+    found.problems.iter().map(|problem| problem.what.clone()).collect()
+}
+
+#[test]
+fn a_folder_holds_skills_as_folders_in_groups_and_as_single_files() {
+    let folder = TempDir::new().unwrap();
+    let path = write(folder.path(), "one/SKILL.md", head("one"));
+    write(folder.path(), "one/scripts/other.md", "no skill");
+    write(folder.path(), "group/two/SKILL.md", head("two"));
+    write(folder.path(), "three.md", head("three"));
+    write(folder.path(), "README.md", "of people");
+    write(folder.path(), "group/note.md", "no skill");
+    write(folder.path(), ".hidden/SKILL.md", head("hidden"));
+    write(folder.path(), "node_modules/x/SKILL.md", head("x"));
+    let found = load(&[place(folder.path())], &[]);
+    assert_eq!((names(&found), told(&found)), (vec!["two", "one", "three"], vec![]));
+    let one = Skill {
+        name: "one".into(),
+        description: "Does one.".into(),
+        body: "Body of one.".into(),
+        path: path.clone(),
+        origin: Origin::Project,
+        invocation: Invocation::Anyone,
+    };
+    assert_eq!(found.skills[1], one);
+    assert_eq!(one.folder(), path.parent().unwrap());
+}
+
+#[test]
+fn a_place_may_be_one_skill_or_its_file() {
+    let folder = TempDir::new().unwrap();
+    let path = write(folder.path(), "one/SKILL.md", head("one"));
+    let other = write(folder.path(), "other/two.md", head("two"));
+    let given = |path: &Path| Place { path: path.to_owned(), origin: Origin::Given };
+    let missing = given(&folder.path().join("missing"));
+    let places =
+        [given(path.parent().unwrap()), given(&path), given(&other), missing, place(Path::new("/no/such"))];
+    let found = load(&places, &[]);
+    assert_eq!(names(&found), ["one", "two"]);
+    assert_eq!(found.problems.len(), 1, "only what was given must be there: {:?}", found.problems);
+    assert!(told(&found)[0].starts_with("no skills from here: "), "{:?}", told(&found));
+}
+
+#[test]
+fn the_first_of_one_name_counts_and_both_paths_are_told() {
+    let (near, far) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let first = write(near.path(), "x/SKILL.md", head("x"));
+    let second = write(far.path(), "x/SKILL.md", head("x"));
+    let found = load(&[place(near.path()), place(far.path())], &[]);
+    assert_eq!(found.skills[0].path, first);
+    assert_eq!(
+        found.problems[0].to_string(),
+        format!("{}: skill `x` not used: {} has that name already", second.display(), first.display())
+    );
+    let linked = near.path().join("link");
+    symlink(near.path(), &linked).unwrap();
+    assert_eq!(load(&[place(near.path()), place(&linked)], &[]).problems, [], "the same file twice is one");
+}
+
+#[test]
+fn what_the_format_demands_is_told_and_mostly_no_obstacle() {
+    let folder = TempDir::new().unwrap();
+    write(folder.path(), "a/SKILL.md", "---\nname: a\n---\nBody");
+    write(folder.path(), "b/SKILL.md", head("other"));
+    write(folder.path(), "c/SKILL.md", "---\nname: Pdf Tools\ndescription: x\n---\n");
+    write(folder.path(), "d/SKILL.md", "---\ndescription: |\n  two\n  lines\n---\n");
+    write(folder.path(), "e/SKILL.md", format!("---\nname: e\ndescription: {}\n---\n", "y".repeat(1_025)));
+    write(folder.path(), "f--g/SKILL.md", head("f--g"));
+    write(
+        folder.path(),
+        "h/SKILL.md",
+        format!("{}\n", head("h")).replace("name", "allowed-tools: Read\nname"),
+    );
+    let found = load(&[place(folder.path())], &[]);
+    assert_eq!(names(&found), ["other", "Pdf-Tools", "d", "e", "f--g", "h"]);
+    assert_eq!(
+        told(&found),
+        [
+            "skill not used: it has no description, which says when to use it",
+            "its name `other` is not that of its place, `b`",
+            "the name `Pdf Tools` has other characters than a-z, 0-9 and -",
+            "it has no name and goes by `d`",
+            "the description is longer than 1024 characters and is cut",
+            "the name `f--g` has a hyphen that doesn't stand between letters or digits",
+        ]
+    );
+    assert_eq!(found.skills[2].description, "two lines");
+    assert_eq!(found.skills[3].description.len(), 1_024);
+}
+
+#[test]
+fn a_skill_may_be_the_users_alone() {
+    let folder = TempDir::new().unwrap();
+    write(folder.path(), "a.md", "---\nname: a\ndescription: b\ndisable-model-invocation: true\n---\n");
+    assert_eq!(load(&[place(folder.path())], &[]).skills[0].invocation, Invocation::UserOnly);
+}
+
+#[test]
+fn files_that_cant_be_used_cost_only_themselves() {
+    let folder = TempDir::new().unwrap();
+    write(folder.path(), "a/SKILL.md", b"---\nname: \xff\n---\n");
+    write(folder.path(), "b.md", "x".repeat(MAX_BYTES + 1));
+    write(folder.path(), "c.md", "---\nname: [\n---\n");
+    write(folder.path(), "d.md", head("d"));
+    symlink(folder.path(), folder.path().join("loop")).unwrap();
+    symlink("nowhere", folder.path().join("gone.md")).unwrap();
+    let found = load(&[place(folder.path())], &[]);
+    assert_eq!(names(&found), ["d"]);
+    let told = told(&found);
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert_eq!(told[..2], ["skill not used: not UTF-8 text", "skill not used: larger than 128 KiB"]);
+    assert!(told[2].starts_with("skill not used: the front matter can't be read: "), "{told:?}");
+}
+
+#[test]
+fn a_broken_file_keeps_its_last_good_version_and_a_deleted_one_is_gone() {
+    let folder = TempDir::new().unwrap();
+    let broken = write(folder.path(), "a/SKILL.md", head("a"));
+    let deleted = write(folder.path(), "b/SKILL.md", head("b"));
+    let good = load(&[place(folder.path())], &[]);
+    fs::write(&broken, "---\nname: [\n---\n").unwrap();
+    fs::remove_file(deleted).unwrap();
+    let found = load(&[place(folder.path())], &good.skills);
+    assert_eq!(found.skills, good.skills[..1]);
+    assert!(told(&found)[0].ends_with("; the skill stays as it was"), "{:?}", told(&found));
+    let first = found.problems[0].clone();
+    assert_eq!(load(&[place(folder.path())], &good.skills).problems[0], first);
+    fs::write(&broken, "---\nname: [\n---\nmore").unwrap();
+    let again = load(&[place(folder.path())], &good.skills).problems.remove(0);
+    assert!(again != first && again.what == first.what, "another state of the file is another problem");
+}

@@ -1,0 +1,40 @@
+//! What somebody may have meant by a name that there isn't. Pure.
+
+/// The candidate that differs least from a name, if it differs little; the first that begins with the name before all
+/// others.
+#[must_use]
+pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let most = (name.chars().count() / 2).clamp(1, 3);
+    let begins = candidates.clone().find(|candidate| !name.is_empty() && candidate.starts_with(name));
+    let distances = candidates.map(|candidate| (distance(name, candidate), candidate));
+    begins.or_else(|| distances.min().filter(|(distance, _)| *distance <= most).map(|(_, name)| name))
+}
+
+/// How many letters have to be put in, taken out or changed (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut corner = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let change = corner + usize::from(x != *y);
+            corner = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(corner + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_understood_and_a_stranger_is_not() {
+        let meant = |name| nearest(name, ["commit", "debug", "review"].into_iter());
+        assert_eq!(meant("comit"), Some("commit"));
+        assert_eq!(meant("rev"), Some("review"));
+        assert_eq!(meant("deploy"), None);
+        assert_eq!(meant(""), None);
+    }
+}

@@ -1,0 +1,153 @@
+//! What follows a template's name, taken apart nearly as a shell does. Pure.
+//!
+//! Arguments are words of people and pasted text more often than words of a program, so three things differ from a shell: an
+//! apostrophe within a word is an apostrophe, a quote that is never closed stands for itself, and so does a backslash before
+//! anything but a space, a quote or a backslash.
+
+use std::iter::Peekable;
+use std::str::CharIndices;
+
+/// The arguments, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Arguments {
+    words: Vec<String>,
+    /// What stands before each word: a line break with its indentation, or one space.
+    gaps: Vec<String>,
+}
+
+impl Arguments {
+    /// Takes a text apart.
+    pub(super) fn parse(text: &str) -> Self {
+        let mut arguments = Self::default();
+        let mut chars = text.char_indices().peekable();
+        loop {
+            let gap = gap(text, &mut chars);
+            if chars.peek().is_none() {
+                return arguments;
+            }
+            arguments.words.push(word(text, &mut chars));
+            arguments.gaps.push(gap);
+        }
+    }
+
+    /// An argument by its place, from 1.
+    pub(super) fn at(&self, place: usize) -> Option<&str> {
+        self.words.get(place.checked_sub(1)?).map(String::as_str)
+    }
+
+    /// At most `count` arguments from a place on, which counts from 1, with what stands between them.
+    pub(super) fn from(&self, place: usize, count: usize) -> String {
+        let mut text = String::new();
+        let chosen = self.gaps.iter().zip(&self.words).skip(place.saturating_sub(1)).take(count);
+        for (at, (gap, word)) in chosen.enumerate() {
+            if at > 0 {
+                text.push_str(gap);
+            }
+            text.push_str(word);
+        }
+        text
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> String {
+        self.from(1, usize::MAX)
+    }
+}
+
+type Chars<'a> = Peekable<CharIndices<'a>>;
+
+/// Passes over the space before a word.
+fn gap(text: &str, chars: &mut Chars<'_>) -> String {
+    let start = chars.peek().map_or(text.len(), |(at, _)| *at);
+    while chars.next_if(|(_, c)| c.is_whitespace()).is_some() {}
+    let end = chars.peek().map_or(text.len(), |(at, _)| *at);
+    let gap = &text[start..end];
+    if gap.contains('\n') { gap.to_owned() } else { " ".to_owned() }
+}
+
+/// Takes a word up to the space after it.
+fn word(text: &str, chars: &mut Chars<'_>) -> String {
+    let mut word = String::new();
+    let mut before = None;
+    while let Some((at, c)) = chars.next_if(|(_, c)| !c.is_whitespace()) {
+        let rest = &text[at + c.len_utf8()..];
+        let is_apostrophe = c == '\'' && before.is_some_and(char::is_alphanumeric);
+        match c {
+            '\'' if !is_apostrophe && rest.contains('\'') => {
+                word.extend(chars.map_while(|(_, c)| (c != '\'').then_some(c)));
+            }
+            '"' if closing(rest).is_some() => double_quoted(chars, &mut word),
+            '\\' => word.push(escaped(chars).unwrap_or('\\')),
+            c => word.push(c),
+        }
+        before = Some(c);
+    }
+    word
+}
+
+/// Where the double quote is that closes.
+fn closing(rest: &str) -> Option<usize> {
+    let mut escaped = false;
+    rest.find(|c| {
+        let closes = c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        closes
+    })
+}
+
+fn double_quoted(chars: &mut Chars<'_>, word: &mut String) {
+    while let Some((_, c)) = chars.next() {
+        match c {
+            '"' => return,
+            '\\' => match chars.next_if(|(_, c)| matches!(c, '"' | '\\')) {
+                Some((_, escaped)) => word.push(escaped),
+                None => word.push('\\'),
+            },
+            c => word.push(c),
+        }
+    }
+}
+
+/// The character after a backslash, if the backslash is there for its sake.
+fn escaped(chars: &mut Chars<'_>) -> Option<char> {
+    let (_, c) = chars.next_if(|(_, c)| matches!(c, ' ' | '\t' | '"' | '\'' | '\\'))?;
+    Some(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        Arguments::parse(text).words
+    }
+
+    #[test]
+    fn words_are_quoted_as_in_a_shell() {
+        assert_eq!(words("  a  b\tc "), ["a", "b", "c"]);
+        assert_eq!(
+            words(r#""two words" 'three "more" words' x"y z""#),
+            ["two words", "three \"more\" words", "xy z"]
+        );
+        assert_eq!(words(r#"a\ b \"c\" "d \"e\" \\f" \\"#), ["a b", "\"c\"", "d \"e\" \\f", "\\"]);
+        assert_eq!(words(r#""" ''"#), ["", ""]);
+        assert!(words(" \n ").is_empty());
+    }
+
+    #[test]
+    fn what_people_write_survives() {
+        assert_eq!(words("it's broken, don't ask"), ["it's", "broken,", "don't", "ask"]);
+        assert_eq!(words(r#"a "b c"#), ["a", "\"b", "c"]);
+        assert_eq!(words(r"C:\temp \d+ 'open"), [r"C:\temp", r"\d+", "'open"]);
+        assert_eq!(words("größer „als“ 🥊"), ["größer", "„als“", "🥊"]);
+    }
+
+    #[test]
+    fn line_breaks_between_words_are_kept() {
+        let arguments = Arguments::parse("one  two\n    three\tfour");
+        assert_eq!(arguments.all(), "one two\n    three four");
+        assert_eq!(arguments.from(2, 2), "two\n    three");
+        assert_eq!((arguments.from(0, 1), arguments.from(5, 9)), ("one".to_owned(), String::new()));
+        assert_eq!((arguments.at(4), arguments.at(5), arguments.at(0)), (Some("four"), None, None));
+    }
+}

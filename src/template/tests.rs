@@ -1,0 +1,103 @@
+//! Templates from folders.
+
+use tempfile::TempDir;
+
+use super::*;
+
+fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+    fs::create_dir_all(folder).unwrap();
+    fs::write(folder.join(name), text).unwrap();
+    folder.join(name)
+}
+
+fn place(path: &Path, origin: Origin) -> Place {
+    Place { path: path.to_owned(), origin }
+}
+
+fn names(found: &Found) -> Vec<&str> {
+    found.templates.iter().map(|template| template.name.as_str()).collect()
+}
+
+fn told(found: &Found) -> Vec<String> {
+    found.problems.iter().map(|problem| problem.what.clone()).collect()
+}
+
+#[test]
+fn a_template_has_a_description_and_a_hint_or_its_first_line() {
+    let folder = TempDir::new().unwrap();
+    write(folder.path(), "a.md", "---\ndescription: Does a\nargument-hint: <file> [line]\n---\nDo $1.");
+    write(folder.path(), "b.md", "\n\nFirst  line.\nSecond.");
+    write(folder.path(), "c.md", "---\nargument-hint: [file]\n---\nBody");
+    write(folder.path(), "README.md", "of people");
+    let found = load(&[place(folder.path(), Origin::User)], BuiltIn::LeftOut, Taken::default(), &[]);
+    let rows =
+        found.templates.iter().map(|t| (t.name.as_str(), t.description.as_str(), t.argument_hint.as_deref()));
+    let expected =
+        [("a", "Does a", Some("<file> [line]")), ("b", "First line.", None), ("c", "Body", Some("[file]"))];
+    assert_eq!(rows.collect::<Vec<_>>(), expected);
+    assert_eq!((&*found.templates[0].body, found.problems), ("Do $1.", vec![]));
+}
+
+#[test]
+fn the_first_of_one_name_counts_and_a_commands_name_is_taken() {
+    let (near, far) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let first = write(near.path(), "x.md", "near");
+    write(far.path(), "x.md", "far");
+    write(far.path(), "review.md", "mine");
+    write(far.path(), "new.md", "mine");
+    let places = [place(near.path(), Origin::Project), place(far.path(), Origin::User)];
+    let taken = ["new".to_owned()];
+    let found = load(&places, BuiltIn::Included, Taken { names: &taken }, &[]);
+    assert_eq!(names(&found), ["x", "review", "explain", "fix", "plan", "test"]);
+    assert_eq!((&*found.templates[0].body, &*found.templates[1].body), ("near", "mine"));
+    assert_eq!(
+        told(&found),
+        [
+            "template `new` not used: /new is a command".to_owned(),
+            format!("template `x` not used: {} has that name already", first.display()),
+        ]
+    );
+}
+
+#[test]
+fn what_cant_be_used_is_told_and_costs_only_itself() {
+    let folder = TempDir::new().unwrap();
+    write(folder.path(), "a b.md", "x");
+    write(folder.path(), "b.md", b"\xff");
+    write(folder.path(), "c.md", "---\nx: y\n---\n");
+    write(folder.path(), "d.md", "x".repeat(MAX_BYTES + 1));
+    write(folder.path(), "e.md", "---\nopen");
+    write(folder.path(), "f.md", "good");
+    let missing = place(&folder.path().join("missing"), Origin::Given);
+    let places = [place(folder.path(), Origin::User), missing];
+    let found = load(&places, BuiltIn::LeftOut, Taken::default(), &[]);
+    assert_eq!(names(&found), ["f"]);
+    let told = told(&found);
+    assert_eq!(
+        told[..4],
+        [
+            "template not used: `/a b` can't be typed; a name is made of letters, digits, - and _",
+            "template not used: not UTF-8 text",
+            "template not used: it says nothing",
+            "template not used: larger than 64 KiB",
+        ]
+    );
+    assert!(
+        told[4].ends_with("a line of `---` closes it") && told[5].starts_with("no templates from"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_broken_file_keeps_its_last_good_version_and_a_deleted_one_is_gone() {
+    let folder = TempDir::new().unwrap();
+    let broken = write(folder.path(), "a.md", "one");
+    let deleted = write(folder.path(), "b.md", "two");
+    let places = [place(folder.path(), Origin::User)];
+    let good = load(&places, BuiltIn::LeftOut, Taken::default(), &[]);
+    fs::write(&broken, "---\nopen").unwrap();
+    fs::remove_file(deleted).unwrap();
+    let found = load(&places, BuiltIn::LeftOut, Taken::default(), &good.templates);
+    assert_eq!(found.templates, good.templates[..1]);
+    assert!(told(&found)[0].ends_with("; the template stays as it was"), "{:?}", told(&found));
+}
