@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use divan::Bencher;
 use tempfile::TempDir;
+use tiller::agent::extension::Extensions;
 use tiller::agent::retry::RetryOptions;
 use tiller::agent::turn::TurnOptions;
 use tiller::agent::{
@@ -42,6 +43,7 @@ fn parts(folder: &TempDir) -> Parts {
         choice: Choice::Caller,
         thinking_choice: Choice::Caller,
         tools: Tools::new([]),
+        extensions: Extensions::default(),
         runner: Runner::with_helper("unused"),
         system_prompt: SystemPrompt::default(),
         resources: Resources::default(),

@@ -8,6 +8,7 @@ mod approvals;
 mod bash;
 mod driver;
 mod expand;
+pub mod extension;
 mod handle;
 mod listener;
 pub mod partial;

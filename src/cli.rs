@@ -5,6 +5,7 @@
 mod args;
 mod assemble;
 mod choose;
+mod extensions;
 mod front;
 mod held;
 mod input;
@@ -22,6 +23,7 @@ mod settings;
 mod signals;
 mod sources;
 mod transcript;
+mod trust;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -1,11 +1,13 @@
 //! Files, environment and keys: the only reader of any of them.
 //!
-//! Settings come together here: defaults, then `settings.json`, then the environment, then flags. Keys of providers come
-//! from the environment, then from a `.env` file; they are never settings, and never printed.
+//! Settings come together here: defaults, then the user's `settings.json`, then that of a trusted project, then the
+//! environment, then flags. Keys of providers come from the environment, then from the user's `.env` file, then from a trusted
+//! project's; they are never settings, and never printed.
 
 mod dotenv;
 mod folders;
 mod foreign;
+mod trust;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,10 +15,11 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 use serde_json::Value;
 
-use crate::setting::{InvalidSetting, Setting, Settings, Source, TABLE};
+use crate::setting::{InvalidSetting, Scope, Setting, Settings, Source, TABLE};
 
 pub use folders::Folders;
 pub use foreign::ForeignLogs;
+pub use trust::{Project, TrustStore, Word};
 
 /// Environment variables: the process's own, or a test's.
 #[derive(Clone, Debug, Default)]
@@ -75,6 +78,17 @@ pub struct Access {
     pub base_url: Option<String>,
 }
 
+/// What is said of the configuration from outside of its usual places.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Given<'a> {
+    /// Settings on the command line.
+    pub flags: &'a [FlagValue],
+    /// The file of keys to read instead of the user's `.env`.
+    pub env_file: Option<&'a Path>,
+    /// The project whose settings and `.env` count: one that the user trusts.
+    pub trusted: Option<&'a Project>,
+}
+
 /// Everything that was configured.
 #[derive(Debug)]
 pub struct Config {
@@ -124,31 +138,47 @@ impl Config {
     ///
     /// # Errors
     /// When a file is there and can't be used, or a setting got a value that it doesn't take.
-    pub fn load(
-        mut environment: Environment,
-        flags: &[FlagValue],
-        env_file: Option<&Path>,
-    ) -> Result<Self, ConfigError> {
+    pub fn load(mut environment: Environment, given: Given<'_>) -> Result<Self, ConfigError> {
         let folders = Folders::find(&environment)?;
         let dotenv = folders.config.join(".env");
         let mut warnings = Vec::new();
-        if let Some(path) = env_file.or_else(|| dotenv.exists().then_some(&*dotenv)) {
-            let text = read(path)?;
-            let parsed = dotenv::parse(&text);
+        if let Some(path) = given.env_file.or_else(|| dotenv.exists().then_some(&*dotenv)) {
+            let parsed = dotenv::parse(&read(path)?);
             warnings.extend(
                 parsed.unread.iter().map(|line| format!("{}, line {line}: not NAME=VALUE", path.display())),
             );
             environment.fill(parsed.variables);
         }
+        if let Some(path) = given.trusted.and_then(Project::env_file) {
+            // Whatever else is in it is the project's own programs' affair.
+            let variables = dotenv::parse(&read(&path)?).variables;
+            environment.fill(variables.into_iter().filter(|(name, _)| is_a_projects(name)).collect());
+        }
         let mut settings = Settings::default();
-        warnings.extend(take_file(&mut settings, &folders.config.join("settings.json"))?);
+        let own = folders.config.join("settings.json");
+        warnings.extend(take_file(&mut settings, &own, Scope::User)?);
+        if let Some(path) = given.trusted.and_then(Project::settings) {
+            warnings.extend(take_file(&mut settings, &path, Scope::Project)?);
+        }
         take_environment(&mut settings, &environment)?;
-        for flag in flags {
+        for flag in given.flags {
             let wrong = |source| ConfigError::Setting { origin: flag.flag.to_owned(), source };
             let value = flag.setting.parse(&flag.value).map_err(wrong)?;
             settings.set(flag.setting, value, Source::Flag(flag.flag.to_owned()));
         }
         Ok(Self { folders, settings, warnings, environment })
+    }
+
+    /// Executables in the user's own folder of extensions, by name.
+    #[must_use]
+    pub fn own_extensions(&self) -> Vec<PathBuf> {
+        trust::executables(&self.folders.config.join("extensions"))
+    }
+
+    /// Names of the variables that hold keys, tokens and passwords: what an extension has no business with.
+    #[must_use]
+    pub fn secret_names(&self) -> Vec<String> {
+        self.environment.variables.keys().filter(|name| is_secret(name)).cloned().collect()
     }
 
     /// The key and server of a provider, by the names it uses itself: `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`. One of
@@ -188,12 +218,29 @@ pub fn key_name(provider: &str) -> String {
     format!("{}_API_KEY", provider.to_uppercase())
 }
 
+/// Whether a project's `.env` may set a variable: keys and servers of providers, and settings that a project may set.
+fn is_a_projects(name: &str) -> bool {
+    let names = |setting: &&Setting| setting.env_name() == name || setting.aliases.contains(&name);
+    match TABLE.iter().copied().find(names) {
+        Some(setting) => setting.scope == Scope::Project,
+        None => name.ends_with("_API_KEY") || name.ends_with("_BASE_URL"),
+    }
+}
+
+/// Whether a variable of that name holds a secret.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_uppercase();
+    let ends = ["KEY", "TOKEN", "PASSWORD", "PASSPHRASE", "CREDENTIALS"];
+    ends.iter().any(|end| name == *end || name.ends_with(&format!("_{end}")))
+        || ["SECRET", "ACCESS_KEY", "API_KEY"].iter().any(|part| name.contains(part))
+}
+
 fn read(path: &Path) -> Result<String, ConfigError> {
     std::fs::read_to_string(path).map_err(|source| ConfigError::Io { path: path.to_owned(), source })
 }
 
-/// Takes a settings file, if it is there; answers with what it doesn't understand.
-fn take_file(settings: &mut Settings, path: &Path) -> Result<Vec<String>, ConfigError> {
+/// Takes the settings file of the user or of a project, if it is there; answers with what is passed over.
+fn take_file(settings: &mut Settings, path: &Path, whose: Scope) -> Result<Vec<String>, ConfigError> {
     if !path.exists() {
         return Ok(Vec::new());
     }
@@ -205,10 +252,17 @@ fn take_file(settings: &mut Settings, path: &Path) -> Result<Vec<String>, Config
     for (name, value) in values {
         match TABLE.iter().find(|setting| setting.name == name) {
             None => warnings.push(format!("{}: there is no setting `{name}`", path.display())),
+            Some(setting) if (whose, setting.scope) == (Scope::Project, Scope::User) => warnings
+                .push(format!("{}: `{name}` is for the user alone to set, not a project", path.display())),
             Some(setting) => {
-                let wrong = |source| ConfigError::Setting { origin: path.display().to_string(), source };
+                let origin = path.display().to_string();
+                let wrong = |source| ConfigError::Setting { origin: origin.clone(), source };
                 let value = setting.parse_json(&value).map_err(wrong)?;
-                settings.set(setting, value, Source::File(path.display().to_string()));
+                let source = match whose {
+                    Scope::User => Source::File(origin),
+                    Scope::Project => Source::Project(origin),
+                };
+                settings.set(setting, value, source);
             }
         }
     }
@@ -261,7 +315,66 @@ mod tests {
         environment
             .variables
             .extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        Config::load(environment, flags, None)
+        Config::load(environment, Given { flags, ..Given::default() })
+    }
+
+    /// A home with `user` as settings, and a trusted project in it with these settings and this `.env`.
+    fn load_trusting(
+        user: &str,
+        project: &str,
+        env: &str,
+    ) -> (tempfile::TempDir, Result<Config, ConfigError>) {
+        let home = home_with(user);
+        let root = home.path().join("project");
+        std::fs::create_dir_all(root.join(".tiller")).unwrap();
+        std::fs::write(root.join(".tiller/settings.json"), project).unwrap();
+        std::fs::write(root.join(".env"), env).unwrap();
+        let project = Project::find(&root, home.path()).unwrap();
+        let environment = Environment::from([("TILLER_HOME", home.path().to_str().unwrap())]);
+        let config = Config::load(environment, Given { trusted: Some(&project), ..Given::default() });
+        (home, config)
+    }
+
+    #[test]
+    fn a_trusted_project_stands_between_the_users_file_and_the_environment() {
+        let user = r#"{"sync": "never", "max_turns": 1, "session_dir": "mine"}"#;
+        let project = r#"{"sync": "always", "max_turns": 2, "session_dir": "theirs"}"#;
+        let env = "TILLER_MAX_TURNS=3\nTILLER_SESSION_DIR=theirs\nVISUAL=./evil\nOPENAI_API_KEY=theirs\n";
+        let (home, config) = load_trusting(user, project, env);
+        let config = config.unwrap();
+        let path = home.path().canonicalize().unwrap().join("project/.tiller/settings.json");
+        let path = path.display().to_string();
+        assert_eq!(config.settings.text(&setting::SYNC), Some("always"));
+        assert_eq!(config.settings.value(&setting::SYNC).1, &Source::Project(path.clone()));
+        assert_eq!(config.settings.count(&setting::MAX_TURNS), Some(3));
+        assert_eq!(config.settings.text(&setting::SESSION_DIR), Some("mine"));
+        assert_eq!((config.variable("VISUAL"), key(&config, "openai").as_str()), (None, "theirs"));
+        let warning = format!("{path}: `session_dir` is for the user alone to set, not a project");
+        assert_eq!(config.warnings, [warning]);
+    }
+
+    #[test]
+    fn a_broken_file_of_a_trusted_project_is_an_error_that_names_it() {
+        let (_home, config) = load_trusting("{}", "{", "");
+        let error = config.unwrap_err().to_string();
+        assert!(error.ends_with("project/.tiller/settings.json: not a JSON object"), "{error}");
+    }
+
+    #[test]
+    fn names_of_secrets_are_known_by_their_form() {
+        let secrets = [
+            "ANTHROPIC_API_KEY",
+            "GITHUB_TOKEN",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_ACCESS_KEY_ID",
+            "db_password",
+        ];
+        for name in secrets {
+            assert!(is_secret(name), "{name}");
+        }
+        for name in ["PATH", "TILLER_MAX_TOKENS", "KEYBOARD", "MONKEY", "SSH_AUTH_SOCK"] {
+            assert!(!is_secret(name), "{name}");
+        }
     }
 
     #[test]

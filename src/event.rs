@@ -224,6 +224,12 @@ pub enum EventKind {
         /// How many context files.
         context_files: usize,
     },
+    /// An extension's command has something to say to the user. When nothing ran, it comes with the start and the end of a run
+    /// that adds no message.
+    Notice {
+        /// What, in plain text.
+        message: String,
+    },
     /// Something is not as it should be, and the work goes on.
     Warning {
         /// What, in one sentence.

@@ -103,6 +103,9 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
                 let hint = hint.as_ref().map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
                 writeln!(self.err, "warning: {message}{hint}")?;
             }
+            EventKind::Notice { message } if self.output == Output::Text => {
+                writeln!(self.out, "{}", message.trim_end())?;
+            }
             EventKind::MessageEnd { message } => self.note(message),
             EventKind::AgentEnd { outcome, .. } => self.outcome = *outcome,
             _ => {}

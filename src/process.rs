@@ -3,7 +3,7 @@
 //! A [`Runner`] starts commands through the [`helper`], a small process of our own binary that outlives tiller just long
 //! enough to clean up. Three pipes join the two: the helper's stdin is its lifeline (closed means stop, whoever closed
 //! it), its stdout is what the command prints, its stderr carries one report. What a command may do is the policy's
-//! business, not decided here.
+//! business, not decided here. A program to talk with ([`Runner::converse`]) gets what is written to that lifeline.
 
 use std::ffi::OsString;
 use std::io;
@@ -16,9 +16,11 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::Instant;
 
+mod conversation;
 pub mod helper;
 mod report;
 
+pub use conversation::{Conversation, Program};
 use report::Report;
 
 /// How long output is still read after the helper has ended. Then nothing of the command is left, and the pipe ends at

@@ -19,8 +19,20 @@ pub struct Setting {
     pub default: &'static str,
     /// Names of the environment under which other programs know it.
     pub aliases: &'static [&'static str],
+    /// Who may set it.
+    pub scope: Scope,
     /// What it does, in one sentence.
     pub about: &'static str,
+}
+
+/// Who may set a setting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// The user, and a project that the user trusts.
+    #[default]
+    Project,
+    /// The user alone, whoever is trusted: where the user's own things are kept, and whatever names a command to run.
+    User,
 }
 
 /// What values a setting takes.
@@ -49,13 +61,17 @@ pub enum Kind {
 }
 
 macro_rules! table {
-    ($($(#[doc = $about:literal])+ $konst:ident = $name:literal, $kind:expr, $default:literal $(, aliases $aliases:expr)?;)*) => {
+    ($($(#[doc = $about:literal])+ $konst:ident = $name:literal, $kind:expr, $default:literal
+        $(, aliases $aliases:expr)? $(, scope $scope:expr)?;)*) => {
         $($(#[doc = $about])+ pub static $konst: Setting = Setting {
-            name: $name, kind: $kind, default: $default, aliases: table!(@ $($aliases)?), about: concat!($($about),+),
+            name: $name, kind: $kind, default: $default, aliases: table!(@ $($aliases)?),
+            scope: table!(@scope $($scope)?), about: concat!($($about),+),
         };)*
         /// Every setting there is, in the order they are shown.
         pub static TABLE: &[&Setting] = &[$(&$konst),*];
     };
+    (@scope $scope:expr) => { $scope };
+    (@scope) => { Scope::Project };
     (@ $aliases:expr) => { $aliases };
     (@) => { &[] };
 }
@@ -114,7 +130,9 @@ table! {
     /// When the session log is synced to disk: every entry, user messages and turn ends, or never.
     SYNC = "sync", Kind::Choice(&["always", "turn", "never"]), "turn";
     /// Folder that holds the logs themselves instead of one folder a working directory.
-    SESSION_DIR = "session_dir", Kind::Text, "";
+    SESSION_DIR = "session_dir", Kind::Text, "", scope Scope::User;
+    /// Milliseconds that an extension may take over a hook; one that guards calls and takes longer has the call asked about.
+    EXTENSIONS_TIMEOUT_MS = "extensions.timeout_ms", Kind::Count { min: 10, max: 600_000 }, "5000";
     /// What goes to the log file of tiller itself.
     LOG_LEVEL = "log.level", Kind::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "warn";
 }
@@ -230,8 +248,10 @@ impl fmt::Display for SettingValue {
 pub enum Source {
     /// The table.
     Default,
-    /// A settings file, by path.
+    /// The user's settings file, by path.
     File(String),
+    /// The settings file of a project that the user trusts, by path.
+    Project(String),
     /// An environment variable, by name.
     Environment(String),
     /// A flag of the command line, by name.
@@ -242,7 +262,9 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
-            Self::File(name) | Self::Environment(name) | Self::Flag(name) => f.write_str(name),
+            Self::File(name) | Self::Project(name) | Self::Environment(name) | Self::Flag(name) => {
+                f.write_str(name)
+            }
         }
     }
 }

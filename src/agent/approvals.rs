@@ -1,10 +1,13 @@
 //! Whether a call may run: the policy's word, what the user allowed for this session, and whether anybody is there to ask.
 
+use std::collections::HashSet;
+
 use crate::event::ApprovalRequest;
 use crate::id::CallId;
 use crate::message::{ToolCall, ToolSpec};
 use crate::policy::{Asking, Policy, SessionRules, Verdict};
 
+use super::extension::Opinion;
 use super::turn::Fate;
 
 /// Whether somebody can answer a question.
@@ -23,11 +26,19 @@ pub(super) struct Approvals {
     audience: Audience,
     rules: SessionRules,
     waiting: Vec<ApprovalRequest>,
+    /// Calls that an extension wants asked about, whatever the policy thinks of them.
+    insisted: HashSet<CallId>,
 }
 
 impl Approvals {
     pub(super) fn new(policy: Policy, audience: Audience) -> Self {
-        Self { policy, audience, rules: SessionRules::default(), waiting: Vec::new() }
+        Self {
+            policy,
+            audience,
+            rules: SessionRules::default(),
+            waiting: Vec::new(),
+            insisted: HashSet::new(),
+        }
     }
 
     /// What asks, as the footer names it.
@@ -54,10 +65,29 @@ impl Approvals {
             Verdict::Ask { reason, rule } if self.audience == Audience::Somebody => {
                 Fate::Ask { reason, rule: rule.to_string() }
             }
-            Verdict::Ask { reason, .. } => Fate::Refuse(format!(
-                "denied: {reason}, and nobody is there to allow it; run tiller with --yes to allow every call"
-            )),
+            Verdict::Ask { reason, .. } => unanswerable(&reason),
         }
+    }
+
+    /// What is to become of a call in the end: the policy's word and the extensions', whichever is stricter.
+    pub(super) fn stricter(&mut self, call: &ToolCall, fate: Fate, opinion: Opinion) -> Fate {
+        self.insisted.remove(&call.id);
+        match (fate, opinion) {
+            (fate @ Fate::Refuse(_), _) | (fate, Opinion::Fine) => fate,
+            (_, Opinion::Forbidden(reason)) => Fate::Refuse(format!("denied: {reason}")),
+            (fate, Opinion::Doubtful(_)) if self.policy.asking == Asking::Yes => fate,
+            (_, Opinion::Doubtful(reason)) if self.audience == Audience::Nobody => unanswerable(&reason),
+            (_, Opinion::Doubtful(reason)) => {
+                self.insisted.insert(call.id.clone());
+                // No rule would keep it from being asked again.
+                Fate::Ask { reason, rule: String::new() }
+            }
+        }
+    }
+
+    /// Whether a call is asked about whatever the policy thinks.
+    pub(super) fn insists_on(&self, call: &CallId) -> bool {
+        self.insisted.contains(call)
     }
 
     pub(super) fn ask(&mut self, request: ApprovalRequest) {
@@ -81,4 +111,11 @@ impl Approvals {
             self.rules.add(rule);
         }
     }
+}
+
+/// A question that nobody is there to answer.
+fn unanswerable(reason: &str) -> Fate {
+    Fate::Refuse(format!(
+        "denied: {reason}, and nobody is there to allow it; run tiller with --yes to allow every call"
+    ))
 }

@@ -6,6 +6,7 @@
 mod bash;
 mod commands;
 mod current;
+mod hooks;
 mod jobs;
 mod model;
 mod perform;
@@ -21,6 +22,7 @@ use std::time::SystemTime;
 use tokio::sync::{broadcast, mpsc, watch};
 
 use super::approvals::{Approvals, Audience};
+use super::extension::{Extensions, Listeners};
 use super::handle::{AgentError, AgentSession, COMMANDS, Command, EVENTS};
 use super::partial::Partial;
 use super::queue::Queue;
@@ -38,6 +40,7 @@ use crate::tool::{OutputLimits, Tools};
 use crate::unit::{Tokens, UnixMs};
 
 use current::{Current, RunFacts};
+use hooks::Hooks;
 use jobs::Jobs;
 use shelf::Shelf;
 
@@ -64,6 +67,8 @@ pub struct Parts {
     pub thinking_choice: Choice,
     /// What the model may call.
     pub tools: Tools,
+    /// Who takes part in it. Their tools are joined to `tools`, unless [`Extensions::equip`] did that already.
+    pub extensions: Extensions,
     /// How commands of the user's own are run.
     pub runner: Runner,
     /// What the model is told before everything else.
@@ -135,6 +140,7 @@ struct Driver {
     partial: Option<Partial>,
     approvals: Approvals,
     retry: RetryOptions,
+    hooks: Hooks,
     teller: Teller,
     running_since: Option<UnixMs>,
     /// Messages that front ends were told of since the run began.
@@ -191,9 +197,11 @@ impl AgentSession {
         let (events, _) = broadcast::channel(EVENTS);
         // The driver alone keeps the events open, so that they end with it.
         let watched = events.downgrade();
+        let told = events.clone();
         let (driver, reader, notices) = Driver::with_reports(parts, events)?;
+        let listeners = Arc::new(Listeners::begin(driver.driver.hooks.crew().clone(), &told));
         tokio::spawn(driver.run(received));
-        Ok(Self { commands, events: watched, reader, notices: notices.into() })
+        Ok(Self { commands, events: watched, reader, notices: notices.into(), listeners })
     }
 }
 
@@ -215,15 +223,18 @@ impl Driver {
             cwd: parts.manager.cwd().display().to_string(),
             remote: parts.options.remote.clone(),
         };
+        let (tools, crew, warnings) = parts.extensions.join(parts.tools, &mut notices);
         let fixed = Fixed {
             run,
             manager: parts.manager,
             providers: parts.providers,
-            tools: parts.tools,
+            tools,
             runner: parts.runner,
             options: parts.options,
         };
         let (reader, watched) = watch::channel(current.reader());
+        let mut jobs = Jobs::new(report, keeper);
+        jobs.hear(warnings);
         let driver = Self {
             turn: Turn::new(fixed.options.turn, queue),
             approvals: Approvals::new(fixed.options.policy.clone(), fixed.options.audience),
@@ -233,8 +244,9 @@ impl Driver {
             current,
             work: VecDeque::new(),
             syncing: false,
-            jobs: Jobs::new(report, keeper),
+            jobs,
             partial: None,
+            hooks: Hooks::new(crew),
             teller: Teller { events, seq: 0 },
             running_since: None,
             told: Vec::new(),

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::approvals::Audience;
+use super::extension::Listeners;
 use super::queue::QueueEdit;
 use crate::event::{Decision, Event, QueueItem, QueueKind};
 use crate::id::{CallId, QueueId};
@@ -43,6 +44,7 @@ pub struct AgentSession {
     pub(super) events: broadcast::WeakSender<Arc<Event>>,
     pub(super) reader: watch::Receiver<Reader>,
     pub(super) notices: Arc<[String]>,
+    pub(super) listeners: Arc<Listeners>,
 }
 
 impl AgentSession {
@@ -200,12 +202,14 @@ impl AgentSession {
         self.reader.borrow().clone()
     }
 
-    /// Stops what runs, syncs the log and lets go of it.
+    /// Stops what runs, syncs the log and lets go of it; extensions have a moment to put their things away.
     ///
     /// # Errors
     /// When it is closed already.
     pub async fn close(&self) -> Result<(), AgentError> {
-        self.ask(|reply| Command::Close { reply }).await
+        let closed = self.ask(|reply| Command::Close { reply }).await;
+        self.listeners.end().await;
+        closed
     }
 
     async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, AgentError> {

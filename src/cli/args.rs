@@ -165,6 +165,9 @@ pub(super) struct PlaceArgs {
     /// Work in this directory
     #[arg(long, value_name = "DIR", global = true)]
     pub(super) cwd: Option<PathBuf>,
+    /// Let the project's own settings, extensions and .env take effect, now and until they change
+    #[arg(long, global = true)]
+    pub(super) trust_project: bool,
     /// Read keys from this file instead of the user's .env
     #[arg(long, value_name = "FILE", global = true)]
     pub(super) env_file: Option<PathBuf>,

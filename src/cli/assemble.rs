@@ -12,10 +12,12 @@ use super::args::Arguments;
 use super::choose::{self, Found};
 use super::front::Front;
 use super::{Failure, USAGE, input, remote, sources};
+use crate::agent::extension::Extensions;
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::{RetryMode, RetryOptions};
 use crate::agent::{AgentOptions, Choice, Parts, Resources, SyncPolicy, SystemPrompt, turn};
-use crate::config::{self, Config, Environment};
+use crate::config::{self, Config, Environment, Given, Project};
+use crate::id::SessionId;
 use crate::message::ThinkingLevel;
 use crate::policy::{Asking, Mode, Policy};
 use crate::process::Runner;
@@ -33,10 +35,10 @@ use crate::workspace::{Purpose, Workspace};
 /// Most requests of a run that nobody watches, unless a setting says otherwise.
 const UNWATCHED_TURNS: u64 = 100;
 
-/// Reads the configuration that these arguments lead to.
-pub(super) fn config(arguments: &Arguments) -> Result<Config, Failure> {
-    let env_file = arguments.place.env_file.as_deref();
-    Ok(Config::load(Environment::of_process(), &arguments.settings(), env_file)?)
+/// Reads the configuration that these arguments lead to, with the part of a project that is trusted.
+pub(super) fn config(arguments: &Arguments, trusted: Option<&Project>) -> Result<Config, Failure> {
+    let (flags, env_file) = (arguments.settings(), arguments.place.env_file.as_deref());
+    Ok(Config::load(Environment::of_process(), Given { flags: &flags, env_file, trusted })?)
 }
 
 /// The real path of the directory to work in.
@@ -122,18 +124,28 @@ pub(super) fn open_fork(arguments: &Arguments, config: &Config, path: &Path) -> 
     Ok(Opened { manager, begun, remote })
 }
 
-/// Puts everything together around the session that the arguments name.
-pub(super) fn assemble(arguments: &Arguments, config: &Config, front: Front) -> Result<Assembled, Failure> {
-    let opened = open(arguments, config, front)?;
-    assemble_around(opened, arguments, config, front)
+impl Opened {
+    pub(super) fn session(&self) -> SessionId {
+        self.begun.writer.reader().id().clone()
+    }
+
+    pub(super) fn cwd(&self) -> &Path {
+        self.manager.cwd()
+    }
 }
 
-/// Puts everything together around a session.
+/// What starts programs.
+pub(super) fn runner() -> Result<Runner, Failure> {
+    Runner::this_program().context("can't find tiller's own program").map_err(Failure::run)
+}
+
+/// Puts everything together around a session and the extensions that take part in it.
 pub(super) fn assemble_around(
     Opened { manager, begun, remote }: Opened,
     arguments: &Arguments,
     config: &Config,
     front: Front,
+    mut extensions: Extensions,
 ) -> Result<Assembled, Failure> {
     let cwd = manager.cwd().to_owned();
     let mut notices = config.warnings.clone();
@@ -155,7 +167,7 @@ pub(super) fn assemble_around(
     notices.extend(unmatched.iter().map(|pattern| format!("models: no usable model matches `{pattern}`")));
     let chosen = model(arguments, config, &providers, front)?;
     notices.extend(chosen.notice);
-    let runner = Runner::this_program().context("can't find tiller's own program").map_err(Failure::run)?;
+    let runner = runner()?;
     let limits = output_limits(config);
     let scratch = Scratch::choose(arguments, config)?;
     let environment = |workspace| ToolEnvironment {
@@ -164,7 +176,8 @@ pub(super) fn assemble_around(
         ..ToolEnvironment::new(workspace, runner.clone(), scratch.path())
     };
     let resources = Resources::load(sources::of(arguments, config, (&cwd, front), &scratch));
-    let tools = tools(arguments, config, &resources, (&cwd, environment))?;
+    let tools = tools(&resources, &cwd, environment)?;
+    let tools = chosen_tools(arguments, config, extensions.equip(tools, &mut notices))?;
     let system_prompt = system_prompt(arguments, &cwd)?;
     let parts = Parts {
         manager,
@@ -175,6 +188,7 @@ pub(super) fn assemble_around(
         choice: chosen.choice,
         thinking_choice: chosen.thinking_choice,
         tools,
+        extensions,
         runner,
         system_prompt,
         resources,
@@ -387,7 +401,7 @@ fn connect(failure: Failure) -> Failure {
     Failure { code: USAGE, ..failure.hint("set ANTHROPIC_API_KEY or OPENAI_API_KEY, or try --provider demo") }
 }
 
-fn output_limits(config: &Config) -> OutputLimits {
+pub(super) fn output_limits(config: &Config) -> OutputLimits {
     let count =
         |setting| usize::try_from(config.settings.count(setting).unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     OutputLimits {
@@ -397,18 +411,21 @@ fn output_limits(config: &Config) -> OutputLimits {
 }
 
 fn tools(
-    arguments: &Arguments,
-    config: &Config,
     resources: &Resources,
-    (cwd, environment): (&Path, impl FnOnce(Workspace) -> ToolEnvironment),
+    cwd: &Path,
+    environment: impl FnOnce(Workspace) -> ToolEnvironment,
 ) -> Result<Tools, Failure> {
-    if arguments.agent.no_tools {
-        return Ok(Tools::default());
-    }
     let readable = resources.readable(cwd).into_iter();
     let workspace = Workspace::new(cwd).map_err(Failure::usage)?;
     let workspace = readable.fold(workspace, |workspace, path| workspace.with_folder(path, Purpose::Read));
-    let tools = Tools::built_in(environment(workspace));
+    Ok(Tools::built_in(environment(workspace)))
+}
+
+/// Of all tools, those of extensions among them, the ones to offer.
+fn chosen_tools(arguments: &Arguments, config: &Config, tools: Tools) -> Result<Tools, Failure> {
+    if arguments.agent.no_tools {
+        return Ok(Tools::default());
+    }
     match config.settings.list(&setting::TOOLS) {
         Some(names) => tools.restrict(names).map_err(Failure::usage),
         None => Ok(tools),

@@ -3,19 +3,22 @@
 use std::io;
 
 use super::args::Arguments;
-use super::assemble;
 use super::front::Front;
 use super::input::{self, Stdin};
-use super::run::{start, tell_first};
+use super::run::{assembled, start, tell_first};
 use super::signals;
 use super::{DONE, FAILED, Failure, INTERRUPTED};
 use crate::agent::Audience;
-use crate::config::Config;
+use crate::config::{Config, Project};
 use crate::plain::{self, Manner, Outputs, PlainError, PlainExit, PlainOptions};
 use crate::provider::demo;
 
-pub(super) async fn run(arguments: &Arguments, config: &Config, front: Front) -> Result<u8, Failure> {
-    let assembled = assemble::assemble(arguments, config, front)?;
+pub(super) async fn run(
+    arguments: &Arguments,
+    (config, project): (&Config, Option<&Project>),
+    front: Front,
+) -> Result<u8, Failure> {
+    let assembled = assembled(arguments, (config, project), front).await?;
     let cwd = assembled.parts.manager.cwd().to_owned();
     let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Leave)?;
     let manner = match front.audience() {

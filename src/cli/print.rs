@@ -5,19 +5,22 @@ use std::io::{self, Write};
 use anyhow::{Context, anyhow};
 
 use super::args::{Arguments, PrintMode};
-use super::assemble;
 use super::front::Front;
 use super::input::{self, Stdin};
-use super::run::{start, tell_first};
+use super::run::{assembled, start, tell_first};
 use super::signals::Interruption;
 use super::{DONE, FAILED, Failure, INTERRUPTED, USAGE};
 use crate::agent::AgentError;
-use crate::config::Config;
+use crate::config::{Config, Project};
 use crate::event::RunOutcome;
 use crate::print::{self, Output, PrintError};
 
-pub(super) async fn run(arguments: &Arguments, config: &Config) -> Result<u8, Failure> {
-    let assembled = assemble::assemble(arguments, config, Front::Print)?;
+pub(super) async fn run(
+    arguments: &Arguments,
+    config: &Config,
+    project: Option<&Project>,
+) -> Result<u8, Failure> {
+    let assembled = assembled(arguments, (config, project), Front::Print).await?;
     let cwd = assembled.parts.manager.cwd().to_owned();
     let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Read)?;
     if prompt.is_empty() {
@@ -45,7 +48,9 @@ fn code(outcome: Result<RunOutcome, PrintError>) -> Result<u8, Failure> {
         Ok(RunOutcome::Failed | RunOutcome::Aborted | RunOutcome::MaxTurns) => Ok(FAILED),
         Err(PrintError::Stdout(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(DONE),
         // The disk said no, not the caller.
-        Err(error @ PrintError::Agent(AgentError::Store(_))) => Err(Failure::run(error)),
+        Err(error @ PrintError::Agent(AgentError::Store(_) | AgentError::Extension(_))) => {
+            Err(Failure::run(error))
+        }
         Err(error @ PrintError::Agent(_)) => Err(Failure { code: USAGE, ..Failure::run(error) }),
         Err(error) => Err(Failure::run(error)),
     }

@@ -6,23 +6,26 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 
 use super::args::{Arguments, ExportFormat};
-use super::assemble;
 use super::front::Front;
-use super::run::{start, tell_first};
+use super::run::{assembled, start, tell_first};
 use super::sessions::export::{self, Asked};
 use super::settings;
 use super::signals::Interruption;
 use super::{DONE, Failure, INTERRUPTED};
-use crate::config::Config;
+use crate::config::{Config, Project};
 use crate::rpc::{self, Exporter, RpcOptions};
 use crate::session::Reader;
 
-pub(super) async fn run(arguments: &Arguments, config: &Config, front: Front) -> Result<u8, Failure> {
+pub(super) async fn run(
+    arguments: &Arguments,
+    (config, project): (&Config, Option<&Project>),
+    front: Front,
+) -> Result<u8, Failure> {
     if !arguments.message.is_empty() {
         return Err(Failure::usage(anyhow!("--mode rpc takes no message on the command line"))
             .hint("send it on stdin: {\"type\": \"prompt\", \"message\": \"…\"}"));
     }
-    let assembled = assemble::assemble(arguments, config, front)?;
+    let assembled = assembled(arguments, (config, project), front).await?;
     let _scratch = assembled.scratch;
     let agent = start(arguments, assembled.parts).await?;
     tell_first(&assembled.notices, &agent, "`get_queue` lists them, `release_queued` sends one").await;

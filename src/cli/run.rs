@@ -4,27 +4,31 @@ use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::Arguments;
+use super::assemble::{self, Assembled};
 use super::front::{Ends, Front};
-use super::{Failure, assemble, log, plain, print, rpc, screen};
+use super::trust::{self, Asking};
+use super::{Failure, extensions, log, plain, print, rpc, screen};
 use crate::agent::{AgentSession, Parts};
+use crate::config::{Config, Project};
 
 pub(super) fn run(arguments: &Arguments) -> Result<u8, Failure> {
-    let config = assemble::config(arguments)?;
+    let front = Front::choose(arguments, Ends::of_process());
+    let asking = if front.has_person() { Asking::Terminal } else { Asking::Nobody };
+    let (config, project) = trust::config(arguments, asking)?;
     // Without a session nothing is kept on disk, and that goes for the log file too.
     let warning = if arguments.session.no_session { None } else { log::begin(&config) };
     if let Some(warning) = warning {
         eprintln!("warning: {warning}");
     }
-    let front = Front::choose(arguments, Ends::of_process());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("can't start the async runtime").map_err(Failure::run)?;
     runtime.block_on(async {
         outlive_file_limit();
         match front {
-            Front::Tui => screen::run(arguments, &config).await,
-            Front::Print => print::run(arguments, &config).await,
-            Front::Rpc(_) => rpc::run(arguments, &config, front).await,
-            Front::Plain(_) => plain::run(arguments, &config, front).await,
+            Front::Tui => screen::run(arguments, &config, project.as_ref()).await,
+            Front::Print => print::run(arguments, &config, project.as_ref()).await,
+            Front::Rpc(_) => rpc::run(arguments, (&config, project.as_ref()), front).await,
+            Front::Plain(_) => plain::run(arguments, (&config, project.as_ref()), front).await,
         }
     })
 }
@@ -35,6 +39,17 @@ fn outlive_file_limit() {
     if let Err(error) = signal(SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32)) {
         tracing::warn!(%error, "a file over the limit on files will end tiller");
     }
+}
+
+/// Opens the session that the arguments name, starts the extensions, and puts everything together.
+pub(super) async fn assembled(
+    arguments: &Arguments,
+    (config, project): (&Config, Option<&Project>),
+    front: Front,
+) -> Result<Assembled, Failure> {
+    let opened = assemble::open(arguments, config, front)?;
+    let extensions = extensions::start(config, project, &opened).await?;
+    assemble::assemble_around(opened, arguments, config, front, extensions)
 }
 
 /// Starts the session, named if a name was given.

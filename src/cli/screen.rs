@@ -14,9 +14,9 @@ use super::held::{self, Choice};
 use super::input::{self, Stdin};
 use super::run::start;
 use super::sessions::export::{self, Asked};
-use super::{DONE, FAILED, Failure, INTERRUPTED};
+use super::{DONE, FAILED, Failure, INTERRUPTED, extensions};
 use crate::agent::AgentSession;
-use crate::config::Config;
+use crate::config::{Config, Project};
 use crate::provider::demo;
 use crate::session::Reader;
 use crate::tui::{self, Colours, ExitReason, Exporter, TuiOptions};
@@ -24,7 +24,11 @@ use crate::tui::{self, Colours, ExitReason, Exporter, TuiOptions};
 /// Time that a screen whose terminal went away has to end by itself, and then the session's log to be closed.
 const GRACE: Duration = Duration::from_secs(3);
 
-pub(super) async fn run(arguments: &Arguments, config: &Config) -> Result<u8, Failure> {
+pub(super) async fn run(
+    arguments: &Arguments,
+    config: &Config,
+    project: Option<&Project>,
+) -> Result<u8, Failure> {
     let mut forked_from = None;
     let opened = match assemble::open(arguments, config, Front::Tui) {
         Ok(opened) => opened,
@@ -38,7 +42,8 @@ pub(super) async fn run(arguments: &Arguments, config: &Config) -> Result<u8, Fa
             Choice::Quit => return Ok(DONE),
         },
     };
-    let mut assembled = assemble::assemble_around(opened, arguments, config, Front::Tui)?;
+    let extensions = extensions::start(config, project, &opened).await?;
+    let mut assembled = assemble::assemble_around(opened, arguments, config, Front::Tui, extensions)?;
     assembled.notices.extend(forked_from.map(|path| format!("this is a fork of {}", path.display())));
     let cwd = assembled.parts.manager.cwd().to_owned();
     let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Leave)?;

@@ -25,7 +25,8 @@ use crate::unit::UnixMs;
 const SHOWN: usize = 72;
 
 pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8, Failure> {
-    let config = assemble::config(arguments)?;
+    // No setting that a project may have has a word on sessions.
+    let config = assemble::config(arguments, None)?;
     if let Some(warning) = log::begin(&config) {
         eprintln!("warning: {warning}");
     }

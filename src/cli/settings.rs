@@ -4,12 +4,16 @@ use std::fmt::Write;
 
 use super::args::Arguments;
 use super::out::say;
-use super::{DONE, Failure, assemble};
+use super::trust::{self, Asking};
+use super::{DONE, Failure};
 use crate::config::Config;
 use crate::setting::{Setting, TABLE};
 
 pub(super) fn run(arguments: &Arguments, json: bool) -> Result<u8, Failure> {
-    let config = assemble::config(arguments)?;
+    let (config, _) = trust::config(arguments, Asking::Nobody)?;
+    for warning in &config.warnings {
+        eprintln!("warning: {warning}");
+    }
     if json {
         let rows = rows(&config);
         say(&(serde_json::to_string_pretty(&rows).map_err(Failure::run)? + "\n"))?;

@@ -17,7 +17,10 @@ pub struct Folders {
 
 impl Folders {
     /// All beneath `TILLER_HOME` where that is set, else the XDG folders, on macOS too.
-    pub(super) fn find(environment: &Environment) -> Result<Self, ConfigError> {
+    ///
+    /// # Errors
+    /// When there is neither that nor a home directory.
+    pub fn find(environment: &Environment) -> Result<Self, ConfigError> {
         if let Some(home) = environment.value("TILLER_HOME") {
             let home = PathBuf::from(home);
             return Ok(Self { state: home.join("state"), config: home.clone(), data: home });

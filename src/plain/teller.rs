@@ -123,6 +123,7 @@ impl<Out: Write, Err: Write> Teller<Out, Err> {
                 self.waiting = items.len();
                 newest.map_or(Ok(()), |item| self.note(&queued(item.kind, item.held)))
             }
+            EventKind::Notice { message } => self.say(&format!("{}\n", message.trim_end())),
             EventKind::BashExecutionUpdate { delta, .. } => self.say(delta),
             EventKind::BashExecutionEnd { message, .. } => self.note(&bash_ended(message)),
             event => upkeep(event).map_or(Ok(()), |text| self.note(&text)),

@@ -1,9 +1,12 @@
-//! The helper's side of a command: `tiller __run PROGRAM ARGUMENT…`.
+//! The helper's side of a command: `tiller __run PROGRAM ARGUMENT…`, or `tiller __run --converse PROGRAM ARGUMENT…`.
 //!
 //! It leads a session of its own without a terminal, starts the program in a group of its own with stdin empty, and
 //! waits for whichever comes first: the program's end, or the end of its own stdin, which means that tiller died or wants
 //! it stopped. Either way it kills everything the program started, says one line on stderr, and exits. It has one
 //! thread, no runtime, and no state but its children.
+//!
+//! A program to converse with gets what comes on the helper's stdin ([`pump`]), has a stderr of its own, and is given a moment
+//! to end by itself when its stdin ends.
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -19,12 +22,17 @@ use super::{Exit, ExitStatus};
 
 mod family;
 mod news;
+mod pump;
 
 use family::Family;
 use news::{Doorbell, News, Newsroom};
+use pump::Pump;
 
 /// The argument that makes our binary the helper.
 pub const NAME: &str = "__run";
+
+/// The argument after [`NAME`] that passes stdin through and keeps stderr apart.
+pub const CONVERSE: &str = "--converse";
 
 /// How long leftovers may finish by themselves: bash doesn't wait for `>(tee log)`, which has yet to write.
 const GRACE: Duration = Duration::from_millis(250);
@@ -39,23 +47,31 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 /// anything, above all before any thread.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let report = supervise(arguments).unwrap_or_else(Report::Failed);
-    // Nobody may be left to read it.
-    let _ = io::stderr().write_all(report.encode().as_bytes());
+    // Nobody may be left to read it. It has a line of its own, also after a program that left its last one open.
+    let _ = io::stderr().write_all(format!("\n{}", report.encode()).as_bytes());
     ExitCode::SUCCESS
 }
 
-fn supervise(mut arguments: impl Iterator<Item = OsString>) -> Result<Report, String> {
+fn supervise(arguments: impl Iterator<Item = OsString>) -> Result<Report, String> {
+    let mut arguments = arguments.peekable();
+    let manner =
+        if arguments.next_if(|first| first == CONVERSE).is_some() { Manner::Converse } else { Manner::Run };
     let program = arguments.next().ok_or("no program to run")?;
     nix::unistd::setsid().map_err(|errno| format!("cannot leave the terminal: {errno}"))?;
     family::adopt_orphans();
     let doorbell = Doorbell::hang().map_err(|error| format!("cannot listen to signals: {error}"))?;
     let mut command = Command::new(&program);
     command.args(arguments);
-    let mut shell = start(command).map_err(|error| format!("cannot start {}: {error}", program.display()))?;
+    let mut shell =
+        start(command, manner).map_err(|error| format!("cannot start {}: {error}", program.display()))?;
     // Only now, because the program would inherit blocked signals.
     let newsroom = Newsroom::open(doorbell).map_err(|errno| format!("cannot watch the command: {errno}"))?;
     let family = Family::of(&shell);
-    let end = match wait_for_end(&mut shell, &newsroom)? {
+    let ended = match shell.stdin.take() {
+        Some(stdin) => converse(&mut shell, &newsroom, stdin)?,
+        None => wait_for_end(&mut shell, &newsroom)?,
+    };
+    let end = match ended {
         Some(status) => Exit { status: exit_status(status), leftovers: settle(&family, &newsroom) },
         None => {
             kill_all(&family);
@@ -67,11 +83,48 @@ fn supervise(mut arguments: impl Iterator<Item = OsString>) -> Result<Report, St
     Ok(Report::Ended(end))
 }
 
-/// Starts the program with both of its outputs going where ours goes.
-fn start(mut command: Command) -> io::Result<Child> {
+/// What the program is to its user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    /// A command: nothing to read, and both of its outputs go where ours goes.
+    Run,
+    /// Somebody to talk to: what we read is for it, and its stderr is ours.
+    Converse,
+}
+
+fn start(mut command: Command, manner: Manner) -> io::Result<Child> {
     let output = io::stdout().as_fd().try_clone_to_owned()?;
-    let errors = output.try_clone()?;
-    command.stdin(Stdio::null()).stdout(output).stderr(errors).process_group(0).spawn()
+    let (input, errors) = match manner {
+        Manner::Run => (Stdio::null(), output.try_clone()?),
+        Manner::Converse => (Stdio::piped(), io::stderr().as_fd().try_clone_to_owned()?),
+    };
+    command.stdin(input).stdout(output).stderr(errors).process_group(0).spawn()
+}
+
+/// Passes on what comes for the program until it ends, or until nothing more comes and it had a moment to end by itself
+/// (`None`).
+fn converse(
+    program: &mut Child,
+    newsroom: &Newsroom,
+    stdin: process::ChildStdin,
+) -> Result<Option<process::ExitStatus>, String> {
+    let mut pump = Pump::new(stdin).map_err(|errno| format!("cannot pass stdin on: {errno}"))?;
+    let mut deadline = None;
+    loop {
+        if let Some(status) = program.try_wait().map_err(|error| error.to_string())? {
+            return Ok(Some(status));
+        }
+        if pump.has_ended() {
+            // Whatever it still reads or saves, it has this long.
+            let deadline = *deadline.get_or_insert_with(|| Instant::now() + GRACE);
+            if Instant::now() > deadline {
+                return Ok(None);
+            }
+        }
+        if newsroom.wait_for_pump(&mut pump, deadline.map(|_| LOOK_AGAIN)) == News::Order {
+            return Ok(None);
+        }
+    }
 }
 
 fn exit_status(status: process::ExitStatus) -> ExitStatus {

@@ -25,9 +25,9 @@ impl Report {
         }
     }
 
-    /// Reads a report; `None` when it is missing or torn.
+    /// Reads the report at the end of what the helper said; `None` when it is missing or torn.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let line = text.strip_suffix('\n')?;
+        let line = text.strip_suffix('\n')?.rsplit('\n').next()?;
         if let Some(reason) = line.strip_prefix("failed ") {
             return Some(Self::Failed(reason.to_owned()));
         }
@@ -54,7 +54,7 @@ mod tests {
             Report::Ended(Exit { status: ExitStatus::Signal(9), leftovers: 2 }),
             Report::Failed("no such shell".into()),
         ] {
-            assert_eq!(Report::parse(&report.encode()), Some(report));
+            assert_eq!(Report::parse(&format!("a program's words\n{}", report.encode())), Some(report));
         }
     }
 

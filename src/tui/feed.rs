@@ -42,6 +42,7 @@ impl App {
                 self.flash("skills, templates or context files have changed; they count from now on");
                 return vec![Action::AskCommands];
             }
+            EventKind::Notice { message } => self.say(Level::Note, message, None),
             EventKind::Warning { message, hint } => self.say(Level::Warning, message, hint.clone()),
             kind => self.at_work(kind, event.time),
         }

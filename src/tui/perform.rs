@@ -325,6 +325,7 @@ fn failed(error: &AgentError, text: Option<String>) -> Report {
         | AgentError::BashRunning
         | AgentError::Empty
         | AgentError::Store(_)
+        | AgentError::Extension(_)
         | AgentError::Gone(_)
         | AgentError::Closed => None,
     };

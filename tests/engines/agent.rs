@@ -2,6 +2,8 @@
 
 mod again;
 mod faults;
+mod hooks;
+mod processes;
 mod resources;
 mod state;
 mod waiting;
@@ -12,6 +14,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tiller::agent::extension::Extensions;
 use tiller::agent::{
     AgentError, AgentOptions, AgentSession, Audience, BashContext, Choice, EventStream, Parts, PromptOptions,
     Resources, StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions, turn::TurnOptions,
@@ -152,6 +155,7 @@ impl Stage {
             choice: Choice::Log,
             thinking_choice: Choice::Log,
             tools: Tools::new([Arc::new(gate) as Arc<dyn Tool>]),
+            extensions: Extensions::default(),
             runner: Runner::with_helper(env!("CARGO_BIN_EXE_tiller")),
             system_prompt: SystemPrompt::default(),
             resources: Resources::default(),

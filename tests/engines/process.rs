@@ -7,7 +7,8 @@ use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
-use tiller::process::{Command, Exit, ExitStatus, ProcessError, Runner, Running};
+use tiller::process::{Command, Conversation, Exit, ExitStatus, ProcessError, Program, Runner, Running};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// Time for real processes to start or die on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -167,6 +168,96 @@ async fn a_missing_folder_is_named() {
     assert_eq!(error.to_string(), "working directory /no/such/folder: not a folder");
 }
 
+/// An executable script of this text, and the program that it is.
+fn script(folder: &Path, text: &str) -> Program {
+    use std::os::unix::fs::PermissionsExt;
+
+    let path = folder.join("program");
+    std::fs::write(&path, format!("#!/bin/bash\n{text}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    Program { path, cwd: folder.into(), withheld: vec!["HOME".into()], variables: vec![] }
+}
+
+fn converse(folder: &Path, text: &str) -> Conversation {
+    Runner::with_helper(env!("CARGO_BIN_EXE_tiller")).converse(&script(folder, text)).unwrap()
+}
+
+/// All that the program says on both of its outputs once nothing more is said to it.
+async fn rest(conversation: Conversation) -> (String, String) {
+    let Conversation { stdin, mut stdout, mut stderr, helper: _helper } = conversation;
+    drop(stdin);
+    let (mut said, mut complained) = (String::new(), String::new());
+    let (_, _) = tokio::join!(stdout.read_to_string(&mut said), stderr.read_to_string(&mut complained));
+    (said, complained)
+}
+
+#[tokio::test]
+async fn a_conversation_goes_to_and_fro_and_the_program_ends_when_it_is_left() {
+    let folder = TempDir::new().unwrap();
+    let text = "while read -r line; do echo \"got $line\"; echo \"seen $HOME\" >&2; done; echo bye; printf odd >&2; exit 3";
+    let mut talk = converse(folder.path(), text);
+    talk.stdin.write_all(b"one\ntwo\n").await.unwrap();
+    let mut first = [0; 16];
+    talk.stdout.read_exact(&mut first).await.unwrap();
+    assert_eq!(&first, b"got one\ngot two\n");
+    let (said, complained) = rest(talk).await;
+    assert_eq!((said.as_str(), complained.as_str()), ("bye\n", "seen \nseen \nodd\ncode 3 leftovers 0\n"));
+    assert_eq!(Conversation::end("code 3 leftovers 0").unwrap().status, ExitStatus::Code(3));
+}
+
+#[tokio::test]
+async fn a_flood_to_a_slow_program_arrives_whole() {
+    let folder = TempDir::new().unwrap();
+    let mut talk = converse(folder.path(), "sleep 0.2; wc -c");
+    let flood = vec![b'x'; 3_000_000];
+    let (mut stdin, mut said) = (talk.stdin, String::new());
+    let _ = tokio::join!(
+        async move {
+            stdin.write_all(&flood).await.unwrap();
+            // What the pipe holds is read before its end is seen.
+            drop(stdin);
+        },
+        talk.stdout.read_to_string(&mut said)
+    );
+    assert_eq!(said.trim(), "3000000");
+}
+
+#[tokio::test]
+async fn what_was_said_before_the_end_is_still_read_by_a_program_that_is_slow() {
+    let folder = TempDir::new().unwrap();
+    // Three pipes' worth: in the program's pipe, in the helper, and in the helper's pipe.
+    let mut talk = converse(folder.path(), "sleep 0.1; head -c 65536 | wc -c; sleep 0.05; wc -c");
+    talk.stdin.write_all(&[b'x'; 160_000]).await.unwrap();
+    let (said, _) = rest(talk).await;
+    assert_eq!(said, "65536\n94464\n");
+}
+
+#[tokio::test]
+async fn a_program_that_neither_reads_nor_ends_is_killed_when_it_is_left() {
+    let folder = TempDir::new().unwrap();
+    let mut talk =
+        converse(folder.path(), &format!("trap '' TERM; {DAEMON}; echo $$ > shell; exec sleep 1000"));
+    let (shell, daemon) = (pid_in(&folder.path().join("shell")), pid_in(&folder.path().join("daemon")));
+    // More than every pipe and buffer on the way holds.
+    let flood = vec![b'x'; 1_000_000];
+    let stuck = tokio::time::timeout(Duration::from_millis(300), talk.stdin.write_all(&flood)).await;
+    assert!(stuck.is_err(), "somebody read a million bytes");
+    let (_, complained) = rest(talk).await;
+    assert_eq!(complained, "\nsignal 9 leftovers 0\n");
+    assert_dies(shell);
+    assert_dies(daemon);
+}
+
+#[tokio::test]
+async fn a_program_that_cannot_be_started_is_named_at_the_end() {
+    let folder = TempDir::new().unwrap();
+    let program = Program { path: "/no/such/program".into(), ..script(folder.path(), "") };
+    let talk = Runner::with_helper(env!("CARGO_BIN_EXE_tiller")).converse(&program).unwrap();
+    let (_, complained) = rest(talk).await;
+    let end = Conversation::end(complained.trim()).unwrap_err().to_string();
+    assert!(end.starts_with("cannot start /no/such/program: "), "{end}");
+}
+
 /// The folder in which [`a_holder_for_the_kill_test`] runs its command.
 const HOLDER_FOLDER: &str = "TILLER_TEST_HOLDER_FOLDER";
 
@@ -176,15 +267,30 @@ const HOLDER_FOLDER: &str = "TILLER_TEST_HOLDER_FOLDER";
 async fn a_holder_for_the_kill_test() {
     let folder = PathBuf::from(std::env::var_os(HOLDER_FOLDER).expect("the other test names a folder"));
     let line = format!("echo $$ > shell; {DAEMON}; sleep 1000");
-    let _ = start(&folder, &line).wait().await;
+    let _talk = std::env::var_os(HOLDER_TALKS).map(|_| converse(&folder, &line));
+    let running = start(&folder, if _talk.is_some() { "sleep 1000" } else { &line });
+    let _ = running.wait().await;
 }
+
+/// Set where it is to talk with the program instead.
+const HOLDER_TALKS: &str = "TILLER_TEST_HOLDER_TALKS";
 
 #[test]
 fn nothing_survives_a_tiller_killed_outright() {
+    survives_nothing(&[]);
+}
+
+#[test]
+fn no_program_that_is_talked_with_survives_a_tiller_killed_outright() {
+    survives_nothing(&[(HOLDER_TALKS, "yes")]);
+}
+
+fn survives_nothing(variables: &[(&str, &str)]) {
     let folder = TempDir::new().unwrap();
     let mut holder = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "engines::process::a_holder_for_the_kill_test", "--ignored", "--nocapture"])
         .env(HOLDER_FOLDER, folder.path())
+        .envs(variables.iter().copied())
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();

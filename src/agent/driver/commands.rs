@@ -62,7 +62,7 @@ impl Driver {
             Command::Hide { entry, visibility, reply } => answer(reply, self.hide(&entry, visibility)),
             Command::Switch { to, reply } => answer(reply, self.switch(to)),
             Command::Resources { order, reply } => self.shelf.order(order, reply),
-            Command::SlashCommands { reply } => answer(reply, Ok(self.shelf.resources.slash_commands())),
+            Command::SlashCommands { reply } => answer(reply, Ok(self.slash_commands())),
             Command::Models { reply } => answer(reply, Ok(self.fixed.providers.models())),
             Command::Sessions { scope, reply } => self.beside(reply, move |manager| manager.list(scope)),
             Command::Catalog { reply } => self.beside(reply, |manager| manager.catalog()),
@@ -71,7 +71,8 @@ impl Driver {
         }
     }
 
-    fn prompt(&mut self, text: String, options: PromptOptions, reply: Reply<()>) {
+    pub(super) fn prompt(&mut self, text: String, options: PromptOptions, reply: Reply<()>) {
+        let Some((text, options, reply)) = self.extension_command(text, options, reply) else { return };
         let kind = match options.streaming_behavior {
             None if self.turn.is_running() => return answer(reply, Err(AgentError::Busy)),
             None | Some(StreamingBehavior::Steer) => QueueKind::Steer,
@@ -127,6 +128,7 @@ impl Driver {
 
     fn abort(&mut self, reply: Reply<Vec<QueueItem>>) {
         self.stop_bash();
+        self.stop_commands();
         let items = if self.turn.is_running() { self.turn.queue().items().to_vec() } else { Vec::new() };
         let partial = self.partial.as_ref().map(|_| self.answer_so_far());
         self.apply_and_reply(Input::Abort { partial }, |result| answer(reply, result.map(|()| items)));
@@ -166,7 +168,9 @@ impl Driver {
             return answer(reply, Err(AgentError::Gone("approval")));
         };
         let tool = self.fixed.tools.find(&request.tool_name);
-        if let Some(tool) = tool.filter(|_| decision == Decision::Session) {
+        // What an extension insists on being asked is asked every time.
+        let is_rule = decision == Decision::Session && !self.approvals.insists_on(&call);
+        if let Some(tool) = tool.filter(|_| is_rule) {
             self.approvals.allow_for_session(&request, tool.spec());
         }
         self.apply_and_reply(Input::Decided { call, decision }, |result| answer(reply, result));

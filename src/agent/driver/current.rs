@@ -127,6 +127,9 @@ impl Current {
                 self.projection.push(entry.id.clone(), Arc::clone(message));
             }
         }
+        if bodies.iter().any(|body| matches!(body, EntryBody::ContextEdit { .. })) {
+            self.project()?;
+        }
         Ok(appended)
     }
 

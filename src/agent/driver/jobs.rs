@@ -13,8 +13,10 @@ use futures_util::{FutureExt, StreamExt};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
+use super::hooks::Considered;
 use super::{now, shelf};
 use crate::agent::bash::{Bash, BashEnd};
+use crate::agent::extension::{CommandOutcome, Crew, Opening};
 use crate::agent::handle::{Reply, RunningBash, RunningCall};
 use crate::agent::resources::{Keeper, Read};
 use crate::agent::turn::TurnNumber;
@@ -22,7 +24,7 @@ use crate::event::ToolOutcome;
 use crate::id::{CallId, EntryId};
 use crate::message::{BashExecutionMessage, ToolCall, ToolResultMessage};
 use crate::process::Running;
-use crate::provider::{Part, Provider, ProviderError, Request};
+use crate::provider::{Part, Provider, ProviderError, Request, ToolChoice};
 use crate::session::DiskFile;
 use crate::tool::{Gathered, Invocation, Progress, Tool, ToolOutput};
 
@@ -34,6 +36,14 @@ pub(crate) enum Report {
     StreamEnded { turn: TurnNumber },
     /// The wait before another try is over.
     Awake { turn: TurnNumber },
+    /// What extensions make of a request that is to be sent.
+    Opened { turn: TurnNumber, tool_choice: ToolChoice, before: Box<Opening>, after: Box<Opening> },
+    /// What extensions think of the calls of an answer.
+    Judged { turn: TurnNumber, considered: Vec<Considered> },
+    /// What an extension's command came to.
+    CommandEnded { id: u64, outcome: Result<CommandOutcome, String> },
+    /// Something is wrong with an extension.
+    Warned(String),
     /// The newest part of a running call's output.
     ToolProgress { call: CallId, text: String },
     /// A call has its result.
@@ -52,7 +62,10 @@ pub(crate) enum Report {
 pub(super) struct Jobs {
     tasks: JoinSet<()>,
     report: mpsc::Sender<Report>,
+    /// A stream, or what has to come before it.
     stream: Option<AbortHandle>,
+    /// What has to come before calls.
+    plan: Option<AbortHandle>,
     calls: HashMap<CallId, (AbortHandle, RunningCall)>,
     bash: Option<Bash>,
 }
@@ -62,7 +75,7 @@ impl Jobs {
     pub(super) fn new(report: mpsc::Sender<Report>, keeper: Keeper) -> Self {
         let mut tasks = JoinSet::new();
         tasks.spawn(shelf::keep(keeper, report.clone()));
-        Self { tasks, report, stream: None, calls: HashMap::new(), bash: None }
+        Self { tasks, report, stream: None, plan: None, calls: HashMap::new(), bash: None }
     }
 
     /// Waits until a job is over and lets go of it; forever if there is none.
@@ -103,6 +116,37 @@ impl Jobs {
         }));
     }
 
+    /// Does what has to come before a request.
+    pub(super) fn open(&mut self, work: impl Future<Output = Report> + Send + 'static) {
+        self.stop_stream();
+        self.stream = Some(self.beside(work));
+    }
+
+    /// Does what has to come before calls.
+    pub(super) fn plan(&mut self, work: impl Future<Output = Report> + Send + 'static) {
+        self.plan = Some(self.beside(work));
+    }
+
+    /// Does something and reports what it comes to.
+    pub(super) fn beside(&mut self, work: impl Future<Output = Report> + Send + 'static) -> AbortHandle {
+        let report = self.report.clone();
+        self.tasks.spawn(async move {
+            let _ = report.send(work.await).await;
+        })
+    }
+
+    /// Passes on what extensions are in trouble about.
+    pub(super) fn hear(&mut self, mut warnings: mpsc::Receiver<String>) {
+        let report = self.report.clone();
+        self.tasks.spawn(async move {
+            while let Some(warning) = warnings.recv().await {
+                if report.send(Report::Warned(warning)).await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
     pub(super) fn stop_stream(&mut self) {
         if let Some(task) = self.stream.take() {
             task.abort();
@@ -110,7 +154,7 @@ impl Jobs {
     }
 
     /// Runs a call. A tool that panics has a result all the same.
-    pub(super) fn run(&mut self, turn: TurnNumber, call: ToolCall, tool: Arc<dyn Tool>) {
+    pub(super) fn run(&mut self, turn: TurnNumber, call: ToolCall, tool: Arc<dyn Tool>, crew: Crew) {
         let running = RunningCall {
             id: call.id.clone(),
             name: call.name.clone(),
@@ -121,10 +165,11 @@ impl Jobs {
         let (report, id) = (self.report.clone(), call.id.clone());
         let progress = self.progress(call.id.clone());
         let task = async move {
-            let invocation = Invocation { arguments: call.arguments, progress };
+            let invocation = Invocation { arguments: call.arguments.clone(), progress };
             let output = AssertUnwindSafe(tool.run(invocation)).catch_unwind().await;
             let output =
                 output.unwrap_or_else(|_| ToolOutput::error("crashed: the tool failed inside tiller"));
+            let output = crew.revise(&call, output).await;
             let result = ToolResultMessage {
                 tool_call_id: call.id,
                 tool_name: call.name,
@@ -147,6 +192,9 @@ impl Jobs {
     }
 
     pub(super) fn stop_tools(&mut self) {
+        if let Some(task) = self.plan.take() {
+            task.abort();
+        }
         for (_, (task, _)) in self.calls.drain() {
             task.abort();
         }

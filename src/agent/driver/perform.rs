@@ -39,7 +39,7 @@ impl Driver {
             Effect::Sync => {}
             // The run may have been stopped while this waited for the disk.
             Effect::Request { turn, .. } if self.turn.streaming() != Some(turn) => {}
-            Effect::Request { turn, tool_choice } => self.request(turn, tool_choice),
+            Effect::Request { turn, tool_choice } => self.open_request(turn, tool_choice),
             Effect::Sleep { turn, delay } => self.jobs.sleep(turn, delay),
             Effect::Compact => self.compact_for_overflow(),
             Effect::Plan { turn, calls } => self.plan_calls(turn, &calls),
@@ -128,6 +128,7 @@ impl Driver {
             EventKind::AgentStart => {
                 self.running_since.get_or_insert_with(now);
                 self.told.clear();
+                self.note_run();
             }
             EventKind::AgentSettled => self.running_since = None,
             EventKind::ToolExecutionEnd { tool_call_id, .. } => self.jobs.forget(tool_call_id),
@@ -143,7 +144,7 @@ impl Driver {
         self.teller.tell(event);
     }
 
-    fn request(&mut self, turn: TurnNumber, tool_choice: ToolChoice) {
+    pub(super) fn request(&mut self, turn: TurnNumber, tool_choice: ToolChoice) {
         let model = &self.current.model;
         let head = AssistantMessage {
             api: model.provider.api().to_owned(),
@@ -154,9 +155,9 @@ impl Driver {
         };
         let request = Request {
             model: model.facts.id.clone(),
-            system: self.shelf.system().to_owned(),
+            system: self.system().to_owned(),
             messages: sendable(self.current.projection.messages.iter().map(|projected| &projected.message)),
-            tools: self.fixed.tools.specs(),
+            tools: self.offered().specs(),
             tool_choice,
             max_tokens: Tokens(self.fixed.options.max_tokens.0.min(model.facts.max_output.0)),
             temperature: self.fixed.options.temperature,
@@ -170,7 +171,7 @@ impl Driver {
     }
 
     /// Takes an input whose effects come before everything that is still to be done.
-    fn step_next(&mut self, input: Input) {
+    pub(super) fn step_next(&mut self, input: Input) {
         let effects = self.turn.step(input, now());
         for effect in effects.into_iter().rev() {
             self.work.push_front(Work::Effect(Box::new(effect)));
@@ -182,15 +183,10 @@ impl Driver {
         self.step_next(Input::NotCompacted { reason: CompactionReason::Overflow, why });
     }
 
-    fn plan_calls(&mut self, turn: TurnNumber, calls: &[ToolCall]) {
-        let plan = calls.iter().map(|call| self.plan(call)).collect();
-        self.step_next(Input::Planned { turn, plan });
-    }
-
     fn run_calls(&mut self, turn: TurnNumber, calls: Vec<ToolCall>) {
         for call in calls.into_iter().filter(|call| self.turn.awaits(&call.id)).collect::<Vec<_>>() {
             match self.fixed.tools.find(&call.name) {
-                Some(tool) => self.jobs.run(turn, call, tool),
+                Some(tool) => self.jobs.run(turn, call, tool, self.hooks.crew().clone()),
                 None => tracing::error!(tool = call.name, "a call of an unknown tool was to run"),
             }
         }
@@ -199,7 +195,10 @@ impl Driver {
     /// Asks, unless a rule that the user gave meanwhile answers already.
     fn ask(&mut self, call: ToolCall, reason: String, rule: String) {
         let tool = self.fixed.tools.find(&call.name);
-        if tool.is_some_and(|tool| matches!(self.approvals.fate(&call, tool.spec()), Fate::Run(_))) {
+        let is_insisted_on = self.approvals.insists_on(&call.id);
+        if !is_insisted_on
+            && tool.is_some_and(|tool| matches!(self.approvals.fate(&call, tool.spec()), Fate::Run(_)))
+        {
             return self.step_next(Input::Cleared { call: call.id });
         }
         let request = ApprovalRequest {

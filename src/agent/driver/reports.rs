@@ -25,6 +25,12 @@ impl Driver {
                     &ProviderError { provider, failure: Failure::Interrupted, message, hint: None },
                 );
             }
+            Report::Opened { turn, tool_choice, before, after } => {
+                self.opened((turn, tool_choice), &before, *after);
+            }
+            Report::Judged { turn, considered } => self.judged(turn, considered),
+            Report::CommandEnded { id, outcome } => self.command_ended(id, outcome),
+            Report::Warned(warning) => self.teller.warn(warning),
             Report::Awake { turn } => self.apply(Input::Awake { turn }),
             Report::Part { .. } | Report::StreamEnded { .. } => {}
             Report::ToolProgress { call, text } => self.tool_progress(&call, text),
@@ -91,9 +97,9 @@ impl Driver {
 
     /// What is to become of a call: its tool is known, its arguments are sound, and the policy has its say.
     pub(super) fn plan(&self, call: &ToolCall) -> Planned {
-        let fate = match (self.fixed.tools.find(&call.name), &call.raw_arguments) {
+        let fate = match (self.offered().find(&call.name), &call.raw_arguments) {
             (None, _) => {
-                let specs = self.fixed.tools.specs();
+                let specs = self.offered().specs();
                 let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
                 Fate::Refuse(format!("unknown tool `{}`; there are: {}", call.name, names.join(", ")))
             }
@@ -118,7 +124,9 @@ impl Driver {
         self.teller.tell(update);
     }
 
-    fn tool_ended(&mut self, turn: TurnNumber, result: ToolResultMessage, warning: Option<String>) {
+    fn tool_ended(&mut self, turn: TurnNumber, mut result: ToolResultMessage, warning: Option<String>) {
+        let arguments = self.jobs.call_mut(&result.tool_call_id).map(|running| running.arguments.clone());
+        self.note_rewrite(&mut result, arguments);
         if let Some(warning) = warning {
             self.teller.warn(warning);
         }

@@ -38,6 +38,9 @@ pub enum AgentError {
     /// Nothing like that waits.
     #[error("no {0} waits any more")]
     Gone(&'static str),
+    /// An extension's command failed.
+    #[error("{0}")]
+    Extension(String),
     /// The session is closed.
     #[error("the session is closed")]
     Closed,

@@ -12,6 +12,8 @@ use nix::sys::signal::{SigSet, Signal};
 #[cfg(target_os = "linux")]
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
+use super::pump::{Flow, Pump};
+
 /// Without signal descriptors, how long a child may have ended before that is noticed.
 #[cfg(not(target_os = "linux"))]
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
@@ -63,6 +65,46 @@ impl Newsroom {
 
     fn rang(&self) -> bool {
         self.doorbell.0.load(Ordering::Relaxed)
+    }
+
+    /// Waits until there is something to pass on, for ever if no time is given, and passes it on. The end of stdin is the
+    /// pump's affair, not an order.
+    #[cfg(target_os = "linux")]
+    pub(super) fn wait_for_pump(&self, pump: &mut Pump, timeout: Option<Duration>) -> News {
+        if self.rang() {
+            return News::Order;
+        }
+        let stdin = io::stdin();
+        let flow = {
+            let mut sources = pump.sources(stdin.as_fd());
+            sources.push(PollFd::new(self.signals.as_fd(), PollFlags::POLLIN));
+            match poll(&mut sources, poll_timeout(timeout)) {
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(_) => return News::Order,
+            }
+            Flow::of(&sources)
+        };
+        pump.flow(stdin.as_fd(), flow);
+        if self.signals_order() { News::Order } else { News::Other }
+    }
+
+    /// Waits until there is something to pass on, or a moment, and passes it on.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn wait_for_pump(&self, pump: &mut Pump, timeout: Option<Duration>) -> News {
+        if self.rang() {
+            return News::Order;
+        }
+        let stdin = io::stdin();
+        let flow = {
+            let mut sources = pump.sources(stdin.as_fd());
+            match poll(&mut sources, poll_timeout(Some(timeout.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN)))) {
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(_) => return News::Order,
+            }
+            Flow::of(&sources)
+        };
+        pump.flow(stdin.as_fd(), flow);
+        News::Other
     }
 
     /// Waits for news, for ever if no time is given.

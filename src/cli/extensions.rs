@@ -1,0 +1,41 @@
+//! The extensions of a session: the user's own, and those of a project that the user trusts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Failure;
+use super::assemble::{self, Opened};
+use crate::agent::extension::Extensions;
+use crate::agent::extension::process::{Launch, Permit, Surroundings};
+use crate::config::{Config, Project};
+use crate::setting;
+
+/// Starts every extension there is: the user's first, each in the order of names.
+pub(super) async fn start(
+    config: &Config,
+    project: Option<&Project>,
+    opened: &Opened,
+) -> Result<Extensions, Failure> {
+    let timeout = config.settings.count(&setting::EXTENSIONS_TIMEOUT_MS).unwrap_or_default();
+    let mut extensions = Extensions::with_timeout(Duration::from_millis(timeout));
+    let always: Permit = Arc::new(|| true);
+    let own = config.own_extensions().into_iter();
+    let mut launches: Vec<Launch> = own.map(|path| Launch { path, permit: Arc::clone(&always) }).collect();
+    if let Some(project) = project {
+        // What was trusted are the files as they were then.
+        let (trusted, looked_at) = (project.clone(), project.extensions());
+        let permit: Permit = Arc::new(move || trusted.is_unchanged());
+        launches.extend(looked_at.into_iter().map(|path| Launch { path, permit: Arc::clone(&permit) }));
+    }
+    if !launches.is_empty() {
+        let surroundings = Surroundings {
+            runner: assemble::runner()?,
+            session: opened.session(),
+            cwd: opened.cwd().to_owned(),
+            withheld: config.secret_names(),
+            limits: assemble::output_limits(config),
+        };
+        extensions.start(launches, &surroundings).await;
+    }
+    Ok(extensions)
+}

@@ -1,0 +1,407 @@
+//! Which projects may do more than be read: the files of a project that act, and the user's word on them.
+//!
+//! A project's `.tiller/settings.json`, everything beneath `.tiller/extensions` and the `.env` beside them take effect only
+//! when the user has said so, of this project and of these files as they are. The word is kept in `trust.json` by the
+//! project's real path and a hash over the files; a change of any of them makes it void. Nobody is asked here.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::ConfigError;
+use crate::unit::UnixMs;
+
+/// The folder of a project's own.
+const FOLDER: &str = ".tiller";
+
+/// Most files beneath the folder of extensions; a project with more can't be trusted.
+const MOST_FILES: usize = 2_000;
+
+/// Bytes hashed at once.
+const CHUNK: usize = 64 * 1024;
+
+/// A project that has files which act.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    root: PathBuf,
+    acting: Vec<PathBuf>,
+    /// The hash over them, or why there is none.
+    fingerprint: Result<String, String>,
+}
+
+/// The user's word on a project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// Its files take effect.
+    Trusted,
+    /// They don't, and the user need not be asked again.
+    Refused,
+    /// The user was never asked about these files as they are.
+    Unasked,
+}
+
+impl Project {
+    /// The project that a directory is in: the nearest folder with a `.tiller`, from the directory up to the repository's
+    /// root. None when there is no such folder, nothing in it acts, or it is `users_own`: the user's own configuration.
+    #[must_use]
+    pub fn find(cwd: &Path, users_own: &Path) -> Option<Self> {
+        let has_folder = |folder: &&Path| folder.join(FOLDER).is_dir();
+        let root = up_to_repository(cwd).into_iter().find(has_folder)?;
+        let root = root.canonicalize().ok()?;
+        let is_users_own = users_own.canonicalize().is_ok_and(|own| own == root.join(FOLDER));
+        let project = Self::read(root);
+        (!is_users_own && !project.acting.is_empty()).then_some(project)
+    }
+
+    fn read(root: PathBuf) -> Self {
+        let files = [settings_of(&root), root.join(".env")];
+        let mut acting: Vec<PathBuf> = files.into_iter().filter(|path| path.is_file()).collect();
+        let mut beneath = Vec::new();
+        let listed = list(&root.join(FOLDER).join("extensions"), &mut beneath);
+        beneath.sort();
+        acting.extend(beneath);
+        let fingerprint =
+            listed.and_then(|()| fingerprint(&root, &acting)).map_err(|error| error.to_string());
+        Self { root, acting, fingerprint }
+    }
+
+    /// Its folder; a real path.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The files that act, settings first.
+    #[must_use]
+    pub fn acting(&self) -> &[PathBuf] {
+        &self.acting
+    }
+
+    /// Its settings, if it has some.
+    pub(super) fn settings(&self) -> Option<PathBuf> {
+        let path = settings_of(&self.root);
+        self.acting.contains(&path).then_some(path)
+    }
+
+    /// Its `.env`, if it has one.
+    pub(super) fn env_file(&self) -> Option<PathBuf> {
+        let path = self.root.join(".env");
+        self.acting.contains(&path).then_some(path)
+    }
+
+    /// Its extensions: the executables directly in `.tiller/extensions`, by name.
+    #[must_use]
+    pub fn extensions(&self) -> Vec<PathBuf> {
+        executables(&self.root.join(FOLDER).join("extensions"))
+    }
+
+    /// Why it can't be trusted, if it can't.
+    #[must_use]
+    pub fn hindrance(&self) -> Option<&str> {
+        self.fingerprint.as_ref().err().map(String::as_str)
+    }
+
+    /// Whether its files are still what they were when this was made.
+    #[must_use]
+    pub fn is_unchanged(&self) -> bool {
+        *self == Self::read(self.root.clone())
+    }
+}
+
+fn settings_of(root: &Path) -> PathBuf {
+    root.join(FOLDER).join("settings.json")
+}
+
+/// The executables directly in a folder, by name.
+pub(super) fn executables(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = entries.filter(|path| is_executable(path)).collect();
+    found.sort();
+    found
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+}
+
+/// The directory and those above it up to the root of the repository that it is in; only itself outside of one.
+fn up_to_repository(cwd: &Path) -> Vec<&Path> {
+    let depth = cwd.ancestors().position(|folder| folder.join(".git").exists()).unwrap_or(0);
+    cwd.ancestors().take(depth + 1).collect()
+}
+
+/// Every file beneath a folder, links to files included. Links to folders aren't followed: they may lead in circles.
+fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            list(&entry.path(), files)?;
+        } else {
+            files.push(entry.path());
+        }
+        if files.len() > MOST_FILES {
+            return Err(io::Error::other(format!("more than {MOST_FILES} files in {}", folder.display())));
+        }
+    }
+    Ok(())
+}
+
+/// A hash over names, executable bits and contents.
+fn fingerprint(root: &Path, files: &[PathBuf]) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    let mut field = |bytes: &[u8]| {
+        digest.update((bytes.len() as u64).to_le_bytes());
+        digest.update(bytes);
+    };
+    for path in files {
+        field(path.strip_prefix(root).unwrap_or(path).as_os_str().as_bytes());
+        field(&[u8::from(is_executable(path))]);
+        field(content_hash(path)?.as_bytes());
+    }
+    Ok(hex(&digest.finalize()))
+}
+
+fn content_hash(path: &Path) -> io::Result<String> {
+    // Opening a pipe or a device might wait for ever; a link may also lead nowhere, or to a folder.
+    if !path.metadata().is_ok_and(|facts| facts.is_file()) {
+        return Ok(format!("no file: {:?}", fs::read_link(path).unwrap_or_default()));
+    }
+    let mut file = File::open(path)?;
+    let (mut digest, mut chunk) = (Sha256::new(), vec![0; CHUNK]);
+    loop {
+        match file.read(&mut chunk)? {
+            0 => return Ok(hex(&digest.finalize())),
+            count => digest.update(&chunk[..count]),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The user's words on projects, on disk.
+#[derive(Clone, Debug)]
+pub struct TrustStore {
+    path: PathBuf,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Words {
+    #[serde(default)]
+    projects: BTreeMap<String, Kept>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    sha256: String,
+    trusted: bool,
+    /// When it was said, ISO-8601.
+    said: String,
+}
+
+impl TrustStore {
+    /// The store in that file, which need not exist.
+    #[must_use]
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// What the user said of a project as it is now. A store that can't be read knows nothing.
+    #[must_use]
+    pub fn word(&self, project: &Project) -> Word {
+        let words = self.load();
+        let kept = project.root.to_str().and_then(|root| words.projects.get(root));
+        match (kept, &project.fingerprint) {
+            (Some(kept), Ok(fingerprint)) if kept.sha256 == *fingerprint => {
+                if kept.trusted {
+                    Word::Trusted
+                } else {
+                    Word::Refused
+                }
+            }
+            _ => Word::Unasked,
+        }
+    }
+
+    /// Keeps the user's word on a project as it is now. A project whose path is no text, or that can't be trusted, isn't kept.
+    ///
+    /// # Errors
+    /// When the store can't be written.
+    pub fn remember(&self, project: &Project, word: Word, now: UnixMs) -> Result<(), ConfigError> {
+        let (Some(root), Ok(sha256)) = (project.root.to_str(), &project.fingerprint) else { return Ok(()) };
+        let mut words = self.load();
+        let trusted = match word {
+            Word::Trusted => true,
+            Word::Refused => false,
+            Word::Unasked => return Ok(()),
+        };
+        let kept = Kept { sha256: sha256.clone(), trusted, said: now.to_iso() };
+        words.projects.insert(root.to_owned(), kept);
+        self.store(&words).map_err(|source| ConfigError::Io { path: self.path.clone(), source })
+    }
+
+    fn load(&self) -> Words {
+        let text = match fs::read(&self.path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Words::default(),
+            Err(error) => {
+                tracing::warn!(path = %self.path.display(), %error, "can't be read: no project is trusted");
+                return Words::default();
+            }
+        };
+        serde_json::from_slice(&text).unwrap_or_else(|error| {
+            tracing::warn!(path = %self.path.display(), %error, "can't be understood: no project is trusted");
+            Words::default()
+        })
+    }
+
+    /// A new file, for the user's eyes only, takes the old one's place.
+    fn store(&self, words: &Words) -> io::Result<()> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        serde_json::to_writer_pretty(&mut file, words)?;
+        file.write_all(b"\n")?;
+        file.as_file().sync_all()?;
+        file.persist(&self.path)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn write(root: &Path, name: &str, text: &str) -> PathBuf {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn make_executable(path: &Path) {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn find(cwd: &Path) -> Option<Project> {
+        Project::find(cwd, Path::new("/no/config"))
+    }
+
+    #[test]
+    fn the_nearest_folder_counts_and_none_above_the_repository_does() {
+        let folder = TempDir::new().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        write(&root, ".tiller/settings.json", "{}");
+        fs::create_dir_all(root.join("repo/.git")).unwrap();
+        fs::create_dir_all(root.join("repo/a/b")).unwrap();
+        assert_eq!(find(&root.join("repo/a/b")), None);
+        write(&root, "repo/.tiller/settings.json", "{}");
+        assert_eq!(find(&root.join("repo/a/b")).unwrap().root(), root.join("repo"));
+        write(&root, "repo/a/.tiller/settings.json", "{}");
+        assert_eq!(find(&root.join("repo/a/b")).unwrap().root(), root.join("repo/a"));
+        fs::remove_dir(root.join("repo/.git")).unwrap();
+        assert_eq!(find(&root.join("repo/a/b")), None, "outside of a repository only the directory counts");
+    }
+
+    #[test]
+    fn a_project_of_texts_alone_needs_no_trust_and_the_users_own_folder_is_no_project() {
+        let folder = TempDir::new().unwrap();
+        write(folder.path(), ".tiller/skills/x/SKILL.md", "text");
+        assert_eq!(find(folder.path()), None);
+        write(folder.path(), ".tiller/settings.json", "{}");
+        assert!(find(folder.path()).is_some());
+        assert_eq!(Project::find(folder.path(), &folder.path().join(".tiller")), None);
+    }
+
+    #[test]
+    fn what_acts_is_named_and_only_executables_are_extensions() {
+        let folder = TempDir::new().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let settings = write(&root, ".tiller/settings.json", "{}");
+        let guard = write(&root, ".tiller/extensions/guard.py", "#!/usr/bin/python3");
+        let part = write(&root, ".tiller/extensions/lib/part.py", "x = 1");
+        let env = write(&root, ".env", "A=1");
+        make_executable(&guard);
+        let project = find(&root).unwrap();
+        assert_eq!(project.acting(), [settings, env, guard.clone(), part]);
+        assert_eq!(project.extensions(), [guard]);
+    }
+
+    #[test]
+    fn a_word_is_kept_until_any_file_changes() {
+        let folder = TempDir::new().unwrap();
+        let guard = write(folder.path(), ".tiller/extensions/guard", "1");
+        let store = TrustStore::at(folder.path().join("state/trust.json"));
+        let trust = |word| store.remember(&find(folder.path()).unwrap(), word, UnixMs(0)).unwrap();
+        let word = || store.word(&find(folder.path()).unwrap());
+        assert_eq!(word(), Word::Unasked);
+        trust(Word::Refused);
+        assert_eq!(word(), Word::Refused);
+        trust(Word::Trusted);
+        assert_eq!(word(), Word::Trusted);
+        let mode = store.path.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+
+        let changes: [&dyn Fn(); 4] = [
+            &|| fs::write(&guard, "2").unwrap(),
+            &|| make_executable(&guard),
+            &|| drop(write(folder.path(), ".tiller/extensions/lib/new", "")),
+            &|| drop(write(folder.path(), ".env", "A=1")),
+        ];
+        for change in changes {
+            let before = find(folder.path()).unwrap();
+            change();
+            assert_eq!((word(), before.is_unchanged()), (Word::Unasked, false));
+            trust(Word::Trusted);
+            assert_eq!(word(), Word::Trusted);
+        }
+    }
+
+    #[test]
+    fn what_can_be_no_file_neither_hangs_nor_hides() {
+        let folder = TempDir::new().unwrap();
+        write(folder.path(), ".tiller/extensions/guard", "1");
+        let pipe = folder.path().join(".tiller/extensions/pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        std::os::unix::fs::symlink("/", folder.path().join(".tiller/extensions/loop")).unwrap();
+        let project = find(folder.path()).unwrap();
+        assert_eq!((project.acting().len(), project.hindrance()), (3, None));
+    }
+
+    #[test]
+    fn too_many_files_cannot_be_trusted() {
+        let folder = TempDir::new().unwrap();
+        for number in 0..=MOST_FILES {
+            write(folder.path(), &format!(".tiller/extensions/{number}"), "");
+        }
+        let project = find(folder.path()).unwrap();
+        assert!(project.hindrance().unwrap().starts_with("more than 2000 files in "));
+        let store = TrustStore::at(folder.path().join("trust.json"));
+        store.remember(&project, Word::Trusted, UnixMs(0)).unwrap();
+        assert_eq!(store.word(&project), Word::Unasked);
+    }
+
+    #[test]
+    fn a_damaged_store_trusts_nobody_and_is_written_anew() {
+        let folder = TempDir::new().unwrap();
+        write(folder.path(), ".tiller/settings.json", "{}");
+        let store = TrustStore::at(write(folder.path(), "trust.json", "{\"projects\": 3}"));
+        let project = find(folder.path()).unwrap();
+        assert_eq!(store.word(&project), Word::Unasked);
+        store.remember(&project, Word::Trusted, UnixMs(0)).unwrap();
+        assert_eq!(store.word(&project), Word::Trusted);
+    }
+}
