@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use divan::Bencher;
 use tempfile::TempDir;
+use tiller::agent::compaction::CompactionOptions;
 use tiller::agent::extension::Extensions;
 use tiller::agent::retry::RetryOptions;
 use tiller::agent::turn::TurnOptions;
@@ -50,6 +51,7 @@ fn parts(folder: &TempDir) -> Parts {
         options: AgentOptions {
             turn: TurnOptions::default(),
             retry: RetryOptions::default(),
+            compaction: CompactionOptions::default(),
             sync: SyncPolicy::Never,
             max_tokens: Tokens(8_192),
             temperature: None,

@@ -6,6 +6,7 @@
 
 mod approvals;
 mod bash;
+pub mod compaction;
 mod driver;
 mod expand;
 pub mod extension;
@@ -22,9 +23,9 @@ pub use crate::provider::Direction;
 pub use approvals::Audience;
 pub use driver::{AgentOptions, Choice, Parts, SyncPolicy};
 pub use handle::{
-    Activity, AgentError, AgentSession, BashContext, ChosenModel, ContextUse, CycleScope, EventStream,
-    Expansion, Lagged, Live, Moved, PromptOptions, PromptSource, QueueStatus, RunningBash, RunningCall,
-    SessionStats, Snapshot, State, Status, StreamingBehavior,
+    Activity, AgentError, AgentSession, BashContext, BranchSummary, ChosenModel, ContextUse, CycleScope,
+    EventStream, Expansion, Lagged, Live, Moved, PromptOptions, PromptSource, QueueStatus, RunningBash,
+    RunningCall, SessionStats, Snapshot, State, Status, StreamingBehavior, Summarizing, SummaryOf,
 };
 pub use listener::{Buffered, Heard, Listener};
 pub use resources::{CommandSource, Inventory, Resources, SlashCommand, Sources, Watching};

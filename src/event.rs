@@ -200,6 +200,25 @@ pub enum EventKind {
         /// What made it necessary.
         reason: CompactionReason,
     },
+    /// No summary could be made, and somebody is to say what now.
+    CompactionFailed {
+        /// What made it necessary.
+        reason: CompactionReason,
+        /// What went wrong.
+        error_message: String,
+        /// What may be answered.
+        choices: Vec<CompactionChoice>,
+    },
+    /// A branch is being summed up before it is left.
+    BranchSummaryStart,
+    /// The branch was left, or it wasn't.
+    BranchSummaryEnd {
+        /// Whether somebody stopped it.
+        aborted: bool,
+        /// What went wrong.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error_message: Option<String>,
+    },
     /// The context is smaller now and that is in the log, or it stays as it was.
     CompactionEnd {
         /// What made it necessary.
@@ -359,6 +378,23 @@ pub enum CompactionReason {
     Threshold,
     /// It was longer than the model's window.
     Overflow,
+}
+
+/// What to do when no summary could be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompactionChoice {
+    /// Ask the model once more.
+    Retry,
+    /// Leave the older part out without a summary; the first message stays.
+    Truncate,
+    /// Leave the context as it is.
+    GoOn,
+}
+
+impl CompactionChoice {
+    /// All of them, in the order they are offered.
+    pub const ALL: [Self; 3] = [Self::Retry, Self::Truncate, Self::GoOn];
 }
 
 /// What stands in the place of the older part of the context.

@@ -43,5 +43,5 @@ pub use mint::Mint;
 pub use reader::Reader;
 pub use tally::{ModelUsage, Tally};
 pub use trash::{Doomed, Farewell};
-pub use verbs::Visibility;
+pub use verbs::{Summed, Visibility};
 pub use writer::{Appended, Disturbance, Writer, sync};

@@ -127,6 +127,18 @@ table! {
     TOOL_OUTPUT_MAX_LINES = "tool_output.max_lines", Kind::Count { min: 1, max: 1_000_000 }, "2000";
     /// Most characters of one tool result.
     TOOL_OUTPUT_MAX_CHARS = "tool_output.max_chars", Kind::Count { min: 1, max: 10_000_000 }, "40000";
+    /// Whether a conversation that gets too long for the model's window is compacted by itself.
+    COMPACTION_ENABLED = "compaction.enabled", Kind::Choice(&["on", "off"]), "on", aliases &["COMPACT_ENABLED"];
+    /// What takes the place of its older part: a summary made by the model, or nothing but its first message.
+    COMPACTION_STRATEGY = "compaction.strategy", Kind::Choice(&["summarize", "truncate", "off"]), "summarize";
+    /// Tokens of the window that stay free; unset is 16,384, at most a quarter of the window.
+    COMPACTION_RESERVE_TOKENS = "compaction.reserve_tokens", Kind::Count { min: 1, max: 10_000_000 }, "";
+    /// Tokens of the newest messages that stay as they are; unset is 20,000, at most a third of the window.
+    COMPACTION_KEEP_TOKENS = "compaction.keep_tokens", Kind::Count { min: 1, max: 10_000_000 }, "";
+    /// Messages above which a conversation is compacted, whatever their size; unset is no limit.
+    COMPACTION_MAX_MESSAGES = "compaction.max_messages", Kind::Count { min: 2, max: 1_000_000 }, "", aliases &["AGENT_MAX_MESSAGES", "COMPACT_THRESHOLD"];
+    /// Messages that stay as they are; unset is half of compaction.max_messages, or all of it with the strategy truncate.
+    COMPACTION_KEEP_MESSAGES = "compaction.keep_messages", Kind::Count { min: 1, max: 1_000_000 }, "", aliases &["COMPACT_KEEP_RECENT"];
     /// When the session log is synced to disk: every entry, user messages and turn ends, or never.
     SYNC = "sync", Kind::Choice(&["always", "turn", "never"]), "turn";
     /// Folder that holds the logs themselves instead of one folder a working directory.
@@ -144,7 +156,7 @@ impl Setting {
         format!("TILLER_{}", self.name.replace('.', "_").to_uppercase())
     }
 
-    /// Reads a value as a person types it. Empty text means unset.
+    /// Reads a value as a person types it. Empty text means unset; what is on or off may also be true or false, 1 or 0.
     ///
     /// # Errors
     /// When the setting doesn't take that value; the text says what it takes.
@@ -156,6 +168,7 @@ impl Setting {
         let value = match self.kind {
             Kind::Text => SettingValue::Text(text.to_owned()),
             Kind::Choice(words) if words.contains(&text) => SettingValue::Text(text.to_owned()),
+            Kind::Choice(SWITCH) if let Some(word) = switch(text) => SettingValue::Text(word.to_owned()),
             Kind::Count { min, max } => match text.parse() {
                 Ok(count) if (min..=max).contains(&count) => SettingValue::Count(count),
                 Ok(_) | Err(_) => return Err(self.invalid(text)),
@@ -192,6 +205,18 @@ impl Setting {
 
     fn invalid(&self, given: &str) -> InvalidSetting {
         InvalidSetting { name: self.name, given: given.to_owned(), expected: self.kind.to_string() }
+    }
+}
+
+/// The words of a setting that is on or off.
+const SWITCH: &[&str] = &["on", "off"];
+
+/// The same in the words of other programs.
+fn switch(text: &str) -> Option<&'static str> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "1" => Some("on"),
+        "false" | "no" | "0" => Some("off"),
+        _ => None,
     }
 }
 
@@ -362,6 +387,16 @@ mod tests {
         assert_eq!(error.to_string(), "setting steering_mode: `some` is not one of one-at-a-time, all");
         assert!(BASH_TIMEOUT_S.parse("0").is_err());
         assert!(BASH_TIMEOUT_S.parse("").is_err(), "a count with a default can't be unset");
+    }
+
+    #[test]
+    fn what_is_on_or_off_takes_the_words_of_other_programs() {
+        for (text, word) in [("on", "on"), ("TRUE", "on"), ("1", "on"), ("false", "off"), ("0", "off")] {
+            let value = COMPACTION_ENABLED.parse(text).unwrap();
+            assert_eq!(value, Some(SettingValue::Text(word.into())), "{text}");
+        }
+        assert!(COMPACTION_ENABLED.parse("2").is_err());
+        assert!(SYNC.parse("true").is_err(), "a choice of other words takes only those");
     }
 
     #[test]

@@ -49,6 +49,10 @@ impl Approvals {
         }
     }
 
+    pub(super) fn audience(&self) -> Audience {
+        self.audience
+    }
+
     pub(super) fn set_audience(&mut self, audience: Audience) {
         self.audience = audience;
     }

@@ -5,14 +5,18 @@
 
 mod bash;
 mod commands;
+mod compaction;
 mod current;
 mod hooks;
 mod jobs;
+mod leaving;
 mod model;
 mod perform;
 mod queries;
 mod reports;
 mod shelf;
+mod summaries;
+mod summary;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -22,6 +26,7 @@ use std::time::SystemTime;
 use tokio::sync::{broadcast, mpsc, watch};
 
 use super::approvals::{Approvals, Audience};
+use super::compaction::CompactionOptions;
 use super::extension::{Extensions, Listeners};
 use super::handle::{AgentError, AgentSession, COMMANDS, Command, EVENTS};
 use super::partial::Partial;
@@ -43,6 +48,7 @@ use current::{Current, RunFacts};
 use hooks::Hooks;
 use jobs::Jobs;
 use shelf::Shelf;
+use summaries::Summaries;
 
 pub(super) use jobs::Report;
 
@@ -95,6 +101,8 @@ pub struct AgentOptions {
     pub turn: TurnOptions,
     /// When failed requests are tried again.
     pub retry: RetryOptions,
+    /// How the context is kept within the model's window.
+    pub compaction: CompactionOptions,
     /// When the log is synced.
     pub sync: SyncPolicy,
     /// Most tokens of one answer.
@@ -141,6 +149,7 @@ struct Driver {
     approvals: Approvals,
     retry: RetryOptions,
     hooks: Hooks,
+    summaries: Summaries,
     teller: Teller,
     running_since: Option<UnixMs>,
     /// Messages that front ends were told of since the run began.
@@ -237,6 +246,7 @@ impl Driver {
         jobs.hear(warnings);
         let driver = Self {
             turn: Turn::new(fixed.options.turn, queue),
+            summaries: Summaries::new(fixed.options.compaction),
             approvals: Approvals::new(fixed.options.policy.clone(), fixed.options.audience),
             retry: fixed.options.retry,
             fixed,
@@ -279,6 +289,7 @@ impl Driver {
     /// A machine at rest over the session as it is now.
     fn begin(&mut self, queue: Queue) {
         self.turn = Turn::new(self.turn.options(), queue);
+        self.summaries.futile = None;
         self.reader.send_replace(self.current.reader());
     }
 

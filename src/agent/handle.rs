@@ -2,6 +2,7 @@
 
 mod bash;
 mod command;
+mod compaction;
 mod error;
 mod events;
 mod model;
@@ -24,6 +25,7 @@ use crate::session::Reader;
 
 pub use command::Moved;
 pub(super) use command::{Change, Command, Reply, Target};
+pub use compaction::{BranchSummary, Summarizing, SummaryOf};
 pub use error::AgentError;
 pub use events::{EventStream, Lagged};
 pub use model::{ChosenModel, CycleScope};

@@ -12,6 +12,7 @@ use super::args::Arguments;
 use super::choose::{self, Found};
 use super::front::Front;
 use super::{Failure, USAGE, input, remote, sources};
+use crate::agent::compaction::{Automatic, CompactionOptions, Strategy};
 use crate::agent::extension::Extensions;
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::{RetryMode, RetryOptions};
@@ -432,6 +433,29 @@ fn chosen_tools(arguments: &Arguments, config: &Config, tools: Tools) -> Result<
     }
 }
 
+fn compaction(config: &Config) -> CompactionOptions {
+    let settings = &config.settings;
+    let tokens = |setting| settings.count(setting).map(Tokens);
+    let messages =
+        |setting| settings.count(setting).map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+    CompactionOptions {
+        strategy: match settings.text(&setting::COMPACTION_STRATEGY) {
+            Some("truncate") => Strategy::Truncate,
+            Some("off") => Strategy::Off,
+            Some(_) | None => Strategy::Summarize,
+        },
+        automatic: if settings.is(&setting::COMPACTION_ENABLED, "off") {
+            Automatic::Off
+        } else {
+            Automatic::On
+        },
+        reserve: tokens(&setting::COMPACTION_RESERVE_TOKENS),
+        keep: tokens(&setting::COMPACTION_KEEP_TOKENS),
+        max_messages: messages(&setting::COMPACTION_MAX_MESSAGES),
+        keep_messages: messages(&setting::COMPACTION_KEEP_MESSAGES),
+    }
+}
+
 fn retry(config: &Config) -> RetryOptions {
     let count = |setting| config.settings.count(setting).unwrap_or_default();
     RetryOptions {
@@ -487,6 +511,7 @@ fn options(
     AgentOptions {
         turn,
         retry: retry(config),
+        compaction: compaction(config),
         sync: match settings.text(&setting::SYNC) {
             Some("always") => SyncPolicy::Always,
             Some("never") => SyncPolicy::Never,

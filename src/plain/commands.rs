@@ -2,7 +2,7 @@
 
 use super::tree;
 use super::typed::Command;
-use crate::agent::{AgentError, AgentSession, SessionStats, Status};
+use crate::agent::{AgentError, AgentSession, BranchSummary, SessionStats, Status};
 use crate::event::{QueueItem, QueueKind};
 use crate::id::{EntryId, QueueId};
 use crate::session::{Scope, SessionSummary, chain};
@@ -29,12 +29,12 @@ pub(super) async fn perform(agent: &AgentSession, command: Command) -> Told {
         Command::Thinking(Some(level)) => {
             agent.set_thinking(level).await.map(|level| format!("thinking: {}\n", level.name()))
         }
-        Command::Compact(instructions) => Ok(format!("TEMP{instructions:?}")),
+        Command::Compact(instructions) => agent.compact(instructions).await.map(|_| String::new()),
         Command::Session => facts(agent).await,
         Command::Tree => Ok(tree::text(&agent.reader())),
         Command::Go(fragment) => {
             let entry = find(agent, &fragment)?;
-            moved(agent.navigate(entry).await, "going on from there")
+            moved(agent.navigate(entry, BranchSummary::None).await, "going on from there")
         }
         Command::Fork(None) => Ok(tree::said(&agent.reader())),
         Command::Fork(Some(fragment)) => {
@@ -62,6 +62,7 @@ pub(super) async fn perform(agent: &AgentSession, command: Command) -> Told {
 pub(super) fn why(error: &AgentError) -> String {
     match error {
         AgentError::Running => "that waits until the agent has finished; /stop stops it".to_owned(),
+        AgentError::Summarizing => "a summary is being made; /stop stops it".to_owned(),
         AgentError::Session(refused) => match refused.hint() {
             Some(hint) => format!("{}\n  hint: {hint}", chain(error)),
             None => chain(error),

@@ -9,13 +9,14 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::commands::{self, Told};
+use super::question::{self, Question};
 use super::teller::Teller;
 use super::typed::{Command, Typed};
-use super::{Interrupt, Manner, Outputs, PlainError, PlainExit, PlainOptions, question};
+use super::{Interrupt, Manner, Outputs, PlainError, PlainExit, PlainOptions};
 use crate::agent::{
     AgentError, AgentSession, Buffered, Heard, Listener, PromptOptions, Snapshot, StreamingBehavior,
 };
-use crate::event::{ApprovalRequest, EventKind, RunOutcome};
+use crate::event::{EventKind, RunOutcome};
 
 /// How long a run that is stopped at the end may take to say so.
 const GRACE: Duration = Duration::from_secs(1);
@@ -85,8 +86,8 @@ struct Conversation<'a, Out, Err> {
     jobs: JoinSet<Told>,
     is_running: bool,
     has_bash: bool,
-    /// Calls that ask; the first one was shown.
-    questions: VecDeque<ApprovalRequest>,
+    /// What waits for the user's word; the first one was shown.
+    questions: VecDeque<Question>,
     was_interrupted: bool,
     has_failed: bool,
 }
@@ -118,9 +119,16 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
         self.was_interrupted = false;
         self.teller.was_answered();
         // A command is none of the answers.
-        if let Some(request) = self.questions.front().filter(|_| !line.trim_start().starts_with('/')) {
-            let call = request.tool_call_id.clone();
-            let decided = self.agent.decide(call, question::decision(line)).await;
+        if let Some(question) = self.questions.front().filter(|_| !line.trim_start().starts_with('/')) {
+            let decided = match question {
+                Question::Approval(request) => {
+                    let call = request.tool_call_id.clone();
+                    self.agent.decide(call, question::decision(line)).await
+                }
+                Question::Compaction(_) => {
+                    self.agent.resolve_compaction(question::compaction_choice(line)).await
+                }
+            };
             self.refused(decided)?;
             return Ok(None);
         }
@@ -213,26 +221,39 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
             EventKind::AgentSettled => (self.is_running, self.was_interrupted) = (false, false),
             EventKind::BashExecutionEnd { .. } => self.has_bash = false,
             EventKind::ApprovalRequested(request) => {
-                self.questions.push_back(request.clone());
-                if self.questions.len() == 1 {
-                    self.ask()?;
-                }
+                self.ask(Question::Approval(request.clone()))?;
             }
             EventKind::ApprovalResolved { tool_call_id, .. } => {
-                let asked = self.questions.front().map(|request| request.tool_call_id.clone());
-                self.questions.retain(|request| request.tool_call_id != *tool_call_id);
-                if asked.as_ref() == Some(tool_call_id) {
-                    self.ask()?;
-                }
+                self.unask(|question| {
+                    matches!(question, Question::Approval(request) if request.tool_call_id == *tool_call_id)
+                })?;
+            }
+            EventKind::CompactionFailed { error_message, .. } => {
+                self.ask(Question::Compaction(error_message.clone()))?;
+            }
+            EventKind::CompactionStart { .. } | EventKind::CompactionEnd { .. } => {
+                self.unask(|question| matches!(question, Question::Compaction(_)))?;
             }
             _ => {}
         }
         Ok(())
     }
 
-    fn ask(&mut self) -> io::Result<()> {
+    fn ask(&mut self, question: Question) -> io::Result<()> {
+        self.questions.push_back(question);
+        if self.questions.len() == 1 { self.show_question() } else { Ok(()) }
+    }
+
+    /// A question was answered, or nobody wants to know any more; the next one is shown.
+    fn unask(&mut self, is_it: impl Fn(&Question) -> bool) -> io::Result<()> {
+        let was_shown = self.questions.front().is_some_and(&is_it);
+        self.questions.retain(|question| !is_it(question));
+        if was_shown { self.show_question() } else { Ok(()) }
+    }
+
+    fn show_question(&mut self) -> io::Result<()> {
         match self.questions.front() {
-            Some(request) => self.teller.note(question::approval(request).trim_end()),
+            Some(question) => self.teller.note(&question.text()),
             None => Ok(()),
         }
     }
@@ -241,8 +262,10 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
     fn take_up(&mut self, snapshot: Snapshot) -> io::Result<()> {
         self.is_running = snapshot.live.running_since.is_some();
         self.has_bash = snapshot.live.bash.is_some();
-        self.questions = snapshot.live.approvals.into();
-        self.ask()
+        let failed = snapshot.live.summary.and_then(|summary| summary.failed);
+        let approvals = snapshot.live.approvals.into_iter().map(Question::Approval);
+        self.questions = approvals.chain(failed.map(Question::Compaction)).collect();
+        self.show_question()
     }
 
     async fn interrupt(&mut self, interrupt: Interrupt) -> io::Result<Option<Ended>> {

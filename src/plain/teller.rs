@@ -222,6 +222,7 @@ fn upkeep(event: &EventKind) -> Option<String> {
         EventKind::CompactionEnd { error_message: Some(message), .. } => {
             format!("the context was not made smaller: {message}")
         }
+        EventKind::BranchSummaryStart => "a summary of the branch is being made".to_owned(),
         EventKind::Warning { message, hint } => {
             let hint = hint.as_ref().map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
             format!("warning: {message}{hint}")

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::fields::{FieldError, Fields};
 use crate::agent::queue::{DeliveryMode, QueueEdit};
-use crate::agent::{BashContext, StreamingBehavior};
-use crate::event::{Decision, QueueKind};
+use crate::agent::{BashContext, BranchSummary, StreamingBehavior};
+use crate::event::{CompactionChoice, Decision, QueueKind};
 use crate::id::{CallId, EntryId, QueueId};
 use crate::message::{Image, ThinkingLevel};
 use crate::session::{Scope, Visibility};
@@ -32,6 +32,8 @@ pub(super) enum Command {
     Compact {
         instructions: Option<String>,
     },
+    AbortCompaction,
+    ResolveCompaction(CompactionChoice),
     Approve {
         call: CallId,
         decision: Decision,
@@ -113,21 +115,11 @@ pub(super) enum SessionCommand {
     Switch(PathBuf),
     Fork(EntryId),
     Clone,
-    Navigate { entry: EntryId, summary: Summary },
+    Navigate { entry: EntryId, summary: BranchSummary },
     Label { entry: EntryId, label: Option<String> },
     Hide { entry: EntryId, visibility: Visibility },
     Name(String),
     ExportHtml { output: Option<String> },
-}
-
-/// What the model is told of a branch that is left.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Summary {
-    Nothing,
-    /// These words.
-    Given(String),
-    /// What it makes of it itself, with instructions if there are any.
-    Made(Option<String>),
 }
 
 /// Why a line is no command.
@@ -156,12 +148,15 @@ impl Command {
     pub(super) fn is_slow(&self) -> bool {
         match self {
             Self::Bash { .. } | Self::Compact { .. } | Self::Reload => true,
-            Self::Session(SessionCommand::Navigate { summary, .. }) => matches!(summary, Summary::Made(_)),
+            Self::Session(SessionCommand::Navigate { summary, .. }) => {
+                matches!(summary, BranchSummary::Made { .. })
+            }
             Self::Session(command) => matches!(command, SessionCommand::ExportHtml { .. }),
             Self::Ask(ask) => {
                 matches!(ask, Ask::Entries { .. } | Ask::Tree | Ask::Sessions { .. } | Ask::Stats)
             }
-            Self::Say(_) | Self::Set(_) | Self::Queue(_) | Self::Approve { .. } => false,
+            Self::Say(_) | Self::Set(_) | Self::Queue(_) => false,
+            Self::Approve { .. } | Self::AbortCompaction | Self::ResolveCompaction(_) => false,
             Self::Hurry | Self::Abort | Self::AbortRetry | Self::AbortBash => false,
         }
     }
@@ -318,12 +313,12 @@ fn entry(fields: &mut Fields) -> Result<EntryId, FieldError> {
     Ok(EntryId::new(fields.text("entryId")?))
 }
 
-fn summary(fields: &mut Fields) -> Result<Summary, FieldError> {
+fn summary(fields: &mut Fields) -> Result<BranchSummary, FieldError> {
     let instructions = fields.maybe_text("instructions")?;
     match fields.take("summary") {
-        None | Some(Value::Bool(false)) => Ok(Summary::Nothing),
-        Some(Value::Bool(true)) => Ok(Summary::Made(instructions)),
-        Some(Value::String(text)) => Ok(Summary::Given(text)),
+        None | Some(Value::Bool(false)) => Ok(BranchSummary::None),
+        Some(Value::Bool(true)) => Ok(BranchSummary::Made { instructions }),
+        Some(Value::String(text)) => Ok(BranchSummary::Text(text)),
         Some(_) => {
             Err(FieldError::Wrong { field: "summary", expected: "true, false or the summary's own text" })
         }
@@ -341,12 +336,23 @@ fn work(name: &str, fields: &mut Fields) -> Parsed {
             Command::Bash { line: fields.text("command")?, context }
         }
         "compact" => Command::Compact { instructions: fields.maybe_text("customInstructions")? },
+        "abort_compaction" => Command::AbortCompaction,
+        "resolve_compaction" => Command::ResolveCompaction(choice(fields)?),
         "approve" => {
             Command::Approve { call: CallId::new(fields.text("callId")?), decision: decision(fields)? }
         }
         "reload" => Command::Reload,
         _ => return Ok(None),
     }))
+}
+
+fn choice(fields: &mut Fields) -> Result<CompactionChoice, FieldError> {
+    fields.word("choice", "\"retry\", \"truncate\" or \"go_on\"", |word| match word {
+        "retry" => Some(CompactionChoice::Retry),
+        "truncate" => Some(CompactionChoice::Truncate),
+        "go_on" => Some(CompactionChoice::GoOn),
+        _ => None,
+    })
 }
 
 fn decision(fields: &mut Fields) -> Result<Decision, FieldError> {
@@ -397,7 +403,7 @@ mod tests {
                 ("navigate", json!({"entryId": "e", "summary": true, "instructions": "short"})),
                 Command::Session(SessionCommand::Navigate {
                     entry: "e".into(),
-                    summary: Summary::Made(Some("short".into())),
+                    summary: BranchSummary::Made { instructions: Some("short".into()) },
                 }),
             ),
             (

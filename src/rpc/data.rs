@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::agent::{Live, RunningBash, RunningCall, SlashCommand};
+use crate::agent::{BashContext, Live, RunningBash, RunningCall, SlashCommand, Summarizing, SummaryOf};
 use crate::event::{QueueItem, QueueKind};
 use crate::id::EntryId;
 use crate::message::{Message, joined_text};
@@ -54,6 +54,7 @@ pub(super) fn live(live: &Live) -> Value {
         "queue": live.queue,
         "approvals": live.approvals,
         "bash": live.bash.as_ref().map(running_bash),
+        "summary": live.summary.as_ref().map(summarizing),
     })
 }
 
@@ -67,11 +68,19 @@ fn running_call(call: &RunningCall) -> Value {
     })
 }
 
+fn summarizing(summary: &Summarizing) -> Value {
+    let (of, reason) = match summary.of {
+        SummaryOf::Context(reason) => ("context", Some(reason)),
+        SummaryOf::Branch => ("branch", None),
+    };
+    json!({"of": of, "reason": reason, "since": summary.since, "failed": summary.failed})
+}
+
 fn running_bash(bash: &RunningBash) -> Value {
     json!({
         "entryId": bash.id,
         "command": bash.line,
-        "excludeFromContext": bash.context == crate::agent::BashContext::Exclude,
+        "excludeFromContext": bash.context == BashContext::Exclude,
         "since": bash.since,
         "output": bash.output,
     })

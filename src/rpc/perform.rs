@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::RpcOptions;
 use super::answer::{self, Outcome};
-use super::command::{Command, How, QueueCommand, Say, SessionCommand, Summary};
+use super::command::{Command, How, QueueCommand, Say, SessionCommand};
 use super::data;
 use crate::agent::{AgentError, AgentSession, PromptOptions, PromptSource, StreamingBehavior};
 use crate::session::chain;
@@ -40,6 +40,9 @@ impl Refusal {
             Self::Agent(AgentError::Busy) => {
                 "the agent is at work; `streamingBehavior` says whether this steers it or follows up"
                     .to_owned()
+            }
+            Self::Agent(AgentError::Summarizing) => {
+                "a summary is being made; `abort` or `abort_compaction` stops it".to_owned()
             }
             Self::Agent(_) | Self::Session(_) | Self::Other(_) => chain(self),
         }
@@ -88,7 +91,9 @@ impl Performer {
                 let record = agent.execute_bash(line, context).await?;
                 return told(json!(record));
             }
-            Command::Compact { instructions } => return Err(Refusal::Other(format!("TEMP{instructions:?}"))),
+            Command::Compact { instructions } => return told(json!(agent.compact(instructions).await?)),
+            Command::AbortCompaction => agent.abort_compaction().await?,
+            Command::ResolveCompaction(choice) => agent.resolve_compaction(choice).await?,
             Command::Approve { call, decision } => agent.decide(call, decision).await?,
             Command::Reload => {
                 let found = agent.reload().await?;
@@ -143,13 +148,7 @@ impl Performer {
             SessionCommand::Switch(path) => agent.open_session(path).await?,
             SessionCommand::Fork(entry) => agent.fork(entry).await?,
             SessionCommand::Clone => agent.clone_session().await?,
-            SessionCommand::Navigate { entry, summary: Summary::Nothing } => agent.navigate(entry).await?,
-            SessionCommand::Navigate { entry, summary: Summary::Given(text) } => {
-                agent.navigate_with_summary(entry, text).await?
-            }
-            SessionCommand::Navigate { entry, summary: Summary::Made(instructions) } => {
-                return Err(Refusal::Other(format!("TEMP{entry}{instructions:?}")));
-            }
+            SessionCommand::Navigate { entry, summary } => agent.navigate(entry, summary).await?,
             SessionCommand::Label { entry, label } => {
                 agent.label(entry, label).await?;
                 return Ok(None);

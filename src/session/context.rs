@@ -34,6 +34,8 @@ pub struct Projection {
     pub model: Option<ModelRef>,
     /// The thinking level chosen last.
     pub thinking: ThinkingLevel,
+    /// The newest compaction; its summary is the first message.
+    pub compaction: Option<Compaction>,
     /// Whether the newest usage on the path still tells the size of the context: no compaction or edit came after it.
     measured_from: usize,
 }
@@ -59,6 +61,7 @@ pub fn project(path: &[Entry]) -> Projection {
     let mut from = 0;
     if let Some((at, compaction)) = compaction {
         projection.messages.push(summary_of(&path[at], compaction));
+        projection.compaction = Some(compaction.clone());
         from =
             path[..at].iter().rposition(|entry| entry.id == compaction.first_kept_entry_id).unwrap_or(at + 1);
     }

@@ -140,6 +140,9 @@ pub enum EntryBody {
         from_id: String,
         /// The summary.
         summary: String,
+        /// Files read and modified, among others.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<Value>,
         /// What making it cost.
         #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,

@@ -2,10 +2,13 @@
 //!
 //! Each is one more entry after the leaf; nothing that was written before changes, and every one can be taken back by another.
 
+use serde_json::Value;
+
 use super::entry::{EntryBody, OwnFact};
 use super::error::SessionError;
 use super::writer::{Appended, Writer};
 use crate::id::EntryId;
+use crate::message::Usage;
 use crate::unit::UnixMs;
 
 /// Whether a branch is in the drawn tree.
@@ -15,6 +18,23 @@ pub enum Visibility {
     Shown,
     /// It isn't, until it is shown again.
     Hidden,
+}
+
+/// What is left where a branch was left.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summed {
+    /// What happened there.
+    pub summary: String,
+    /// Files read and modified, among others.
+    pub details: Option<Value>,
+    /// What making the summary cost, if a model made it.
+    pub usage: Option<Usage>,
+}
+
+impl From<&str> for Summed {
+    fn from(summary: &str) -> Self {
+        Self { summary: summary.to_owned(), ..Self::default() }
+    }
 }
 
 impl Writer {
@@ -68,11 +88,12 @@ impl Writer {
     pub fn branch_with_summary(
         &mut self,
         to: Option<&EntryId>,
-        summary: &str,
+        summary: impl Into<Summed>,
         now: UnixMs,
     ) -> Result<Vec<Appended>, SessionError> {
+        let Summed { summary, details, usage } = summary.into();
         let from_id = self.reader().leaf().map_or_else(|| "root".to_owned(), |leaf| leaf.to_string());
-        let body = EntryBody::BranchSummary { from_id, summary: summary.to_owned(), usage: None };
+        let body = EntryBody::BranchSummary { from_id, summary, details, usage };
         self.append_to(to, body, now)
     }
 }

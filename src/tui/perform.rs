@@ -10,7 +10,7 @@ use tokio::task::{JoinSet, spawn_blocking};
 use super::app::{Action, List, Loaded, Report};
 use super::browse::{Ask, browse};
 use super::{Exporter, files, gather};
-use crate::agent::{AgentError, AgentSession, Direction, Inventory, PromptOptions};
+use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions};
 use crate::id::EntryId;
 use crate::message::ThinkingLevel;
 use crate::session::{Entry, Reader, Visibility};
@@ -128,7 +128,7 @@ impl Worker {
             Action::Open(path) => vec![Report::Moved(agent.open_session(path).await?)],
             Action::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
             Action::Clone => self.copy_session().await?,
-            Action::Navigate(entry) => vec![Report::Moved(agent.navigate(entry).await?)],
+            Action::Navigate(entry) => vec![Report::Moved(agent.navigate(entry, BranchSummary::None).await?)],
             Action::Gather(list) => self.gather(list, beside).await?,
             Action::LoadOlder(ids) => {
                 let reader = agent.reader();
@@ -327,6 +327,8 @@ fn failed(error: &AgentError, text: Option<String>) -> Report {
         | AgentError::Store(_)
         | AgentError::Extension(_)
         | AgentError::Gone(_)
+        | AgentError::Compaction(_)
+        | AgentError::Summarizing
         | AgentError::Closed => None,
     };
     Report::Failed { what, hint, text }

@@ -19,6 +19,7 @@ use super::gather;
 use super::pace::{Pace, Stale};
 use super::theme::Colours;
 use super::view::view;
+use crate::agent::compaction::Automatic;
 use crate::agent::{BashContext, CommandSource, ContextUse, Live, SlashCommand, Snapshot, State};
 use crate::event::{
     ApprovalRequest, AssistantDelta, Decision, Event, EventKind, QueueItem, QueueKind, ToolOutcome,
@@ -211,6 +212,7 @@ fn state() -> State {
             ..Usage::default()
         },
         approval: "ask".into(),
+        auto_compaction: Automatic::On,
     }
 }
 

@@ -1,6 +1,7 @@
 //! `AgentSession` through its handle, with a scripted model and tools that wait for the test.
 
 mod again;
+mod compaction;
 mod faults;
 mod hooks;
 mod processes;
@@ -12,12 +13,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tiller::agent::compaction::CompactionOptions;
 use tiller::agent::extension::Extensions;
 use tiller::agent::{
-    AgentError, AgentOptions, AgentSession, Audience, BashContext, Choice, EventStream, Parts, PromptOptions,
-    Resources, StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions, turn::TurnOptions,
+    AgentError, AgentOptions, AgentSession, Audience, BashContext, BranchSummary, Choice, EventStream, Parts,
+    PromptOptions, Resources, StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions,
+    turn::TurnOptions,
 };
 use tiller::event::{AssistantDelta, Decision, EventKind, QueueKind, RunOutcome};
 use tiller::id::EntryId;
@@ -41,6 +45,8 @@ struct Model {
     script: Scripted,
     asked: Mutex<Vec<(Request, String)>>,
     logs: PathBuf,
+    /// Lets requests without tools begin: those for summaries.
+    summaries: Arc<Semaphore>,
 }
 
 impl Provider for Model {
@@ -57,7 +63,14 @@ impl Provider for Model {
         let logs = files.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
         let log = logs.map(|path| std::fs::read_to_string(path).unwrap()).collect();
         self.asked.lock().unwrap().push((request.clone(), log));
-        self.script.stream(request)
+        let summaries = request.tools.is_empty().then(|| Arc::clone(&self.summaries));
+        let answer = self.script.stream(request);
+        let Some(summaries) = summaries else { return answer };
+        let begin = async move { summaries.acquire().await.unwrap().forget() };
+        Box::pin(futures_util::stream::once(begin).flat_map({
+            let mut answer = Some(answer);
+            move |()| answer.take().unwrap()
+        }))
     }
 }
 
@@ -134,7 +147,8 @@ impl Stage {
         };
         let script = Scripted::new(answers);
         let facts = script.facts();
-        let model = Arc::new(Model { script, asked: Mutex::default(), logs });
+        let summaries = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
+        let model = Arc::new(Model { script, asked: Mutex::default(), logs, summaries });
         let mut providers = Providers::default();
         providers.add(Arc::clone(&model) as Arc<dyn Provider>, vec![facts]);
         let chosen = providers.models().remove(0);
@@ -186,7 +200,7 @@ impl Stage {
 
     async fn settled(&mut self) -> RunOutcome {
         let end = |event: &EventKind| match event {
-            EventKind::AgentEnd { outcome, .. } => Some(*outcome),
+            EventKind::AgentEnd { outcome, will_retry: false, .. } => Some(*outcome),
             _ => None,
         };
         let outcome = self.until(end).await;
@@ -207,6 +221,7 @@ fn options(scratch: PathBuf) -> AgentOptions {
     AgentOptions {
         turn: TurnOptions::default(),
         retry: RetryOptions { base: Duration::from_millis(1), ..RetryOptions::default() },
+        compaction: CompactionOptions::default(),
         sync: SyncPolicy::Turn,
         max_tokens: Tokens(100),
         temperature: None,
@@ -431,7 +446,7 @@ async fn going_back_in_the_tree_begins_another_branch_with_the_text_in_the_edito
             entry.body.as_message().is_some_and(|message| matches!(&**message, Message::User(_)))
         });
     let second = second.unwrap().id;
-    let moved = stage.agent.navigate(second.clone()).await.unwrap();
+    let moved = stage.agent.navigate(second.clone(), BranchSummary::None).await.unwrap();
     assert_eq!(moved.editor.as_deref(), Some("second"));
     stage.prompt("other").await;
     stage.settled().await;
@@ -460,7 +475,8 @@ async fn a_branch_is_left_with_a_label_and_a_summary_and_hidden_and_the_model_re
     stage.agent.label(answer.clone(), Some("dead end".into())).await.unwrap();
     let refused = stage.agent.hide(second.clone(), Visibility::Hidden).await.unwrap_err();
     assert!(matches!(refused, AgentError::Session(SessionError::InUse(_))), "{refused}");
-    let moved = stage.agent.navigate_with_summary(second.clone(), "It led nowhere.").await.unwrap();
+    let moved =
+        stage.agent.navigate(second.clone(), BranchSummary::Text("It led nowhere.".into())).await.unwrap();
     assert_eq!(moved.editor.as_deref(), Some("second"));
     stage.agent.hide(second.clone(), Visibility::Hidden).await.unwrap();
     stage.prompt("third").await;

@@ -133,6 +133,22 @@ fn what_is_typed_while_the_agent_works_steers_or_follows_up() {
 }
 
 #[test]
+fn a_summary_that_failed_is_asked_about_in_words() {
+    let wrong = r#"{"when": "<conversation>", "error": {"failure": "fatal", "message": "no ink", "times": 1}, "text": "A tale."}"#;
+    let house = House::new().with("TILLER_COMPACTION_KEEP_MESSAGES", "1");
+    let mut terminal = conversation(&house, &[wrong, r#"{"text": "Long ago."}"#]);
+    terminal.send(&format!("{}\r", "tell me a story ".repeat(50)));
+    terminal.wait_for("Long ago.");
+    terminal.send("/compact\r");
+    terminal.wait_for("question: no summary could be made");
+    terminal.send("r\r");
+    terminal.wait_for("the context is smaller now");
+    terminal.send("/quit\r");
+    assert!(terminal.wait().success());
+    assert!(house.log().iter().any(|line| line["type"] == "compaction"));
+}
+
+#[test]
 fn ctrl_c_stops_the_run_and_twice_leaves() {
     let house = House::new();
     let mut terminal = conversation(&house, &[r#"{"text": "Going on", "hang": true}"#]);

@@ -212,6 +212,65 @@ fn a_client_that_opted_in_is_asked_and_one_that_opts_out_denies() {
 }
 
 #[test]
+fn templates_and_skills_are_listed_reloaded_and_expanded() {
+    let house = House::new();
+    let mut client = talk(&house, &[r#"{"text": "Good day."}"#], &[]);
+    let prompts = house.home().join("tiller/prompts");
+    std::fs::create_dir_all(&prompts).unwrap();
+    let file = prompts.join("greet.md");
+    std::fs::write(&file, "---\ndescription: Greets\n---\nGreet $1 kindly.").unwrap();
+    client.send(&json!({"type": "reload"}));
+    let counts = client.until("reload").pop().unwrap()["data"].clone();
+    assert!(counts["templates"].as_u64() > Some(1) && counts["skills"].as_u64() > Some(1), "{counts}");
+    client.send(&json!({"type": "get_commands"}));
+    let commands = client.until("get_commands").pop().unwrap()["data"]["commands"].clone();
+    let named = |name: &str| {
+        let found = commands.as_array().unwrap().iter().find(|command| command["name"] == name);
+        found.unwrap_or_else(|| panic!("{name}: {commands}"))
+    };
+    let greet = named("greet");
+    assert_eq!((&greet["description"], &greet["source"]), (&json!("Greets"), &json!("prompt")));
+    assert_eq!(greet["sourceInfo"]["path"], json!(file.canonicalize().unwrap()));
+    assert_eq!(named("skill:commit")["source"], "skill");
+    client.send(&json!({"type": "prompt", "message": "/greet Ada"}));
+    client.until("agent_settled");
+    assert_eq!(client.end(), Some(0));
+    assert_eq!(house.said()[0], "user: Greet Ada kindly.");
+}
+
+#[test]
+fn settings_are_told_with_their_sources() {
+    let house = House::new().with("TILLER_RETRY_MAX", "2");
+    let mut client = talk(&house, &[], &["--thinking", "off"]);
+    client.send(&json!({"type": "get_settings"}));
+    let settings = client.line()["data"]["settings"].clone();
+    let of =
+        |name: &str| settings.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap().clone();
+    assert_eq!((&of("retry.max")["value"], &of("retry.max")["default"]), (&json!("2"), &json!("5")));
+    assert!(of("thinking")["source"].as_str().unwrap().contains("--thinking"), "{settings}");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn a_client_that_opted_in_decides_on_a_summary_that_failed() {
+    let wrong = r#"{"when": "<conversation>", "error": {"failure": "fatal", "message": "no ink"}}"#;
+    let house = House::new().with("TILLER_COMPACTION_KEEP_MESSAGES", "1");
+    let mut client = talk(&house, &[wrong, r#"{"text": "Long ago."}"#], &["--approvals"]);
+    client.send(&json!({"type": "prompt", "message": "tell me a story ".repeat(50)}));
+    client.until("agent_settled");
+    client.send(&json!({"id": "c", "type": "compact"}));
+    let failed = client.until("compaction_failed").pop().unwrap();
+    assert_eq!(failed["choices"], json!(["retry", "truncate", "go_on"]));
+    client.send(&json!({"type": "get_snapshot"}));
+    let summary = client.until("get_snapshot").pop().unwrap()["data"]["summary"].clone();
+    assert_eq!((&summary["of"], &summary["reason"]), (&json!("context"), &json!("manual")), "{summary}");
+    client.send(&json!({"type": "set_approvals", "enabled": false}));
+    let lines = client.until("compaction_end");
+    assert!(lines.last().unwrap()["errorMessage"].as_str().unwrap().contains("no ink"), "{lines:?}");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
 fn a_message_on_the_command_line_is_wrong_usage() {
     let house = House::new();
     let ran = house.run(&["--mode", "rpc", "--provider", "demo", "hello"]);

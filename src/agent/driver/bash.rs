@@ -38,6 +38,9 @@ impl Driver {
         if self.jobs.bash_running().is_some() {
             return Err(AgentError::BashRunning);
         }
+        if self.summaries.is_leaving() {
+            return Err(AgentError::Summarizing);
+        }
         let exclude = context == BashContext::Exclude;
         self.append(EntryBody::own(&OwnFact::Bash { command: line.clone(), exclude }))?;
         let id = self.current.reader().leaf().ok_or(AgentError::Closed)?;

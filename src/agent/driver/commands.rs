@@ -15,7 +15,7 @@ use crate::id::{CallId, EntryId, QueueId};
 use crate::message::{Message, ToolCall};
 use crate::resource::typed_skill;
 use crate::session::context::unanswered;
-use crate::session::{EntryBody, Reader, SessionError, SessionManager, Visibility};
+use crate::session::{EntryBody, Reader, SessionError, SessionManager, Summed, Visibility};
 
 impl Driver {
     pub(super) fn command(&mut self, command: Command) {
@@ -34,7 +34,7 @@ impl Driver {
             Command::EditQueued { id, edit, reply } => self.edit_queued(id, edit, reply),
             Command::Release { id, reply } => self.release(id, reply),
             Command::RemoveQueued { id, reply } => self.remove_queued(&id, reply),
-            Command::SetAudience { audience, reply } => self.set_audience(audience, reply),
+            Command::SetAudience { audience, reply } => answer(reply, self.set_audience(audience)),
             Command::Decide { call, decision, reply } => self.decide(call, decision, reply),
             Command::Bash { line, context, reply } => answer(reply, self.bash(line, context)),
             Command::ExecuteBash { line, context, reply } => self.execute_bash(line, context, reply),
@@ -63,6 +63,14 @@ impl Driver {
             Command::Switch { to, reply } => answer(reply, self.switch(to)),
             Command::Resources { order, reply } => self.shelf.order(order, reply),
             Command::SlashCommands { reply } => answer(reply, Ok(self.slash_commands())),
+            Command::Leave { entry, instructions, reply } => self.leave_branch(entry, instructions, reply),
+            Command::Compact { instructions, reply } => self.compact(instructions, reply),
+            Command::AbortCompaction { reply } => answer(reply, self.abort_compaction()),
+            Command::ResolveCompaction { choice, reply } => answer(reply, self.resolve_compaction(choice)),
+            Command::SetAutoCompaction { automatic, reply } => {
+                self.summaries.set_automatic(automatic);
+                answer(reply, Ok(()));
+            }
             Command::Models { reply } => answer(reply, Ok(self.fixed.providers.models())),
             Command::Sessions { scope, reply } => self.beside(reply, move |manager| manager.list(scope)),
             Command::Catalog { reply } => self.beside(reply, |manager| manager.catalog()),
@@ -72,6 +80,9 @@ impl Driver {
     }
 
     pub(super) fn prompt(&mut self, text: String, options: PromptOptions, reply: Reply<()>) {
+        if self.summaries.is_leaving() {
+            return answer(reply, Err(AgentError::Summarizing));
+        }
         let Some((text, options, reply)) = self.extension_command(text, options, reply) else { return };
         let kind = match options.streaming_behavior {
             None if self.turn.is_running() => return answer(reply, Err(AgentError::Busy)),
@@ -86,6 +97,9 @@ impl Driver {
     }
 
     fn steer_now(&mut self, text: Option<String>, options: PromptOptions, reply: Reply<()>) {
+        if self.summaries.is_leaving() {
+            return answer(reply, Err(AgentError::Summarizing));
+        }
         if text.is_none() && !self.turn.queue().waits(QueueKind::Steer) {
             return answer(reply, Err(AgentError::Gone("steering message")));
         }
@@ -122,6 +136,9 @@ impl Driver {
         if self.turn.queue().items().iter().all(|item| item.id != id) {
             return answer(reply, Err(AgentError::Gone("message")));
         }
+        if self.summaries.is_leaving() {
+            return answer(reply, Err(AgentError::Summarizing));
+        }
         let unanswered = self.unanswered();
         self.apply_and_reply(Input::Release { id, unanswered }, |result| answer(reply, result));
     }
@@ -129,9 +146,21 @@ impl Driver {
     fn abort(&mut self, reply: Reply<Vec<QueueItem>>) {
         self.stop_bash();
         self.stop_commands();
+        // One that the run waits for is the machine's to stop.
+        if !self.turn.is_compacting() {
+            self.stop_summary();
+        }
         let items = if self.turn.is_running() { self.turn.queue().items().to_vec() } else { Vec::new() };
         let partial = self.partial.as_ref().map(|_| self.answer_so_far());
         self.apply_and_reply(Input::Abort { partial }, |result| answer(reply, result.map(|()| items)));
+    }
+
+    fn abort_compaction(&mut self) -> Result<(), AgentError> {
+        if !self.summaries.is_compacting() {
+            return Err(AgentError::Gone("summary"));
+        }
+        self.stop_summary();
+        Ok(())
     }
 
     fn unqueue<T: Send + 'static>(
@@ -152,15 +181,16 @@ impl Driver {
     }
 
     /// Where nobody answers any more, what was asked is denied.
-    fn set_audience(&mut self, audience: Audience, reply: Reply<()>) {
+    fn set_audience(&mut self, audience: Audience) -> Result<(), AgentError> {
         self.approvals.set_audience(audience);
         if audience == Audience::Nobody {
+            self.decide_compaction_alone()?;
             for request in self.approvals.take_waiting() {
                 let decision = Decision::Deny { reason: "nobody is there to allow it any more".to_owned() };
                 self.apply(Input::Decided { call: request.tool_call_id, decision });
             }
         }
-        answer(reply, Ok(()));
+        Ok(())
     }
 
     fn decide(&mut self, call: CallId, decision: Decision, reply: Reply<()>) {
@@ -194,49 +224,64 @@ impl Driver {
         Ok(self.tell_appended(appended)?)
     }
 
-    fn switch(&mut self, to: Target) -> Result<Moved, AgentError> {
+    /// Whether the session may be left or the leaf moved.
+    pub(super) fn at_rest(&self) -> Result<(), AgentError> {
         // What is still to be written belongs to this session, not to the next.
         let is_writing = self.syncing || !self.work.is_empty();
         if self.turn.is_running() || self.jobs.bash_running().is_some() || is_writing {
             return Err(AgentError::Running);
         }
-        let (change, editor) = match to {
+        if self.summaries.is_leaving() { Err(AgentError::Summarizing) } else { Ok(()) }
+    }
+
+    fn switch(&mut self, to: Target) -> Result<Moved, AgentError> {
+        self.at_rest()?;
+        match to {
             Target::New => {
+                self.stop_summary();
                 let writer = self.fixed.manager.create(now());
                 self.adopt(writer)?;
-                (SessionChange::New, None)
+                Ok(self.moved(SessionChange::New, None))
             }
             Target::NewAfter(parent) => {
+                self.stop_summary();
                 let writer = self.fixed.manager.create_after(&parent, now());
                 self.adopt(writer)?;
-                (SessionChange::New, None)
+                Ok(self.moved(SessionChange::New, None))
             }
             Target::Copy => {
                 let reader = self.current.reader();
                 let leaf = reader.leaf().ok_or(AgentError::Empty)?;
+                self.stop_summary();
                 let writer = self.fixed.manager.fork(&reader, Some(&leaf), now())?;
                 self.adopt(writer)?;
-                (SessionChange::Fork, None)
+                Ok(self.moved(SessionChange::Fork, None))
             }
             Target::Open(path) => {
                 self.open(&path)?;
-                (SessionChange::Open, None)
+                Ok(self.moved(SessionChange::Open, None))
             }
             Target::Fork(entry) => {
                 let reader = self.current.reader();
                 let (upto, editor) = landing(&reader, entry)?;
+                self.stop_summary();
                 let writer = self.fixed.manager.fork(&reader, upto.as_ref(), now())?;
                 self.adopt(writer)?;
-                (SessionChange::Fork, editor)
+                Ok(self.moved(SessionChange::Fork, editor))
             }
             Target::Leaf { entry, summary } => {
-                (SessionChange::Leaf, self.navigate(entry, summary.as_deref())?)
+                let (to, editor) = landing(&self.current.reader(), entry)?;
+                self.move_to(to.as_ref(), editor, summary.as_deref().map(Summed::from))
             }
-        };
+        }
+    }
+
+    /// Tells where the session went.
+    fn moved(&mut self, change: SessionChange, editor: Option<String>) -> Moved {
         let session = self.current.reader().id().clone();
         self.teller.tell(EventKind::SessionChanged { reason: change, session_id: session.clone() });
         self.teller.tell(self.turn.queue().update());
-        Ok(Moved { change, session, editor })
+        Moved { change, session, editor }
     }
 
     /// Opens a log; the one at hand stays if that fails, and is left alone if it is the same.
@@ -245,15 +290,21 @@ impl Driver {
             return Ok(());
         }
         let writer = self.fixed.manager.open(path)?;
+        self.stop_summary();
         Ok(self.adopt(writer)?)
     }
 
-    fn navigate(&mut self, entry: EntryId, summary: Option<&str>) -> Result<Option<String>, AgentError> {
-        let (to, editor) = landing(&self.current.reader(), entry)?;
+    /// Moves the leaf.
+    pub(super) fn move_to(
+        &mut self,
+        to: Option<&EntryId>,
+        editor: Option<String>,
+        summary: Option<Summed>,
+    ) -> Result<Moved, AgentError> {
         let writer = &mut self.current.writer;
         let branched = match summary {
-            Some(summary) => writer.branch_with_summary(to.as_ref(), summary, now()),
-            None => writer.branch(to.as_ref(), now()),
+            Some(summary) => writer.branch_with_summary(to, summary, now()),
+            None => writer.branch(to, now()),
         };
         self.tell_appended(branched)?;
         self.current.project()?;
@@ -263,7 +314,7 @@ impl Driver {
         }
         let queue: Queue = self.turn.queue().clone();
         self.begin(queue);
-        Ok(editor)
+        Ok(self.moved(SessionChange::Leaf, editor))
     }
 
     /// Looking through the folder takes a while; it goes on beside the loop.
@@ -278,6 +329,7 @@ impl Driver {
 
     /// Stops what runs and brings the log to the disk. Blocks for the last sync: nothing else happens any more.
     pub(super) fn close(&mut self) -> Result<(), AgentError> {
+        self.stop_summary();
         self.cut_bash();
         let partial = self.partial.as_ref().map(|_| self.answer_so_far());
         if self.turn.is_running() {
@@ -294,7 +346,10 @@ impl Driver {
 }
 
 /// Where choosing an entry leads: to the entry itself, or for a user message to just before it, with its text.
-fn landing(reader: &Reader, entry: EntryId) -> Result<(Option<EntryId>, Option<String>), SessionError> {
+pub(super) fn landing(
+    reader: &Reader,
+    entry: EntryId,
+) -> Result<(Option<EntryId>, Option<String>), SessionError> {
     let chosen = reader.entry(&entry)?;
     match chosen.body.as_message().map(|message| &**message) {
         Some(Message::User(user)) => {
@@ -306,6 +361,6 @@ fn landing(reader: &Reader, entry: EntryId) -> Result<(Option<EntryId>, Option<S
 }
 
 /// Whoever asked may be gone; that is fine.
-fn answer<T>(reply: oneshot::Sender<Result<T, AgentError>>, result: Result<T, AgentError>) {
+pub(super) fn answer<T>(reply: oneshot::Sender<Result<T, AgentError>>, result: Result<T, AgentError>) {
     let _ = reply.send(result);
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Choice, now};
 use crate::agent::queue::Queue;
+use crate::id::EntryId;
 use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
 use crate::provider::{Model, ModelFacts, Providers};
 use crate::session::context::Projection;
@@ -127,7 +128,8 @@ impl Current {
                 self.projection.push(entry.id.clone(), Arc::clone(message));
             }
         }
-        if bodies.iter().any(|body| matches!(body, EntryBody::ContextEdit { .. })) {
+        if bodies.iter().any(|body| matches!(body, EntryBody::ContextEdit { .. } | EntryBody::Compaction(_)))
+        {
             self.project()?;
         }
         Ok(appended)
@@ -172,6 +174,14 @@ impl Current {
         said.note_state(body.filter(|body| body.as_message().is_some())?);
         let chosen = self.model.reference();
         said.model.filter(|named| *named != chosen).map(|_| model_change(&chosen))
+    }
+
+    /// The newest compaction on the path.
+    pub(super) fn compaction(&self) -> Option<EntryId> {
+        self.projection
+            .compaction
+            .as_ref()
+            .and_then(|_| Some(self.projection.messages.first()?.entry.clone()))
     }
 
     /// Whether the log already knows of this process, so that changes have to be told to it one by one.

@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::hooks::Considered;
+use super::summary::{Maker, SummaryNews};
 use super::{now, shelf};
 use crate::agent::bash::{Bash, BashEnd};
 use crate::agent::extension::{CommandOutcome, Crew, Opening};
@@ -46,6 +47,8 @@ pub(crate) enum Report {
     Warned(String),
     /// The newest part of a running call's output.
     ToolProgress { call: CallId, text: String },
+    /// A summary that is being made cost something, or is there.
+    Summary { number: u64, news: SummaryNews },
     /// A call has its result.
     ToolEnded { turn: TurnNumber, result: ToolResultMessage, warning: Option<String> },
     /// The user's command printed something.
@@ -145,6 +148,11 @@ impl Jobs {
                 }
             }
         });
+    }
+
+    /// Has a summary made.
+    pub(super) fn summarize(&mut self, number: u64, maker: Maker) -> AbortHandle {
+        self.tasks.spawn(maker.run(number, self.report.clone()))
     }
 
     pub(super) fn stop_stream(&mut self) {

@@ -32,6 +32,7 @@ impl Driver {
         let reference = model.reference();
         self.note(model_change(&reference))?;
         self.current.model = model;
+        self.summaries.futile = None;
         self.teller.tell(EventKind::ModelChanged { model: reference });
         self.set_thinking(thinking.unwrap_or(self.current.wanted_thinking))?;
         Ok(())

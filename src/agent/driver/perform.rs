@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use super::compaction::{Moment, told};
 use super::{Driver, SyncPolicy, Work, now};
 use crate::agent::handle::AgentError;
 use crate::agent::partial::Partial;
 use crate::agent::queue::Queue;
-use crate::agent::turn::{Effect, Fate, Input, NotCompacted, StoreFailed, TurnNumber};
-use crate::event::{ApprovalRequest, CompactionReason, Decision, EventKind};
+use crate::agent::turn::{Effect, Fate, Input, StoreFailed, TurnNumber};
+use crate::event::{ApprovalRequest, Decision, EventKind, RunOutcome};
 use crate::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
 use crate::provider::{Request, ToolChoice};
 use crate::session::context::sendable;
@@ -19,7 +20,7 @@ impl Driver {
     pub(super) fn perform(&mut self) {
         while !self.syncing {
             match self.work.pop_front() {
-                None => return,
+                None => return self.settle_late(),
                 Some(Work::Reply(reply)) => reply(Ok(())),
                 Some(Work::Effect(effect)) => self.perform_one(*effect),
             }
@@ -30,8 +31,13 @@ impl Driver {
         match effect {
             Effect::Append(body) => {
                 let record = bash_record(&body);
-                if let Err(error) = self.append(body) {
-                    self.store_failed(&error, record);
+                let compaction = match &body {
+                    EntryBody::Compaction(entry) => Some(told(entry)),
+                    _ => None,
+                };
+                match self.append(body) {
+                    Err(error) => self.store_failed(&error, record),
+                    Ok(()) => compaction.into_iter().for_each(|result| self.compacted(result)),
                 }
             }
             Effect::Sync if self.fixed.options.sync == SyncPolicy::Turn => self.sync(),
@@ -39,11 +45,17 @@ impl Driver {
             Effect::Sync => {}
             // The run may have been stopped while this waited for the disk.
             Effect::Request { turn, .. } if self.turn.streaming() != Some(turn) => {}
-            Effect::Request { turn, tool_choice } => self.open_request(turn, tool_choice),
+            Effect::Request { turn, tool_choice } => {
+                self.compact_if_due(Moment::Request);
+                // What was to be written before it may have failed.
+                if self.turn.streaming() == Some(turn) {
+                    self.open_request(turn, tool_choice);
+                }
+            }
             Effect::Sleep { turn, delay } => self.jobs.sleep(turn, delay),
             Effect::Compact => self.compact_for_overflow(),
             Effect::Plan { turn, calls } => self.plan_calls(turn, &calls),
-            Effect::StopCompaction => {}
+            Effect::StopCompaction => self.drop_summary(),
             Effect::Run { turn, calls } => self.run_calls(turn, calls),
             Effect::Ask { call, reason, rule } => self.ask(call, reason, rule),
             Effect::StopStream => {
@@ -96,8 +108,9 @@ impl Driver {
 
     /// What was to follow a failed write doesn't happen; the machine is told, and whoever waits for an answer.
     /// A command's record that was not written is kept for later, and what waits is again what the log says.
-    fn store_failed(&mut self, error: &SessionError, record: Option<BashExecutionMessage>) {
+    pub(super) fn store_failed(&mut self, error: &SessionError, record: Option<BashExecutionMessage>) {
         let reason = chain(error);
+        self.compaction_lost(&reason);
         let hint = error.hint().map(str::to_owned);
         let mut records = Vec::from_iter(record);
         for work in std::mem::take(&mut self.work) {
@@ -123,9 +136,30 @@ impl Driver {
         self.queue(effects);
     }
 
+    /// Tells that a run has settled which waited for its summary.
+    fn settle_late(&mut self) {
+        if self.summaries.owes_settled && !self.summaries.is_compacting() {
+            self.summaries.owes_settled = false;
+            self.emit(EventKind::AgentSettled);
+        }
+    }
+
     fn emit(&mut self, event: EventKind) {
         match &event {
+            // Where nobody watches, the end of the run is the end of the process: what the summary cost would be lost.
+            EventKind::AgentSettled if !self.has_audience() && self.summaries.is_compacting() => {
+                self.summaries.owes_settled = true;
+                return;
+            }
+            EventKind::AgentEnd {
+                will_retry: false,
+                outcome: RunOutcome::Completed | RunOutcome::MaxTurns,
+                ..
+            } => self.compact_if_due(Moment::End),
             EventKind::AgentStart => {
+                if std::mem::take(&mut self.summaries.owes_settled) {
+                    self.teller.tell(EventKind::AgentSettled);
+                }
                 self.running_since.get_or_insert_with(now);
                 self.told.clear();
                 self.note_run();
@@ -176,11 +210,6 @@ impl Driver {
         for effect in effects.into_iter().rev() {
             self.work.push_front(Work::Effect(Box::new(effect)));
         }
-    }
-
-    fn compact_for_overflow(&mut self) {
-        let why = NotCompacted::Failed("the conversation is longer than the model's window".to_owned());
-        self.step_next(Input::NotCompacted { reason: CompactionReason::Overflow, why });
     }
 
     fn run_calls(&mut self, turn: TurnNumber, calls: Vec<ToolCall>) {

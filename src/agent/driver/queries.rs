@@ -19,6 +19,7 @@ impl Driver {
             queue: self.turn.queue().items().to_vec(),
             approvals: self.approvals.waiting().to_vec(),
             bash: self.jobs.bash_running().cloned(),
+            summary: self.summaries.shown(),
         };
         Snapshot { seq: self.teller.seq, state: self.state(), live }
     }
@@ -35,6 +36,7 @@ impl Driver {
             context: self.context(),
             usage: reader.usage(),
             approval: self.approvals.mode_name().to_owned(),
+            auto_compaction: self.summaries.options().automatic,
         }
     }
 

@@ -32,6 +32,7 @@ impl Driver {
             Report::CommandEnded { id, outcome } => self.command_ended(id, outcome),
             Report::Warned(warning) => self.teller.warn(warning),
             Report::Awake { turn } => self.apply(Input::Awake { turn }),
+            Report::Summary { number, news } => self.summary(number, news),
             Report::Part { .. } | Report::StreamEnded { .. } => {}
             Report::ToolProgress { call, text } => self.tool_progress(&call, text),
             Report::ToolEnded { turn, result, warning } => self.tool_ended(turn, result, warning),
@@ -67,7 +68,8 @@ impl Driver {
         let mut answer = self.answer_so_far();
         answer.stop_reason = StopReason::Error;
         let hint = error.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-        let tried = Tried { times: self.turn.tries(), has_compacted: self.turn.has_compacted() };
+        let has_compacted = self.turn.has_compacted() || !self.summaries.options().is_automatic();
+        let tried = Tried { times: self.turn.tries(), has_compacted };
         let (then, note) = retry::after(error.failure, tried, &self.retry, jitter());
         let note = note.map(|note| format!("; {note}")).unwrap_or_default();
         answer.error_message = Some(format!("{error}{hint}{note}"));
@@ -135,7 +137,7 @@ impl Driver {
 }
 
 /// What decides on a wait's jitter: something that two processes hardly share.
-fn jitter() -> u64 {
+pub(super) fn jitter() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(now().0)
 }

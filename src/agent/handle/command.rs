@@ -11,11 +11,12 @@ use super::prompt::{BashContext, PromptOptions};
 use super::snapshot::Snapshot;
 use super::status::{SessionStats, Status};
 use crate::agent::approvals::Audience;
+use crate::agent::compaction::Automatic;
 use crate::agent::queue::{DeliveryMode, QueueEdit};
 use crate::agent::resources::{Inventory, Order, SlashCommand};
 use crate::agent::retry::RetryMode;
 use crate::agent::turn::SteeringPoint;
-use crate::event::{Decision, QueueItem, QueueKind, SessionChange};
+use crate::event::{CompactionChoice, CompactionResult, Decision, QueueItem, QueueKind, SessionChange};
 use crate::id::{CallId, EntryId, QueueId, SessionId};
 use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
 use crate::provider::{Direction, Model, ScopedModel};
@@ -51,6 +52,11 @@ pub(in crate::agent) enum Command {
     Switch { to: Target, reply: Reply<Moved> },
     Resources { order: Order, reply: Reply<Inventory> },
     SlashCommands { reply: Reply<Vec<SlashCommand>> },
+    Leave { entry: EntryId, instructions: Option<String>, reply: Reply<Moved> },
+    Compact { instructions: Option<String>, reply: Reply<CompactionResult> },
+    AbortCompaction { reply: Reply<()> },
+    ResolveCompaction { choice: CompactionChoice, reply: Reply<()> },
+    SetAutoCompaction { automatic: Automatic, reply: Reply<()> },
     Models { reply: Reply<Vec<Model>> },
     Sessions { scope: Scope, reply: Reply<Listing> },
     Catalog { reply: Reply<Catalog> },

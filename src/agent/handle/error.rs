@@ -1,5 +1,6 @@
 //! Why a command could not be carried out.
 
+use crate::agent::compaction::CompactionError;
 use crate::provider::ModelError;
 use crate::session::SessionError;
 
@@ -41,6 +42,12 @@ pub enum AgentError {
     /// An extension's command failed.
     #[error("{0}")]
     Extension(String),
+    /// The context stays as it is, or the branch was not left.
+    #[error(transparent)]
+    Compaction(#[from] CompactionError),
+    /// A summary is being made.
+    #[error("a summary is being made; Esc stops it")]
+    Summarizing,
     /// The session is closed.
     #[error("the session is closed")]
     Closed,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::command::{Command, Moved, Target};
+use super::compaction::BranchSummary;
 use super::{AgentError, AgentSession};
 use crate::id::EntryId;
 use crate::session::{Catalog, Listing, Scope, Visibility};
@@ -75,24 +76,20 @@ impl AgentSession {
     }
 
     /// Goes on from an earlier entry of this session; if that is a user message, from just before it, with its text for
-    /// the editor.
+    /// the editor. With a summary the model there is told of the branch that is left; one that a model makes takes a while, and
+    /// [`AgentSession::abort`] stops it. Where nothing is left behind none is made.
     ///
     /// # Errors
-    /// While the agent works, or when there is no such entry.
-    pub async fn navigate(&self, entry: EntryId) -> Result<Moved, AgentError> {
-        self.switch(Target::Leaf { entry, summary: None }).await
-    }
-
-    /// As [`AgentSession::navigate`], and tells the model in a few words of the branch that is left.
-    ///
-    /// # Errors
-    /// While the agent works, or when there is no such entry.
-    pub async fn navigate_with_summary(
-        &self,
-        entry: EntryId,
-        summary: impl Into<String>,
-    ) -> Result<Moved, AgentError> {
-        self.switch(Target::Leaf { entry, summary: Some(summary.into()) }).await
+    /// While the agent works, when there is no such entry, or when no summary could be made.
+    pub async fn navigate(&self, entry: EntryId, summary: BranchSummary) -> Result<Moved, AgentError> {
+        let summary = match summary {
+            BranchSummary::None => None,
+            BranchSummary::Text(text) => Some(text),
+            BranchSummary::Made { instructions } => {
+                return self.ask(|reply| Command::Leave { entry, instructions, reply }).await;
+            }
+        };
+        self.switch(Target::Leaf { entry, summary }).await
     }
 
     /// The sessions there are.

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::compaction::Summarizing;
 use super::prompt::BashContext;
+use crate::agent::compaction::Automatic;
 use crate::event::{ApprovalRequest, QueueItem, ToolOutcome};
 use crate::id::{CallId, EntryId, SessionId};
 use crate::message::{AssistantMessage, ModelRef, ThinkingLevel, Usage};
@@ -42,6 +44,8 @@ pub struct State {
     pub usage: Usage,
     /// Which calls are asked about: `ask`, `auto`, `read-only`, `yes`.
     pub approval: String,
+    /// Whether the context is compacted by itself.
+    pub auto_compaction: Automatic,
 }
 
 /// How full a model's window is.
@@ -68,6 +72,8 @@ pub struct Live {
     pub approvals: Vec<ApprovalRequest>,
     /// The user's own command at work.
     pub bash: Option<RunningBash>,
+    /// The summary that is being made, or that could not be made.
+    pub summary: Option<Summarizing>,
 }
 
 /// A call at work.

@@ -34,6 +34,8 @@ impl Turn {
     /// Keeps a failed answer, and does what is to be done about it. Sending leaves it out.
     pub(super) fn failed(&mut self, answer: AssistantMessage, then: AfterFailure, out: &mut Out) {
         let error = answer.error_message.clone().unwrap_or_default();
+        // It was made while the request was on its way, so the next one is smaller without another.
+        let has_shrunk = self.deferred.compaction.is_some();
         let working = self.say_answer(answer, out);
         if then == AfterFailure::GiveUp {
             self.end_tries(Some(error), out);
@@ -54,6 +56,10 @@ impl Turn {
                 });
                 self.phase = Phase::Sleeping;
                 out.effects.push(Effect::Sleep { turn: self.turn, delay });
+            }
+            AfterFailure::Compact if has_shrunk => {
+                self.again.has_compacted = true;
+                self.resume(self.options.steering_mode, out);
             }
             AfterFailure::Compact => {
                 self.again.has_compacted = true;

@@ -896,6 +896,24 @@ fn a_request_longer_than_the_window_goes_out_again_once_the_context_is_smaller()
 }
 
 #[test]
+fn a_summary_that_was_made_while_the_request_was_out_is_enough_when_that_turns_out_too_long() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    assert!(step(&mut turn, compacted(CompactionReason::Threshold)).is_empty());
+    assert_eq!(
+        step(&mut turn, failed(1, AfterFailure::Compact)),
+        lines(&[
+            &answer("Error"),
+            &one("tell turn_end 0"),
+            &shrunk(false),
+            &["tell agent_end to retry 2".into(), "tell agent_start".into()],
+            &asked(2)
+        ])
+    );
+    assert!(turn.has_compacted());
+}
+
+#[test]
 fn a_context_that_stays_too_long_ends_the_run() {
     let too_long = || {
         let mut turn = machine(TurnOptions::default());

@@ -5,13 +5,15 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use super::{Performer, Refusal, beside};
+use crate::agent::compaction::Automatic;
 use crate::agent::queue::DeliveryMode;
+use crate::agent::retry::RetryMode;
 use crate::agent::{SessionStats, State, Status};
 use crate::message::ModelRef;
 use crate::provider::catalog;
 use crate::rpc::command::Ask;
 use crate::rpc::data;
-use crate::session::{Listing, Scope, chain};
+use crate::session::{Hit, Listing, Scope, chain};
 
 /// An answer's data as it will be sent: a long log isn't taken apart and put together again.
 type Told = Result<Box<RawValue>, Refusal>;
@@ -101,7 +103,7 @@ impl Performer {
         beside(move || {
             catalog.refresh(scope, |_| {})?;
             let hits = catalog.search(&words, scope, FOUND)?;
-            let hit = |hit: &crate::session::Hit| {
+            let hit = |hit: &Hit| {
                 let said: String = hit.snippet.iter().map(|piece| piece.text.as_str()).collect();
                 json!({"session": hit.session, "entryId": hit.entry, "text": said})
             };
@@ -133,7 +135,7 @@ fn described(status: &Status, model: Value) -> Value {
         "isRetrying": status.activity.is_retrying,
         "steeringMode": mode(status.queue.steering_mode),
         "followUpMode": mode(status.queue.follow_up_mode),
-        "autoRetryEnabled": status.auto_retry == crate::agent::retry::RetryMode::On,
+        "autoRetryEnabled": status.auto_retry == RetryMode::On,
         "messageCount": status.messages,
         "pendingMessageCount": status.queue.items.len(),
         "leafId": status.leaf,
@@ -157,6 +159,7 @@ fn session(state: &State) -> Value {
         "thinkingLevel": state.thinking,
         "contextUsage": context(state),
         "approvalMode": state.approval,
+        "autoCompactionEnabled": state.auto_compaction == Automatic::On,
     });
     if let Some(path) = &state.path {
         told["sessionFile"] = json!(path);

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Done, Performer, told};
+use crate::agent::compaction::Automatic;
 use crate::agent::retry::RetryMode;
 use crate::agent::{Audience, CycleScope, Direction};
 use crate::rpc::command::{Set, Switch};
@@ -25,7 +26,8 @@ impl Performer {
             }
             Set::SteeringMode(mode) => agent.set_steering_mode(mode).await?,
             Set::FollowUpMode(mode) => agent.set_follow_up_mode(mode).await?,
-            Set::AutoCompaction(switch) => return Err(super::Refusal::Other(format!("TEMP{switch:?}"))),
+            Set::AutoCompaction(Switch::On) => agent.set_auto_compaction(Automatic::On).await?,
+            Set::AutoCompaction(Switch::Off) => agent.set_auto_compaction(Automatic::Off).await?,
             Set::AutoRetry(Switch::On) => agent.set_auto_retry(RetryMode::On).await?,
             Set::AutoRetry(Switch::Off) => agent.set_auto_retry(RetryMode::Off).await?,
             Set::Approvals(Switch::On) => agent.set_audience(Audience::Somebody).await?,

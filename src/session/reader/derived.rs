@@ -1,10 +1,13 @@
 //! What is derived from a log without reading all of it: the context of a leaf, the totals, tiller's own facts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde_json::Value;
 
 use super::Reader;
 use crate::id::{EntryId, QueueId};
-use crate::message::Usage;
+use crate::message::{Message, Usage};
 use crate::session::context::{self, Projection};
 use crate::session::entry::{Entry, EntryBody, OwnFact, QueueChange};
 use crate::session::error::SessionError;
@@ -55,6 +58,59 @@ impl Reader {
         keep_from(from, &mut picked.entries);
         let entries: Vec<Entry> = picked.entries.into_values().collect();
         Ok((context::project(&entries), picked.findings))
+    }
+
+    /// The first thing that the user said on the path to `leaf` and that no edit took out; `None` when there is no such thing.
+    ///
+    /// # Errors
+    /// When there is no entry `leaf`, or the file can't be read.
+    pub fn first_said(&self, leaf: &EntryId) -> Result<Option<Arc<Message>>, SessionError> {
+        let path = self.steps(leaf)?;
+        let edits: Vec<usize> = path
+            .iter()
+            .filter(|step| step.kind == EntryKind::ContextEdit)
+            .map(|step| step.position)
+            .collect();
+        let (edits, _) = self.entries_at(edits)?;
+        for step in path.iter().filter(|step| step.role == Some(Role::User)) {
+            let Ok(said) = self.entry_or_finding(step.position)? else { continue };
+            let edited: Vec<Entry> = std::iter::once(said).chain(edits.iter().cloned()).collect();
+            if let Some(shown) = context::project(&edited).messages.pop() {
+                return Ok(Some(shown.message));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The details of the summaries of other branches on the path to `leaf`, by entry.
+    ///
+    /// # Errors
+    /// When there is no entry `leaf`, or the file can't be read.
+    pub fn branch_details(&self, leaf: &EntryId) -> Result<HashMap<EntryId, Value>, SessionError> {
+        let path = self.steps(leaf)?;
+        let summaries = path.iter().filter(|step| step.kind == EntryKind::BranchSummary);
+        let (entries, _) = self.entries_at(summaries.map(|step| step.position))?;
+        let details = entries.into_iter().filter_map(|entry| match entry.body {
+            EntryBody::BranchSummary { details, .. } => Some((entry.id, details?)),
+            _ => None,
+        });
+        Ok(details.collect())
+    }
+
+    /// What is left behind by going from `leaf` to `to`, or to before the first entry: the entries on the path to the one
+    /// and not on the path to the other. Damaged ones are left out.
+    ///
+    /// # Errors
+    /// When there is no such entry, or the file can't be read.
+    pub fn left_behind(&self, leaf: &EntryId, to: Option<&EntryId>) -> Result<Vec<Entry>, SessionError> {
+        let positions = {
+            let index = self.shared.index();
+            let stays = to.map(|to| index.path_to(to)).transpose()?.unwrap_or_default();
+            let mut path = index.path_to(leaf)?;
+            let common = path.iter().zip(&stays).take_while(|(one, other)| one == other).count();
+            path.split_off(common)
+        };
+        Ok(self.entries_at(positions)?.0)
     }
 
     /// Tiller's own facts that are looked for later, in the order of the file: changes of the queue and the messages that delivered from

@@ -159,7 +159,7 @@ async fn sync_means_after_every_entry_or_before_requests_and_at_the_end_or_only_
     // The first write holds what comes before the prompt too.
     assert_eq!((disk.syncs(), disk.writes()), (4, writes_of_a_run().await));
     let first = stage.agent.reader().tree().nodes()[0].id.clone();
-    stage.agent.navigate(first).await.unwrap();
+    stage.agent.navigate(first, BranchSummary::None).await.unwrap();
     while disk.syncs() < 5 {
         tokio::task::yield_now().await;
     }

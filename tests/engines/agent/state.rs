@@ -101,9 +101,9 @@ async fn model_and_level_come_back_as_they_were_at_the_start_at_resume_at_a_fork
     stage.prompt("second").await;
     stage.settled().await;
     let late = stage.agent.reader().leaf().unwrap();
-    stage.agent.navigate(early.clone()).await.unwrap();
+    stage.agent.navigate(early.clone(), BranchSummary::None).await.unwrap();
     assert_eq!(chosen(&stage).await, (scripted(), ThinkingLevel::Off), "where it was said");
-    stage.agent.navigate(late.clone()).await.unwrap();
+    stage.agent.navigate(late.clone(), BranchSummary::None).await.unwrap();
     assert_eq!(chosen(&stage).await, thinking, "and back");
     stage.agent.fork(early).await.unwrap();
     assert_eq!(chosen(&stage).await, (scripted(), ThinkingLevel::Off), "in a fork");
@@ -238,7 +238,7 @@ async fn statistics_tell_the_branch_from_the_session() {
     let fork = stage.agent.reader().leaf().unwrap();
     stage.prompt("second").await;
     stage.settled().await;
-    stage.agent.navigate(fork).await.unwrap();
+    stage.agent.navigate(fork, BranchSummary::None).await.unwrap();
     let stats = stage.agent.stats().await.unwrap();
     let counts = |tally: &tiller::session::Tally| {
         (

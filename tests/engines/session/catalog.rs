@@ -133,7 +133,12 @@ fn what_was_said_is_found_and_what_was_printed_or_thought_is_not() {
     }
     append(
         &path,
-        EntryBody::BranchSummary { from_id: "root".into(), summary: "tried nom".into(), usage: None },
+        EntryBody::BranchSummary {
+            from_id: "root".into(),
+            summary: "tried nom".into(),
+            details: None,
+            usage: None,
+        },
     );
     append(&path, EntryBody::SessionInfo { name: Some("Überarbeitung".into()) });
     let mut catalog = place.refreshed();

@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use futures_util::StreamExt;
-use proptest::prelude::*;
+use proptest::prelude::{Just, ProptestConfig, any, prop, prop_assert_eq, prop_oneof, proptest};
+use proptest::strategy::Strategy as _;
 use serde_json::{Value, json};
+use tiller::agent::compaction::{CompactionOptions, Keep, Material, Plan, Strategy, first_message};
 use tiller::agent::queue::Queue;
 use tiller::event::QueueKind;
 use tiller::id::CallId;
@@ -44,6 +46,8 @@ enum Step {
     System(String),
     Model(bool),
     Level(usize),
+    /// As tiller does it by itself: so many messages are kept, and the rest is summed up or left out.
+    CompactByPlan(usize, Strategy),
     /// Keeps from an entry of the path on.
     Compact(usize),
     /// Keeps from any entry on, which may be on another branch.
@@ -65,7 +69,7 @@ enum Step {
     Fork(usize),
 }
 
-fn any_step() -> impl Strategy<Value = Step> {
+fn any_step() -> impl proptest::strategy::Strategy<Value = Step> {
     let end = prop::sample::select(vec![
         StopReason::Stop,
         StopReason::Length,
@@ -89,6 +93,8 @@ fn any_step() -> impl Strategy<Value = Step> {
     let noted = prop_oneof![
         any::<bool>().prop_map(Step::Model),
         (0..6_usize).prop_map(Step::Level),
+        (1..6_usize, prop::sample::select(vec![Strategy::Summarize, Strategy::Truncate]))
+            .prop_map(|(keeps, strategy)| Step::CompactByPlan(keeps, strategy)),
         any::<usize>().prop_map(Step::Compact),
         any::<usize>().prop_map(Step::CompactAstray),
         Just(Step::CompactAll),
@@ -214,6 +220,7 @@ impl World {
                 let keeps = path[number % path.len()].as_str().to_owned();
                 self.append(Says::Compaction { summary: summary(), keeps }, true);
             }
+            Step::CompactByPlan(keeps, strategy) => self.compact_by_plan(*keeps, *strategy),
             Step::CompactAstray(number) => {
                 let keeps = self.pick(*number).unwrap();
                 self.append(Says::Compaction { summary: summary(), keeps }, true);
@@ -283,6 +290,32 @@ impl World {
     fn reopen(&mut self) {
         let path = self.close();
         self.writer = Some(Writer::open(&path).unwrap());
+    }
+
+    /// Whatever the log and wherever the cut, what is kept begins as a provider takes it, and nothing of it is torn apart.
+    fn compact_by_plan(&mut self, keeps: usize, strategy: Strategy) {
+        let (reader, leaf) = (self.reader(), self.reader().leaf().unwrap());
+        let (projection, _) = reader.projection(&leaf).unwrap();
+        let first_message = reader.first_said(&leaf).unwrap().as_deref().and_then(first_message);
+        let noted = reader.branch_details(&leaf).unwrap();
+        let material = Material { projection, first_message, noted };
+        // The number of messages is what counts here; the texts are too short for a summary to be shorter.
+        let options = CompactionOptions { strategy, max_messages: Some(1), ..CompactionOptions::default() };
+        let keep = Keep { tokens: Tokens(u64::MAX), messages: Some(keeps) };
+        let Ok(plan) = Plan::new(&material, keep, &options) else { return };
+        let answers = vec!["Much was done.".to_owned(); plan.prompts().len()];
+        let entry = match strategy {
+            Strategy::Truncate => plan.truncated(),
+            Strategy::Summarize | Strategy::Off => plan.summarized(&answers),
+        };
+        let Ok(Compaction { summary, first_kept_entry_id, .. }) = entry else { return };
+        let before = sendable(material.projection.messages.iter().map(|projected| &projected.message));
+        self.append(Says::Compaction { summary, keeps: first_kept_entry_id.as_str().to_owned() }, true);
+        let (projection, _) = self.reader().projection(&self.reader().leaf().unwrap()).unwrap();
+        let sent = sendable(projection.messages.iter().map(|projected| &projected.message));
+        assert!(matches!(*sent[0], Message::User(_)), "{sent:?}");
+        assert!(before.ends_with(&sent[1..]), "{sent:?} is not the end of {before:?}");
+        assert!(sent.len() > 1, "nothing is kept");
     }
 
     fn compact_all(&mut self) {

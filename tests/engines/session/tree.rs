@@ -193,6 +193,7 @@ fn a_move_with_a_summary_tells_the_model_of_the_branch_that_was_left() {
     let body = EntryBody::BranchSummary {
         from_id: second.to_string(),
         summary: "two was tried".into(),
+        details: None,
         usage: None,
     };
     assert_eq!((summary.parent, summary.body), (Some(first), body));

@@ -1,6 +1,6 @@
 //! Recorded conversations, replayed line by line.
 //!
-//! A recording in `tests/conversations` is a file of lines. `@ …` is an answer of the model's script; `>` is sent; `<` is what comes,
+//! A recording in `tests/conversations` is a file of lines. `$ NAME=VALUE` is put into the environment; `@ …` is an answer of the model's script; `>` is sent; `<` is what comes,
 //! in this order and nothing else; `= NAME` ends the reading at the event, or the answer to the command, of that name. What differs
 //! each time is replaced: ids are numbered in the order in which they appear (`ulid1`, also in what is sent), places are
 //! `$PROJECT` and `$HOME`, moments, sequence numbers and sizes are left out. `TILLER_TEST_RECORD=1` writes the `<` lines anew; read them before
@@ -35,7 +35,8 @@ fn recorded_conversations_replay() {
 fn replay(path: &Path) {
     let text = fs::read_to_string(path).unwrap();
     let script: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("@ ")).collect();
-    let house = House::new();
+    let variables = text.lines().filter_map(|line| line.strip_prefix("$ ")?.split_once('='));
+    let house = variables.fold(House::new(), |house, (name, value)| house.with(name, value));
     let model = house.script(&script);
     let mut client = Client::start(&house, &["--yes", "--provider", "scripted", "--model", &model]);
     let mut names = Names::new(&house, &model);

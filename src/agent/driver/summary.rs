@@ -1,0 +1,123 @@
+//! Having a summary made: the questions go to the model one after the other, with another try where one may help.
+//!
+//! A job like others: it reports what it spends and how it ended, and is stopped by being dropped.
+
+use std::panic::AssertUnwindSafe;
+
+use futures_util::{FutureExt, StreamExt};
+use tokio::sync::mpsc;
+
+use super::jobs::Report;
+use super::{now, reports};
+use crate::agent::compaction::{CompactionError, Prompt};
+use crate::agent::partial::{Growth, Partial};
+use crate::agent::retry::{self, RetryOptions, Tried};
+use crate::agent::turn::AfterFailure;
+use crate::message::{AssistantMessage, StopReason, Usage};
+use crate::provider::{Failure, Model, ProviderError, Request};
+use crate::session::context::Projected;
+
+/// How often a conversation is cut in half because the provider finds it too long.
+const MOST_HALVINGS: u32 = 3;
+
+/// What a summary ends with that was longer than the model may answer.
+const CUT_OFF: &str = "\n\n[The summary was cut off here: it reached the output limit.]";
+
+/// A summary's questions, and who is asked.
+pub(super) struct Maker {
+    pub(super) model: Model,
+    pub(super) retry: RetryOptions,
+    /// Each with the messages it is about.
+    pub(super) questions: Vec<(Prompt, Vec<Projected>)>,
+    /// The user's own words on what matters.
+    pub(super) instructions: Option<String>,
+}
+
+/// What a job that has a summary made reports.
+pub(crate) enum SummaryNews {
+    /// A request is over and has cost this.
+    Spent(Usage),
+    /// The answers in the order of the questions, or why there are none.
+    Ended(Result<Vec<String>, CompactionError>),
+}
+
+impl Maker {
+    /// Asks, and reports under this number. A provider that panics has failed like any other.
+    pub(super) async fn run(self, number: u64, report: mpsc::Sender<Report>) {
+        let made = AssertUnwindSafe(self.make(number, &report)).catch_unwind().await;
+        let crashed = || Err(CompactionError::Provider("the provider failed inside tiller".to_owned()));
+        let news = SummaryNews::Ended(made.unwrap_or_else(|_| crashed()));
+        let _ = report.send(Report::Summary { number, news }).await;
+    }
+
+    async fn make(&self, number: u64, report: &mpsc::Sender<Report>) -> Result<Vec<String>, CompactionError> {
+        let mut answers = Vec::new();
+        for (prompt, messages) in &self.questions {
+            let (mut times, mut halvings) = (0, 0);
+            let answer = loop {
+                let ask = prompt.ask(messages, self.instructions.as_deref(), &self.model.facts, halvings)?;
+                let (spent, answer) = self.ask(ask.into_request(&self.model.facts, now())).await;
+                let _ = report.send(Report::Summary { number, news: SummaryNews::Spent(spent) }).await;
+                match answer {
+                    Ok(answer) => break answer,
+                    Err(error) if error.failure == Failure::Overflow && halvings < MOST_HALVINGS => {
+                        halvings += 1;
+                    }
+                    Err(error) => self.wait(&error, &mut times).await?,
+                }
+            };
+            answers.push(answer);
+        }
+        Ok(answers)
+    }
+
+    /// Waits before another try, if there is to be one.
+    async fn wait(&self, error: &ProviderError, times: &mut u32) -> Result<(), CompactionError> {
+        let tried = Tried { times: *times, has_compacted: true };
+        match retry::after(error.failure, tried, &self.retry, reports::jitter()).0 {
+            AfterFailure::Retry { delay, .. } => {
+                *times += 1;
+                tokio::time::sleep(delay).await;
+                Ok(())
+            }
+            AfterFailure::Compact | AfterFailure::GiveUp => Err(CompactionError::Provider(error.to_string())),
+        }
+    }
+
+    /// One request: what it cost, and what it brought.
+    async fn ask(&self, request: Request) -> (Usage, Result<String, ProviderError>) {
+        let mut parts = self.model.provider.stream(request);
+        let mut partial = Partial::new(AssistantMessage::default());
+        while let Some(part) = parts.next().await {
+            match part {
+                Ok(part) => {
+                    for growth in partial.take(part) {
+                        if let Growth::Finished(stop) = growth {
+                            return (self.priced(&partial), Ok(text(&partial, stop)));
+                        }
+                    }
+                }
+                Err(error) => return (self.priced(&partial), Err(error)),
+            }
+        }
+        let provider = self.model.facts.provider.clone();
+        let message = "the stream ended before the summary was complete".to_owned();
+        let error = ProviderError { provider, failure: Failure::Interrupted, message, hint: None };
+        (self.priced(&partial), Err(error))
+    }
+
+    fn priced(&self, partial: &Partial) -> Usage {
+        let mut usage = partial.usage().clone();
+        usage.cost = self.model.facts.cost(&usage);
+        usage.total_tokens = usage.total();
+        usage
+    }
+}
+
+fn text(partial: &Partial, stop: StopReason) -> String {
+    let text = partial.message().joined_text();
+    match stop {
+        StopReason::Length if !text.trim().is_empty() => format!("{}{CUT_OFF}", text.trim_end()),
+        _ => text,
+    }
+}

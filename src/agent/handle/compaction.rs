@@ -1,0 +1,79 @@
+//! The handle's word on summaries: of the older part of the context, and of a branch that is left.
+
+use super::command::Command;
+use super::{AgentError, AgentSession};
+use crate::agent::compaction::Automatic;
+use crate::event::{CompactionChoice, CompactionReason, CompactionResult};
+use crate::unit::UnixMs;
+
+/// What the model is told of a branch that is left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum BranchSummary {
+    /// Nothing.
+    #[default]
+    None,
+    /// This.
+    Text(String),
+    /// What a model says of it.
+    Made {
+        /// What matters in it, in the user's words.
+        instructions: Option<String>,
+    },
+}
+
+/// A summary at work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summarizing {
+    /// What is summed up.
+    pub of: SummaryOf,
+    /// Since when.
+    pub since: UnixMs,
+    /// Why it could not be made; somebody is to say what now.
+    pub failed: Option<String>,
+}
+
+/// What is summed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SummaryOf {
+    /// The older part of the context.
+    Context(CompactionReason),
+    /// A branch that is about to be left.
+    Branch,
+}
+
+impl AgentSession {
+    /// Puts a summary in the place of the older part of the context; `instructions` say what matters in it. While the agent works
+    /// the summary is made beside it and takes its place at the end of the turn.
+    ///
+    /// Answers when it is in the log.
+    ///
+    /// # Errors
+    /// When there is nothing to compact, when one is being made already, or when none could be made.
+    pub async fn compact(&self, instructions: Option<String>) -> Result<CompactionResult, AgentError> {
+        self.ask(|reply| Command::Compact { instructions, reply }).await
+    }
+
+    /// Stops the summary of the context that is being made, or the question that waits because none could be made.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn abort_compaction(&self) -> Result<(), AgentError> {
+        self.ask(|reply| Command::AbortCompaction { reply }).await
+    }
+
+    /// Says what to do after [`CompactionFailed`](crate::event::EventKind::CompactionFailed).
+    ///
+    /// # Errors
+    /// When nobody asks any more.
+    pub async fn resolve_compaction(&self, choice: CompactionChoice) -> Result<(), AgentError> {
+        self.ask(|reply| Command::ResolveCompaction { choice, reply }).await
+    }
+
+    /// Lets the context be compacted by itself, or only when somebody says so, until tiller ends.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn set_auto_compaction(&self, automatic: Automatic) -> Result<(), AgentError> {
+        self.ask(|reply| Command::SetAutoCompaction { automatic, reply }).await
+    }
+}
