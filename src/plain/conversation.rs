@@ -88,6 +88,8 @@ struct Conversation<'a, Out, Err> {
     has_bash: bool,
     /// What waits for the user's word; the first one was shown.
     questions: VecDeque<Question>,
+    /// Whether the one that was shown has its answer already.
+    has_answered: bool,
     was_interrupted: bool,
     has_failed: bool,
 }
@@ -102,6 +104,7 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
             is_running: false,
             has_bash: false,
             questions: VecDeque::new(),
+            has_answered: false,
             was_interrupted: false,
             has_failed: false,
         }
@@ -112,7 +115,8 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
     }
 
     fn invite(&mut self) -> io::Result<()> {
-        if self.is_idle() || !self.questions.is_empty() { self.teller.invite() } else { Ok(()) }
+        let asks = !self.questions.is_empty() && !self.has_answered;
+        if self.is_idle() || asks { self.teller.invite() } else { Ok(()) }
     }
 
     async fn line(&mut self, line: &str) -> io::Result<Option<Ended>> {
@@ -129,7 +133,7 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
                     self.agent.resolve_compaction(question::compaction_choice(line)).await
                 }
             };
-            self.refused(decided)?;
+            self.has_answered = self.refused(decided)?;
             return Ok(None);
         }
         match Typed::parse(line) {
@@ -252,6 +256,7 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
     }
 
     fn show_question(&mut self) -> io::Result<()> {
+        self.has_answered = false;
         match self.questions.front() {
             Some(question) => self.teller.note(&question.text()),
             None => Ok(()),

@@ -136,9 +136,12 @@ fn what_is_typed_while_the_agent_works_steers_or_follows_up() {
 fn a_summary_that_failed_is_asked_about_in_words() {
     let wrong = r#"{"when": "<conversation>", "error": {"failure": "fatal", "message": "no ink", "times": 1}, "text": "A tale."}"#;
     let house = House::new().with("TILLER_COMPACTION_KEEP_MESSAGES", "1");
-    let mut terminal = conversation(&house, &[wrong, r#"{"text": "Long ago."}"#]);
-    terminal.send(&format!("{}\r", "tell me a story ".repeat(50)));
-    terminal.wait_for("Long ago.");
+    let long = r#"{"text": "Long, long ago. ", "repeat": 60}"#;
+    let mut terminal = conversation(&house, &[wrong, long, r#"{"text": "The end."}"#]);
+    terminal.send("a story\r");
+    terminal.wait_for("done");
+    terminal.send("and then?\r");
+    terminal.wait_for("The end.");
     terminal.send("/compact\r");
     terminal.wait_for("question: no summary could be made");
     terminal.send("r\r");
