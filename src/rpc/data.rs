@@ -55,6 +55,7 @@ pub(super) fn live(live: &Live) -> Value {
         "approvals": live.approvals,
         "bash": live.bash.as_ref().map(running_bash),
         "summary": live.summary.as_ref().map(summarizing),
+        "retry": live.retry.map(|retry| json!({"attempt": retry.attempt, "maxAttempts": retry.most, "at": retry.at})),
     })
 }
 
