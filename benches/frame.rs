@@ -6,7 +6,6 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use divan::{Bencher, black_box};
 use serde_json::json;
-use tiller::agent::compaction::Automatic;
 use tiller::agent::{ContextUse, Live, Snapshot, State};
 use tiller::event::{AssistantDelta, Event, EventKind};
 use tiller::message::{
@@ -78,7 +77,6 @@ fn screen(entries: usize) -> OffScreen {
         context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
         usage: Usage::default(),
         approval: "ask".into(),
-        auto_compaction: Automatic::On,
     };
     let live = Live { running_since: Some(NOW), ..Live::default() };
     OffScreen::new(SIZE, Snapshot { seq: 0, state, live }, reader, &TuiOptions::default(), NOW)

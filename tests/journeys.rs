@@ -29,6 +29,9 @@ mod journeys {
         mod tour;
         mod typing;
     }
+    mod shell;
     mod survival;
+    mod trust;
+    mod trying;
     mod verbs;
 }

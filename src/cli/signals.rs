@@ -68,7 +68,7 @@ async fn end_at_signal(
     }
     happen.send_replace(true);
     let ended = async {
-        let _ = agent.abort().await;
+        let _ = agent.interrupt().await;
         sleep(GRACE).await;
         // What is in the log is synced, if that can be had.
         let _ = timeout(GRACE, agent.close()).await;

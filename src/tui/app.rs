@@ -14,8 +14,11 @@ use super::pace::Stale;
 use super::popup::{Item, Picker, Popup};
 use super::theme::Colours;
 use super::transcript::Transcript;
-use crate::agent::{BashContext, ContextUse, Direction, Moved, SlashCommand, Snapshot, State};
-use crate::event::{ApprovalRequest, Decision, Event, QueueItem};
+use crate::agent::turn::Retry;
+use crate::agent::{
+    BashContext, BranchSummary, ContextUse, Direction, Moved, SlashCommand, Snapshot, State, Summarizing,
+};
+use crate::event::{ApprovalRequest, CompactionChoice, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId, QueueId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::render::Line;
@@ -113,13 +116,8 @@ pub(super) struct Loaded {
 /// Something to be done.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Action {
-    Steer(String),
-    /// Stop what is in flight and go on with this, and with what steers and waits already.
-    SteerNow(String),
-    /// As that, with what waits already.
-    Hurry,
-    FollowUp(String),
-    Bash(String, BashContext),
+    Say(Say),
+    Go(Go),
     Abort,
     /// Take a waiting message back into the editor.
     Unqueue(QueueId),
@@ -134,12 +132,10 @@ pub(super) enum Action {
     /// Ask whether this entry and what follows it are to leave the tree.
     AskToHide(EntryId),
     Hide(EntryId, Visibility),
-    NewSession,
-    Open(PathBuf),
-    Fork(EntryId),
-    /// Go on in a new session that begins with the path of this one.
-    Clone,
-    Navigate(EntryId),
+    /// Sum up the older part of the context; the words say what matters.
+    Compact(Option<String>),
+    /// What to do after a summary could not be made.
+    ResolveCompaction(CompactionChoice),
     /// Gather what a picker offers.
     Gather(List),
     /// Look through the sessions.
@@ -163,6 +159,43 @@ pub(super) enum Action {
     EditElsewhere(String),
     Suspend,
     Quit,
+}
+
+/// Something that the user says, to the agent or to the shell.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Say {
+    Steer(String),
+    /// Stop what is in flight and go on with this, and with what steers and waits already.
+    SteerNow(String),
+    /// As that, with what waits already.
+    Hurry,
+    FollowUp(String),
+    Bash(String, BashContext),
+}
+
+impl Say {
+    /// What the user typed.
+    pub(super) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Steer(text) | Self::SteerNow(text) | Self::FollowUp(text) | Self::Bash(text, _) => {
+                Some(text)
+            }
+            Self::Hurry => None,
+        }
+    }
+}
+
+/// Somewhere else to go on.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Go {
+    New,
+    Open(PathBuf),
+    Fork(EntryId),
+    /// In a new session that begins with the path of this one.
+    Clone,
+    /// From this entry, but ask first what the model is to be told of what is left behind, if anything is.
+    AskToLeave(EntryId),
+    Navigate(EntryId, BranchSummary),
 }
 
 /// What a picker offers.
@@ -195,6 +228,8 @@ pub(super) struct App {
     pub(super) stale: Stale,
     /// Whether sessions were looked through when the last input came.
     is_browsing: bool,
+    /// Where to go as soon as the user has said what matters in the summary of what is left behind.
+    pub(super) leaving: Option<EntryId>,
 }
 
 /// What the session is.
@@ -230,18 +265,12 @@ pub(super) struct Work {
     pub(super) retry: Option<Retry>,
     /// Since when a command of the user's own is at work.
     pub(super) bash_since: Option<UnixMs>,
+    /// The summary that is being made.
+    pub(super) summary: Option<Summarizing>,
     pub(super) queue: Vec<QueueItem>,
     pub(super) approvals: Vec<Asked>,
     /// Output tokens of the answer that is arriving.
     pub(super) output: u64,
-}
-
-/// A request that failed and goes out again.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Retry {
-    pub(super) at: UnixMs,
-    pub(super) attempt: u32,
-    pub(super) most: u32,
 }
 
 /// A call that waits for the user's word.
@@ -295,6 +324,7 @@ impl App {
             completion: 0,
             stale: Stale::ByUser,
             is_browsing: false,
+            leaving: None,
         }
     }
 
@@ -357,7 +387,7 @@ impl App {
 
     /// Whether time alone changes the screen.
     pub(super) fn is_animated(&self) -> bool {
-        self.is_working() || self.transcript.is_alive()
+        self.is_working() || self.work.summary.is_some() || self.transcript.is_alive()
     }
 
     /// Whether ticks are wanted.
@@ -471,10 +501,11 @@ impl App {
         self.transcript = Transcript::of(older, &entries);
         self.know(snapshot.state);
         self.work = Work {
-            retry: None,
+            retry: live.retry,
             running_since: live.running_since,
             calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),
+            summary: live.summary.clone(),
             queue: live.queue.clone(),
             approvals: Vec::new(),
             output: 0,
@@ -484,6 +515,9 @@ impl App {
         }
         if self.transcript.is_empty() {
             self.transcript.push(Block::new(BlockKind::Banner(self.place.banner.clone())));
+        }
+        if let Some(error) = live.summary.as_ref().and_then(|summary| summary.failed.clone()) {
+            self.ask_what_to_do(&error);
         }
         self.take_up(&live);
         if live.running_since.is_none() {

@@ -16,6 +16,7 @@ pub(super) enum Verb {
     Clone,
     Name,
     Label,
+    Compact,
     Model,
     Thinking,
     Copy,
@@ -43,7 +44,7 @@ const fn row(verb: Verb, name: &'static str, argument: &'static str, about: &'st
 }
 
 /// Every slash command, in the order they are shown.
-pub(super) const TABLE: [Command; 17] = [
+pub(super) const TABLE: [Command; 18] = [
     row(Verb::New, "new", "", "begin a fresh session"),
     row(Verb::Resume, "resume", "[WORDS]", "go to another session: by its name, or what was said in it"),
     row(Verb::Tree, "tree", "", "the session as a tree: go back to any point of it"),
@@ -55,6 +56,12 @@ pub(super) const TABLE: [Command; 17] = [
         "label",
         "[NAME]",
         "label the newest message for the tree; without NAME take its label away",
+    ),
+    row(
+        Verb::Compact,
+        "compact",
+        "[WORDS]",
+        "sum up the older part of the conversation; WORDS say what matters in it",
     ),
     row(Verb::Model, "model", "[NAME[:LEVEL]]", "choose who answers"),
     row(

@@ -4,15 +4,19 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::app::{Action, App, Asked, Retry};
+use super::app::{Action, App, Asked};
 use super::block::{Block, BlockKind, Level, Shell, ShellState};
-use super::call::{Call, CallState};
+use super::call::{Call, CallState, one_line};
+use super::popup::{Choice, Item, Picker, Popup};
 use super::record::shell_record;
-use crate::agent::{BashContext, Live};
-use crate::event::{AssistantDelta, Event, EventKind, RunOutcome, ToolOutcome};
+use crate::agent::turn::Retry;
+use crate::agent::{BashContext, Live, Summarizing, SummaryOf};
+use crate::event::{
+    AssistantDelta, CompactionChoice, CompactionReason, Event, EventKind, RunOutcome, ToolOutcome,
+};
 use crate::id::{CallId, EntryId};
 use crate::message::{AssistantBlock, BashExecutionMessage, Message, Usage};
-use crate::render::MarkdownStream;
+use crate::render::{MarkdownStream, Role};
 use crate::session::{Entry, EntryBody};
 use crate::unit::UnixMs;
 
@@ -27,6 +31,17 @@ impl App {
         }
         self.facts.seq = event.seq;
         match &event.kind {
+            EventKind::CompactionStart { reason } => {
+                self.popups.retain(|popup| !popup.is_of_failure());
+                self.summary_began(SummaryOf::Context(*reason), event.time);
+            }
+            EventKind::CompactionFailed { error_message, .. } => self.ask_what_to_do(error_message),
+            EventKind::CompactionEnd { reason, error_message, .. } => {
+                self.compaction_ended(*reason, error_message.as_deref());
+                return vec![Action::Refresh];
+            }
+            EventKind::BranchSummaryStart => self.summary_began(SummaryOf::Branch, event.time),
+            EventKind::BranchSummaryEnd { .. } => self.work.summary = None,
             EventKind::AgentSettled => return self.settled(),
             EventKind::TurnEnd { .. } => return vec![Action::Refresh],
             EventKind::ModelChanged { model } => {
@@ -104,6 +119,39 @@ impl App {
             let hint = Some("say \"go on\" to let it continue, or raise max_turns".to_owned());
             self.say(Level::Warning, "the limit of turns was reached", hint);
         }
+    }
+
+    fn summary_began(&mut self, of: SummaryOf, since: UnixMs) {
+        self.work.summary = Some(Summarizing { of, since, failed: None });
+    }
+
+    fn compaction_ended(&mut self, reason: CompactionReason, error: Option<&str>) {
+        self.work.summary = None;
+        self.popups.retain(|popup| !popup.is_of_failure());
+        // Whoever asked for it is told by the answer.
+        if let Some(error) = error.filter(|_| reason != CompactionReason::Manual) {
+            self.say(Level::Warning, format!("the conversation was not made shorter: {error}"), None);
+        }
+    }
+
+    /// Asks what to do about a summary that could not be made.
+    pub(super) fn ask_what_to_do(&mut self, error: &str) {
+        self.popups.retain(|popup| !popup.is_of_failure());
+        let item = |choice: CompactionChoice| Item {
+            lead: String::new(),
+            label: match choice {
+                CompactionChoice::Retry => "try again",
+                CompactionChoice::Truncate => "leave the older part out, without a summary",
+                CompactionChoice::GoOn => "go on as it is",
+            }
+            .to_owned(),
+            note: String::new(),
+            role: Role::Text,
+            choice: Choice::AfterFailure(choice),
+        };
+        let title = format!("no summary: {}", one_line(error));
+        let items = CompactionChoice::ALL.map(item).to_vec();
+        self.popups.push(Popup::Pick(Picker::of(&title, items)));
     }
 
     fn settled(&mut self) -> Vec<Action> {

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use super::app::Report;
 use super::call::one_line;
 use super::popup::{Choice, Item, MARKS};
-use crate::agent::State;
+use crate::agent::compaction::BranchPlan;
+use crate::agent::{BranchSummary, State};
 use crate::event::{QueueItem, QueueKind};
 use crate::id::EntryId;
 use crate::message::{AssistantMessage, Message, ModelRef, UserMessage};
@@ -188,6 +189,32 @@ pub(super) fn hiding(reader: &Reader, entry: EntryId) -> Report {
         item("leave the tree as it is".to_owned(), Choice::Nothing),
     ];
     Report::Ask { title: "hide this branch?".to_owned(), items }
+}
+
+/// Where choosing this entry leads, and what is to be told there of what is left behind; goes at once when nothing is.
+pub(super) fn leaving(reader: &Reader, entry: &EntryId) -> Option<Report> {
+    let chosen = reader.entry(entry).ok()?;
+    let to = match chosen.body.as_message().map(|message| &**message) {
+        Some(Message::User(_)) => chosen.parent,
+        _ => Some(chosen.id),
+    };
+    let left = reader.left_behind(&reader.leaf()?, to.as_ref()).ok()?;
+    BranchPlan::new(&left).ok()?;
+    let item = |label: &str, choice: Choice| Item {
+        lead: String::new(),
+        label: label.to_owned(),
+        note: String::new(),
+        role: Role::Text,
+        choice,
+    };
+    let made = BranchSummary::Made { instructions: None };
+    let items = vec![
+        item("say nothing of it to the model", Choice::Leave(entry.clone(), BranchSummary::None)),
+        item("tell the model in a summary", Choice::Leave(entry.clone(), made)),
+        item("tell it in a summary, and I say what matters", Choice::Instruct(entry.clone())),
+        item("stay here", Choice::Nothing),
+    ];
+    Some(Report::Ask { title: "what happened since is left behind".to_owned(), items })
 }
 
 /// What was said last on the path to the leaf, by the user or the model.

@@ -5,12 +5,12 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::app::{Action, App, List, Twice};
+use super::app::{Action, App, Go, List, Say, Twice};
 use super::command::{self, Completion, Meaning, Verb};
 use super::popup::{Choice, Item, Page, Picker, Popup};
 use super::{gather, help};
-use crate::agent::{BashContext, Direction};
-use crate::event::{Decision, QueueItem, QueueKind};
+use crate::agent::{BashContext, BranchSummary, Direction};
+use crate::event::{CompactionChoice, Decision, QueueItem, QueueKind};
 use crate::message::ThinkingLevel;
 use crate::session::Visibility;
 use crate::unit::UnixMs;
@@ -206,9 +206,13 @@ impl App {
     }
 
     fn submit(&mut self, when: When) -> Vec<Action> {
+        if let Some(entry) = self.leaving.take() {
+            let instructions = Some(self.editor.take()).filter(|words| !words.trim().is_empty());
+            return vec![Action::Go(Go::Navigate(entry, BranchSummary::Made { instructions }))];
+        }
         if self.editor.expanded().trim().is_empty() {
             let hurries = when != When::Afterwards && self.is_steered();
-            return if hurries { vec![Action::Hurry] } else { Vec::new() };
+            return if hurries { vec![Action::Say(Say::Hurry)] } else { Vec::new() };
         }
         self.completion = 0;
         self.transcript.follow();
@@ -231,10 +235,10 @@ impl App {
     fn carry_out(&mut self, text: String, when: When) -> Vec<Action> {
         let line = text.trim();
         if let Some(command) = line.strip_prefix("!!").filter(|command| !command.trim().is_empty()) {
-            return vec![Action::Bash(command.trim().to_owned(), BashContext::Exclude)];
+            return vec![Action::Say(Say::Bash(command.trim().to_owned(), BashContext::Exclude))];
         }
         if let Some(command) = line.strip_prefix('!').filter(|command| !command.trim().is_empty()) {
-            return vec![Action::Bash(command.trim().to_owned(), BashContext::Include)];
+            return vec![Action::Say(Say::Bash(command.trim().to_owned(), BashContext::Include))];
         }
         match command::parse(line, &self.commands) {
             Meaning::Known(verb, argument) => self.command(verb, argument),
@@ -246,22 +250,27 @@ impl App {
                 self.editor.set_text(&text);
                 Vec::new()
             }
-            Meaning::Agent | Meaning::Text if when == When::Afterwards => vec![Action::FollowUp(text)],
-            Meaning::Agent | Meaning::Text if when == When::AtOnce => vec![Action::SteerNow(text)],
-            Meaning::Agent | Meaning::Text => vec![Action::Steer(text)],
+            Meaning::Agent | Meaning::Text if when == When::Afterwards => {
+                vec![Action::Say(Say::FollowUp(text))]
+            }
+            Meaning::Agent | Meaning::Text if when == When::AtOnce => vec![Action::Say(Say::SteerNow(text))],
+            Meaning::Agent | Meaning::Text => vec![Action::Say(Say::Steer(text))],
         }
     }
 
     fn command(&mut self, verb: Verb, argument: &str) -> Vec<Action> {
         match verb {
-            Verb::New => vec![Action::NewSession],
+            Verb::New => vec![Action::Go(Go::New)],
             Verb::Resume => self.browse(argument),
             Verb::Tree => self.pick("tree", List::Tree),
             Verb::Fork => self.pick("fork before", List::Forks),
-            Verb::Clone => vec![Action::Clone],
+            Verb::Clone => vec![Action::Go(Go::Clone)],
             Verb::Name if argument.is_empty() => self.ask_for("/name ", "a name follows /name"),
             Verb::Name => vec![Action::Rename(argument.to_owned())],
             Verb::Label => vec![Action::Label(Some(argument.to_owned()).filter(|label| !label.is_empty()))],
+            Verb::Compact => {
+                vec![Action::Compact(Some(argument.to_owned()).filter(|words| !words.is_empty()))]
+            }
             Verb::Model if argument.is_empty() => self.pick("models", List::Models),
             Verb::Model => vec![Action::SetModel(argument.to_owned())],
             Verb::Thinking if argument.is_empty() => self.next_thinking(),
@@ -273,7 +282,7 @@ impl App {
             Verb::FollowUp if argument.is_empty() => {
                 self.ask_for("/followup ", "a message follows /followup")
             }
-            Verb::FollowUp => vec![Action::FollowUp(argument.to_owned())],
+            Verb::FollowUp => vec![Action::Say(Say::FollowUp(argument.to_owned()))],
             Verb::Session => vec![Action::ShowFacts],
             Verb::Export => vec![Action::Export(argument.to_owned())],
             Verb::Reload => vec![Action::ReadResources],
@@ -318,7 +327,11 @@ impl App {
     }
 
     fn escape(&mut self, pressed: Option<(Twice, UnixMs)>) -> Vec<Action> {
-        if self.is_working() {
+        if self.leaving.take().is_some() {
+            self.flash("staying here");
+            return Vec::new();
+        }
+        if self.is_working() || self.work.summary.is_some() {
             return vec![Action::Abort];
         }
         if !self.editor.is_empty() {
@@ -338,7 +351,7 @@ impl App {
             self.editor.clear();
             let again = if self.is_working() { "stops" } else { "quits" };
             self.flash(format!("cleared; alt+u brings it back, ctrl+c again {again}"));
-        } else if self.is_working() {
+        } else if self.is_working() || self.work.summary.is_some() {
             return vec![Action::Abort];
         } else if is_second {
             return vec![Action::Quit];
@@ -416,12 +429,12 @@ impl App {
             KeyCode::Char('p') if ctrl => -1,
             KeyCode::Char('n') if ctrl => 1,
             KeyCode::Esc => {
-                self.popups.pop();
-                return Vec::new();
+                let left = self.popups.pop();
+                return without_word(left.as_slice());
             }
             KeyCode::Char('c') if ctrl => {
-                self.popups.clear();
-                return Vec::new();
+                let left = std::mem::take(&mut self.popups);
+                return without_word(&left);
             }
             _ => return self.popup_text_key(key, ctrl),
         };
@@ -482,12 +495,18 @@ impl App {
 
     fn chosen(&mut self, choice: Choice) -> Vec<Action> {
         vec![match choice {
-            Choice::Navigate(entry) => Action::Navigate(entry),
+            Choice::Navigate(entry) => Action::Go(Go::AskToLeave(entry)),
+            Choice::Leave(entry, summary) => Action::Go(Go::Navigate(entry, summary)),
+            Choice::Instruct(entry) => {
+                self.leaving = Some(entry);
+                return Vec::new();
+            }
+            Choice::AfterFailure(choice) => Action::ResolveCompaction(choice),
             Choice::Hide(entry) => Action::Hide(entry, Visibility::Hidden),
             Choice::Show(entry) => Action::Hide(entry, Visibility::Shown),
             Choice::Nothing => return Vec::new(),
-            Choice::Fork(entry) => Action::Fork(entry),
-            Choice::Open(path) => Action::Open(path),
+            Choice::Fork(entry) => Action::Go(Go::Fork(entry)),
+            Choice::Open(path) => Action::Go(Go::Open(path)),
             Choice::Model(words) => Action::SetModel(words),
             Choice::Unqueue(id) => Action::Unqueue(id),
             Choice::Prompt(text) => {
@@ -496,4 +515,10 @@ impl App {
             }
         }]
     }
+}
+
+/// A question about a failed summary that is left without a word: everything stays as it is.
+fn without_word(left: &[Popup]) -> Vec<Action> {
+    let asked = left.iter().any(Popup::is_of_failure);
+    if asked { vec![Action::ResolveCompaction(CompactionChoice::GoOn)] } else { Vec::new() }
 }

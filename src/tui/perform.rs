@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 
-use super::app::{Action, List, Loaded, Report};
+use super::app::{Action, Go, List, Loaded, Report, Say};
 use super::browse::{Ask, browse};
 use super::{Exporter, files, gather};
+use crate::agent::compaction::CompactionError;
 use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions};
 use crate::id::EntryId;
 use crate::message::ThinkingLevel;
@@ -68,13 +69,12 @@ struct Worker {
 impl Worker {
     async fn work(mut self, mut todo: mpsc::Receiver<Action>) {
         let mut beside = JoinSet::new();
+        // Nobody waits for these in the end: closing the session stops them.
+        let mut waiting = JoinSet::new();
         while let Some(action) = todo.recv().await {
-            while beside.try_join_next().is_some() {}
+            while beside.try_join_next().is_some() || waiting.try_join_next().is_some() {}
             let text = match &action {
-                Action::Steer(text)
-                | Action::SteerNow(text)
-                | Action::FollowUp(text)
-                | Action::Bash(text, _) => Some(text.clone()),
+                Action::Say(say) => say.text().map(str::to_owned),
                 _ => None,
             };
             let done = match action {
@@ -83,7 +83,7 @@ impl Worker {
                     self.browser = None;
                     Ok(Vec::new())
                 }
-                action => self.perform(action, &mut beside).await,
+                action => self.perform(action, &mut beside, &mut waiting).await,
             };
             let reports = match done {
                 Ok(reports) => reports,
@@ -99,14 +99,16 @@ impl Worker {
         while beside.join_next().await.is_some() {}
     }
 
-    async fn perform(&self, action: Action, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
+    async fn perform(
+        &self,
+        action: Action,
+        beside: &mut JoinSet<()>,
+        waiting: &mut JoinSet<()>,
+    ) -> Result<Vec<Report>, AgentError> {
         let agent = &self.agent;
         Ok(match action {
-            Action::Steer(_)
-            | Action::SteerNow(_)
-            | Action::Hurry
-            | Action::FollowUp(_)
-            | Action::Bash(..) => said(self.say(action).await?),
+            Action::Say(say) => said(self.say(say).await?),
+            Action::Go(go) => self.go(go, waiting).await?,
             Action::Abort => vec![Report::Queue(agent.abort().await?)],
             Action::Unqueue(id) => vec![Report::Queue(vec![agent.remove_queued(id).await?])],
             Action::Decide(call, decision) => said(agent.decide(call, decision).await?),
@@ -124,11 +126,12 @@ impl Worker {
                 Vec::new()
             }
             Action::Hide(entry, visibility) => self.hide(entry, visibility).await?,
-            Action::NewSession => vec![Report::Moved(agent.new_session().await?)],
-            Action::Open(path) => vec![Report::Moved(agent.open_session(path).await?)],
-            Action::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
-            Action::Clone => self.copy_session().await?,
-            Action::Navigate(entry) => vec![Report::Moved(agent.navigate(entry, BranchSummary::None).await?)],
+            Action::Compact(words) => {
+                let agent = agent.clone();
+                self.await_summary(waiting, async move { agent.compact(words).await.map(|_| Vec::new()) });
+                Vec::new()
+            }
+            Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
             Action::Gather(list) => self.gather(list, beside).await?,
             Action::LoadOlder(ids) => {
                 let reader = agent.reader();
@@ -161,20 +164,63 @@ impl Worker {
     }
 
     /// Tells the agent, or the shell, what the user said.
-    async fn say(&self, action: Action) -> Result<(), AgentError> {
+    async fn say(&self, say: Say) -> Result<(), AgentError> {
         let agent = &self.agent;
-        match action {
-            Action::Steer(text) => agent.steer(text).await,
-            Action::SteerNow(text) => agent.steer_now(text, PromptOptions::default()).await,
-            Action::Hurry => match agent.hurry().await {
+        match say {
+            Say::Steer(text) => agent.steer(text).await,
+            Say::SteerNow(text) => agent.steer_now(text, PromptOptions::default()).await,
+            Say::Hurry => match agent.hurry().await {
                 // It was delivered meanwhile.
                 Err(AgentError::Gone(_)) => Ok(()),
                 done => done,
             },
-            Action::FollowUp(text) => agent.follow_up(text).await,
-            Action::Bash(line, context) => agent.bash(line, context).await,
-            _ => Ok(()),
+            Say::FollowUp(text) => agent.follow_up(text).await,
+            Say::Bash(line, context) => agent.bash(line, context).await,
         }
+    }
+
+    /// Waits for a summary while other actions are carried out. That it was stopped is no news to whoever stopped it.
+    fn await_summary(
+        &self,
+        waiting: &mut JoinSet<()>,
+        made: impl Future<Output = Result<Vec<Report>, AgentError>> + Send + 'static,
+    ) {
+        let reports = self.reports.clone();
+        waiting.spawn(async move {
+            let news = match made.await {
+                Ok(news) => news,
+                Err(AgentError::Compaction(CompactionError::Stopped)) => {
+                    vec![Report::Note("stopped; everything is as it was".to_owned())]
+                }
+                Err(error) => vec![failed(&error, None)],
+            };
+            for report in news {
+                if reports.send(report).await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
+    async fn go(&self, go: Go, waiting: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
+        let agent = &self.agent;
+        Ok(match go {
+            Go::New => vec![Report::Moved(agent.new_session().await?)],
+            Go::Open(path) => vec![Report::Moved(agent.open_session(path).await?)],
+            Go::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
+            Go::Clone => self.copy_session().await?,
+            Go::AskToLeave(entry) => match gather::leaving(&agent.reader(), &entry) {
+                Some(question) => vec![question],
+                None => vec![Report::Moved(agent.navigate(entry, BranchSummary::None).await?)],
+            },
+            Go::Navigate(entry, summary) => {
+                let agent = agent.clone();
+                self.await_summary(waiting, async move {
+                    Ok(vec![Report::Moved(agent.navigate(entry, summary).await?)])
+                });
+                Vec::new()
+            }
+        })
     }
 
     /// Asks whoever looks through the sessions, or sends somebody.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use super::app::{Action, Browsed, List};
 use super::browse::Ask;
+use crate::agent::BranchSummary;
+use crate::event::CompactionChoice;
 use crate::id::{EntryId, QueueId};
 use crate::render::{Line, Role};
 use crate::session::{Scope, Visibility};
@@ -64,6 +66,12 @@ pub(super) struct Item {
 pub(super) enum Choice {
     /// Go on from this entry.
     Navigate(EntryId),
+    /// Do so, and tell the model this of what is left behind.
+    Leave(EntryId, BranchSummary),
+    /// Do so once the user has said what matters in the summary of what is left behind.
+    Instruct(EntryId),
+    /// Do this after a summary could not be made.
+    AfterFailure(CompactionChoice),
     /// Take this entry and what follows it out of the tree.
     Hide(EntryId),
     /// Bring this entry and what follows it back into the tree.
@@ -303,6 +311,12 @@ impl Popup {
             Self::Pick(picker) => Some(picker),
             Self::Read(_) => None,
         }
+    }
+
+    /// Whether it asks what to do after a summary could not be made.
+    pub(super) fn is_of_failure(&self) -> bool {
+        let asks = |item: &Item| matches!(item.choice, Choice::AfterFailure(_));
+        matches!(self, Self::Pick(picker) if picker.items.first().is_some_and(asks))
     }
 
     /// Whether it looks through sessions.

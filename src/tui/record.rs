@@ -12,7 +12,7 @@ use crate::message::{
 };
 use crate::session::entry::{Compaction, MessageEntry};
 use crate::session::{Entry, EntryBody};
-use crate::unit::UnixMs;
+use crate::unit::{Tokens, UnixMs};
 
 /// A stretch of the log as blocks.
 #[derive(Debug, Default)]
@@ -175,6 +175,10 @@ pub(super) fn shell_record(record: &BashExecutionMessage) -> Shell {
 }
 
 fn compaction_rule(compaction: &Compaction) -> BlockKind {
-    let title = format!("compacted: {} tokens before, summary", compaction.tokens_before);
+    let after = compaction.details.as_ref().and_then(|details| details["tokensAfter"].as_u64());
+    let title = match after {
+        Some(after) => format!("compacted: {} → {} tokens, summary", compaction.tokens_before, Tokens(after)),
+        None => format!("compacted: {} tokens before, summary", compaction.tokens_before),
+    };
     BlockKind::Rule { title, text: compaction.summary.clone() }
 }

@@ -16,6 +16,9 @@ use super::{CompactionError, CompactionOptions, Files, Keep, Prompt, Strategy, t
 /// Most characters of the first message that a summary quotes.
 const QUOTED_CHARS: usize = 2_000;
 
+/// The key of a compaction's details that tells how large the context is behind it, by estimate.
+const TOKENS_AFTER: &str = "tokensAfter";
+
 const FIRST: (&str, &str) = ("<first-message>\n", "\n</first-message>");
 const LEFT_OUT: &str = "\n\n[The messages that followed are left out to save room, without a summary of them; what comes after this is the newest part of the conversation.]";
 
@@ -42,6 +45,8 @@ pub struct Plan {
     older: Vec<Projected>,
     /// The beginning of a turn whose rest is kept; summed up on its own.
     turn: Vec<Projected>,
+    /// An estimate of what stays.
+    kept: Tokens,
     files: Files,
     measure: Measure,
 }
@@ -93,6 +98,7 @@ impl Plan {
             previous: projection.compaction.as_ref().map(|earlier| body(&earlier.summary).to_owned()),
             older: older.to_vec(),
             turn: turn.to_vec(),
+            kept: messages[first..].iter().fold(Tokens(0), |sum, said| sum + estimate(&said.message)),
             files: files(material, replaced),
             measure: Measure { tokens: weight(&messages[..first]), messages: has_too_many.then_some(first) },
         })
@@ -142,11 +148,13 @@ impl Plan {
         if !is_smaller {
             return Err(CompactionError::NotSmaller { before: self.measure.tokens, after });
         }
+        let mut details = self.files.to_details();
+        details[TOKENS_AFTER] = (self.kept + after).0.into();
         Ok(Compaction {
             summary,
             first_kept_entry_id: self.first_kept.clone(),
             tokens_before: self.tokens_before,
-            details: Some(self.files.to_details()),
+            details: Some(details),
             usage: None,
         })
     }
@@ -247,7 +255,10 @@ mod tests {
         let entry = plan.summarized(&["  ## Goal\nA.\n".into()]).unwrap();
         assert_eq!(entry.summary, "<first-message>\nFix it.\n</first-message>\n\n## Goal\nA.");
         assert_eq!(entry.first_kept_entry_id.as_str(), "e2");
-        assert_eq!(entry.details, Some(Files::default().to_details()));
+        let details = entry.details.unwrap();
+        assert_eq!(Files::from_details(&details), Files::default());
+        // Two messages of 250 and 1 tokens stay, and the summary has 57 characters.
+        assert_eq!(details["tokensAfter"], 250 + 1 + 15);
     }
 
     #[test]

@@ -152,7 +152,7 @@ impl Driver {
         instructions: Option<String>,
         purpose: Purpose,
     ) {
-        let (model, retry) = (self.current.model.clone(), self.fixed.options.retry);
+        let (model, retry) = (self.current.model.clone(), self.retry);
         self.summaries.number += 1;
         let maker = Maker { model, retry, questions, instructions };
         let task = self.jobs.summarize(self.summaries.number, maker);

@@ -2,7 +2,6 @@
 
 use super::command::Command;
 use super::{AgentError, AgentSession};
-use crate::agent::compaction::Automatic;
 use crate::event::{CompactionChoice, CompactionReason, CompactionResult};
 use crate::unit::UnixMs;
 
@@ -67,13 +66,5 @@ impl AgentSession {
     /// When nobody asks any more.
     pub async fn resolve_compaction(&self, choice: CompactionChoice) -> Result<(), AgentError> {
         self.ask(|reply| Command::ResolveCompaction { choice, reply }).await
-    }
-
-    /// Lets the context be compacted by itself, or only when somebody says so, until tiller ends.
-    ///
-    /// # Errors
-    /// When the session is closed.
-    pub async fn set_auto_compaction(&self, automatic: Automatic) -> Result<(), AgentError> {
-        self.ask(|reply| Command::SetAutoCompaction { automatic, reply }).await
     }
 }

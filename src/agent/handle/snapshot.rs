@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::compaction::Summarizing;
 use super::prompt::BashContext;
-use crate::agent::compaction::Automatic;
+use crate::agent::turn::Retry;
 use crate::event::{ApprovalRequest, QueueItem, ToolOutcome};
 use crate::id::{CallId, EntryId, SessionId};
 use crate::message::{AssistantMessage, ModelRef, ThinkingLevel, Usage};
@@ -44,8 +44,6 @@ pub struct State {
     pub usage: Usage,
     /// Which calls are asked about: `ask`, `auto`, `read-only`, `yes`.
     pub approval: String,
-    /// Whether the context is compacted by itself.
-    pub auto_compaction: Automatic,
 }
 
 /// How full a model's window is.
@@ -62,6 +60,8 @@ pub struct ContextUse {
 pub struct Live {
     /// Since when a run is going on; `None` when idle.
     pub running_since: Option<UnixMs>,
+    /// The try that a failed request waits for.
+    pub retry: Option<Retry>,
     /// The answer so far.
     pub partial: Option<AssistantMessage>,
     /// Calls at work.

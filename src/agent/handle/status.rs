@@ -5,10 +5,11 @@ use std::sync::Arc;
 use super::command::{Change, Command};
 use super::snapshot::{ContextUse, State};
 use super::{AgentError, AgentSession};
+use crate::agent::compaction::Automatic;
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::RetryMode;
 use crate::agent::turn::SteeringPoint;
-use crate::event::QueueItem;
+use crate::event::{QueueItem, RunOutcome};
 use crate::id::EntryId;
 use crate::message::{Message, StopReason};
 use crate::session::Tally;
@@ -24,6 +25,8 @@ pub struct Status {
     pub queue: QueueStatus,
     /// Whether failed requests are tried again.
     pub auto_retry: RetryMode,
+    /// Whether the context is compacted by itself.
+    pub auto_compaction: Automatic,
     /// The entry that the next one follows.
     pub leaf: Option<EntryId>,
     /// How many messages the model would read, system prompts of other programs aside.
@@ -65,6 +68,15 @@ pub struct SessionStats {
     pub context: ContextUse,
 }
 
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settled {
+    /// How.
+    pub outcome: RunOutcome,
+    /// The messages it added, in order.
+    pub messages: Vec<Arc<Message>>,
+}
+
 impl AgentSession {
     /// What the session is and whether it works, without what is in flight.
     ///
@@ -72,6 +84,14 @@ impl AgentSession {
     /// When the session is closed.
     pub async fn state(&self) -> Result<Box<Status>, AgentError> {
         self.ask(|reply| Command::Status { reply }).await
+    }
+
+    /// Waits until nothing runs and nothing waits to run, and tells how the last run ended; at once when idle.
+    ///
+    /// # Errors
+    /// [`AgentError::Empty`] when idle and nothing has run yet, [`AgentError::Closed`] when the session is closed meanwhile.
+    pub async fn settled(&self) -> Result<Settled, AgentError> {
+        self.ask(|reply| Command::Settled { reply }).await
     }
 
     /// Counts messages, tokens and money, over the whole session and over the current branch. Reads the log, beside the loop.
@@ -136,6 +156,14 @@ impl AgentSession {
     /// When the session is closed.
     pub async fn set_auto_retry(&self, mode: RetryMode) -> Result<(), AgentError> {
         self.configure(Change::Retry(mode)).await
+    }
+
+    /// Lets the context be compacted by itself, or only when somebody says so, from now on and in every session of this handle.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn set_auto_compaction(&self, automatic: Automatic) -> Result<(), AgentError> {
+        self.configure(Change::Compaction(automatic)).await
     }
 
     async fn configure(&self, change: Change) -> Result<(), AgentError> {

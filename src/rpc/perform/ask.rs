@@ -135,6 +135,7 @@ fn described(status: &Status, model: Value) -> Value {
         "isRetrying": status.activity.is_retrying,
         "steeringMode": mode(status.queue.steering_mode),
         "followUpMode": mode(status.queue.follow_up_mode),
+        "autoCompactionEnabled": status.auto_compaction == Automatic::On,
         "autoRetryEnabled": status.auto_retry == RetryMode::On,
         "messageCount": status.messages,
         "pendingMessageCount": status.queue.items.len(),
@@ -159,7 +160,6 @@ fn session(state: &State) -> Value {
         "thinkingLevel": state.thinking,
         "contextUsage": context(state),
         "approvalMode": state.approval,
-        "autoCompactionEnabled": state.auto_compaction == Automatic::On,
     });
     if let Some(path) = &state.path {
         told["sessionFile"] = json!(path);

@@ -5,7 +5,8 @@ use super::super::block::BlockKind;
 use super::super::call::{argument, one_line, seconds};
 use super::super::command::Completion;
 use super::super::layout::spinner;
-use crate::event::{ApprovalRequest, QueueKind};
+use crate::agent::{Summarizing, SummaryOf};
+use crate::event::{ApprovalRequest, CompactionReason, QueueKind};
 use crate::render::{Breaks, Carriage, Emphasis, Indent, Line, Role, Span, Style, clean, cut_to, wrap};
 use crate::resource::typed_skill;
 
@@ -105,7 +106,12 @@ pub(super) fn status(app: &App) -> Option<Line> {
             Span::new(one_line(text), Role::Text),
         ]));
     }
-    let since = app.work.running_since.or(app.work.bash_since)?;
+    if app.leaving.is_some() {
+        let text = "what matters in the summary of what you leave? enter makes it · esc stays here";
+        return Some(Line::from(vec![Span::new("  ? ", Role::Warning), Span::new(text, Role::Text)]));
+    }
+    let summary = app.work.summary.as_ref();
+    let since = app.work.running_since.or(app.work.bash_since).or(summary.map(|summary| summary.since))?;
     let mut spans = vec![
         Span::new(format!("  {} ", spinner(app.now)), Role::Accent),
         Span::new(doing(app), Role::Text),
@@ -113,6 +119,9 @@ pub(super) fn status(app: &App) -> Option<Line> {
     ];
     if app.work.output > 0 {
         spans.push(Span::new(format!(" · ↓{}", crate::unit::Tokens(app.work.output)), Role::Muted));
+    }
+    if app.is_working() && summary.is_some() {
+        spans.push(Span::new(" · compacting", Role::Muted));
     }
     let steerable = app.work.running_since.is_some() && app.work.approvals.is_empty();
     let used: usize = spans.iter().map(Span::width).sum();
@@ -137,6 +146,15 @@ fn doing(app: &App) -> String {
             "the request failed · trying again in {left}s ({} of {}) ·",
             retry.attempt, retry.most
         );
+    }
+    match &app.work.summary {
+        Some(Summarizing { of: SummaryOf::Branch, .. }) => return "summing up the branch…".to_owned(),
+        Some(Summarizing { of: SummaryOf::Context(reason), .. })
+            if !app.is_working() || *reason == CompactionReason::Overflow =>
+        {
+            return "compacting…".to_owned();
+        }
+        Some(_) | None => {}
     }
     if app.work.running_since.is_none() {
         return "running your command".to_owned();

@@ -32,22 +32,22 @@ fn failing(failure: &str, times: u32) -> Answer {
 }
 
 /// Keeps little enough that a second prompt pushes the first one out.
-fn tuned(answers: Vec<Answer>, tune: impl FnOnce(AgentOptions) -> AgentOptions) -> Stage {
+fn tuned(answers: Vec<Answer>, tune: impl FnOnce(&mut AgentOptions)) -> Stage {
     let folder = TempDir::new().unwrap();
     let logs = folder.path().join("logs");
     let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
     Stage::tuned(folder, (manager, None), Access::Reads, answers, |parts| {
-        let compaction = CompactionOptions { keep: Some(Tokens(1_500)), ..parts.options.compaction };
-        parts.options = tune(AgentOptions { compaction, ..parts.options.clone() });
+        parts.options.compaction.keep = Some(Tokens(1_500));
+        tune(&mut parts.options);
     })
 }
 
 fn stage(answers: Vec<Answer>) -> Stage {
-    tuned(answers, |options| options)
+    tuned(answers, |_| {})
 }
 
 fn unwatched(answers: Vec<Answer>) -> Stage {
-    tuned(answers, |options| AgentOptions { audience: Audience::Nobody, ..options })
+    tuned(answers, |options| options.audience = Audience::Nobody)
 }
 
 impl Stage {
@@ -288,7 +288,7 @@ async fn what_still_does_not_fit_then_is_an_error() {
 async fn what_is_switched_off_does_not_happen_by_itself() {
     let mut stage = stage(vec![filling("one"), overflowing(), summary("Short.")]);
     stage.agent.set_auto_compaction(Automatic::Off).await.unwrap();
-    assert_eq!(stage.agent.snapshot().await.unwrap().state.auto_compaction, Automatic::Off);
+    assert_eq!(stage.agent.state().await.unwrap().auto_compaction, Automatic::Off);
     stage.say("first").await;
     assert_eq!(stage.say("second").await, RunOutcome::Failed);
     assert!(stage.said().pop().unwrap().ends_with("Error"));
@@ -369,12 +369,11 @@ async fn where_nobody_can_say_what_now_the_older_part_is_left_out_with_a_warning
 #[tokio::test]
 async fn truncation_asks_no_model_and_the_very_next_request_is_smaller() {
     let mut stage = tuned(vec![says("one"), says("two"), says("three")], |options| {
-        let compaction = CompactionOptions {
+        options.compaction = CompactionOptions {
             strategy: Strategy::Truncate,
             max_messages: Some(4),
             ..CompactionOptions::default()
         };
-        AgentOptions { compaction, ..options }
     });
     stage.say("first").await;
     stage.say("second").await;
