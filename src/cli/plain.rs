@@ -20,7 +20,7 @@ pub(super) async fn run(
 ) -> Result<u8, Failure> {
     let assembled = assembled(arguments, (config, project), front).await?;
     let cwd = assembled.parts.manager.cwd().to_owned();
-    let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Leave)?;
+    let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Leave)?.text();
     let manner = match front.audience() {
         Audience::Somebody => Manner::Conversation,
         Audience::Nobody => Manner::Batch,

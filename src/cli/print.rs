@@ -35,6 +35,8 @@ pub(super) async fn run(
     let agent = start(arguments, assembled.parts).await?;
     tell_first(&assembled.notices, &agent, "open it in the TUI to send or drop them").await;
     let (mut out, mut err) = (io::BufWriter::new(io::stdout().lock()), io::stderr());
+    let wrong = |error| Failure { code: USAGE, ..Failure::run(error) };
+    let prompt = prompt.text_for(&agent).await.map_err(wrong)?;
     let interruption = Interruption::watch(agent.clone());
     let outcome = print::run(&agent, prompt, output, &mut out, &mut err).await;
     let _ = agent.close().await;

@@ -67,6 +67,7 @@ pub(super) async fn tell_first(notices: &[String], agent: &AgentSession, release
     for notice in notices.iter().chain(agent.notices()) {
         eprintln!("warning: {notice}");
     }
+
     let held = agent.snapshot().await.map(|snapshot| snapshot.live.queue.len()).unwrap_or_default();
     if held > 0 {
         eprintln!("warning: {held} queued message(s) of this session still wait; {release}");

@@ -297,6 +297,7 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
         if self.is_idle() {
             return self.teller.close_line();
         }
+        // Nobody is there to hand back to what waits: it goes on waiting.
         let _ = self.agent.interrupt().await;
         let settled = async {
             while self.is_running || self.has_bash {

@@ -135,11 +135,11 @@ fn described(status: &Status, model: Value) -> Value {
         "isRetrying": status.activity.is_retrying,
         "steeringMode": mode(status.queue.steering_mode),
         "followUpMode": mode(status.queue.follow_up_mode),
-        "autoCompactionEnabled": status.auto_compaction == Automatic::On,
         "autoRetryEnabled": status.auto_retry == RetryMode::On,
         "messageCount": status.messages,
         "pendingMessageCount": status.queue.items.len(),
         "leafId": status.leaf,
+        "autoCompactionEnabled": status.auto_compaction == Automatic::On,
     });
     extend(&mut told, more);
     told
