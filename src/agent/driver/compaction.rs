@@ -273,7 +273,7 @@ impl Driver {
         Input::NotCompacted { reason: compacting.reason, why }
     }
 
-    /// A compaction is in the log.
+    /// A compaction is in the log, and that was told.
     pub(super) fn compacted(&mut self, result: CompactionResult) {
         self.summaries.futile = None;
         if let Summing::Ready(reply) = std::mem::replace(&mut self.summaries.state, Summing::Nothing) {
@@ -315,7 +315,7 @@ pub(super) enum Moment {
 }
 
 /// What front ends are told of a compaction.
-pub(super) fn told(entry: &Compaction) -> CompactionResult {
+fn told(entry: &Compaction) -> CompactionResult {
     CompactionResult {
         summary: entry.summary.clone(),
         first_kept_entry_id: entry.first_kept_entry_id.clone(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::compaction::{Moment, told};
+use super::compaction::Moment;
 use super::{Driver, SyncPolicy, Work, now};
 use crate::agent::handle::{AgentError, Settled};
 use crate::agent::partial::Partial;
@@ -31,13 +31,8 @@ impl Driver {
         match effect {
             Effect::Append(body) => {
                 let record = bash_record(&body);
-                let compaction = match &body {
-                    EntryBody::Compaction(entry) => Some(told(entry)),
-                    _ => None,
-                };
-                match self.append(body) {
-                    Err(error) => self.store_failed(&error, record),
-                    Ok(()) => compaction.into_iter().for_each(|result| self.compacted(result)),
+                if let Err(error) = self.append(body) {
+                    self.store_failed(&error, record);
                 }
             }
             Effect::AppendAll(bodies) => {
@@ -193,7 +188,13 @@ impl Driver {
             EventKind::ApprovalResolved { tool_call_id, .. } => drop(self.approvals.resolved(tool_call_id)),
             _ => {}
         }
+        let compacted = match &event {
+            EventKind::CompactionEnd { result: Some(result), .. } => Some((**result).clone()),
+            _ => None,
+        };
         self.teller.tell(event);
+        // Whoever asked for it hears of it last.
+        compacted.into_iter().for_each(|result| self.compacted(result));
     }
 
     pub(super) fn request(&mut self, turn: TurnNumber, tool_choice: ToolChoice) {
