@@ -1,73 +1,200 @@
-//! A long answer through the driver, from the provider's stream to a front end.
+//! What the engine itself costs: a turn in short and long sessions, and a long answer on its way to a front end.
+//!
+//! The figures of docs/embedding.md are what this prints first: CPU time of the whole process, so that the provider and the tool,
+//! which do next to nothing, are in it.
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use divan::Bencher;
+use futures_util::stream;
+use nix::time::{ClockId, clock_gettime};
+use serde_json::json;
 use tempfile::TempDir;
-use tiller::agent::compaction::CompactionOptions;
-use tiller::agent::extension::Extensions;
-use tiller::agent::retry::RetryOptions;
-use tiller::agent::turn::TurnOptions;
-use tiller::agent::{
-    AgentOptions, AgentSession, Audience, Choice, Parts, PromptOptions, Resources, SyncPolicy, SystemPrompt,
-};
+use tiller::agent::{AgentSession, PromptOptions, Setup, SyncPolicy};
 use tiller::event::EventKind;
-use tiller::message::ThinkingLevel;
-use tiller::policy::{Asking, Mode, Policy};
-use tiller::process::Runner;
-use tiller::provider::Providers;
+use tiller::message::{
+    Access, AssistantBlock, AssistantMessage, Message, StopReason, ToolCall, ToolResultMessage, ToolSpec,
+    Usage, UserBlock, UserMessage,
+};
+use tiller::print::{self, Output};
+use tiller::provider::catalog::assumed;
 use tiller::provider::scripted::{Answer, Scripted};
-use tiller::session::{Placement, SessionManager};
-use tiller::tool::{OutputLimits, Tools};
+use tiller::provider::{Part, PartStream, Provider, Providers, Request};
+use tiller::tool::{Invocation, RunFuture, Tool, ToolOutput, Tools};
 use tiller::unit::{Tokens, UnixMs};
+use tokio::runtime::Runtime;
 
-/// Pieces of the answer.
+/// Pieces of the long answer.
 const DELTAS: usize = 100_000;
 
+/// Turns of one run: enough for the first, which takes in the history, to weigh little.
+const TURNS: usize = 1_000;
+
 fn main() {
+    for length in [10, 1_000, 10_000] {
+        println!("a turn after {length} messages: {:?} of CPU", cost_of_a_turn(length));
+    }
+    for (name, output) in [("text", Output::Text), ("json", Output::Json)] {
+        println!("{DELTAS} deltas printed as {name}: {:?} of CPU", cost_of_printing(output));
+    }
     divan::main();
 }
 
-fn parts(folder: &TempDir) -> Parts {
-    let manager = SessionManager::new(Placement::Flat(folder.path().into()), folder.path().into());
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+/// CPU time of this process so far.
+fn cpu() -> Duration {
+    Duration::from(clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).unwrap())
+}
+
+/// Asks for the tool again and again, then has done. It looks at the last message only.
+struct Busy {
+    left: std::sync::atomic::AtomicUsize,
+}
+
+impl Provider for Busy {
+    fn name(&self) -> &str {
+        "busy"
+    }
+
+    fn api(&self) -> &'static str {
+        "busy"
+    }
+
+    fn stream(&self, _request: Request) -> PartStream {
+        let left = self.left.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
+        // The provider's own count: without one the engine would estimate the whole context.
+        let usage = Usage { input: Tokens(1_000), ..Usage::default() };
+        let parts = if left == 0 {
+            vec![
+                Part::Text { block: 0, text: "done".into() },
+                Part::Usage(usage),
+                Part::Finished(StopReason::Stop),
+            ]
+        } else {
+            let call =
+                Part::Call { block: 0, id: format!("c{left}").as_str().into(), name: "nothing".into() };
+            vec![call, Part::Usage(usage), Part::Finished(StopReason::ToolUse)]
+        };
+        Box::pin(stream::iter(parts.into_iter().map(Ok)))
+    }
+}
+
+/// A tool that does nothing.
+struct Nothing(ToolSpec);
+
+impl Nothing {
+    fn tools() -> Tools {
+        let parameters = Arc::new(json!({"type": "object"}));
+        let spec = ToolSpec {
+            name: "nothing".into(),
+            description: "Does nothing.".into(),
+            parameters,
+            access: Access::Reads,
+        };
+        Tools::new([Arc::new(Self(spec)) as Arc<dyn Tool>])
+    }
+}
+
+impl Tool for Nothing {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn check(&self, _arguments: &serde_json::Value) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn run(&self, _invocation: Invocation) -> RunFuture<'_> {
+        Box::pin(std::future::ready(ToolOutput::text("nothing")))
+    }
+}
+
+/// A conversation of so many messages: prompts, calls and results in turn.
+fn history(length: usize) -> Vec<Message> {
+    let words = "what was said then, at some length ".repeat(6);
+    let message = |at: usize| match at % 3 {
+        0 => Message::User(UserMessage::text(&*words, UnixMs(1))),
+        1 => {
+            let call = ToolCall::from_streamed(
+                format!("h{at}").as_str().into(),
+                "nothing".into(),
+                &json!({"path": words}).to_string(),
+            );
+            Message::Assistant(AssistantMessage {
+                content: vec![AssistantBlock::ToolCall(call)],
+                stop_reason: StopReason::ToolUse,
+                ..AssistantMessage::default()
+            })
+        }
+        _ => Message::ToolResult(ToolResultMessage {
+            tool_call_id: format!("h{}", at - 1).as_str().into(),
+            tool_name: "nothing".into(),
+            content: vec![UserBlock::Text { text: words.clone() }],
+            details: None,
+            is_error: false,
+            timestamp: UnixMs(1),
+        }),
+    };
+    (0..length).map(message).collect()
+}
+
+fn busy(folder: &Path, length: usize) -> AgentSession {
+    let mut providers = Providers::default();
+    let left = std::sync::atomic::AtomicUsize::new(TURNS - 1);
+    let mut facts = assumed("busy", "busy");
+    // Never full: what is measured is not compaction.
+    facts.window = Tokens(100_000_000);
+    providers.add(Arc::new(Busy { left }), vec![facts]);
+    let setup = Setup::new(providers).logs_in(folder).tools(Nothing::tools()).messages(history(length));
+    setup.tune(|options| options.sync = SyncPolicy::Never).start(folder).unwrap()
+}
+
+/// CPU time of one turn in a session that begins with so many messages.
+fn cost_of_a_turn(length: usize) -> Duration {
+    let folder = TempDir::new().unwrap();
+    runtime().block_on(async {
+        let session = busy(folder.path(), length);
+        let before = cpu();
+        session.prompt("go", PromptOptions::default()).await.unwrap();
+        session.settled().await.unwrap();
+        let spent = cpu() - before;
+        session.close().await.unwrap();
+        spent / u32::try_from(TURNS).unwrap()
+    })
+}
+
+fn talkative(folder: &TempDir) -> AgentSession {
     let script = Scripted::new(vec![Answer { text: "delta ".into(), repeat: DELTAS, ..Answer::default() }]);
     let mut providers = Providers::default();
     let facts = vec![script.facts()];
     providers.add(Arc::new(script), facts);
-    Parts {
-        writer: manager.create(UnixMs(1_795_231_018_249)),
-        model: providers.models().remove(0),
-        manager,
-        providers,
-        thinking: ThinkingLevel::Off,
-        choice: Choice::Caller,
-        thinking_choice: Choice::Caller,
-        tools: Tools::new([]),
-        extensions: Extensions::default(),
-        runner: Runner::with_helper("unused"),
-        system_prompt: SystemPrompt::default(),
-        resources: Resources::default(),
-        options: AgentOptions {
-            turn: TurnOptions::default(),
-            retry: RetryOptions::default(),
-            compaction: CompactionOptions::default(),
-            sync: SyncPolicy::Never,
-            max_tokens: Tokens(8_192),
-            temperature: None,
-            policy: Policy { mode: Mode::default(), asking: Asking::User, root: folder.path().into() },
-            audience: Audience::Nobody,
-            output: OutputLimits::default(),
-            scratch: folder.path().into(),
-            mode: "bench",
-            remote: None,
-        },
-    }
+    let setup = Setup::new(providers).logs_in(folder.path()).tools(Tools::new([]));
+    setup.tune(|options| options.sync = SyncPolicy::Never).start(folder.path()).unwrap()
+}
+
+/// CPU time of a long answer from the provider to the end of printing.
+fn cost_of_printing(output: Output) -> Duration {
+    let folder = TempDir::new().unwrap();
+    runtime().block_on(async {
+        let session = talkative(&folder);
+        let before = cpu();
+        print::run(&session, "go".to_owned(), output, &mut io::sink(), &mut io::sink()).await.unwrap();
+        let spent = cpu() - before;
+        session.close().await.unwrap();
+        spent
+    })
 }
 
 /// Says something and counts the pieces of the answer that a front end gets to see or is told it has missed.
 async fn run(folder: &TempDir) -> u64 {
-    let session = AgentSession::start(parts(folder)).unwrap();
+    let session = talkative(folder);
     let mut events = session.subscribe();
     session.prompt("go", PromptOptions::default()).await.unwrap();
     let mut seen = 0;
@@ -85,8 +212,24 @@ async fn run(folder: &TempDir) -> u64 {
 
 #[divan::bench(sample_count = 20)]
 fn an_answer_of_100_000_pieces(bencher: Bencher) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime = runtime();
     bencher.with_inputs(|| TempDir::new().unwrap()).bench_local_refs(|folder| {
         assert!(runtime.block_on(run(folder)) >= DELTAS as u64);
+    });
+}
+
+#[divan::bench(args = [10, 10_000], sample_count = 5)]
+fn a_thousand_turns(bencher: Bencher, length: usize) {
+    let runtime = runtime();
+    let session = || {
+        let folder = TempDir::new().unwrap();
+        let session = runtime.block_on(async { busy(folder.path(), length) });
+        (folder, session)
+    };
+    bencher.with_inputs(session).bench_local_refs(|(_folder, session)| {
+        runtime.block_on(async {
+            session.prompt("go", PromptOptions::default()).await.unwrap();
+            session.settled().await.unwrap();
+        });
     });
 }

@@ -8,6 +8,7 @@ mod approvals;
 mod bash;
 pub mod compaction;
 mod driver;
+mod embed;
 mod expand;
 pub mod extension;
 mod handle;
@@ -21,10 +22,11 @@ pub mod turn;
 pub use crate::provider::Direction;
 pub use approvals::Audience;
 pub use driver::{AgentOptions, Choice, Parts, SyncPolicy};
+pub use embed::{EmbedError, RunRequest, RunResult, Setup, run};
 pub use handle::{
     Activity, AgentError, AgentSession, BashContext, BranchSummary, ChosenModel, ContextUse, CycleScope,
     EventStream, Expansion, Lagged, Live, Moved, PromptOptions, PromptSource, QueueStatus, RunningBash,
-    RunningCall, SessionStats, Snapshot, State, Status, StreamingBehavior, Summarizing, SummaryOf,
+    RunningCall, SessionStats, Settled, Snapshot, State, Status, StreamingBehavior, Summarizing, SummaryOf,
 };
 pub use resources::{CommandSource, Inventory, Resources, SlashCommand, Sources, Watching};
 pub use system_prompt::SystemPrompt;

@@ -212,6 +212,31 @@ impl Config {
     }
 }
 
+/// Services that sell what models say, as their variables name them.
+const SELLERS: [&str; 14] = [
+    "ANTHROPIC",
+    "CEREBRAS",
+    "DEEPSEEK",
+    "FIREWORKS",
+    "GEMINI",
+    "GOOGLE",
+    "GROQ",
+    "MISTRAL",
+    "MOONSHOT",
+    "OPENAI",
+    "OPENROUTER",
+    "TOGETHER",
+    "XAI",
+    "ZAI",
+];
+
+/// The variables that hold the keys of providers, those that tiller can't ask yet among them.
+#[must_use]
+pub fn key_names() -> Vec<String> {
+    let keys = SELLERS.iter().map(|seller| key_name(seller));
+    keys.chain(["ANTHROPIC_AUTH_TOKEN".to_owned(), "CLAUDE_CODE_OAUTH_TOKEN".to_owned()]).collect()
+}
+
 /// The variable that holds a provider's key.
 #[must_use]
 pub fn key_name(provider: &str) -> String {

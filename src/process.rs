@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -33,11 +34,20 @@ const CHUNK: usize = 16 * 1024;
 /// Why a command could not be run, or its end not be learnt.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
+    /// Nobody said how commands are run.
+    #[error("commands can't be run here: there is no helper for them")]
+    NoHelper,
     /// The folder to run it in isn't there.
     #[error("working directory {path}: not a folder")]
     NoFolder {
         /// The folder.
         path: PathBuf,
+    },
+    /// There is no such shell.
+    #[error("shell {shell}: there is no such program; give its absolute path, or a name that is on PATH")]
+    NoShell {
+        /// As it was named.
+        shell: String,
     },
     /// The helper could not be started.
     #[error("helper {helper}: cannot start")]
@@ -63,6 +73,10 @@ pub enum ProcessError {
 pub struct Runner {
     helper: PathBuf,
     shell: PathBuf,
+    /// Stands before every line.
+    prefix: Option<String>,
+    /// Variables that commands don't get.
+    withheld: Arc<[String]>,
 }
 
 /// What to run.
@@ -115,11 +129,44 @@ impl Runner {
         Ok(Self::with_helper(helper))
     }
 
+    /// Runs nothing: every command ends before it begins, with an error that says so.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::with_helper(PathBuf::new())
+    }
+
     /// Runs commands with another program as the helper, one that hands over to [`helper::main`] when its first
     /// argument is [`helper::NAME`]. The path has to be absolute.
     #[must_use]
     pub fn with_helper(helper: impl Into<PathBuf>) -> Self {
-        Self { helper: helper.into(), shell: find_shell() }
+        Self { helper: helper.into(), shell: find_shell(), prefix: None, withheld: Arc::default() }
+    }
+
+    /// Runs commands in another shell: a path, or a program of that name on `PATH`. It has to take `-c LINE`.
+    ///
+    /// # Errors
+    /// When there is no such program.
+    pub fn in_shell(self, shell: &str) -> Result<Self, ProcessError> {
+        let path = if shell.contains('/') {
+            Some(PathBuf::from(shell)).filter(|path| path.is_absolute() && path.is_file())
+        } else {
+            on_path(shell)
+        };
+        let shell = path.ok_or_else(|| ProcessError::NoShell { shell: shell.to_owned() })?;
+        Ok(Self { shell, ..self })
+    }
+
+    /// Puts a line of the shell's before each command's: `source ~/.venv/bin/activate`. Whether it fails makes no difference to the
+    /// command.
+    #[must_use]
+    pub fn with_prefix(self, prefix: impl Into<String>) -> Self {
+        Self { prefix: Some(prefix.into()), ..self }
+    }
+
+    /// Keeps variables of tiller's own environment from commands.
+    #[must_use]
+    pub fn withholding(self, names: impl IntoIterator<Item = String>) -> Self {
+        Self { withheld: names.into_iter().collect(), ..self }
     }
 
     /// The shell that commands run in: bash where there is one, else sh.
@@ -133,12 +180,19 @@ impl Runner {
     /// # Errors
     /// When the folder is missing or the helper can't be started.
     pub fn start(&self, command: &Command) -> Result<Running, ProcessError> {
+        if self.helper.as_os_str().is_empty() {
+            return Err(ProcessError::NoHelper);
+        }
         if !command.cwd.is_dir() {
             return Err(ProcessError::NoFolder { path: command.cwd.clone() });
         }
         let arguments: [OsString; 4] =
-            [helper::NAME.into(), self.shell.clone().into(), "-c".into(), command.line.clone().into()];
-        let mut child = tokio::process::Command::new(&self.helper)
+            [helper::NAME.into(), self.shell.clone().into(), "-c".into(), self.line(command).into()];
+        let mut helper = tokio::process::Command::new(&self.helper);
+        for name in &*self.withheld {
+            helper.env_remove(name);
+        }
+        let mut child = helper
             .args(arguments)
             .current_dir(&command.cwd)
             .stdin(Stdio::piped())
@@ -151,12 +205,25 @@ impl Runner {
         let reports = child.stderr.take().expect("stderr is piped");
         Ok(Running { lifeline, output, reports, helper: child, drain_until: None })
     }
+
+    /// What the shell is given.
+    fn line(&self, command: &Command) -> String {
+        match &self.prefix {
+            Some(prefix) => format!("{prefix}\n{}", command.line),
+            None => command.line.clone(),
+        }
+    }
 }
 
 fn find_shell() -> PathBuf {
+    on_path("bash").unwrap_or_else(|| "/bin/sh".into())
+}
+
+/// Where a program is, as a shell would look for it.
+fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut places = std::env::split_paths(&path).map(|folder| folder.join("bash"));
-    places.find(|place| place.is_absolute() && place.is_file()).unwrap_or_else(|| "/bin/sh".into())
+    let mut places = std::env::split_paths(&path).map(|folder| folder.join(program));
+    places.find(|place| place.is_absolute() && place.is_file())
 }
 
 /// A command at work. Dropping it kills the command and everything it started, within moments.

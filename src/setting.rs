@@ -119,10 +119,20 @@ table! {
     RETRY_BASE_MS = "retry.base_ms", Kind::Count { min: 0, max: 3_600_000 }, "2000";
     /// Most milliseconds between two tries, unless the provider asks for more.
     RETRY_CAP_MS = "retry.cap_ms", Kind::Count { min: 0, max: 3_600_000 }, "60000";
+    /// Seconds to wait for an answer's first byte; unset is 300, and 900 for a server on this machine or network.
+    REQUEST_FIRST_BYTE_S = "request.first_byte_s", Kind::Count { min: 1, max: 86_400 }, "";
+    /// Seconds of silence within an answer after which it counts as broken off; pings are no silence.
+    REQUEST_STALL_S = "request.stall_s", Kind::Count { min: 1, max: 86_400 }, "120";
     /// Seconds after which a command of the bash tool is stopped, unless the call asks for more.
     BASH_TIMEOUT_S = "bash.timeout_s", Kind::Count { min: 1, max: 86_400 }, "120";
     /// Most seconds that a call of the bash tool may ask for.
     BASH_MAX_TIMEOUT_S = "bash.max_timeout_s", Kind::Count { min: 1, max: 86_400 }, "600";
+    /// Shell that commands run in: an absolute path, or a name on PATH; unset is bash, else sh.
+    BASH_SHELL = "bash.shell", Kind::Text, "", scope Scope::User;
+    /// Line for the shell that stands before every command, such as `source .venv/bin/activate`.
+    BASH_PREFIX = "bash.prefix", Kind::Text, "", scope Scope::User;
+    /// Whether commands get the variables that hold providers' keys.
+    BASH_INHERIT_KEYS = "bash.inherit_keys", Kind::Choice(&["off", "on"]), "off", scope Scope::User;
     /// Most lines of one tool result.
     TOOL_OUTPUT_MAX_LINES = "tool_output.max_lines", Kind::Count { min: 1, max: 1_000_000 }, "2000";
     /// Most characters of one tool result.

@@ -28,6 +28,9 @@ mod journeys {
         mod tour;
         mod typing;
     }
+    mod shell;
     mod survival;
+    mod trust;
+    mod trying;
     mod verbs;
 }

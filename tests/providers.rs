@@ -7,6 +7,7 @@ mod providers {
     mod bodies;
     mod failures;
     mod imported;
+    mod private;
     mod streams;
 }
 

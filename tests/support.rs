@@ -95,7 +95,12 @@ pub(crate) enum Ending {
     Reset(usize),
     /// Not at all: silence.
     Stall(usize),
+    /// As it should, after many pings in the middle with [`PING`] between them.
+    Pings { after: usize, count: usize },
 }
+
+/// Between two pings.
+pub(crate) const PING: std::time::Duration = std::time::Duration::from_millis(50);
 
 impl Reply {
     /// An answer that says all of `says` and ends.
@@ -162,6 +167,8 @@ pub(crate) struct Recorded {
     pub(crate) headers: BTreeMap<String, String>,
     /// The body; null when it is no JSON.
     pub(crate) body: Value,
+    /// The body as it came.
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// A server on a thread of its own; it ends when dropped.
@@ -232,6 +239,7 @@ async fn answer(State(play): State<Arc<Mutex<Play>>>, request: Request) -> Respo
             .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
             .collect(),
         body: serde_json::from_slice(&body).unwrap_or_default(),
+        bytes: body.to_vec(),
     };
     let protocol = if recorded.path.ends_with("/messages") { Protocol::Anthropic } else { Protocol::OpenAi };
     let reply = {
@@ -253,7 +261,7 @@ async fn answer(State(play): State<Arc<Mutex<Play>>>, request: Request) -> Respo
 }
 
 fn streamed(reply: &Stream, protocol: Protocol) -> Response<Body> {
-    let pieces = pieces(reply, protocol).into_iter().map(|piece| Ok(Bytes::from(piece)));
+    let pieces = pieces(reply, protocol).into_iter().map(|piece| Ok::<_, Infallible>(Bytes::from(piece)));
     // A breath between two pieces, so that they go out one by one.
     let pieces = futures::iter(pieces).then(|piece| async {
         tokio::task::yield_now().await;
@@ -262,16 +270,34 @@ fn streamed(reply: &Stream, protocol: Protocol) -> Response<Body> {
     let body = match reply.ending {
         Ending::Complete | Ending::Early(_) => Body::from_stream(pieces),
         Ending::Stall(_) => Body::from_stream(pieces.chain(futures::pending())),
+        Ending::Pings { after, count } => Body::from_stream(with_pings(pieces, after, count)),
         Ending::Reset(_) => {
             // Late enough for what came before to be read.
             let reset = futures::once(async {
                 tokio::time::sleep(std::time::Duration::from_millis(20)).await;
                 Err(io::Error::from(io::ErrorKind::ConnectionReset))
             });
-            Body::from_stream(pieces.chain(reset))
+            Body::from_stream(pieces.map(|piece| piece.map_err(io::Error::other)).chain(reset))
         }
     };
     Response::builder().header("content-type", "text/event-stream; charset=utf-8").body(body).unwrap()
+}
+
+type Piece = Result<Bytes, Infallible>;
+
+fn with_pings(
+    pieces: impl futures_util::Stream<Item = Piece> + Send + 'static,
+    after: usize,
+    count: usize,
+) -> impl futures_util::Stream<Item = Piece> + Send + 'static {
+    pieces.enumerate().flat_map(move |(at, piece)| {
+        let pings = if at == after { count } else { 0 };
+        let pings = futures::iter(0..pings).then(|_| async {
+            tokio::time::sleep(PING).await;
+            Ok(Bytes::from_static(b": ping\n\n"))
+        });
+        pings.chain(futures::iter([piece]))
+    })
 }
 
 /// Characters of a delta.
@@ -294,7 +320,7 @@ pub(crate) fn pieces(stream: &Stream, protocol: Protocol) -> Vec<Vec<u8>> {
         Protocol::OpenAi => open_ai(stream),
     };
     match stream.ending {
-        Ending::Complete => {}
+        Ending::Complete | Ending::Pings { .. } => {}
         Ending::Early(count) | Ending::Reset(count) | Ending::Stall(count) => frames.truncate(count),
     }
     let written = frames.iter().map(|frame| write(frame, stream, protocol));

@@ -55,6 +55,7 @@ impl Bash {
     /// The record of the command now that it is over.
     pub(super) fn into_record(self, end: BashEnd, timestamp: UnixMs) -> BashExecutionMessage {
         let shown = self.shown;
+        let truncated = end.output.notice.is_some();
         let output = match end.output.notice {
             Some(notice) => format!("{}\n{notice}", end.output.text),
             None => end.output.text,
@@ -64,7 +65,7 @@ impl Bash {
             output,
             exit_code: end.status.and_then(ExitStatus::code),
             cancelled: end.status.is_none(),
-            truncated: end.output.full_output.is_some(),
+            truncated,
             full_output_path: end.output.full_output.map(|path| path.display().to_string()),
             exclude_from_context: shown.context == BashContext::Exclude,
             timestamp,

@@ -28,15 +28,15 @@ use tokio::sync::{broadcast, mpsc, watch};
 use super::approvals::{Approvals, Audience};
 use super::compaction::CompactionOptions;
 use super::extension::{Extensions, Listeners};
-use super::handle::{AgentError, AgentSession, COMMANDS, Command, EVENTS};
+use super::handle::{AgentError, AgentSession, COMMANDS, Command, EVENTS, Reply, Settled};
 use super::partial::Partial;
 use super::queue::Queue;
 use super::resources::Resources;
 use super::retry::RetryOptions;
 use super::system_prompt::SystemPrompt;
-use super::turn::{Effect, Input, Turn, TurnOptions};
+use super::turn::{Effect, Input, Told, Turn, TurnOptions};
 use crate::event::{Event, EventKind};
-use crate::message::{Message, ThinkingLevel};
+use crate::message::ThinkingLevel;
 use crate::policy::Policy;
 use crate::process::Runner;
 use crate::provider::{Model, Providers};
@@ -73,7 +73,8 @@ pub struct Parts {
     pub thinking_choice: Choice,
     /// What the model may call.
     pub tools: Tools,
-    /// Who takes part in it. Their tools are joined to `tools`, unless [`Extensions::equip`] did that already.
+    /// Who takes part in it. Their tools are joined to `tools`, unless [`Extensions::equip`] did that already; their skills and
+    /// templates are in `resources` if [`Extensions::contribute`] put them there.
     pub extensions: Extensions,
     /// How commands of the user's own are run.
     pub runner: Runner,
@@ -124,6 +125,28 @@ pub struct AgentOptions {
     pub remote: Option<String>,
 }
 
+impl AgentOptions {
+    /// The defaults of the settings, for a session in a working directory where nobody can be asked. Outputs over the limits go to
+    /// files in `scratch`.
+    #[must_use]
+    pub fn new(work_dir: PathBuf, scratch: PathBuf) -> Self {
+        Self {
+            turn: TurnOptions::default(),
+            retry: RetryOptions::default(),
+            compaction: CompactionOptions::default(),
+            sync: SyncPolicy::Turn,
+            max_tokens: Tokens(8_192),
+            temperature: None,
+            policy: Policy { root: work_dir, ..Policy::default() },
+            audience: Audience::Nobody,
+            output: OutputLimits::default(),
+            scratch,
+            mode: "embedded",
+            remote: None,
+        }
+    }
+}
+
 /// When the log is synced to the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncPolicy {
@@ -141,9 +164,7 @@ struct Driver {
     shelf: Shelf,
     current: Current,
     turn: Turn,
-    work: VecDeque<Work>,
-    /// Whether a sync is under way; what is left in `work` waits for it.
-    syncing: bool,
+    agenda: Agenda,
     jobs: Jobs,
     partial: Option<Partial>,
     approvals: Approvals,
@@ -151,10 +172,14 @@ struct Driver {
     hooks: Hooks,
     summaries: Summaries,
     teller: Teller,
-    running_since: Option<UnixMs>,
-    /// Messages that front ends were told of since the run began.
-    told: Vec<Arc<Message>>,
-    reader: watch::Sender<Reader>,
+}
+
+/// What is still to be done.
+#[derive(Default)]
+struct Agenda {
+    work: VecDeque<Work>,
+    /// Syncs under way; the work waits for them.
+    syncs: usize,
 }
 
 /// What stays as it is for a driver's life.
@@ -174,17 +199,33 @@ enum Work {
     Reply(Box<dyn FnOnce(Result<(), AgentError>) + Send>),
 }
 
-/// Stamps events and sends them to whoever listens.
+/// The end of the last run, and whoever waits for the next one.
+#[derive(Default)]
+struct Waiting {
+    last: Option<Settled>,
+    replies: Vec<Reply<Settled>>,
+}
+
+/// Everything that is told: stamps events, sends them to whoever listens, and knows what was begun.
 struct Teller {
     events: broadcast::Sender<Arc<Event>>,
     seq: u64,
+    told: Told,
+    settling: Waiting,
+    reader: watch::Sender<Reader>,
 }
 
 impl Teller {
+    fn new(events: broadcast::Sender<Arc<Event>>, reader: watch::Sender<Reader>) -> Self {
+        Self { events, seq: 0, told: Told::default(), settling: Waiting::default(), reader }
+    }
+
     fn tell(&mut self, kind: EventKind) {
+        let time = now();
+        self.told.hear(&kind, time);
         self.seq += 1;
         // Nobody listening is fine.
-        let _ = self.events.send(Arc::new(Event { kind, seq: self.seq, time: now() }));
+        let _ = self.events.send(Arc::new(Event { kind, seq: self.seq, time }));
     }
 
     fn warn(&mut self, message: impl Into<String>) {
@@ -226,13 +267,13 @@ impl Driver {
         notices.extend(disturbances.iter().map(|found| format!("{found}; {}", found.hint())));
         notices.extend(parts.resources.problems().iter().map(ToString::to_string));
         let cwd = parts.manager.cwd().to_owned();
-        let (shelf, keeper) = Shelf::new(parts.resources, parts.system_prompt, cwd, &parts.tools);
+        let (tools, crew, warnings) = parts.extensions.join(parts.tools, &mut notices);
+        let (shelf, keeper) = Shelf::new(parts.resources, parts.system_prompt, cwd, &tools);
         let run = RunFacts {
             mode: parts.options.mode,
             cwd: parts.manager.cwd().display().to_string(),
             remote: parts.options.remote.clone(),
         };
-        let (tools, crew, warnings) = parts.extensions.join(parts.tools, &mut notices);
         let fixed = Fixed {
             run,
             manager: parts.manager,
@@ -252,15 +293,11 @@ impl Driver {
             fixed,
             shelf,
             current,
-            work: VecDeque::new(),
-            syncing: false,
+            agenda: Agenda::default(),
             jobs,
             partial: None,
             hooks: Hooks::new(crew),
-            teller: Teller { events, seq: 0 },
-            running_since: None,
-            told: Vec::new(),
-            reader,
+            teller: Teller::new(events, reader),
         };
         Ok((DriverWithReports { driver, reports }, watched, notices))
     }
@@ -290,11 +327,11 @@ impl Driver {
     fn begin(&mut self, queue: Queue) {
         self.turn = Turn::new(self.turn.options(), queue);
         self.summaries.futile = None;
-        self.reader.send_replace(self.current.reader());
+        self.teller.reader.send_replace(self.current.reader());
     }
 
     fn queue(&mut self, effects: Vec<Effect>) {
-        self.work.extend(effects.into_iter().map(|effect| Work::Effect(Box::new(effect))));
+        self.agenda.work.extend(effects.into_iter().map(|effect| Work::Effect(Box::new(effect))));
     }
 
     fn apply(&mut self, input: Input) {
@@ -307,7 +344,7 @@ impl Driver {
     fn apply_and_reply(&mut self, input: Input, reply: impl FnOnce(Result<(), AgentError>) + Send + 'static) {
         let effects = self.turn.step(input, now());
         self.queue(effects);
-        self.work.push_back(Work::Reply(Box::new(reply)));
+        self.agenda.work.push_back(Work::Reply(Box::new(reply)));
         self.perform();
     }
 }

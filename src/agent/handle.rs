@@ -18,6 +18,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::extension::Listeners;
 use super::queue::QueueEdit;
+use super::turn::QueueFate;
 use crate::event::{Decision, Event, QueueItem, QueueKind};
 use crate::id::{CallId, QueueId};
 use crate::session::Reader;
@@ -30,7 +31,7 @@ pub use events::{EventStream, Lagged};
 pub use model::{ChosenModel, CycleScope};
 pub use prompt::{BashContext, Expansion, PromptOptions, PromptSource, StreamingBehavior};
 pub use snapshot::{ContextUse, Live, RunningBash, RunningCall, Snapshot, State};
-pub use status::{Activity, QueueStatus, SessionStats, Status};
+pub use status::{Activity, QueueStatus, SessionStats, Settled, Status};
 
 /// Commands a slow driver may have waiting; a person can't type faster than it empties.
 pub(super) const COMMANDS: usize = 64;
@@ -114,12 +115,21 @@ impl AgentSession {
         self.ask(|reply| Command::AbortRetry { reply }).await
     }
 
-    /// Stops what runs, `!` commands too, keeps what was said so far, and hands back the messages that waited.
+    /// Stops what runs, `!` commands too, keeps what was said so far, and hands back the messages that waited. Those that are held
+    /// stay.
     ///
     /// # Errors
     /// When the session is closed.
     pub async fn abort(&self) -> Result<Vec<QueueItem>, AgentError> {
-        self.ask(|reply| Command::Abort { reply }).await
+        self.ask(|reply| Command::Abort { queue: QueueFate::HandBack, reply }).await
+    }
+
+    /// As [`AgentSession::abort`], but what waits goes on waiting, held: for whoever stops without anybody to hand it to.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn interrupt(&self) -> Result<(), AgentError> {
+        self.ask(|reply| Command::Abort { queue: QueueFate::Hold, reply }).await.map(|_| ())
     }
 
     /// Changes a waiting message: its text, its images, when it is delivered, or how many stand before it. Answers with how it

@@ -83,7 +83,8 @@ pub fn after(
 pub fn is_silent_overflow(answer: &AssistantMessage, window: Tokens) -> bool {
     let sent = answer.usage.input.0 + answer.usage.cache_read.0 + answer.usage.cache_write.0;
     let is_full = u128::from(sent) * 100 >= u128::from(window.0) * 99;
-    answer.stop_reason == StopReason::Length && answer.content.is_empty() && window.0 > 0 && is_full
+    let says_nothing = answer.tool_calls().next().is_none() && answer.joined_text().trim().is_empty();
+    answer.stop_reason == StopReason::Length && says_nothing && window.0 > 0 && is_full
 }
 
 /// The base, doubled with each try, and up to as much again, so that many clients don't come back at once.

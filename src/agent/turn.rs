@@ -15,13 +15,14 @@ mod step;
 mod stop;
 #[cfg(test)]
 mod tests;
+mod told;
 mod waiting;
 
 use std::sync::Arc;
 
 use crate::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
 use crate::id::CallId;
-use crate::message::{AssistantMessage, BashExecutionMessage, Message, StopReason, ToolCall, UserMessage};
+use crate::message::{AssistantMessage, BashExecutionMessage, Message, StopReason, UserMessage};
 use crate::provider::ToolChoice;
 use crate::session::EntryBody;
 use crate::session::entry::{Compaction, MessageEntry};
@@ -33,7 +34,8 @@ use effect::Out;
 use step::Working;
 
 pub use effect::Effect;
-pub use input::{AfterFailure, Fate, Input, NotCompacted, Planned, Prompt, StoreFailed};
+pub use input::{AfterFailure, Fate, Input, NotCompacted, Planned, Prompt, QueueFate, StoreFailed};
+pub use told::{Retry, Told};
 
 /// Most reading calls that run side by side.
 pub const LARGEST_GROUP: usize = 8;
@@ -86,6 +88,8 @@ pub struct Turn {
     /// Requests since the last prompt or follow-up went in.
     requests: u64,
     again: Again,
+    /// Whether the run's end was told with the promise that it goes on.
+    is_paused: bool,
     /// Messages this run has added, for its end.
     said: Vec<Arc<Message>>,
     /// What waits for the turn's end.
@@ -163,6 +167,14 @@ impl Turn {
         matches!(self.phase, Phase::Compacting)
     }
 
+    /// Whether a turn is going on, so that entries of other kinds have to wait for its end.
+    fn is_in_turn(&self) -> bool {
+        match self.phase {
+            Phase::Streaming(_) | Phase::Planning(_) | Phase::Working(_) => true,
+            Phase::Idle | Phase::Sleeping | Phase::Compacting => false,
+        }
+    }
+
     /// Whether a failed request waits for its next try.
     #[must_use]
     pub fn is_retrying(&self) -> bool {
@@ -188,7 +200,7 @@ impl Turn {
             Input::Prompt(prompt) if self.is_running() => self.enqueue(prompt, to),
             Input::Prompt(prompt) => self.begin_run(prompt, to),
             Input::SteerNow { prompt, partial } => self.steer_now(prompt, partial, to),
-            Input::Release { id, unanswered } => self.release(&id, &unanswered, to),
+            Input::Release { id } => self.release(&id, to),
             Input::Answered { turn, answer } if self.streaming() == Some(turn) => self.answered(answer, to),
             Input::Failed { turn, answer, then } if self.streaming() == Some(turn) => {
                 self.failed(answer, then, to);
@@ -207,10 +219,10 @@ impl Turn {
             Input::Cleared { call } => self.cleared(&call, to),
             Input::Compacted { reason, compaction } => self.compacted(reason, compaction, to),
             Input::NotCompacted { reason, why } => self.not_compacted(reason, why, to),
-            Input::Abort { partial } => self.abort(partial, to),
+            Input::Abort { partial, queue } => self.abort(partial, queue, to),
             Input::Unqueue(ids) => self.unqueue(&ids, to),
             Input::EditQueued { id, edit } => self.edit_queued(&id, edit, to),
-            Input::BashEnded(record) if self.is_running() => self.deferred.records.push(record),
+            Input::BashEnded(record) if self.is_in_turn() => self.deferred.records.push(record),
             Input::BashEnded(record) => to.append_message(Message::BashExecution(record)),
             Input::StoreFailed(failed) => self.stop_for_store(failed, to),
         }
@@ -220,16 +232,13 @@ impl Turn {
     fn begin_run(&mut self, prompt: Prompt, out: &mut Out) {
         let message = Arc::new(Message::User(UserMessage::with_images(prompt.text, &prompt.images, out.now)));
         let entry = MessageEntry { message, tiller_queue_id: None, tiller_receipt: None };
-        self.begin(&prompt.unanswered, entry, out);
+        self.begin(entry, out);
     }
 
     /// Begins a run with something that the user says.
-    fn begin(&mut self, unanswered: &[ToolCall], said: MessageEntry, out: &mut Out) {
+    fn begin(&mut self, said: MessageEntry, out: &mut Out) {
         out.emit(EventKind::AgentStart);
-        for call in unanswered {
-            let result = crate::session::context::interrupted(call, out.now);
-            out.append_message(Message::ToolResult(result));
-        }
+        out.effects.push(Effect::Mend);
         self.requests = 0;
         self.again = Again::default();
         self.say(said, out);
@@ -265,7 +274,8 @@ impl Turn {
     fn request(&mut self, out: &mut Out) {
         let over = self.options.max_turns.is_some_and(|most| self.requests >= most);
         let tool_choice = if over { ToolChoice::None } else { ToolChoice::Auto };
-        if over {
+        // Another try is no other request.
+        if over && self.again == Again::default() {
             out.emit(EventKind::Warning {
                 message: format!(
                     "max_turns reached after {} requests: asking for a final answer",
@@ -278,17 +288,15 @@ impl Turn {
         self.turn += 1;
         self.phase = Phase::Streaming(tool_choice);
         out.effects.push(Effect::Sync);
-        out.emit(EventKind::TurnStart);
         out.effects.push(Effect::Request { turn: self.turn, tool_choice });
     }
 
     fn answered(&mut self, answer: AssistantMessage, out: &mut Out) {
         let last = matches!(self.phase, Phase::Streaming(ToolChoice::None));
-        let stop = answer.stop_reason;
-        let calls: Vec<ToolCall> = answer.tool_calls().cloned().collect();
+        let is_cut_off = answer.stop_reason == StopReason::Length;
         let mut working = self.say_answer(answer, out);
+        let calls = working.calls();
         self.tried_with_success(out);
-        let is_cut_off = stop == StopReason::Length;
         if calls.is_empty() {
             if last { self.end_run(working, RunOutcome::MaxTurns, out) } else { self.work(working, out) }
         } else if last || is_cut_off {
@@ -324,7 +332,7 @@ impl Turn {
         self.flush_records(out);
         let (message, tool_results) = working.into_parts();
         out.emit(EventKind::TurnEnd { message, tool_results });
-        self.flush_compaction(out);
+        self.flush_compaction(false, out);
     }
 
     fn flush_records(&mut self, out: &mut Out) {
@@ -341,12 +349,17 @@ impl Turn {
 
     fn settle(&mut self, outcome: RunOutcome, out: &mut Out) {
         self.phase = Phase::Idle;
-        self.flush_compaction(out);
+        self.flush_records(out);
+        self.flush_compaction(false, out);
         if !self.queue.items().is_empty() {
             self.queue.hold_all();
             out.emit(self.queue.update());
         }
         out.effects.push(Effect::Sync);
+        if std::mem::take(&mut self.is_paused) {
+            // Its end was told already: it goes on for nothing but its true one.
+            out.emit(EventKind::AgentStart);
+        }
         let messages = std::mem::take(&mut self.said);
         out.emit(EventKind::AgentEnd { messages, will_retry: false, outcome });
         out.emit(EventKind::AgentSettled);

@@ -25,7 +25,7 @@ use crate::provider::anthropic::{self, Anthropic};
 use crate::provider::demo::{self, Demo};
 use crate::provider::openai_chat::{self, OpenAiChat};
 use crate::provider::scripted::{self, Scripted};
-use crate::provider::{Endpoint, Known, Model, ModelError, Providers, catalog};
+use crate::provider::{Endpoint, Known, Model, ModelError, Providers, Timeouts, catalog};
 use crate::session::{Placement, Reader, SessionError, SessionManager, Writer};
 use crate::setting;
 use crate::tool::{BashTimes, OutputLimits, ToolEnvironment, Tools};
@@ -174,7 +174,7 @@ pub(super) fn assemble_around(
     notices.extend(unmatched.iter().map(|pattern| format!("models: no usable model matches `{pattern}`")));
     let chosen = model(arguments, config, &providers, front)?;
     notices.extend(chosen.notice);
-    let runner = runner()?;
+    let runner = command_runner(config)?;
     let limits = output_limits(config);
     let scratch = Scratch::choose(arguments, config)?;
     let environment = |workspace| ToolEnvironment {
@@ -182,7 +182,10 @@ pub(super) fn assemble_around(
         bash: bash_times(config),
         ..ToolEnvironment::new(workspace, runner.clone(), scratch.path())
     };
-    let resources = Resources::load(sources::of(arguments, config, (&cwd, front), &scratch));
+    let mut sources = sources::of(arguments, config, (&cwd, front), &scratch);
+    notices.extend(extensions.unreachable_commands(&sources.taken));
+    extensions.contribute(&mut sources);
+    let resources = Resources::load(sources);
     let tools = tools(&resources, &cwd, environment)?;
     let tools = chosen_tools(arguments, config, extensions.equip(tools, &mut notices))?;
     let system_prompt = system_prompt(arguments, &cwd)?;
@@ -305,7 +308,11 @@ fn endpoint(arguments: &Arguments, config: &Config, provider: &str, base_url: &s
     let typed = arguments.model.api_key.as_ref().filter(|_| named);
     let access = config.access(provider);
     let server = access.as_ref().and_then(|access| access.base_url.as_deref());
-    let endpoint = Endpoint::new(provider, server.unwrap_or(base_url), config::key_name(provider));
+    let mut endpoint = Endpoint::new(provider, server.unwrap_or(base_url), config::key_name(provider));
+    let seconds = |setting| config.settings.count(setting).map(Duration::from_secs);
+    let Timeouts { first_byte, stall, .. } = endpoint.timeouts;
+    endpoint.timeouts.first_byte = seconds(&setting::REQUEST_FIRST_BYTE_S).unwrap_or(first_byte);
+    endpoint.timeouts.stall = seconds(&setting::REQUEST_STALL_S).unwrap_or(stall);
     let key = typed.map(|key| SecretString::from(key.clone()));
     match key.or_else(|| access.as_ref().and_then(|access| access.key.clone())) {
         Some(key) => Some(endpoint.with_key(key)),
@@ -470,6 +477,22 @@ fn retry(config: &Config) -> RetryOptions {
         base: Duration::from_millis(count(&setting::RETRY_BASE_MS)),
         cap: Duration::from_millis(count(&setting::RETRY_CAP_MS)),
     }
+}
+
+/// How commands are run, whoever wants them.
+fn command_runner(config: &Config) -> Result<Runner, Failure> {
+    let settings = &config.settings;
+    let mut runner = runner()?;
+    if let Some(shell) = settings.text(&setting::BASH_SHELL) {
+        runner = runner.in_shell(shell).map_err(Failure::usage)?;
+    }
+    if let Some(prefix) = settings.text(&setting::BASH_PREFIX) {
+        runner = runner.with_prefix(prefix);
+    }
+    if settings.is(&setting::BASH_INHERIT_KEYS, "off") {
+        runner = runner.withholding(config::key_names());
+    }
+    Ok(runner)
 }
 
 fn bash_times(config: &Config) -> BashTimes {

@@ -158,7 +158,7 @@ async fn end_at_signal(
     }
     happened.store(true, Ordering::Release);
     let ended = async {
-        let _ = agent.abort().await;
+        let _ = agent.interrupt().await;
         sleep(GRACE).await;
         // What is in the log is synced, if that can be had.
         let _ = timeout(GRACE, agent.close()).await;

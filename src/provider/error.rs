@@ -6,6 +6,7 @@
 mod classify;
 mod retry_after;
 mod secrets;
+mod spoken_wait;
 
 use std::time::Duration;
 
@@ -48,17 +49,6 @@ pub enum Failure {
     Quota,
     /// The request itself is wrong, or the answer makes no sense.
     Fatal,
-}
-
-impl Failure {
-    /// Whether the same request may succeed when sent again.
-    #[must_use]
-    pub const fn is_worth_a_retry(self) -> bool {
-        match self {
-            Self::Transient { .. } | Self::Interrupted => true,
-            Self::Overflow | Self::Auth | Self::Quota | Self::Fatal => false,
-        }
-    }
 }
 
 /// A failure as a protocol sees it, before it is known whose it was.

@@ -3,6 +3,7 @@
 //! Nothing is asked of a server here: a model that is named with its provider can be used, known or not. Providers that tiller
 //! knows and has no key for are remembered, so that an error can say what is missing; what is cycled through is `scope`.
 
+mod keys;
 mod listing;
 mod scope;
 

@@ -220,6 +220,33 @@ pub fn sendable<'a>(messages: impl IntoIterator<Item = &'a Arc<Message>>) -> Vec
     sent
 }
 
+/// [`sendable`] of a projection that only grows: what can't change any more isn't worked out again for every request.
+#[derive(Debug, Default)]
+pub struct Sending {
+    /// What the messages before the newest answer became: whatever follows, their calls are closed.
+    settled: Vec<Arc<Message>>,
+    /// How many messages that were.
+    count: usize,
+}
+
+impl Sending {
+    /// What of these messages goes to a provider. They begin with those of the call before; else take a new [`Sending`].
+    #[must_use]
+    pub fn of(&mut self, messages: &[Projected]) -> Vec<Arc<Message>> {
+        let message = |projected: &'_ Projected| Arc::clone(&projected.message);
+        let new = messages.get(self.count..).unwrap_or_default();
+        let is_answer = |projected: &Projected| matches!(*projected.message, Message::Assistant(_));
+        let newest = new.iter().rposition(is_answer).unwrap_or(0);
+        let (settled, rest) = new.split_at(newest);
+        if !settled.is_empty() {
+            self.settled.extend(sendable(&settled.iter().map(message).collect::<Vec<_>>()));
+            self.count += settled.len();
+        }
+        let rest = sendable(&rest.iter().map(message).collect::<Vec<_>>());
+        self.settled.iter().cloned().chain(rest).collect()
+    }
+}
+
 /// The calls of the newest answer, until the next one: results may come late, or not at all.
 #[derive(Default)]
 struct OpenCalls {
@@ -520,6 +547,23 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_sent_of_a_growing_log_is_what_would_be_sent_of_all_of_it(
+            log in prop::collection::vec(any_message(), 0..24),
+            pauses in prop::collection::vec(0..5_usize, 1..9),
+        ) {
+            let log = arcs(log);
+            let projected: Vec<Projected> = log
+                .iter()
+                .map(|message| Projected { entry: "e".into(), message: Arc::clone(message) })
+                .collect();
+            let (mut sending, mut upto) = (Sending::default(), 0);
+            for pause in pauses {
+                upto = (upto + pause).min(log.len());
+                prop_assert_eq!(sending.of(&projected[..upto]), sendable(&log[..upto]));
+            }
+        }
+
         #[test]
         fn whatever_the_log_every_call_has_one_result_and_every_result_its_call(
             log in prop::collection::vec(any_message(), 0..24)

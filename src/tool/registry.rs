@@ -113,6 +113,12 @@ impl Tools {
         Ok(Self::new(tools?))
     }
 
+    /// All but the tool of that name.
+    #[must_use]
+    pub fn without(self, name: &str) -> Self {
+        Self::new(self.tools.into_iter().filter(|tool| tool.spec().name != name))
+    }
+
     /// What the model is told of them.
     #[must_use]
     pub fn specs(&self) -> Arc<[ToolSpec]> {

@@ -14,6 +14,7 @@ use super::pace::Stale;
 use super::popup::{Item, Picker, Popup};
 use super::theme::Colours;
 use super::transcript::Transcript;
+use crate::agent::turn::Retry;
 use crate::agent::{
     BashContext, BranchSummary, ContextUse, Direction, Moved, SlashCommand, Snapshot, State, Summarizing,
 };
@@ -115,13 +116,8 @@ pub(super) struct Loaded {
 /// Something to be done.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Action {
-    Steer(String),
-    /// Stop what is in flight and go on with this, and with what steers and waits already.
-    SteerNow(String),
-    /// As that, with what waits already.
-    Hurry,
-    FollowUp(String),
-    Bash(String, BashContext),
+    Say(Say),
+    Go(Go),
     Abort,
     /// Take a waiting message back into the editor.
     Unqueue(QueueId),
@@ -136,14 +132,6 @@ pub(super) enum Action {
     /// Ask whether this entry and what follows it are to leave the tree.
     AskToHide(EntryId),
     Hide(EntryId, Visibility),
-    NewSession,
-    Open(PathBuf),
-    Fork(EntryId),
-    /// Go on in a new session that begins with the path of this one.
-    Clone,
-    /// Go on from this entry, and ask first what the model is to be told of what is left behind, if anything is.
-    AskToLeave(EntryId),
-    Navigate(EntryId, BranchSummary),
     /// Sum up the older part of the context; the words say what matters.
     Compact(Option<String>),
     /// What to do after a summary could not be made.
@@ -171,6 +159,43 @@ pub(super) enum Action {
     EditElsewhere(String),
     Suspend,
     Quit,
+}
+
+/// Something that the user says, to the agent or to the shell.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Say {
+    Steer(String),
+    /// Stop what is in flight and go on with this, and with what steers and waits already.
+    SteerNow(String),
+    /// As that, with what waits already.
+    Hurry,
+    FollowUp(String),
+    Bash(String, BashContext),
+}
+
+impl Say {
+    /// What the user typed.
+    pub(super) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Steer(text) | Self::SteerNow(text) | Self::FollowUp(text) | Self::Bash(text, _) => {
+                Some(text)
+            }
+            Self::Hurry => None,
+        }
+    }
+}
+
+/// Somewhere else to go on.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Go {
+    New,
+    Open(PathBuf),
+    Fork(EntryId),
+    /// In a new session that begins with the path of this one.
+    Clone,
+    /// From this entry, but ask first what the model is to be told of what is left behind, if anything is.
+    AskToLeave(EntryId),
+    Navigate(EntryId, BranchSummary),
 }
 
 /// What a picker offers.
@@ -246,14 +271,6 @@ pub(super) struct Work {
     pub(super) approvals: Vec<Asked>,
     /// Output tokens of the answer that is arriving.
     pub(super) output: u64,
-}
-
-/// A request that failed and goes out again.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Retry {
-    pub(super) at: UnixMs,
-    pub(super) attempt: u32,
-    pub(super) most: u32,
 }
 
 /// A call that waits for the user's word.
@@ -484,7 +501,7 @@ impl App {
         self.transcript = Transcript::of(older, &entries);
         self.know(snapshot.state);
         self.work = Work {
-            retry: None,
+            retry: live.retry,
             running_since: live.running_since,
             calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),

@@ -17,7 +17,7 @@ use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, timeout_at};
 
-use super::app::{Action, App, Input, Place, Report};
+use super::app::{Action, App, Input, Place, Report, Say};
 use super::block::Level;
 use super::files;
 use super::pace::{Pace, Stale};
@@ -105,7 +105,7 @@ impl Front {
         match options.prompt.clone() {
             // What is to be said is for the session that is picked.
             Some(prompt) if options.pick => app.editor.set_text(&prompt),
-            Some(prompt) => _ = performer.tell(Action::Steer(prompt)),
+            Some(prompt) => _ = performer.tell(Action::Say(Say::Steer(prompt))),
             None => {}
         }
         if options.pick {

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::app::{Action, App, Asked, Retry};
+use super::app::{Action, App, Asked};
 use super::block::{Block, BlockKind, Level, Shell, ShellState};
 use super::call::{Call, CallState, one_line};
 use super::popup::{Choice, Item, Picker, Popup};
 use super::record::shell_record;
+use crate::agent::turn::Retry;
 use crate::agent::{BashContext, Live, Summarizing, SummaryOf};
 use crate::event::{
     AssistantDelta, CompactionChoice, CompactionReason, Event, EventKind, RunOutcome, ToolOutcome,

@@ -5,7 +5,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::app::{Action, App, List, Twice};
+use super::app::{Action, App, Go, List, Say, Twice};
 use super::command::{self, Completion, Meaning, Verb};
 use super::popup::{Choice, Item, Page, Picker, Popup};
 use super::{gather, help};
@@ -208,11 +208,11 @@ impl App {
     fn submit(&mut self, when: When) -> Vec<Action> {
         if let Some(entry) = self.leaving.take() {
             let instructions = Some(self.editor.take()).filter(|words| !words.trim().is_empty());
-            return vec![Action::Navigate(entry, BranchSummary::Made { instructions })];
+            return vec![Action::Go(Go::Navigate(entry, BranchSummary::Made { instructions }))];
         }
         if self.editor.expanded().trim().is_empty() {
             let hurries = when != When::Afterwards && self.is_steered();
-            return if hurries { vec![Action::Hurry] } else { Vec::new() };
+            return if hurries { vec![Action::Say(Say::Hurry)] } else { Vec::new() };
         }
         self.completion = 0;
         self.transcript.follow();
@@ -235,10 +235,10 @@ impl App {
     fn carry_out(&mut self, text: String, when: When) -> Vec<Action> {
         let line = text.trim();
         if let Some(command) = line.strip_prefix("!!").filter(|command| !command.trim().is_empty()) {
-            return vec![Action::Bash(command.trim().to_owned(), BashContext::Exclude)];
+            return vec![Action::Say(Say::Bash(command.trim().to_owned(), BashContext::Exclude))];
         }
         if let Some(command) = line.strip_prefix('!').filter(|command| !command.trim().is_empty()) {
-            return vec![Action::Bash(command.trim().to_owned(), BashContext::Include)];
+            return vec![Action::Say(Say::Bash(command.trim().to_owned(), BashContext::Include))];
         }
         match command::parse(line, &self.commands) {
             Meaning::Known(verb, argument) => self.command(verb, argument),
@@ -250,19 +250,21 @@ impl App {
                 self.editor.set_text(&text);
                 Vec::new()
             }
-            Meaning::Agent | Meaning::Text if when == When::Afterwards => vec![Action::FollowUp(text)],
-            Meaning::Agent | Meaning::Text if when == When::AtOnce => vec![Action::SteerNow(text)],
-            Meaning::Agent | Meaning::Text => vec![Action::Steer(text)],
+            Meaning::Agent | Meaning::Text if when == When::Afterwards => {
+                vec![Action::Say(Say::FollowUp(text))]
+            }
+            Meaning::Agent | Meaning::Text if when == When::AtOnce => vec![Action::Say(Say::SteerNow(text))],
+            Meaning::Agent | Meaning::Text => vec![Action::Say(Say::Steer(text))],
         }
     }
 
     fn command(&mut self, verb: Verb, argument: &str) -> Vec<Action> {
         match verb {
-            Verb::New => vec![Action::NewSession],
+            Verb::New => vec![Action::Go(Go::New)],
             Verb::Resume => self.browse(argument),
             Verb::Tree => self.pick("tree", List::Tree),
             Verb::Fork => self.pick("fork before", List::Forks),
-            Verb::Clone => vec![Action::Clone],
+            Verb::Clone => vec![Action::Go(Go::Clone)],
             Verb::Name if argument.is_empty() => self.ask_for("/name ", "a name follows /name"),
             Verb::Name => vec![Action::Rename(argument.to_owned())],
             Verb::Label => vec![Action::Label(Some(argument.to_owned()).filter(|label| !label.is_empty()))],
@@ -280,7 +282,7 @@ impl App {
             Verb::FollowUp if argument.is_empty() => {
                 self.ask_for("/followup ", "a message follows /followup")
             }
-            Verb::FollowUp => vec![Action::FollowUp(argument.to_owned())],
+            Verb::FollowUp => vec![Action::Say(Say::FollowUp(argument.to_owned()))],
             Verb::Session => vec![Action::ShowFacts],
             Verb::Export => vec![Action::Export(argument.to_owned())],
             Verb::Reload => vec![Action::ReadResources],
@@ -493,8 +495,8 @@ impl App {
 
     fn chosen(&mut self, choice: Choice) -> Vec<Action> {
         vec![match choice {
-            Choice::Navigate(entry) => Action::AskToLeave(entry),
-            Choice::Leave(entry, summary) => Action::Navigate(entry, summary),
+            Choice::Navigate(entry) => Action::Go(Go::AskToLeave(entry)),
+            Choice::Leave(entry, summary) => Action::Go(Go::Navigate(entry, summary)),
             Choice::Instruct(entry) => {
                 self.leaving = Some(entry);
                 return Vec::new();
@@ -503,8 +505,8 @@ impl App {
             Choice::Hide(entry) => Action::Hide(entry, Visibility::Hidden),
             Choice::Show(entry) => Action::Hide(entry, Visibility::Shown),
             Choice::Nothing => return Vec::new(),
-            Choice::Fork(entry) => Action::Fork(entry),
-            Choice::Open(path) => Action::Open(path),
+            Choice::Fork(entry) => Action::Go(Go::Fork(entry)),
+            Choice::Open(path) => Action::Go(Go::Open(path)),
             Choice::Model(words) => Action::SetModel(words),
             Choice::Unqueue(id) => Action::Unqueue(id),
             Choice::Prompt(text) => {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 
-use super::app::{Action, List, Loaded, Report};
+use super::app::{Action, Go, List, Loaded, Report, Say};
 use super::browse::{Ask, browse};
 use super::{Exporter, files, gather};
 use crate::agent::compaction::CompactionError;
@@ -74,10 +74,7 @@ impl Worker {
         while let Some(action) = todo.recv().await {
             while beside.try_join_next().is_some() || waiting.try_join_next().is_some() {}
             let text = match &action {
-                Action::Steer(text)
-                | Action::SteerNow(text)
-                | Action::FollowUp(text)
-                | Action::Bash(text, _) => Some(text.clone()),
+                Action::Say(say) => say.text().map(str::to_owned),
                 _ => None,
             };
             let done = match action {
@@ -110,15 +107,15 @@ impl Worker {
     ) -> Result<Vec<Report>, AgentError> {
         let agent = &self.agent;
         Ok(match action {
-            Action::Steer(_)
-            | Action::SteerNow(_)
-            | Action::Hurry
-            | Action::FollowUp(_)
-            | Action::Bash(..) => said(self.say(action).await?),
+            Action::Say(say) => said(self.say(say).await?),
+            Action::Go(go) => self.go(go, waiting).await?,
             Action::Abort => vec![Report::Queue(agent.abort().await?)],
             Action::Unqueue(id) => vec![Report::Queue(vec![agent.remove_queued(id).await?])],
             Action::Decide(call, decision) => said(agent.decide(call, decision).await?),
-            Action::SetModel(words) => self.set_model(words).await?,
+            Action::SetModel(words) => {
+                let model = agent.set_model(words).await?;
+                vec![Report::Note(format!("{model} answers from the next turn on"))]
+            }
             Action::CycleModel(direction) => self.cycle_model(direction).await?,
             Action::SetThinking(level) => self.set_thinking(level).await?,
             Action::Rename(name) => said(agent.rename(name).await?),
@@ -129,13 +126,11 @@ impl Worker {
                 Vec::new()
             }
             Action::Hide(entry, visibility) => self.hide(entry, visibility).await?,
-            Action::NewSession => vec![Report::Moved(agent.new_session().await?)],
-            Action::Open(path) => vec![Report::Moved(agent.open_session(path).await?)],
-            Action::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
-            Action::Clone => self.copy_session().await?,
-            Action::AskToLeave(entry) => self.ask_to_leave(entry).await?,
-            Action::Navigate(entry, summary) => self.navigate(entry, summary, waiting),
-            Action::Compact(words) => self.compact(words, waiting),
+            Action::Compact(words) => {
+                let agent = agent.clone();
+                self.await_summary(waiting, async move { agent.compact(words).await.map(|_| Vec::new()) });
+                Vec::new()
+            }
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
             Action::Gather(list) => self.gather(list, beside).await?,
             Action::LoadOlder(ids) => {
@@ -146,7 +141,12 @@ impl Worker {
             Action::Reload => self.load().await?,
             Action::AskCommands => vec![Report::Commands(agent.slash_commands().await?)],
             Action::ReadResources => self.read_resources().await?,
-            Action::Refresh => self.refresh(beside).await?,
+            Action::Refresh => {
+                let state = agent.snapshot().await?.state;
+                let cwd = state.cwd.clone();
+                self.read_beside(beside, move || Report::Branch(files::git_branch(&cwd)));
+                vec![Report::State(Box::new(state))]
+            }
             Action::ShowFacts => {
                 let lines = gather::facts(&agent.snapshot().await?.state, &agent.reader());
                 vec![Report::Page { title: "session".to_owned(), lines }]
@@ -164,55 +164,19 @@ impl Worker {
     }
 
     /// Tells the agent, or the shell, what the user said.
-    async fn say(&self, action: Action) -> Result<(), AgentError> {
+    async fn say(&self, say: Say) -> Result<(), AgentError> {
         let agent = &self.agent;
-        match action {
-            Action::Steer(text) => agent.steer(text).await,
-            Action::SteerNow(text) => agent.steer_now(text, PromptOptions::default()).await,
-            Action::Hurry => match agent.hurry().await {
+        match say {
+            Say::Steer(text) => agent.steer(text).await,
+            Say::SteerNow(text) => agent.steer_now(text, PromptOptions::default()).await,
+            Say::Hurry => match agent.hurry().await {
                 // It was delivered meanwhile.
                 Err(AgentError::Gone(_)) => Ok(()),
                 done => done,
             },
-            Action::FollowUp(text) => agent.follow_up(text).await,
-            Action::Bash(line, context) => agent.bash(line, context).await,
-            _ => Ok(()),
+            Say::FollowUp(text) => agent.follow_up(text).await,
+            Say::Bash(line, context) => agent.bash(line, context).await,
         }
-    }
-
-    async fn set_model(&self, words: String) -> Result<Vec<Report>, AgentError> {
-        let model = self.agent.set_model(words).await?;
-        Ok(vec![Report::Note(format!("{model} answers from the next turn on"))])
-    }
-
-    async fn refresh(&self, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
-        let state = self.agent.snapshot().await?.state;
-        let cwd = state.cwd.clone();
-        self.read_beside(beside, move || Report::Branch(files::git_branch(&cwd)));
-        Ok(vec![Report::State(Box::new(state))])
-    }
-
-    /// Goes to an entry at once when nothing is left behind.
-    async fn ask_to_leave(&self, entry: EntryId) -> Result<Vec<Report>, AgentError> {
-        Ok(vec![match gather::leaving(&self.agent.reader(), &entry) {
-            Some(question) => question,
-            None => Report::Moved(self.agent.navigate(entry, BranchSummary::None).await?),
-        }])
-    }
-
-    fn navigate(&self, entry: EntryId, summary: BranchSummary, waiting: &mut JoinSet<()>) -> Vec<Report> {
-        let agent = self.agent.clone();
-        self.await_summary(
-            waiting,
-            async move { Ok(vec![Report::Moved(agent.navigate(entry, summary).await?)]) },
-        );
-        Vec::new()
-    }
-
-    fn compact(&self, words: Option<String>, waiting: &mut JoinSet<()>) -> Vec<Report> {
-        let agent = self.agent.clone();
-        self.await_summary(waiting, async move { agent.compact(words).await.map(|_| Vec::new()) });
-        Vec::new()
     }
 
     /// Waits for a summary while other actions are carried out. That it was stopped is no news to whoever stopped it.
@@ -236,6 +200,27 @@ impl Worker {
                 }
             }
         });
+    }
+
+    async fn go(&self, go: Go, waiting: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
+        let agent = &self.agent;
+        Ok(match go {
+            Go::New => vec![Report::Moved(agent.new_session().await?)],
+            Go::Open(path) => vec![Report::Moved(agent.open_session(path).await?)],
+            Go::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
+            Go::Clone => self.copy_session().await?,
+            Go::AskToLeave(entry) => match gather::leaving(&agent.reader(), &entry) {
+                Some(question) => vec![question],
+                None => vec![Report::Moved(agent.navigate(entry, BranchSummary::None).await?)],
+            },
+            Go::Navigate(entry, summary) => {
+                let agent = agent.clone();
+                self.await_summary(waiting, async move {
+                    Ok(vec![Report::Moved(agent.navigate(entry, summary).await?)])
+                });
+                Vec::new()
+            }
+        })
     }
 
     /// Asks whoever looks through the sessions, or sends somebody.

@@ -13,7 +13,7 @@ use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use serde_json::{Value, json};
 
-use super::app::{Action, App, Browsed, Input, List, Loaded, Place, Report};
+use super::app::{Action, App, Browsed, Go, Input, List, Loaded, Place, Report, Say};
 use super::browse::Ask;
 use super::gather;
 use super::pace::{Pace, Stale};
@@ -365,7 +365,7 @@ fn the_tree_is_drawn_with_its_branches() {
         stage.input(Input::Report(Report::Items { items: items.clone(), selected: 4 }));
         insta::assert_snapshot!(format!("tree_{width}x{height}"), stage.screen());
         stage.type_text("lexer");
-        assert_eq!(stage.key(KeyCode::Enter), [Action::AskToLeave("▌ change the lexer".into())]);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::AskToLeave("▌ change the lexer".into()))]);
     }
 }
 
@@ -507,7 +507,7 @@ fn sessions_are_listed_and_what_was_said_in_others_appears_below() {
         stage.browsed(Scope::Everywhere, Browsed::Hits { words: "win".into(), items });
         insta::assert_snapshot!(format!("sessions_{width}x{height}"), stage.screen());
         stage.key(KeyCode::End);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Open("/s/9.jsonl".into()), Action::EndBrowse]);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/9.jsonl".into())), Action::EndBrowse]);
     }
 }
 
@@ -537,7 +537,7 @@ fn the_choice_stays_with_its_session_when_the_list_grows() {
     stage.browsed(scope, Browsed::Sessions(items[1..].to_vec()));
     stage.key(KeyCode::Down);
     stage.browsed(scope, Browsed::Sessions(items));
-    assert_eq!(stage.key(KeyCode::Enter)[0], Action::Open("/s/30.jsonl".into()));
+    assert_eq!(stage.key(KeyCode::Enter)[0], Action::Go(Go::Open("/s/30.jsonl".into())));
 }
 
 #[test]
@@ -618,12 +618,12 @@ fn enter_steers_and_alt_enter_follows_up() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("hello");
     let remember = Action::Remember("hello".into());
-    assert_eq!(stage.key(KeyCode::Enter), [remember, Action::Steer("hello".into())]);
+    assert_eq!(stage.key(KeyCode::Enter), [remember, Action::Say(Say::Steer("hello".into()))]);
     stage.type_text("later");
     let actions = stage.press(KeyCode::Enter, KeyModifiers::ALT);
-    assert_eq!(actions[1..], [Action::FollowUp("later".into())]);
+    assert_eq!(actions[1..], [Action::Say(Say::FollowUp("later".into()))]);
     stage.type_text("!!env");
-    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Bash("env".into(), BashContext::Exclude)]);
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Say(Say::Bash("env".into(), BashContext::Exclude))]);
     assert_eq!(stage.key(KeyCode::Enter), []);
 }
 
@@ -701,13 +701,13 @@ fn what_the_agent_makes_of_a_slash_is_sent_and_what_nobody_knows_is_not() {
     assert_eq!(stage.key(KeyCode::Enter), []);
     stage.type_text("Ada");
     let sent = stage.key(KeyCode::Enter);
-    assert!(sent.contains(&Action::Steer("/greet Ada".into())), "{sent:?}");
+    assert!(sent.contains(&Action::Say(Say::Steer("/greet Ada".into()))), "{sent:?}");
     stage.type_text("/greet Bob");
     let sent = stage.press(KeyCode::Enter, KeyModifiers::ALT);
-    assert!(sent.contains(&Action::FollowUp("/greet Bob".into())), "{sent:?}");
+    assert!(sent.contains(&Action::Say(Say::FollowUp("/greet Bob".into()))), "{sent:?}");
     stage.type_text("/skill:nobody");
     let sent = stage.key(KeyCode::Enter);
-    assert!(sent.iter().all(|action| !matches!(action, Action::Steer(_))), "{sent:?}");
+    assert!(sent.iter().all(|action| !matches!(action, Action::Say(Say::Steer(_)))), "{sent:?}");
     assert_eq!(stage.app.editor.text(), "/skill:nobody");
     assert_eq!(stage.control('c'), []);
     stage.event(EventKind::ResourcesChanged { skills: 1, templates: 0, context_files: 0 });
@@ -747,10 +747,10 @@ fn enter_again_hurries_what_steers_and_ctrl_enter_steers_at_once() {
     at_work(&mut stage);
     stage.event(waits);
     assert!(stage.screen().contains("↳ steer   wait · enter: now"), "{}", stage.screen());
-    assert_eq!(stage.press(KeyCode::Enter, KeyModifiers::NONE), [Action::Hurry]);
+    assert_eq!(stage.press(KeyCode::Enter, KeyModifiers::NONE), [Action::Say(Say::Hurry)]);
     stage.type_text("stop");
     let actions = stage.press(KeyCode::Enter, KeyModifiers::CONTROL);
-    assert!(actions.contains(&Action::SteerNow("stop".into())), "{actions:?}");
+    assert!(actions.contains(&Action::Say(Say::SteerNow("stop".into()))), "{actions:?}");
 }
 
 #[test]
@@ -820,7 +820,7 @@ fn an_earlier_prompt_is_found_by_its_words() {
 fn a_copy_is_asked_for_by_name() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/clone");
-    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Clone]);
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Go(Go::Clone)]);
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! `AgentSession` through its handle, with a scripted model and tools that wait for the test.
 
 mod again;
+mod bash;
 mod compaction;
+mod embed;
 mod faults;
 mod hooks;
+mod order;
 mod processes;
 mod resources;
 mod state;

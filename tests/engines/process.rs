@@ -300,3 +300,25 @@ fn survives_nothing(variables: &[(&str, &str)]) {
     assert_dies(shell);
     assert_dies(daemon);
 }
+
+#[tokio::test]
+async fn a_line_before_every_command_another_shell_and_withheld_variables_reach_the_command() {
+    let folder = TempDir::new().unwrap();
+    let runner = Runner::with_helper(env!("CARGO_BIN_EXE_tiller")).in_shell("sh").unwrap();
+    // PATH, because every process has it.
+    let runner = runner.with_prefix("false\ngreet=hello").withholding(["PATH".to_owned()]);
+    assert!(runner.shell().ends_with("sh") && !runner.shell().ends_with("bash"));
+    let line =
+        "echo $greet $(/usr/bin/env | while read -r line; do case $line in PATH=*) echo leak;; esac; done)";
+    let mut running = runner.start(&Command { line: line.into(), cwd: folder.path().into() }).unwrap();
+    let mut output = Vec::new();
+    while let Some(chunk) = running.chunk().await {
+        output.extend_from_slice(&chunk);
+    }
+    assert_eq!(
+        (String::from_utf8(output).unwrap().as_str(), running.wait().await.unwrap()),
+        ("hello\n", code(0))
+    );
+    let missing = Runner::with_helper("unused").in_shell("no-such-shell-anywhere").unwrap_err();
+    assert!(matches!(missing, ProcessError::NoShell { .. }), "{missing}");
+}

@@ -434,7 +434,8 @@ fn play(terminal: &mut Terminal, kill: u64, dice: &mut Dice) -> Vec<String> {
     let screen = terminal.screen();
     // A command that had to wait stays in the editor and is part of what is typed next.
     let queued = screen.lines().filter_map(|line| line.trim_start().strip_prefix("↳ ")?.split_once("   "));
-    let texts = queued.map(|(_, text)| text.trim_start().to_owned());
+    // What the first of them says of the key that sends it at once is no part of it.
+    let texts = queued.map(|(_, text)| text.trim_start().trim_end_matches(" · enter: now").to_owned());
     texts.filter(|text| text.contains(&format!("message {kill}-"))).collect()
 }
 

@@ -1,10 +1,11 @@
 //! What goes wrong on the way, and what is made of it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tiller::provider::{Anthropic, Endpoint, Failure, OpenAiChat, Provider, Timeouts};
 
-use crate::support::{Ending, MockServer, Reply, Say};
+use crate::support::{Ending, MockServer, PING, Reply, Say};
 use crate::{anthropic, anthropic_endpoint, both, collect, failure, hello, open_ai_endpoint};
 
 const TRANSIENT: Failure = Failure::Transient { retry_after: None };
@@ -111,6 +112,26 @@ async fn silence_is_waited_for_no_longer_than_agreed() {
         let provider = Anthropic::new(Endpoint { timeouts, ..anthropic_endpoint(&server) }).unwrap();
         let error = tokio::time::timeout(long / 2, failure(&provider, hello("m"))).await.unwrap();
         assert_eq!((error.failure, error.message.as_str()), (Failure::Interrupted, message));
+    }
+}
+
+#[tokio::test]
+async fn pings_are_no_silence() {
+    let limit = PING * 10;
+    let (long, count) = (Duration::from_secs(60), 15);
+    let timeouts = Timeouts { connect: long, first_byte: long, stall: limit };
+    let reply = Reply::says([Say::text("hello")]).ending(Ending::Pings { after: 3, count });
+    let server = MockServer::start([reply.clone(), reply]);
+    let (anthropic, open_ai) = (anthropic_endpoint(&server), open_ai_endpoint(&server));
+    let providers: [Arc<dyn Provider>; 2] = [
+        Arc::new(Anthropic::new(Endpoint { timeouts, ..anthropic }).unwrap()),
+        Arc::new(OpenAiChat::new(Endpoint { timeouts, ..open_ai }).unwrap()),
+    ];
+    for provider in providers {
+        let began = std::time::Instant::now();
+        let parts = collect(&*provider, hello("m")).await;
+        assert!(matches!(parts.last(), Some(Ok(tiller::provider::Part::Finished(_)))), "{:?}", parts.last());
+        assert!(began.elapsed() > limit, "it took longer than silence may");
     }
 }
 

@@ -8,12 +8,11 @@ use super::{Driver, now};
 
 use crate::agent::handle::{AgentError, Command, Moved, PromptOptions, Reply, StreamingBehavior, Target};
 use crate::agent::queue::{Queue, QueueEdit};
-use crate::agent::turn::{Input, Prompt};
+use crate::agent::turn::{Input, Prompt, QueueFate};
 use crate::event::{Decision, EventKind, QueueItem, QueueKind, SessionChange};
 use crate::id::{CallId, EntryId, QueueId};
-use crate::message::{Message, ToolCall};
+use crate::message::Message;
 use crate::resource::typed_skill;
-use crate::session::context::unanswered;
 use crate::session::{EntryBody, Reader, SessionError, SessionManager, Summed, Visibility};
 
 impl Driver {
@@ -24,7 +23,7 @@ impl Driver {
             Command::AbortRetry { reply } => {
                 self.apply_and_reply(Input::CancelRetry, |result| answer(reply, result))
             }
-            Command::Abort { reply } => self.abort(reply),
+            Command::Abort { queue, reply } => self.abort(queue, reply),
             Command::ClearQueue { kind, reply } => {
                 let items = self.turn.queue().items().iter();
                 let items = items.filter(|item| kind.is_none_or(|kind| item.kind == kind)).cloned().collect();
@@ -52,6 +51,7 @@ impl Driver {
                 answer(reply, Ok(()));
             }
             Command::Status { reply } => answer(reply, Ok(Box::new(self.status()))),
+            Command::Settled { reply } => self.settled(reply),
             Command::Stats { reply } => self.stats(reply),
             Command::Messages { reply } => answer(reply, Ok(self.messages())),
             Command::SetThinking { level, reply } => answer(reply, self.set_thinking(level)),
@@ -59,12 +59,13 @@ impl Driver {
             Command::Label { entry, label, reply } => answer(reply, self.label(&entry, label.as_deref())),
             Command::Hide { entry, visibility, reply } => answer(reply, self.hide(&entry, visibility)),
             Command::Switch { to, reply } => answer(reply, self.switch(to)),
-            Command::Resources { order, reply } => self.shelf.order(order, reply),
-            Command::SlashCommands { reply } => answer(reply, Ok(self.slash_commands())),
+
             Command::Leave { entry, instructions, reply } => self.leave_branch(entry, instructions, reply),
             Command::Compact { instructions, reply } => self.compact(instructions, reply),
             Command::AbortCompaction { reply } => answer(reply, self.abort_compaction()),
             Command::ResolveCompaction { choice, reply } => answer(reply, self.resolve_compaction(choice)),
+            Command::Resources { order, reply } => self.shelf.order(order, reply),
+            Command::SlashCommands { reply } => answer(reply, Ok(self.slash_commands())),
             Command::Models { reply } => answer(reply, Ok(self.fixed.providers.models())),
             Command::Sessions { scope, reply } => self.beside(reply, move |manager| manager.list(scope)),
             Command::Catalog { reply } => self.beside(reply, |manager| manager.catalog()),
@@ -109,20 +110,15 @@ impl Driver {
     fn said(&mut self, text: String, kind: QueueKind, options: PromptOptions) -> Result<Prompt, AgentError> {
         let text = self.shelf.expand(text, options.expand_templates)?;
         let id = self.current.writer.queue_id(now());
-        Ok(Prompt { text, images: options.images, kind, id, unanswered: self.unanswered() })
-    }
-
-    /// Calls that an earlier process left without a result, if a run is to begin now.
-    fn unanswered(&self) -> Vec<ToolCall> {
-        if self.turn.is_running() { Vec::new() } else { unanswered(&self.current.projection.messages) }
+        Ok(Prompt { text, images: options.images, kind, id })
     }
 
     fn edit_queued(&mut self, id: QueueId, edit: QueueEdit, reply: Reply<QueueItem>) {
         let mut queue = self.turn.queue().clone();
-        if queue.edit(&id, edit.clone()).is_none() {
+        queue.edit(&id, edit.clone());
+        let Some(item) = queue.items().iter().find(|item| item.id == id).cloned() else {
             return answer(reply, Err(AgentError::Gone("message")));
-        }
-        let Some(item) = queue.items().iter().find(|item| item.id == id).cloned() else { return };
+        };
         self.apply_and_reply(Input::EditQueued { id, edit }, |result| answer(reply, result.map(|()| item)));
     }
 
@@ -133,20 +129,21 @@ impl Driver {
         if self.summaries.is_leaving() {
             return answer(reply, Err(AgentError::Summarizing));
         }
-        let unanswered = self.unanswered();
-        self.apply_and_reply(Input::Release { id, unanswered }, |result| answer(reply, result));
+        self.apply_and_reply(Input::Release { id }, |result| answer(reply, result));
     }
 
-    fn abort(&mut self, reply: Reply<Vec<QueueItem>>) {
+    fn abort(&mut self, queue: QueueFate, reply: Reply<Vec<QueueItem>>) {
         self.stop_bash();
         self.stop_commands();
         // One that the run waits for is the machine's to stop.
         if !self.turn.is_compacting() {
             self.stop_summary();
         }
-        let items = if self.turn.is_running() { self.turn.queue().items().to_vec() } else { Vec::new() };
+        let is_handed_back = self.turn.is_running() && queue == QueueFate::HandBack;
+        let items = self.turn.queue().items().iter().filter(|item| is_handed_back && !item.held);
+        let items = items.cloned().collect();
         let partial = self.partial.as_ref().map(|_| self.answer_so_far());
-        self.apply_and_reply(Input::Abort { partial }, |result| answer(reply, result.map(|()| items)));
+        self.apply_and_reply(Input::Abort { partial, queue }, |result| answer(reply, result.map(|()| items)));
     }
 
     fn abort_compaction(&mut self) -> Result<(), AgentError> {
@@ -208,7 +205,7 @@ impl Driver {
     /// Whether the session may be left or the leaf moved.
     pub(super) fn at_rest(&self) -> Result<(), AgentError> {
         // What is still to be written belongs to this session, not to the next.
-        let is_writing = self.syncing || !self.work.is_empty();
+        let is_writing = self.agenda.syncs > 0 || !self.agenda.work.is_empty();
         if self.turn.is_running() || self.jobs.bash_running().is_some() || is_writing {
             return Err(AgentError::Running);
         }
@@ -314,10 +311,10 @@ impl Driver {
         self.cut_bash();
         let partial = self.partial.as_ref().map(|_| self.answer_so_far());
         if self.turn.is_running() {
-            self.apply(Input::Abort { partial });
+            self.apply(Input::Abort { partial, queue: QueueFate::Hold });
         }
         // A sync that is still under way holds nothing back now; the last one below covers it.
-        while std::mem::take(&mut self.syncing) {
+        while std::mem::take(&mut self.agenda.syncs) > 0 {
             self.perform();
         }
         let Some(file) = self.current.writer.file() else { return Ok(()) };

@@ -8,7 +8,7 @@ use crate::agent::queue::Queue;
 use crate::id::EntryId;
 use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
 use crate::provider::{Model, ModelFacts, Providers};
-use crate::session::context::Projection;
+use crate::session::context::{Projection, Sending};
 use crate::session::entry::OwnFact;
 use crate::session::{Appended, Entry, EntryBody, Finding, Reader, SessionError, Writer};
 use crate::unit::UnixMs;
@@ -17,6 +17,8 @@ use crate::unit::UnixMs;
 pub(super) struct Current {
     pub(super) writer: Writer,
     pub(super) projection: Projection,
+    /// What of the projection goes to a provider; begun anew with it.
+    pub(super) sending: Sending,
     pub(super) model: Model,
     /// Who was asked last: another one may have been chosen since.
     pub(super) asked: Arc<ModelFacts>,
@@ -52,6 +54,7 @@ impl Current {
         let mut current = Self {
             writer,
             projection: Projection::default(),
+            sending: Sending::default(),
             asked: Arc::clone(&model.facts),
             model,
             thinking,
@@ -73,6 +76,7 @@ impl Current {
 
     /// Derives the context from the path to the leaf; answers with what could not be read of it.
     pub(super) fn project(&mut self) -> Result<Vec<Finding>, SessionError> {
+        self.sending = Sending::default();
         let reader = self.writer.reader();
         let Some(leaf) = reader.leaf() else {
             self.projection = Projection::default();
@@ -107,14 +111,19 @@ impl Current {
         notice
     }
 
-    /// Appends an entry, with what belongs before the first one of this process: all of it or nothing.
-    pub(super) fn append(&mut self, body: EntryBody, run: &RunFacts) -> Result<Vec<Appended>, SessionError> {
-        let is_kept = body.creates_the_file() || self.writer.reader().leaf().is_some();
+    /// Appends entries, with what belongs before the first one of this process: all of it or nothing.
+    pub(super) fn append(
+        &mut self,
+        given: Vec<EntryBody>,
+        run: &RunFacts,
+    ) -> Result<Vec<Appended>, SessionError> {
+        let creates_the_file = given.iter().any(EntryBody::creates_the_file);
+        let is_kept = creates_the_file || self.writer.reader().leaf().is_some();
         let mut bodies = if is_kept { self.introduction(run) } else { Vec::new() };
-        if self.is_introduced() && body.creates_the_file() {
+        if self.is_introduced() && creates_the_file {
             bodies.extend(self.changes());
         }
-        bodies.push(body);
+        bodies.extend(given);
         bodies.extend(self.correction(bodies.last()));
         let appended = self.writer.append_all(bodies.clone(), now())?;
         if is_kept {
@@ -159,6 +168,14 @@ impl Current {
         bodies
     }
 
+    /// The newest compaction on the path.
+    pub(super) fn compaction(&self) -> Option<EntryId> {
+        self.projection
+            .compaction
+            .as_ref()
+            .and_then(|_| Some(self.projection.messages.first()?.entry.clone()))
+    }
+
     /// The model and the level, where the path says otherwise: after a move to where another one was in use, or none yet.
     fn changes(&self) -> Vec<EntryBody> {
         let model = self.model.reference();
@@ -174,14 +191,6 @@ impl Current {
         said.note_state(body.filter(|body| body.as_message().is_some())?);
         let chosen = self.model.reference();
         said.model.filter(|named| *named != chosen).map(|_| model_change(&chosen))
-    }
-
-    /// The newest compaction on the path.
-    pub(super) fn compaction(&self) -> Option<EntryId> {
-        self.projection
-            .compaction
-            .as_ref()
-            .and_then(|_| Some(self.projection.messages.first()?.entry.clone()))
     }
 
     /// Whether the log already knows of this process, so that changes have to be told to it one by one.

@@ -228,7 +228,7 @@ impl Driver {
 
     /// What can be typed after a slash: extensions' commands first, because they are looked for first.
     pub(super) fn slash_commands(&self) -> Vec<SlashCommand> {
-        let of_extension = |(_, command): (String, ExtensionCommand)| SlashCommand {
+        let of_extension = |command: ExtensionCommand| SlashCommand {
             name: command.name,
             description: command.description,
             argument_hint: command.argument_hint,
@@ -286,7 +286,7 @@ impl Driver {
             [Effect::Emit(EventKind::AgentStart), notice].into_iter().chain(around).collect()
         };
         self.queue(effects);
-        self.work.push_back(Work::Reply(Box::new(move |result| drop(reply.send(result)))));
+        self.agenda.work.push_back(Work::Reply(Box::new(move |result| drop(reply.send(result)))));
         self.perform();
     }
 

@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use super::compaction::{Moment, told};
 use super::{Driver, SyncPolicy, Work, now};
-use crate::agent::handle::AgentError;
+use crate::agent::handle::{AgentError, Settled};
 use crate::agent::partial::Partial;
 use crate::agent::queue::Queue;
 use crate::agent::turn::{Effect, Fate, Input, StoreFailed, TurnNumber};
 use crate::event::{ApprovalRequest, Decision, EventKind, RunOutcome};
 use crate::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
 use crate::provider::{Request, ToolChoice};
-use crate::session::context::sendable;
+use crate::session::context::{interrupted, unanswered};
 use crate::session::{Appended, Disturbance, EntryBody, SessionError, chain};
 use crate::unit::Tokens;
 
 impl Driver {
     /// Performs what is to be done, until nothing is left or a sync has to finish first.
     pub(super) fn perform(&mut self) {
-        while !self.syncing {
-            match self.work.pop_front() {
+        while self.agenda.syncs == 0 {
+            match self.agenda.work.pop_front() {
                 None => return self.settle_late(),
                 Some(Work::Reply(reply)) => reply(Ok(())),
                 Some(Work::Effect(effect)) => self.perform_one(*effect),
@@ -40,6 +40,12 @@ impl Driver {
                     Ok(()) => compaction.into_iter().for_each(|result| self.compacted(result)),
                 }
             }
+            Effect::AppendAll(bodies) => {
+                if let Err(error) = self.append_all(bodies) {
+                    self.store_failed(&error, None);
+                }
+            }
+            Effect::Mend => self.mend(),
             Effect::Sync if self.fixed.options.sync == SyncPolicy::Turn => self.sync(),
             // With `always` every append was followed by one already.
             Effect::Sync => {}
@@ -53,6 +59,8 @@ impl Driver {
                 }
             }
             Effect::Sleep { turn, delay } => self.jobs.sleep(turn, delay),
+            // The run may have been stopped meanwhile.
+            Effect::Compact if !self.turn.is_compacting() => {}
             Effect::Compact => self.compact_for_overflow(),
             Effect::Plan { turn, calls } => self.plan_calls(turn, &calls),
             Effect::StopCompaction => self.drop_summary(),
@@ -69,8 +77,23 @@ impl Driver {
 
     /// Appends an entry, then tells of it.
     pub(super) fn append(&mut self, body: EntryBody) -> Result<(), SessionError> {
-        let appended = self.current.append(body, &self.fixed.run);
+        self.append_all(vec![body])
+    }
+
+    /// Appends entries, all or none of them, then tells of them.
+    fn append_all(&mut self, bodies: Vec<EntryBody>) -> Result<(), SessionError> {
+        let appended = self.current.append(bodies, &self.fixed.run);
         self.tell_appended(appended)
+    }
+
+    /// Gives every call that was left without a result one that says so. What was said before is in the log by now.
+    fn mend(&mut self) {
+        for call in unanswered(&self.current.projection.messages) {
+            let result = Arc::new(Message::ToolResult(interrupted(&call, now())));
+            if let Err(error) = self.append(EntryBody::message(result)) {
+                return self.store_failed(&error, None);
+            }
+        }
     }
 
     /// Tells what the writer found and what it did. Where the log has other entries than before, the context is made anew.
@@ -101,7 +124,7 @@ impl Driver {
 
     fn sync(&mut self) {
         if let Some(file) = self.current.writer.file() {
-            self.syncing = true;
+            self.agenda.syncs += 1;
             self.jobs.sync(file);
         }
     }
@@ -113,7 +136,7 @@ impl Driver {
         self.compaction_lost(&reason);
         let hint = error.hint().map(str::to_owned);
         let mut records = Vec::from_iter(record);
-        for work in std::mem::take(&mut self.work) {
+        for work in std::mem::take(&mut self.agenda.work) {
             match work {
                 Work::Reply(reply) => reply(Err(AgentError::Store(reason.clone()))),
                 Work::Effect(effect) => {
@@ -130,8 +153,8 @@ impl Driver {
         }
         let logged = self.current.reader().own_facts().map(|(entries, _)| Queue::left_over(&entries));
         let queue = logged.unwrap_or_else(|_| self.turn.queue().clone());
-        let run = self.running_since.map(|_| std::mem::take(&mut self.told));
-        let failed = StoreFailed { reason, hint, run, queue, records };
+        let told = self.teller.told.clone();
+        let failed = StoreFailed { reason, hint, told, queue, records };
         let effects = self.turn.step(Input::StoreFailed(failed), now());
         self.queue(effects);
     }
@@ -145,6 +168,9 @@ impl Driver {
     }
 
     fn emit(&mut self, event: EventKind) {
+        if let EventKind::AgentEnd { messages, outcome, .. } = &event {
+            self.teller.settling.last = Some(Settled { outcome: *outcome, messages: messages.clone() });
+        }
         match &event {
             // Where nobody watches, the end of the run is the end of the process: what the summary cost would be lost.
             EventKind::AgentSettled if !self.has_audience() && self.summaries.is_compacting() => {
@@ -160,19 +186,11 @@ impl Driver {
                 if std::mem::take(&mut self.summaries.owes_settled) {
                     self.teller.tell(EventKind::AgentSettled);
                 }
-                self.running_since.get_or_insert_with(now);
-                self.told.clear();
                 self.note_run();
             }
-            EventKind::AgentSettled => self.running_since = None,
+            EventKind::AgentSettled => self.answer_waiting(),
             EventKind::ToolExecutionEnd { tool_call_id, .. } => self.jobs.forget(tool_call_id),
             EventKind::ApprovalResolved { tool_call_id, .. } => drop(self.approvals.resolved(tool_call_id)),
-            EventKind::MessageEnd { message } => {
-                self.told.push(Arc::clone(message));
-                if matches!(**message, Message::Assistant(_)) {
-                    self.partial = None;
-                }
-            }
             _ => {}
         }
         self.teller.tell(event);
@@ -190,7 +208,7 @@ impl Driver {
         let request = Request {
             model: model.facts.id.clone(),
             system: self.system().to_owned(),
-            messages: sendable(self.current.projection.messages.iter().map(|projected| &projected.message)),
+            messages: self.current.sending.of(&self.current.projection.messages),
             tools: self.offered().specs(),
             tool_choice,
             max_tokens: Tokens(self.fixed.options.max_tokens.0.min(model.facts.max_output.0)),
@@ -201,6 +219,7 @@ impl Driver {
         self.current.asked = Arc::clone(&self.current.model.facts);
         let message = Arc::new(Message::Assistant(head.clone()));
         self.partial = Some(Partial::new(head));
+        self.teller.tell(EventKind::TurnStart);
         self.teller.tell(EventKind::MessageStart { message });
     }
 
@@ -208,7 +227,7 @@ impl Driver {
     pub(super) fn step_next(&mut self, input: Input) {
         let effects = self.turn.step(input, now());
         for effect in effects.into_iter().rev() {
-            self.work.push_front(Work::Effect(Box::new(effect)));
+            self.agenda.work.push_front(Work::Effect(Box::new(effect)));
         }
     }
 
@@ -242,7 +261,7 @@ impl Driver {
     }
 
     pub(super) fn synced(&mut self, result: std::io::Result<()>) {
-        self.syncing = false;
+        self.agenda.syncs = self.agenda.syncs.saturating_sub(1);
         if let Err(source) = result {
             let path = self.current.reader().path().map_or_else(Default::default, ToOwned::to_owned);
             self.store_failed(&SessionError::Sync { path, source }, None);

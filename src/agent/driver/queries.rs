@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::Driver;
 use crate::agent::handle::{
-    Activity, AgentError, Change, ContextUse, Live, QueueStatus, Reply, SessionStats, Snapshot, State, Status,
+    Activity, AgentError, Change, ContextUse, Live, QueueStatus, Reply, SessionStats, Settled, Snapshot,
+    State, Status,
 };
 use crate::message::Message;
 use crate::session::{Reader, SessionError, Tally};
@@ -13,7 +14,8 @@ use crate::session::{Reader, SessionError, Tally};
 impl Driver {
     pub(super) fn snapshot(&self) -> Snapshot {
         let live = Live {
-            running_since: self.running_since,
+            running_since: self.teller.told.since,
+            retry: self.teller.told.retry.filter(|_| self.turn.is_retrying()),
             partial: self.partial.as_ref().map(|_| self.answer_so_far()),
             calls: self.jobs.calls().cloned().collect(),
             queue: self.turn.queue().items().to_vec(),
@@ -48,8 +50,9 @@ impl Driver {
         let options = self.turn.options();
         Status {
             state: self.state(),
+            auto_compaction: self.summaries.options().automatic,
             activity: Activity {
-                is_running: self.running_since.is_some() || self.turn.is_running(),
+                is_running: self.teller.told.since.is_some() || self.turn.is_running(),
                 is_compacting: self.summaries.is_compacting(),
                 is_retrying: self.turn.is_retrying(),
             },
@@ -60,7 +63,6 @@ impl Driver {
                 follow_up_mode: options.follow_up_mode,
             },
             auto_retry: self.retry.mode,
-            auto_compaction: self.summaries.options().automatic,
             leaf: self.current.reader().leaf(),
             messages: self.current.projection.message_count(),
         }
@@ -69,6 +71,22 @@ impl Driver {
     pub(super) fn messages(&self) -> Vec<Arc<Message>> {
         let projected = self.current.projection.messages.iter();
         projected.map(|projected| Arc::clone(&projected.message)).collect()
+    }
+
+    /// Answers now, or when the run is over.
+    pub(super) fn settled(&mut self, reply: Reply<Settled>) {
+        self.teller.settling.replies.push(reply);
+        if self.teller.told.since.is_none() && !self.turn.is_running() {
+            self.answer_waiting();
+        }
+    }
+
+    /// Nothing runs: whoever waited for that is told how the last run ended.
+    pub(super) fn answer_waiting(&mut self) {
+        for reply in self.teller.settling.replies.drain(..) {
+            // Whoever asked may be gone.
+            let _ = reply.send(self.teller.settling.last.clone().ok_or(AgentError::Empty));
+        }
     }
 
     /// Counting reads the whole log; it goes on beside the loop.

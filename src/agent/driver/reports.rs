@@ -74,6 +74,7 @@ impl Driver {
         let note = note.map(|note| format!("; {note}")).unwrap_or_default();
         answer.error_message = Some(format!("{error}{hint}{note}"));
         self.jobs.stop_stream();
+        self.partial = None;
         self.apply(Input::Failed { turn, answer, then });
     }
 
@@ -86,7 +87,7 @@ impl Driver {
     }
 
     fn answered(&mut self, turn: TurnNumber, answer: AssistantMessage) {
-        let facts = &self.current.model.facts;
+        let facts = &self.current.asked;
         if retry::is_silent_overflow(&answer, facts.window) {
             let message = format!("no answer: the conversation fills the window of {}", facts.id);
             let provider = facts.provider.clone();
@@ -94,6 +95,7 @@ impl Driver {
             return self.failed(turn, &error);
         }
         self.jobs.stop_stream();
+        self.partial = None;
         self.apply(Input::Answered { turn, answer });
     }
 

@@ -9,7 +9,9 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::{CommandOutcome, Extension, ExtensionCommand, HookError, Opening, OpeningChange, ResultChange};
+use crate::agent::resources::Sources;
 use crate::message::ToolCall;
+use crate::resource::{Origin, Place};
 use crate::tool::{ToolOutput, Tools};
 
 /// Warnings that may wait before the session runs; more than that say nothing new.
@@ -67,15 +69,36 @@ impl Extensions {
         self.timeout
     }
 
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.members.is_empty()
+    /// Adds the extensions' folders of skills and templates to where these are looked for, and keeps templates from having the
+    /// names of their commands.
+    pub fn contribute(&self, sources: &mut Sources) {
+        for member in &self.members {
+            let place = |path| Place { path, origin: Origin::Extension };
+            sources.skills.extend(member.extension.skills().into_iter().map(place));
+            sources.templates.extend(member.extension.prompts().into_iter().map(place));
+            sources.taken.extend(member.extension.commands().into_iter().map(|command| command.name));
+        }
     }
 
-    /// Their names.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.members.iter().map(|member| member.extension.name())
+    /// Sentences on commands that can't be reached: those whose name is among `taken`, or another extension's before.
+    #[must_use]
+    pub fn unreachable_commands(&self, taken: &[String]) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut known: Vec<(String, &str)> = Vec::new();
+        for member in &self.members {
+            let extension = member.extension.name();
+            for ExtensionCommand { name, .. } in member.extension.commands() {
+                let other = known.iter().find(|(other, _)| *other == name).map(|(_, whose)| *whose);
+                match other {
+                    _ if taken.contains(&name) => found
+                        .push(format!("extension {extension}: its command /{name} can't be typed on the screen: tiller has one of that name")),
+                    Some(other) => found
+                        .push(format!("extension {extension}: its command /{name} is left out: {other} has one of that name")),
+                    None => known.push((name, extension)),
+                }
+            }
+        }
+        found
     }
 
     /// These tools and those that the extensions add, for whoever wants to choose among all of them before the session begins.
@@ -278,17 +301,25 @@ impl Crew {
         now
     }
 
-    /// Every command with the extension's name. Of several of one name the first counts.
-    pub(in crate::agent) fn commands(&self) -> Vec<(String, ExtensionCommand)> {
-        let mut commands: Vec<(String, ExtensionCommand)> = Vec::new();
-        for member in self.members.iter() {
-            for command in member.extension.commands() {
-                if commands.iter().all(|(_, known)| known.name != command.name) {
-                    commands.push((member.extension.name().to_owned(), command));
-                }
+    /// Every command. Of several of one name the first counts.
+    pub(in crate::agent) fn commands(&self) -> Vec<ExtensionCommand> {
+        let mut commands: Vec<ExtensionCommand> = Vec::new();
+        for command in self.members.iter().flat_map(|member| member.extension.commands()) {
+            if commands.iter().all(|known| known.name != command.name) {
+                commands.push(command);
             }
         }
         commands
+    }
+
+    /// Gives every extension that can't work any more another chance.
+    pub(in crate::agent) async fn reload(&self) {
+        let mut chances = JoinSet::new();
+        for member in self.members.iter() {
+            let (extension, limit) = (Arc::clone(&member.extension), self.timeout * 2);
+            chances.spawn(async move { timeout(limit, extension.reload()).await });
+        }
+        while chances.join_next().await.is_some() {}
     }
 
     /// Runs a command; `None` when no extension has one of that name.

@@ -226,10 +226,16 @@ struct Keeper {
     warn: Warn,
     state: Arc<State>,
     ready: Option<oneshot::Sender<Result<Declared, String>>>,
-    expected: HashMap<u64, (oneshot::Sender<Result<Value, HookError>>, Option<Progress>)>,
+    expected: HashMap<u64, Expected>,
     /// Whether it was told of a line that means nothing; more of them are only logged.
     has_erred: bool,
     ended: Option<String>,
+}
+
+/// Who waits for an answer.
+struct Expected {
+    answer: oneshot::Sender<Result<Value, HookError>>,
+    progress: Option<Progress>,
 }
 
 impl Keeper {
@@ -240,7 +246,7 @@ impl Keeper {
                     let _ = answer.send(Err(self.gone()));
                 }
                 News::Expected { id, answer, progress } => {
-                    self.expected.insert(id, (answer, progress));
+                    self.expected.insert(id, Expected { answer, progress });
                 }
                 News::Forgotten { id } => drop(self.expected.remove(&id)),
                 News::Said(Line::Whole(line)) => self.said(&line),
@@ -263,12 +269,12 @@ impl Keeper {
             },
             Ok(FromProcess::Answer { id, result, error }) => {
                 // One that came too late was forgotten.
-                if let Some((answer, _)) = self.expected.remove(&id) {
+                if let Some(Expected { answer, .. }) = self.expected.remove(&id) {
                     let _ = answer.send(error.map_or(Ok(result), |error| Err(HookError::new(error))));
                 }
             }
             Ok(FromProcess::Progress { id, text }) => {
-                if let Some((_, Some(progress))) = self.expected.get(&id) {
+                if let Some(Expected { progress: Some(progress), .. }) = self.expected.get(&id) {
                     progress(text);
                 }
             }
@@ -300,7 +306,7 @@ impl Keeper {
             self.warn.tell(format!("extension {} {how}; /reload starts it again", self.name));
         }
         self.ended = Some(how);
-        for (_, (answer, _)) in std::mem::take(&mut self.expected) {
+        for (_, Expected { answer, .. }) in std::mem::take(&mut self.expected) {
             let _ = answer.send(Err(self.gone()));
         }
     }

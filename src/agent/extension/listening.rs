@@ -30,6 +30,11 @@ impl Listeners {
         Self { crew, tasks: Mutex::new(tasks) }
     }
 
+    /// Gives every extension that can't work any more another chance.
+    pub(in crate::agent) async fn reload(&self) {
+        self.crew.reload().await;
+    }
+
     /// Tells what is left to be told, and lets the extensions put their things away. The session's own end comes before.
     pub(in crate::agent) async fn end(&self) {
         let mut tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));

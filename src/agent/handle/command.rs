@@ -9,12 +9,12 @@ use super::error::AgentError;
 use super::model::ChosenModel;
 use super::prompt::{BashContext, PromptOptions};
 use super::snapshot::Snapshot;
-use super::status::{SessionStats, Status};
+use super::status::{SessionStats, Settled, Status};
 use crate::agent::compaction::Automatic;
 use crate::agent::queue::{DeliveryMode, QueueEdit};
 use crate::agent::resources::{Inventory, Order, SlashCommand};
 use crate::agent::retry::RetryMode;
-use crate::agent::turn::SteeringPoint;
+use crate::agent::turn::{QueueFate, SteeringPoint};
 use crate::event::{CompactionChoice, CompactionResult, Decision, QueueItem, QueueKind, SessionChange};
 use crate::id::{CallId, EntryId, QueueId, SessionId};
 use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
@@ -26,7 +26,7 @@ pub(in crate::agent) type Reply<T> = oneshot::Sender<Result<T, AgentError>>;
 /// What the handle tells the driver.
 pub(in crate::agent) enum Command {
     Prompt { text: String, options: PromptOptions, reply: Reply<()> },
-    Abort { reply: Reply<Vec<QueueItem>> },
+    Abort { queue: QueueFate, reply: Reply<Vec<QueueItem>> },
     SteerNow { text: Option<String>, options: PromptOptions, reply: Reply<()> },
     AbortRetry { reply: Reply<()> },
     EditQueued { id: QueueId, edit: QueueEdit, reply: Reply<QueueItem> },
@@ -48,17 +48,19 @@ pub(in crate::agent) enum Command {
     Label { entry: EntryId, label: Option<String>, reply: Reply<()> },
     Hide { entry: EntryId, visibility: Visibility, reply: Reply<()> },
     Switch { to: Target, reply: Reply<Moved> },
-    Resources { order: Order, reply: Reply<Inventory> },
-    SlashCommands { reply: Reply<Vec<SlashCommand>> },
+
     Leave { entry: EntryId, instructions: Option<String>, reply: Reply<Moved> },
     Compact { instructions: Option<String>, reply: Reply<CompactionResult> },
     AbortCompaction { reply: Reply<()> },
     ResolveCompaction { choice: CompactionChoice, reply: Reply<()> },
+    Resources { order: Order, reply: Reply<Inventory> },
+    SlashCommands { reply: Reply<Vec<SlashCommand>> },
     Models { reply: Reply<Vec<Model>> },
     Sessions { scope: Scope, reply: Reply<Listing> },
     Catalog { reply: Reply<Catalog> },
     Snapshot { reply: Reply<Box<Snapshot>> },
     Status { reply: Reply<Box<Status>> },
+    Settled { reply: Reply<Settled> },
     Stats { reply: Reply<Box<SessionStats>> },
     Messages { reply: Reply<Vec<Arc<Message>>> },
     Close { reply: Reply<()> },

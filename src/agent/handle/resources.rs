@@ -6,11 +6,12 @@ use crate::agent::resources::{Inventory, Order, SlashCommand, Sources};
 
 impl AgentSession {
     /// Reads skills, templates and context files anew; the next prompt and the next request see them. What is wrong with
-    /// them is told by warnings.
+    /// them is told by warnings. Extensions that have ended are started again.
     ///
     /// # Errors
     /// When the session is closed.
     pub async fn reload(&self) -> Result<Inventory, AgentError> {
+        self.listeners.reload().await;
         self.ask(|reply| Command::Resources { order: Order::Reload, reply }).await
     }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::compaction::Summarizing;
 use super::prompt::BashContext;
+use crate::agent::turn::Retry;
 use crate::event::{ApprovalRequest, QueueItem, ToolOutcome};
 use crate::id::{CallId, EntryId, SessionId};
 use crate::message::{AssistantMessage, ModelRef, ThinkingLevel, Usage};
@@ -59,6 +60,8 @@ pub struct ContextUse {
 pub struct Live {
     /// Since when a run is going on; `None` when idle.
     pub running_since: Option<UnixMs>,
+    /// The try that a failed request waits for.
+    pub retry: Option<Retry>,
     /// The answer so far.
     pub partial: Option<AssistantMessage>,
     /// Calls at work.

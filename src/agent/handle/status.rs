@@ -9,7 +9,7 @@ use crate::agent::compaction::Automatic;
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::RetryMode;
 use crate::agent::turn::SteeringPoint;
-use crate::event::QueueItem;
+use crate::event::{QueueItem, RunOutcome};
 use crate::id::EntryId;
 use crate::message::{Message, StopReason};
 use crate::session::Tally;
@@ -68,6 +68,15 @@ pub struct SessionStats {
     pub context: ContextUse,
 }
 
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settled {
+    /// How.
+    pub outcome: RunOutcome,
+    /// The messages it added, in order.
+    pub messages: Vec<Arc<Message>>,
+}
+
 impl AgentSession {
     /// What the session is and whether it works, without what is in flight.
     ///
@@ -75,6 +84,14 @@ impl AgentSession {
     /// When the session is closed.
     pub async fn state(&self) -> Result<Box<Status>, AgentError> {
         self.ask(|reply| Command::Status { reply }).await
+    }
+
+    /// Waits until nothing runs and nothing waits to run, and tells how the last run ended; at once when idle.
+    ///
+    /// # Errors
+    /// [`AgentError::Empty`] when idle and nothing has run yet, [`AgentError::Closed`] when the session is closed meanwhile.
+    pub async fn settled(&self) -> Result<Settled, AgentError> {
+        self.ask(|reply| Command::Settled { reply }).await
     }
 
     /// Counts messages, tokens and money, over the whole session and over the current branch. Reads the log, beside the loop.

@@ -46,6 +46,7 @@ impl Turn {
         self.requests = self.requests.saturating_sub(1);
         self.pause(out);
         match then {
+            AfterFailure::GiveUp => {}
             AfterFailure::Retry { delay, most } => {
                 self.again.tries += 1;
                 out.emit(EventKind::AutoRetryStart {
@@ -55,6 +56,7 @@ impl Turn {
                     error_message: error,
                 });
                 self.phase = Phase::Sleeping;
+                out.effects.push(Effect::Sync);
                 out.effects.push(Effect::Sleep { turn: self.turn, delay });
             }
             AfterFailure::Compact if has_shrunk => {
@@ -64,9 +66,8 @@ impl Turn {
             AfterFailure::Compact => {
                 self.again.has_compacted = true;
                 self.phase = Phase::Compacting;
-                out.effects.push(Effect::Compact);
+                out.effects.extend([Effect::Sync, Effect::Compact]);
             }
-            AfterFailure::GiveUp => {}
         }
     }
 
@@ -89,7 +90,7 @@ impl Turn {
     /// There is an answer.
     pub(super) fn tried_with_success(&mut self, out: &mut Out) {
         self.end_tries(None, out);
-        self.again = super::Again::default();
+        self.again = Again::default();
     }
 
     /// Tells that nothing more is tried, if something was.
@@ -103,12 +104,14 @@ impl Turn {
 
     /// A run that will be gone on with.
     fn pause(&mut self, out: &mut Out) {
+        self.is_paused = true;
         let messages = std::mem::take(&mut self.said);
         out.emit(EventKind::AgentEnd { messages, will_retry: true, outcome: RunOutcome::Failed });
     }
 
     /// Goes on with a paused run: another request, with what steers meanwhile.
     pub(super) fn resume(&mut self, mode: DeliveryMode, out: &mut Out) {
+        self.is_paused = false;
         out.emit(EventKind::AgentStart);
         if self.queue.waits(QueueKind::Steer) {
             self.deliver(QueueKind::Steer, mode, &Receipt::default(), out);
@@ -118,30 +121,34 @@ impl Turn {
 
     /// A summary is there: it goes in at the next gap between turns, which may be now.
     pub(super) fn compacted(&mut self, reason: CompactionReason, compaction: Compaction, out: &mut Out) {
-        self.deferred.compaction = Some((reason, compaction));
-        match self.phase {
-            Phase::Idle => self.flush_compaction(out),
-            Phase::Compacting if reason == CompactionReason::Overflow => {
-                self.flush_compaction(out);
-                self.resume(self.options.steering_mode, out);
-            }
-            // The failed turn is over, the next one hasn't begun: a gap as well.
-            Phase::Sleeping | Phase::Compacting => self.flush_compaction(out),
-            Phase::Streaming(_) | Phase::Planning(_) | Phase::Working(_) => {}
+        if let Some((reason, _)) = self.deferred.compaction.replace((reason, compaction)) {
+            tell_not_compacted(reason, NotCompacted::Failed("another one came first".to_owned()), out);
+        }
+        let ends_the_wait = reason == CompactionReason::Overflow && matches!(self.phase, Phase::Compacting);
+        // The failed turn is over, the next one hasn't begun: a gap as well.
+        if !self.is_in_turn() {
+            self.flush_compaction(ends_the_wait, out);
+        }
+        if ends_the_wait {
+            self.resume(self.options.steering_mode, out);
         }
     }
 
     /// The context stays as it is; a run that waited for a smaller one has failed, unless it was stopped already.
     pub(super) fn not_compacted(&mut self, reason: CompactionReason, why: NotCompacted, out: &mut Out) {
-        let aborted = why == NotCompacted::Stopped;
+        let (outcome, error) = match &why {
+            NotCompacted::Stopped => (RunOutcome::Aborted, "the context was not made smaller".to_owned()),
+            NotCompacted::Failed(error) => (RunOutcome::Failed, error.clone()),
+        };
         tell_not_compacted(reason, why, out);
         if reason == CompactionReason::Overflow && matches!(self.phase, Phase::Compacting) {
-            self.settle(if aborted { RunOutcome::Aborted } else { RunOutcome::Failed }, out);
+            self.end_tries(Some(error), out);
+            self.settle(outcome, out);
         }
     }
 
     /// Writes a summary that is ready, then tells of it.
-    pub(super) fn flush_compaction(&mut self, out: &mut Out) {
+    pub(super) fn flush_compaction(&mut self, will_retry: bool, out: &mut Out) {
         let Some((reason, compaction)) = self.deferred.compaction.take() else { return };
         let result = CompactionResult {
             summary: compaction.summary.clone(),
@@ -154,7 +161,7 @@ impl Turn {
             reason,
             result: Some(Box::new(result)),
             aborted: false,
-            will_retry: reason == CompactionReason::Overflow,
+            will_retry,
             error_message: None,
         });
     }

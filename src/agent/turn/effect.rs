@@ -15,9 +15,13 @@ use crate::unit::UnixMs;
 pub enum Effect {
     /// Writes an entry; if that fails, drops what follows and reports [`Input::StoreFailed`](super::Input::StoreFailed).
     Append(EntryBody),
+    /// Writes several entries, all or none of them.
+    AppendAll(Vec<EntryBody>),
+    /// Writes a result for every call that an earlier process left without one.
+    Mend,
     /// Syncs the log; what follows waits for it.
     Sync,
-    /// Asks the model.
+    /// Tells that a turn begins, and asks the model.
     Request {
         /// The request's number.
         turn: TurnNumber,

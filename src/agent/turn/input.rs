@@ -1,15 +1,12 @@
 //! What the machine is told.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::TurnNumber;
+use super::{Told, TurnNumber};
 use crate::agent::queue::{Queue, QueueEdit};
 use crate::event::{CompactionReason, Decision, QueueKind};
 use crate::id::{CallId, QueueId};
-use crate::message::{
-    Access, AssistantMessage, BashExecutionMessage, Image, Message, ToolCall, ToolResultMessage,
-};
+use crate::message::{Access, AssistantMessage, BashExecutionMessage, Image, ToolCall, ToolResultMessage};
 use crate::session::entry::Compaction;
 
 /// What the machine is told.
@@ -28,8 +25,6 @@ pub enum Input {
     Release {
         /// The message.
         id: QueueId,
-        /// Calls that an earlier process left without a result; they are answered first.
-        unanswered: Vec<ToolCall>,
     },
     /// The request's answer is complete.
     Answered {
@@ -94,10 +89,12 @@ pub enum Input {
         /// Why not.
         why: NotCompacted,
     },
-    /// The user stops everything.
+    /// Everything stops.
     Abort {
         /// What the answer in flight has so far.
         partial: Option<AssistantMessage>,
+        /// What becomes of the messages that wait.
+        queue: QueueFate,
     },
     /// The user takes these out of the queue.
     Unqueue(Vec<QueueId>),
@@ -114,6 +111,15 @@ pub enum Input {
     StoreFailed(StoreFailed),
 }
 
+/// What becomes of waiting messages when everything stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueFate {
+    /// Whoever stopped it gets them back; held ones stay.
+    HandBack,
+    /// They are held.
+    Hold,
+}
+
 /// What was not written, and what is so all the same.
 #[derive(Clone, Debug)]
 pub struct StoreFailed {
@@ -121,9 +127,9 @@ pub struct StoreFailed {
     pub reason: String,
     /// What to do about it.
     pub hint: Option<String>,
-    /// Messages that front ends were told of since a run began whose end they were not told of, if there is such a run. The
-    /// machine may think it over: its last effects are among those that were not performed.
-    pub run: Option<Vec<Arc<Message>>>,
+    /// What front ends were told begins and not told ends. The machine may think it over: its last effects are among those that
+    /// were not performed.
+    pub told: Told,
     /// What waits according to the log.
     pub queue: Queue,
     /// Records of `!` commands among what was not written.
@@ -141,8 +147,6 @@ pub struct Prompt {
     pub kind: QueueKind,
     /// Its name, if it has to wait.
     pub id: QueueId,
-    /// Calls that an earlier process left without a result; they are answered before the prompt.
-    pub unanswered: Vec<ToolCall>,
 }
 
 /// What is to be done about a failed request.

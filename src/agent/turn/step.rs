@@ -27,6 +27,8 @@ pub(super) const NO_TURN_LEFT: &str = "not run: the limit of turns is reached";
 /// What is said of the calls of a turn that is stopped.
 #[derive(Debug)]
 pub(super) struct Stop {
+    /// In the log, of an answer that was cut off; to front ends, of a try that will not be.
+    pub(super) why: &'static str,
     /// To the model, of a call that was at work.
     running: &'static str,
     /// To the model, of a call that had not begun.
@@ -37,6 +39,7 @@ pub(super) struct Stop {
 
 /// The user stops the run.
 pub(super) const ABORT: Stop = Stop {
+    why: "stopped by the user",
     running: "aborted: the user stopped it; it may have had effects",
     waiting: "not run: the user stopped the agent",
     denied: "the user stopped the agent",
@@ -44,6 +47,7 @@ pub(super) const ABORT: Stop = Stop {
 
 /// The user steers at once.
 pub(super) const STEER_NOW: Stop = Stop {
+    why: "the user steered",
     running: "aborted: the user steered; it may have had effects",
     waiting: SKIPPED,
     denied: "the user steered",
@@ -74,6 +78,11 @@ impl Working {
         let fate = || Fate::Refuse(ABORT.waiting.to_owned());
         let waiting = calls.into_iter().map(|call| Planned { call, fate: fate() }).collect();
         Self { answer, waiting, asking: None, running: Vec::new(), results: Vec::new(), skipped: 0 }
+    }
+
+    /// The calls that have not begun.
+    pub(super) fn calls(&self) -> Vec<ToolCall> {
+        self.waiting.iter().map(|planned| planned.call.clone()).collect()
     }
 
     /// Whether the answer made calls at all; asked when all of them have results.

@@ -3,7 +3,7 @@
 use super::again::tell_not_compacted;
 use super::effect::Out;
 use super::step::{ABORT, STEER_NOW, Stop, Working};
-use super::{Effect, NotCompacted, Phase, Prompt, StoreFailed, Turn};
+use super::{Again, Effect, NotCompacted, Phase, Prompt, QueueFate, Retry, StoreFailed, Turn};
 use crate::agent::queue::DeliveryMode;
 use crate::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
 use crate::id::QueueId;
@@ -11,11 +11,8 @@ use crate::message::{AssistantMessage, StopReason};
 use crate::session::entry::Receipt;
 use crate::unit::UnixMs;
 
-/// What front ends are told of a try that will not be.
-const STOPPED: &str = "stopped by the user";
-
 impl Turn {
-    pub(super) fn abort(&mut self, partial: Option<AssistantMessage>, out: &mut Out) {
+    pub(super) fn abort(&mut self, partial: Option<AssistantMessage>, queue: QueueFate, out: &mut Out) {
         if !self.is_running() {
             return;
         }
@@ -24,17 +21,15 @@ impl Turn {
             tell_not_compacted(CompactionReason::Overflow, NotCompacted::Stopped, out);
         }
         let working = self.stop_turn(partial, &ABORT, out);
-        self.end_tries(Some(STOPPED.to_owned()), out);
-        let waiting: Vec<QueueId> = self.queue.items().iter().map(|item| item.id.clone()).collect();
-        if !waiting.is_empty() {
+        self.end_tries(Some(ABORT.why.to_owned()), out);
+        let waiting = self.queue.items().iter().filter(|item| !item.held).map(|item| item.id.clone());
+        let waiting: Vec<QueueId> = waiting.collect();
+        if queue == QueueFate::HandBack && !waiting.is_empty() {
             self.unqueue(&waiting, out);
         }
         match working {
             Some(working) => self.end_run(working, RunOutcome::Aborted, out),
-            None => {
-                self.flush_records(out);
-                self.settle(RunOutcome::Aborted, out);
-            }
+            None => self.settle(RunOutcome::Aborted, out),
         }
     }
 
@@ -60,7 +55,8 @@ impl Turn {
         }
         let was_paused = matches!(self.phase, Phase::Sleeping);
         let working = self.stop_turn(partial, &STEER_NOW, out);
-        self.end_tries(Some("the user steered".to_owned()), out);
+        self.end_tries(Some(STEER_NOW.why.to_owned()), out);
+        self.again = Again::default();
         if was_paused {
             return self.resume(DeliveryMode::All, out);
         }
@@ -89,7 +85,7 @@ impl Turn {
             Phase::Streaming(_) => {
                 out.effects.push(Effect::StopStream);
                 // Without a partial answer it was not asked yet: there is nothing to keep.
-                partial.map(|partial| self.say_answer(aborted(partial, out.now), out))
+                partial.map(|partial| self.say_answer(aborted(partial, stop.why, out.now), out))
             }
             Phase::Planning(mut working) | Phase::Working(mut working) => {
                 out.effects.push(Effect::StopTools);
@@ -100,32 +96,40 @@ impl Turn {
     }
 
     pub(super) fn stop_for_store(&mut self, failed: StoreFailed, out: &mut Out) {
-        let StoreFailed { reason, hint, run, queue, records } = failed;
-        if matches!(self.phase, Phase::Compacting) {
-            let why = NotCompacted::Failed(reason.clone());
-            tell_not_compacted(CompactionReason::Overflow, why, out);
-        }
+        let StoreFailed { reason, hint, told, queue, records } = failed;
         self.deferred.records.splice(0..0, records);
         self.deferred.compaction = None;
         self.queue = queue;
+        self.again = Again::default();
+        self.is_paused = false;
         out.effects.extend([Effect::StopStream, Effect::StopTools, Effect::StopCompaction]);
-        self.end_tries(Some(reason.clone()), out);
+        if let Some(of) = told.compaction {
+            tell_not_compacted(of, NotCompacted::Failed(reason.clone()), out);
+        }
+        if let Some(Retry { attempt, .. }) = told.retry {
+            let final_error = Some(reason.clone());
+            out.emit(EventKind::AutoRetryEnd { success: false, attempt, final_error });
+        }
         out.emit(EventKind::Warning { message: reason, hint });
         self.phase = Phase::Idle;
         self.turn += 1;
         self.said.clear();
         self.queue.hold_all();
         out.emit(self.queue.update());
-        if let Some(messages) = run {
+        if told.since.is_some() {
+            if told.is_paused {
+                out.emit(EventKind::AgentStart);
+            }
+            let messages = told.messages;
             out.emit(EventKind::AgentEnd { messages, will_retry: false, outcome: RunOutcome::Failed });
             out.emit(EventKind::AgentSettled);
         }
     }
 }
 
-fn aborted(mut partial: AssistantMessage, now: UnixMs) -> AssistantMessage {
+fn aborted(mut partial: AssistantMessage, why: &str, now: UnixMs) -> AssistantMessage {
     partial.stop_reason = StopReason::Aborted;
-    partial.error_message = Some(STOPPED.into());
+    partial.error_message = Some(why.to_owned());
     if partial.timestamp == UnixMs(0) {
         partial.timestamp = now;
     }

@@ -1,5 +1,7 @@
 //! The machine over whole effect vectors, written as lines: `append user "…"`, `run a b`, `tell turn_end`.
 
+mod random;
+
 use std::time::Duration;
 
 use serde_json::json;
@@ -8,7 +10,7 @@ use super::*;
 use crate::agent::queue::QueueEdit;
 use crate::event::Decision;
 use crate::id::QueueId;
-use crate::message::{Access, AssistantBlock, Content, ToolResultMessage, UserBlock};
+use crate::message::{Access, AssistantBlock, Content, ToolCall, ToolResultMessage, UserBlock};
 use crate::session::entry::{OwnFact, QueueChange};
 use crate::unit::Tokens;
 
@@ -28,8 +30,11 @@ fn said(text: &str, kind: QueueKind) -> Input {
         kind,
         id: QueueId::new(format!("q-{text}")),
         images: Vec::new(),
-        unanswered: Vec::new(),
     })
+}
+
+fn abort(partial: Option<AssistantMessage>) -> Input {
+    Input::Abort { partial, queue: QueueFate::HandBack }
 }
 
 fn follow_up(text: &str) -> Input {
@@ -105,6 +110,10 @@ fn step_calls(turn: &mut Turn, [answered, planned]: [Input; 2]) -> Vec<String> {
 fn line(effect: &Effect) -> String {
     match effect {
         Effect::Append(body) => format!("append {}", body_line(body)),
+        Effect::AppendAll(bodies) => {
+            format!("append {}", bodies.iter().map(body_line).collect::<Vec<_>>().join(", "))
+        }
+        Effect::Mend => "mend".into(),
         Effect::Sync => "sync".into(),
         Effect::Request { turn, tool_choice: ToolChoice::Auto } => format!("request {turn}"),
         Effect::Request { turn, tool_choice: ToolChoice::None } => format!("request {turn} without tools"),
@@ -222,12 +231,23 @@ fn user(text: &str, receipt: &str) -> Vec<String> {
     ]
 }
 
+fn begun() -> Vec<String> {
+    vec!["tell agent_start".into(), "mend".into()]
+}
+
 fn asked(turn: TurnNumber) -> Vec<String> {
-    vec!["sync".into(), "tell turn_start".into(), format!("request {turn}")]
+    vec!["sync".into(), format!("request {turn}")]
 }
 
 fn settled(outcome: &str, messages: usize) -> Vec<String> {
     vec!["sync".into(), format!("tell agent_end {outcome} {messages}"), "tell agent_settled".into()]
+}
+
+/// A paused run's end was told already, so it goes on for that.
+fn ended_after_a_pause(outcome: &str) -> Vec<String> {
+    let mut lines = settled(outcome, 0);
+    lines.insert(1, "tell agent_start".into());
+    lines
 }
 
 fn lines(parts: &[&[String]]) -> Vec<String> {
@@ -245,7 +265,7 @@ fn answer(stop: &str) -> Vec<String> {
 #[test]
 fn a_prompt_is_in_the_log_and_synced_before_it_is_asked() {
     let mut turn = machine(TurnOptions::default());
-    assert_eq!(step(&mut turn, prompt("go")), lines(&[&one("tell agent_start"), &user("go", ""), &asked(1)]));
+    assert_eq!(step(&mut turn, prompt("go")), lines(&[&begun(), &user("go", ""), &asked(1)]));
     assert_eq!(
         step(&mut turn, text(1, StopReason::Stop)),
         lines(&[&answer("Stop"), &one("tell turn_end 0"), &settled("Completed", 2)])
@@ -410,7 +430,7 @@ fn abort_in_the_stream_keeps_what_was_said_and_hands_the_queue_back() {
     step(&mut turn, prompt("go"));
     step(&mut turn, follow_up("later"));
     assert_eq!(
-        step(&mut turn, Input::Abort { partial: Some(AssistantMessage::default()) }),
+        step(&mut turn, abort(Some(AssistantMessage::default()))),
         lines(&[
             &one("stop stream"),
             &answer("Aborted"),
@@ -429,7 +449,7 @@ fn abort_in_a_tool_gives_every_call_a_result() {
     let mut running = resulted("w1", "aborted: the user stopped it; it may have had effects");
     running.extend(unrun("w2", "not run: the user stopped the agent"));
     assert_eq!(
-        step(&mut turn, Input::Abort { partial: None }),
+        step(&mut turn, abort(None)),
         lines(&[&one("stop tools"), &running, &one("tell turn_end 2"), &settled("Aborted", 4)])
     );
     assert!(step(&mut turn, ended(1, "w1")).is_empty(), "a late result is dropped");
@@ -441,7 +461,7 @@ fn abort_between_calls_answers_the_one_that_asks() {
     step(&mut turn, prompt("go"));
     assert_eq!(step_calls(&mut turn, calls(1, &["?1", "w2"])).last().unwrap(), "ask ?1");
     assert_eq!(
-        step(&mut turn, Input::Abort { partial: None }),
+        step(&mut turn, abort(None)),
         lines(&[
             &["stop tools".into(), "tell approval_resolved ?1 deny".into()],
             &unrun("?1", "not run: the user stopped the agent"),
@@ -454,7 +474,7 @@ fn abort_between_calls_answers_the_one_that_asks() {
 
 #[test]
 fn abort_when_idle_does_nothing() {
-    assert!(step(&mut machine(TurnOptions::default()), Input::Abort { partial: None }).is_empty());
+    assert!(step(&mut machine(TurnOptions::default()), abort(None)).is_empty());
 }
 
 #[test]
@@ -577,23 +597,10 @@ fn a_bash_record_waits_for_the_turns_end() {
     );
 }
 
-#[test]
-fn calls_an_earlier_process_left_open_are_answered_before_the_prompt() {
-    let mut turn = machine(TurnOptions::default());
-    let input = Input::Prompt(Prompt {
-        text: "go".into(),
-        kind: QueueKind::Steer,
-        images: Vec::new(),
-        id: "q".into(),
-        unanswered: vec![call("old")],
-    });
-    let effects = step(&mut turn, input);
-    assert!(effects[1].starts_with("append result old interrupted"), "{effects:?}");
-    assert_eq!(effects[2], "append user go");
-}
-
 fn store_failed(run: Option<Vec<Arc<Message>>>, queue: Queue, records: Vec<BashExecutionMessage>) -> Input {
-    Input::StoreFailed(StoreFailed { reason: "no space".into(), hint: None, run, queue, records })
+    let since = run.as_ref().map(|_| NOW);
+    let told = Told { since, messages: run.unwrap_or_default(), ..Told::default() };
+    Input::StoreFailed(StoreFailed { reason: "no space".into(), hint: None, told, queue, records })
 }
 
 #[test]
@@ -637,10 +644,7 @@ fn a_full_disk_ends_the_run_with_a_reason_and_holds_what_waits() {
 fn abort_before_the_request_went_out_leaves_no_answer() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
-    assert_eq!(
-        step(&mut turn, Input::Abort { partial: None }),
-        lines(&[&one("stop stream"), &settled("Aborted", 1)])
-    );
+    assert_eq!(step(&mut turn, abort(None)), lines(&[&one("stop stream"), &settled("Aborted", 1)]));
     assert_eq!(turn.streaming(), None);
 }
 
@@ -661,7 +665,7 @@ fn only_calls_that_were_begun_and_have_no_result_are_awaited() {
     step(&mut turn, prompt("go"));
     step_calls(&mut turn, calls(1, &["w1", "w2"]));
     assert!(turn.awaits(&"w1".into()) && !turn.awaits(&"w2".into()));
-    step(&mut turn, Input::Abort { partial: None });
+    step(&mut turn, abort(None));
     assert!(!turn.awaits(&"w1".into()));
 }
 
@@ -677,6 +681,7 @@ fn a_failed_request_goes_out_again_after_a_while_and_an_answer_ends_the_tries() 
                 "tell turn_end 0".into(),
                 "tell agent_end to retry 2".into(),
                 "tell auto_retry_start 1 of 5 in 3000: busy".into(),
+                "sync".into(),
                 "sleep 1: 3 s".into()
             ]
         ])
@@ -729,11 +734,14 @@ fn a_wait_for_the_next_try_can_be_called_off_stopped_or_steered() {
     let ended = |why: &str| format!("tell auto_retry_end false 1 Some({why:?})");
     assert_eq!(
         step(&mut waiting(), Input::CancelRetry),
-        lines(&[&["stop stream".into(), ended("the next try was called off")], &settled("Failed", 0)])
+        lines(&[
+            &["stop stream".into(), ended("the next try was called off")],
+            &ended_after_a_pause("Failed")
+        ])
     );
     assert_eq!(
-        step(&mut waiting(), Input::Abort { partial: None }),
-        lines(&[&["stop stream".into(), ended("stopped by the user")], &settled("Aborted", 0)])
+        step(&mut waiting(), abort(None)),
+        lines(&[&["stop stream".into(), ended("stopped by the user")], &ended_after_a_pause("Aborted")])
     );
     let mut turn = waiting();
     step(&mut turn, prompt("wait"));
@@ -816,10 +824,7 @@ fn steering_at_once_stops_the_call_at_work_and_skips_the_rest() {
 #[test]
 fn steering_at_once_begins_a_run_when_idle() {
     let mut turn = machine(TurnOptions::default());
-    assert_eq!(
-        step(&mut turn, steer_now("go")),
-        lines(&[&one("tell agent_start"), &user("go", ""), &asked(1)])
-    );
+    assert_eq!(step(&mut turn, steer_now("go")), lines(&[&begun(), &user("go", ""), &asked(1)]));
 }
 
 #[test]
@@ -830,7 +835,7 @@ fn calls_wait_for_their_plan_and_have_results_when_stopped_before() {
     assert_eq!(step(&mut turn, answered), lines(&[&answer("ToolUse"), &one("plan 1: w1 w2")]));
     assert_eq!(turn.planning(), Some(1));
     assert_eq!(
-        step(&mut turn, Input::Abort { partial: None }),
+        step(&mut turn, abort(None)),
         lines(&[
             &one("stop tools"),
             &unrun("w1", "not run: the user stopped the agent"),
@@ -871,7 +876,7 @@ fn a_request_longer_than_the_window_goes_out_again_once_the_context_is_smaller()
         step(&mut turn, failed(1, AfterFailure::Compact)),
         lines(&[
             &answer("Error"),
-            &["tell turn_end 0".into(), "tell agent_end to retry 2".into(), "compact".into()]
+            &["tell turn_end 0".into(), "tell agent_end to retry 2".into(), "sync".into(), "compact".into()]
         ])
     );
     assert!(turn.is_compacting() && turn.has_compacted());
@@ -927,14 +932,14 @@ fn a_context_that_stays_too_long_ends_the_run() {
         step(&mut too_long(), Input::NotCompacted { reason, why }),
         lines(&[
             &one("tell compaction_end None aborted false retry false Some(\"no\")"),
-            &settled("Failed", 0)
+            &ended_after_a_pause("Failed")
         ])
     );
     assert_eq!(
-        step(&mut too_long(), Input::Abort { partial: None }),
+        step(&mut too_long(), abort(None)),
         lines(&[
             &["stop compaction".into(), "tell compaction_end None aborted true retry false None".into()],
-            &settled("Aborted", 0)
+            &ended_after_a_pause("Aborted")
         ])
     );
 }
@@ -959,11 +964,11 @@ fn a_held_message_begins_a_run_when_idle_and_waits_its_turn_otherwise() {
     left.add("q2".into(), QueueKind::FollowUp, "two".into(), Vec::new());
     left.hold_all();
     let mut turn = Turn::new(TurnOptions::default(), left);
-    let release = |id: &str| Input::Release { id: id.into(), unanswered: vec![call("old")] };
-    let effects = step(&mut turn, release("q1"));
-    assert_eq!(effects[..2], ["tell queue_update [two (held)]", "tell agent_start"]);
-    assert!(effects[2].starts_with("append result old interrupted"), "{effects:?}");
-    assert_eq!(effects[3], "append user one");
+    let release = |id: &str| Input::Release { id: id.into() };
+    assert_eq!(
+        step(&mut turn, release("q1")),
+        lines(&[&begun(), &user("one", ""), &asked(1), &one("tell queue_update [two (held)]")])
+    );
     assert_eq!(step(&mut turn, release("q2")), ["tell queue_update [two]"]);
     let effects = step(&mut turn, text(1, StopReason::Stop));
     assert!(effects.contains(&"append user two".to_owned()), "{effects:?}");
@@ -979,4 +984,62 @@ fn a_follow_up_promoted_to_steering_answers_the_call_that_asks() {
     let effects = step(&mut turn, Input::EditQueued { id: "q-later".into(), edit });
     assert_eq!(effects[0], "append queue edit q-later Steer later None");
     assert!(effects.contains(&"append user later after 0 skipped 1".to_owned()), "{effects:?}");
+}
+
+#[test]
+fn what_waits_when_the_session_is_closed_is_held_and_what_was_held_is_not_handed_back() {
+    let mut left = Queue::default();
+    left.add("q1".into(), QueueKind::FollowUp, "old".into(), Vec::new());
+    left.hold_all();
+    let running = || {
+        let mut turn = Turn::new(TurnOptions::default(), left.clone());
+        step(&mut turn, prompt("go"));
+        step(&mut turn, follow_up("new"));
+        turn
+    };
+    let appended = |effects: Vec<String>| -> Vec<String> {
+        effects.into_iter().filter(|line| line.starts_with("append queue")).collect()
+    };
+    let mut turn = running();
+    let hold = Input::Abort { partial: None, queue: QueueFate::Hold };
+    assert!(appended(step(&mut turn, hold)).is_empty());
+    assert_eq!(turn.queue().items().iter().filter(|item| item.held).count(), 2);
+    let mut turn = running();
+    assert_eq!(appended(step(&mut turn, abort(None))), ["append queue remove q-new"]);
+    assert_eq!(turn.queue().items().len(), 1);
+}
+
+#[test]
+fn a_bash_record_is_written_at_once_while_a_run_pauses() {
+    let record = BashExecutionMessage { command: "ls".into(), ..BashExecutionMessage::default() };
+    for then in [retry(), AfterFailure::Compact] {
+        let mut turn = machine(TurnOptions::default());
+        step(&mut turn, prompt("go"));
+        step(&mut turn, failed(1, then));
+        assert_eq!(step(&mut turn, Input::BashEnded(record.clone())), ["append bash ls"]);
+    }
+}
+
+#[test]
+fn tries_that_end_with_a_context_that_stays_too_long_have_an_end() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, failed(1, retry()));
+    step(&mut turn, Input::Awake { turn: 1 });
+    step(&mut turn, failed(2, AfterFailure::Compact));
+    let why = NotCompacted::Failed("no".into());
+    let effects = step(&mut turn, Input::NotCompacted { reason: CompactionReason::Overflow, why });
+    assert!(effects.contains(&"tell auto_retry_end false 1 Some(\"no\")".to_owned()), "{effects:?}");
+}
+
+#[test]
+fn of_two_summaries_that_wait_for_the_gap_the_first_has_an_end_too() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, compacted(CompactionReason::Threshold));
+    let effects = step(&mut turn, compacted(CompactionReason::Manual));
+    assert_eq!(
+        effects,
+        ["tell compaction_end None aborted false retry false Some(\"another one came first\")"]
+    );
 }

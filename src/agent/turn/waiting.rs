@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::effect::Out;
-use super::{Prompt, SteeringPoint, Turn};
+use super::{Effect, Prompt, SteeringPoint, Turn};
 use crate::agent::queue::{self, DeliveryMode, QueueEdit};
 use crate::event::{QueueItem, QueueKind};
 use crate::id::QueueId;
-use crate::message::{Message, ToolCall, UserMessage};
+use crate::message::{Message, UserMessage};
 use crate::session::entry::{MessageEntry, Receipt};
 use crate::unit::UnixMs;
 
@@ -33,10 +33,9 @@ impl Turn {
     }
 
     pub(super) fn unqueue(&mut self, ids: &[QueueId], out: &mut Out) {
-        for id in ids {
-            if self.queue.remove(id).is_some() {
-                out.append(queue::removed(id));
-            }
+        let gone: Vec<&QueueId> = ids.iter().filter(|id| self.queue.remove(id).is_some()).collect();
+        if !gone.is_empty() {
+            out.effects.push(Effect::AppendAll(gone.into_iter().map(queue::removed).collect()));
         }
         out.emit(self.queue.update());
     }
@@ -53,7 +52,7 @@ impl Turn {
     }
 
     /// A held message goes in at its time, or begins a run now.
-    pub(super) fn release(&mut self, id: &QueueId, unanswered: &[ToolCall], out: &mut Out) {
+    pub(super) fn release(&mut self, id: &QueueId, out: &mut Out) {
         if self.is_running() {
             self.queue.release(id);
             out.emit(self.queue.update());
@@ -62,8 +61,8 @@ impl Turn {
                 self.look_at_steering(kind, out);
             }
         } else if let Some(item) = self.queue.remove(id) {
+            self.begin(delivery(item, None, out.now), out);
             out.emit(self.queue.update());
-            self.begin(unanswered, delivery(item, None, out.now), out);
         }
     }
 

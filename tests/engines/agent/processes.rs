@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use tiller::agent::Sources;
 use tiller::agent::extension::process::{Launch, Surroundings};
 use tiller::event::EventKind;
 
@@ -231,6 +232,73 @@ async fn a_guard_that_dies_lets_nothing_through_and_says_why() {
 }
 
 #[tokio::test]
+async fn one_that_has_ended_is_started_again_when_everything_is_read_anew() {
+    let hooks = ready(json!({"hooks": ["turn_start"]}));
+    let on_request = r#"[ -e second ] || { touch second; exit 0; }; answer '{"system": "Changed."}'"#;
+    let mut stage = Scripts::new()
+        .with("frail", &hooks, on_request)
+        .stage(vec![says("one"), says("two"), says("three")], PATIENCE, no_change)
+        .await;
+    for prompt in ["first", "second"] {
+        stage.prompt(prompt).await;
+        assert_eq!(stage.settled().await, RunOutcome::Completed);
+    }
+    stage.agent.reload().await.unwrap();
+    stage.prompt("third").await;
+    stage.settled().await;
+    let changed: Vec<bool> = stage.requests().iter().map(|request| request.system == "Changed.").collect();
+    assert_eq!(changed, [false, false, true]);
+}
+
+#[tokio::test]
+async fn its_skills_and_templates_are_listed_beside_its_commands() {
+    let mut scripts = Scripts::new().with(
+        "more",
+        &ready(json!({
+            "skills": ["skills"], "prompts": ["prompts"],
+            "commands": [{"name": "todo", "description": "notes"}, {"name": "model"}],
+        })),
+        "",
+    );
+    let twin = json!({"commands": [{"name": "todo", "description": "mine"}]});
+    scripts = scripts.with("twin", &ready(twin), "");
+    let folder = scripts.folder.path().to_owned();
+    for (name, text) in [
+        ("skills/knit/SKILL.md", "---\nname: knit\ndescription: Knits.\n---\nKnit."),
+        ("prompts/purl.md", "Purl $1."),
+        ("prompts/todo.md", "Never reached."),
+    ] {
+        std::fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let mut extensions = Extensions::with_timeout(PATIENCE);
+    extensions.start(scripts.launches.clone(), &scripts.surroundings()).await;
+    let unreachable = extensions.unreachable_commands(&["model".to_owned()]);
+    assert_eq!(
+        unreachable,
+        [
+            "extension more: its command /model can't be typed on the screen: tiller has one of that name",
+            "extension twin: its command /todo is left out: more has one of that name",
+        ]
+    );
+    let mut sources = Sources::default();
+    extensions.contribute(&mut sources);
+    let resources = Resources::load(sources);
+    let problem = resources.problems()[0].to_string();
+    assert!(problem.contains("prompts/todo.md"), "{problem}");
+    let stage = scripts
+        .stage(vec![], PATIENCE, |parts| {
+            parts.resources = resources;
+        })
+        .await;
+    let commands = stage.agent.slash_commands().await.unwrap();
+    let names: Vec<String> =
+        commands.iter().map(|command| format!("{:?} {}", command.source, command.name)).collect();
+    assert_eq!(names, ["Extension todo", "Extension model", "Prompt purl", "Skill skill:knit"]);
+    assert_eq!(commands[0].description, "notes");
+}
+
+#[tokio::test]
 async fn one_that_never_gets_ready_guards_by_being_asked_about() {
     let mut scripts = Scripts::new();
     scripts.add("broken.py", "#!/bin/bash\necho 'syntax error' >&2; exit 1");
@@ -307,4 +375,63 @@ async fn what_has_changed_since_it_was_trusted_is_not_run() {
     let stage = scripts.stage(vec![], PATIENCE, no_change).await;
     let notice = &stage.agent.notices()[0];
     assert!(notice.contains("could not be started: it has changed since it was trusted"), "{notice}");
+}
+
+/// Whether there is a Python to run the worked example with.
+fn has_python() -> bool {
+    let found =
+        std::process::Command::new("python3").arg("--version").output().is_ok_and(|ran| ran.status.success());
+    if !found {
+        eprintln!("skipped: there is no python3");
+    }
+    found
+}
+
+#[tokio::test]
+async fn the_worked_example_keeps_a_list_and_forbids_what_it_says() {
+    if !has_python() {
+        return;
+    }
+    let mut scripts = Scripts::new();
+    let text =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/extensions/todo.py")).unwrap();
+    scripts.add("todo.py", &text);
+    let bash = |command: &str| json!({"name": "bash", "arguments": {"command": command}});
+    let todo = json!({"name": "todo", "arguments": {"done": 1}});
+    let lines = [bash("ls"), bash("cd x && rm -v -fr ."), bash("rm -r -f src"), todo.clone(), todo];
+    let answer: Answer = serde_json::from_value(json!({"calls": lines})).unwrap();
+    let mut stage = scripts
+        .stage(vec![answer, says("done")], PATIENCE, |parts| {
+            let spec = ToolSpec {
+                name: "bash".into(),
+                description: String::new(),
+                parameters: Arc::new(json!({"type": "object"})),
+                access: Access::Executes,
+            };
+            let (begun, go) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(100)));
+            parts.tools = Tools::new([Arc::new(Gate { spec, begun, go }) as Arc<dyn Tool>]);
+            parts.options.policy.asking = tiller::policy::Asking::Yes;
+        })
+        .await;
+    let notice = |event: &EventKind| match event {
+        EventKind::Notice { message } => Some(message.clone()),
+        _ => None,
+    };
+    stage.prompt("/todo add buy milk").await;
+    assert_eq!(stage.until(notice).await, "1. buy milk");
+    stage.settled().await;
+    let wrong = stage.agent.prompt("/todo buy", PromptOptions::default()).await.unwrap_err().to_string();
+    assert_eq!(wrong, "extension todo: command /todo failed: say /todo, /todo add TEXT or /todo done NUMBER");
+    stage.prompt("go").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    assert!(stage.requests()[0].system.ends_with("The user's list:\n1. buy milk"));
+    let denied = "result denied: rm -rf is not done here; remove single files instead (extension todo)";
+    let expected = [
+        "result through",
+        denied,
+        denied,
+        "result nothing to do",
+        "result the extension todo failed: there is no number 1",
+    ];
+    assert_eq!(stage.said()[2..7], expected);
 }

@@ -133,10 +133,12 @@ async fn the_next_request_begins_with_what_the_files_say_and_with_the_same_text_
     stage.agent.reload().await.unwrap();
     stage.prompt("two").await;
     stage.settled().await;
+    stage.agent.reload().await.unwrap();
     fs::write(&path, "Use spaces.").unwrap();
+    write(stage.folder.path(), ".tiller/skills/tidy.md", skill("Tidy."));
     stage.agent.reload().await.unwrap();
     // Nothing was told of the reload that changed nothing, so this is the event of the second.
-    assert_eq!(stage.until(changed).await, (0, 0, 1));
+    assert_eq!(stage.until(changed).await, (1, 0, 1));
     stage.prompt("three").await;
     stage.settled().await;
     let systems: Vec<String> = stage.requests().into_iter().map(|request| request.system).collect();
@@ -157,7 +159,8 @@ async fn changed_files_are_noticed_and_a_broken_one_keeps_what_it_said() {
     assert_eq!(stage.agent.slash_commands().await.unwrap().len(), 1);
 
     write(stage.folder.path(), ".tiller/prompts/new.md", "In a folder that is new.");
-    assert_eq!(stage.until(changed).await, (1, 1, 0));
+    let news = |event: &EventKind| changed(event).map(Ok).or_else(|| warning(event).map(Err));
+    assert_eq!(stage.until(news).await, Ok((1, 1, 0)), "what is known to be wrong is not told again");
     fs::remove_file(&path).unwrap();
     assert_eq!(stage.until(changed).await, (0, 1, 0));
     fs::remove_dir_all(stage.folder.path().join(".tiller")).unwrap();

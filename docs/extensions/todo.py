@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""An extension of tiller: a list of things to do, and no `rm -rf`.
+
+Put it, executable, into ~/.config/tiller/extensions or a project's .tiller/extensions.
+The user types `/todo`, `/todo add TEXT` or `/todo done NUMBER`; the model has the tool `todo` for the same.
+"""
+
+import json
+import re
+import sys
+
+TODO = []
+
+
+def say(line):
+    print(json.dumps(line), flush=True)
+
+
+def ready():
+    say({
+        "type": "ready",
+        "protocol": 1,
+        "hooks": ["tool_call", "turn_start"],
+        "commands": [
+            {"name": "todo", "description": "things to do", "argumentHint": "[add TEXT | done NUMBER]"},
+        ],
+        "tools": [
+            {
+                "name": "todo",
+                "description": "Reads and changes the user's list of things to do.",
+                "parameters": {
+                    "type": "object",
+                    "properties": {
+                        "add": {"type": "string", "description": "Something to do."},
+                        "done": {"type": "integer", "description": "The number of what is done, from 1."},
+                    },
+                    "additionalProperties": False,
+                },
+                "access": "reads",
+            },
+        ],
+    })
+
+
+def change(add=None, done=None):
+    if add:
+        TODO.append(add)
+    if done is not None:
+        if not 1 <= done <= len(TODO):
+            raise ValueError(f"there is no number {done}")
+        del TODO[done - 1]
+    return "\n".join(f"{number}. {what}" for number, what in enumerate(TODO, 1)) or "nothing to do"
+
+
+def command(arguments):
+    verb, _, rest = arguments.partition(" ")
+    if verb == "add" and rest:
+        return {"notice": change(add=rest)}
+    if verb == "done" and rest.isdigit():
+        return {"notice": change(done=int(rest))}
+    if not verb:
+        return {"notice": change()}
+    raise ValueError("say /todo, /todo add TEXT or /todo done NUMBER")
+
+
+def removes_by_force(line):
+    """Whether a command has an `rm` with both -r and -f, together or apart. It is a seat belt, no wall."""
+    for part in re.split(r"[;&|()`\n]+", line):
+        words = part.replace("--recursive", "-r").replace("--force", "-f").split()
+        if "rm" in words:
+            flags = "".join(word for word in words[words.index("rm") :] if word.startswith("-")).lower()
+            if "r" in flags and "f" in flags:
+                return True
+    return False
+
+
+def judge(call):
+    line = call["args"].get("command", "") if call["toolName"] == "bash" else ""
+    if removes_by_force(line):
+        return {"verdict": "deny", "reason": "rm -rf is not done here; remove single files instead"}
+    return {"verdict": "allow"}
+
+
+def answer(hook, params):
+    if hook == "tool_call":
+        return judge(params)
+    if hook == "turn_start":
+        # Nothing changes while there is nothing to do, which keeps requests alike.
+        return {"system": f"{params['system']}\n\nThe user's list:\n{change()}"} if TODO else None
+    if hook == "command":
+        return command(params["arguments"])
+    if hook == "tool":
+        return {"content": change(**params["args"])}
+    return None
+
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello":
+        ready()
+    elif message["type"] == "request":
+        try:
+            say({"type": "answer", "id": message["id"], "result": answer(message["hook"], message["params"])})
+        except Exception as error:
+            say({"type": "answer", "id": message["id"], "error": str(error)})
+    elif message["type"] == "close":
+        break

@@ -1,0 +1,132 @@
+//! A program that embeds tiller: it runs a prompt, steers it, forks the session, compacts it and looks at what it cost.
+//!
+//! It asks a model that plays a script, so that it runs anywhere; a real one takes one line, see [`providers`]. Run it with
+//! `cargo run --example embed`; docs/embedding.md walks through it.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use tiller::agent::{AgentSession, EmbedError, PromptOptions, RunRequest, Setup, run};
+use tiller::event::{AssistantDelta, EventKind};
+use tiller::message::Message;
+use tiller::process::{Runner, helper};
+use tiller::provider::Providers;
+use tiller::provider::scripted::{Answer, Scripted};
+use tiller::unit::Tokens;
+
+fn main() -> ExitCode {
+    // Commands run below a helper that takes them along when this program dies. It is this program itself, called again.
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == helper::NAME) {
+        return helper::main(arguments);
+    }
+    match begin() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[tokio::main]
+async fn begin() -> Result<(), Box<dyn std::error::Error>> {
+    let runner = Runner::this_program()?;
+    let folder = tempfile::tempdir()?;
+    std::fs::write(folder.path().join("notes.txt"), "buy milk\n".repeat(300))?;
+    for line in demonstrate(folder.path(), runner).await? {
+        println!("{line}");
+    }
+    Ok(())
+}
+
+/// Who is asked. With a key: `Providers::with_keys([("anthropic", key.into())])`.
+fn providers() -> Providers {
+    let script = [
+        r#"{"calls": [{"name": "bash", "arguments": {"command": "cat notes.txt"}}]}"#,
+        r#"{"when": "<conversation>", "text": "Milk is to be bought: du lait."}"#,
+        r#"{"when": "in one word", "text": "Milk."}"#,
+        r#"{"when": "and in French", "text": "Du lait."}"#,
+        r#"{"text": "It is a note to buy milk."}"#,
+        r#"{"text": "I'll look around.", "delay_ms": 20, "calls": [{"name": "list_files"}]}"#,
+    ];
+    let answers: Vec<Answer> =
+        script.iter().map(|line| serde_json::from_str(line).expect("the script is well formed")).collect();
+    let scripted = Scripted::new(answers);
+    let facts = vec![scripted.facts()];
+    let mut providers = Providers::default();
+    providers.add(Arc::new(scripted), facts);
+    providers
+}
+
+/// Goes through it all; answers with what there is to tell.
+pub(crate) async fn demonstrate(work_dir: &Path, runner: Runner) -> Result<Vec<String>, EmbedError> {
+    let mut told = Vec::new();
+
+    // The short way: one prompt, one result.
+    let result = run(RunRequest::new("what is here? in one word", Setup::new(providers())), work_dir).await?;
+    told.push(format!("run: {}", result.text));
+
+    // The long way: a session with a log, the bash tool, nobody asked before a call runs, and little kept when it is compacted.
+    let setup = Setup::new(providers()).logs_in(work_dir.join("logs")).commands(runner).yes();
+    let setup = setup.tune(|options| options.compaction.keep = Some(Tokens(50)));
+    let agent = setup.start(work_dir)?;
+    let watcher = tokio::spawn(watch(agent.clone()));
+
+    // A prompt returns when it is accepted. What is said while the agent works steers it, at the next gap between two calls.
+    agent.prompt("what is in notes.txt?", PromptOptions::default()).await?;
+    agent.settled().await?;
+    agent.prompt("and what else is here?", PromptOptions::default()).await?;
+    agent.steer("say it in one word").await?;
+    let settled = agent.settled().await?;
+    told.push(format!("steered: {:?} after {} messages", settled.outcome, settled.messages.len()));
+    told.push(format!("answer: {}", agent.last_answer_text().await?.unwrap_or_default()));
+
+    // A fork is a new session that begins with a part of this one's path: here all of it.
+    let original = agent.reader();
+    let leaf = original.leaf().expect("something was said");
+    agent.fork(leaf).await?;
+    agent.prompt("and in French?", PromptOptions::default()).await?;
+    agent.settled().await?;
+    told.push(format!("fork: {}", agent.last_answer_text().await?.unwrap_or_default()));
+    told.push(format!("two logs: {} and {} entries", original.entry_count(), agent.reader().entry_count()));
+
+    // A summary takes the place of what was said so far; the log keeps all of it.
+    let compacted = agent.compact(Some("keep the translations".to_owned())).await?;
+    let context = agent.state().await?.state.context.used;
+    told.push(format!("compacted: {} to {context} tokens", compacted.tokens_before));
+
+    let stats = agent.stats().await?;
+    told.push(format!("spent: {} tokens, {}", stats.branch.usage.total(), stats.branch.usage.cost.total));
+
+    // Closing stops what runs, brings the log to the disk and lets go of it.
+    agent.close().await?;
+    told.push(format!("watched: {} pieces of answers", watcher.await.unwrap_or_default()));
+    Ok(told)
+}
+
+/// Follows the events of a session to its end; counts the pieces in which answers came.
+async fn watch(agent: AgentSession) -> usize {
+    let mut events = agent.subscribe();
+    // The events end with the session, and that ends with its last handle.
+    drop(agent);
+    let mut pieces = 0;
+    while let Some(event) = events.next().await {
+        // A lagging reader misses events, never entries: those are in the log.
+        let Ok(event) = event else { continue };
+        match &event.kind {
+            EventKind::MessageUpdate {
+                assistant_message_event: AssistantDelta::TextDelta { .. }, ..
+            } => pieces += 1,
+            EventKind::ToolExecutionStart { tool_name, .. } => eprintln!("· {tool_name}"),
+            EventKind::MessageEnd { message } => {
+                if let Message::Assistant(answer) = &**message {
+                    eprintln!("{}", answer.joined_text());
+                }
+            }
+            _ => {}
+        }
+    }
+    pieces
+}

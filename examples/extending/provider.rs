@@ -1,0 +1,63 @@
+//! A provider of one's own: a parrot that repeats what the user says, and counts words when it is asked to.
+
+use std::pin::Pin;
+
+use futures_util::{Stream, stream};
+use tiller::message::{Message, StopReason, joined_text};
+use tiller::provider::{ModelFacts, Part, Provider, ProviderError, Request};
+use tiller::unit::Tokens;
+
+/// Repeats what the user says; "count: TEXT" it has counted by a tool.
+pub(crate) struct Parrot;
+
+impl Parrot {
+    /// Its only model: a small window and no price.
+    pub(crate) fn facts() -> ModelFacts {
+        ModelFacts {
+            provider: "parrot".to_owned(),
+            id: "grey".to_owned(),
+            window: Tokens(8_000),
+            max_output: Tokens(1_000),
+            thinks: false,
+            price: None,
+        }
+    }
+}
+
+impl Provider for Parrot {
+    fn name(&self) -> &str {
+        "parrot"
+    }
+
+    fn api(&self) -> &'static str {
+        "parrot"
+    }
+
+    fn stream(&self, request: Request) -> Pin<Box<dyn Stream<Item = Result<Part, ProviderError>> + Send>> {
+        // A real one sends the request here, and turns what comes back into parts as it comes.
+        let parts = match request.messages.last().map(|message| &**message) {
+            Some(Message::User(user)) => match user.content.joined_text().strip_prefix("count:") {
+                Some(text) => call(text.trim()),
+                None => say(&user.content.joined_text()),
+            },
+            Some(Message::ToolResult(result)) => say(&joined_text(&result.content)),
+            _ => say("?"),
+        };
+        Box::pin(stream::iter(parts.into_iter().map(Ok)))
+    }
+}
+
+/// An answer that is only text. A block is complete with the answer, unless an `End` says so earlier.
+fn say(text: &str) -> Vec<Part> {
+    vec![Part::Text { block: 0, text: text.to_owned() }, Part::Finished(StopReason::Stop)]
+}
+
+/// An answer that calls a tool. Arguments may come in any number of pieces.
+fn call(text: &str) -> Vec<Part> {
+    let json = serde_json::json!({ "text": text }).to_string();
+    vec![
+        Part::Call { block: 0, id: "call-1".into(), name: "count_words".to_owned() },
+        Part::Arguments { block: 0, json },
+        Part::Finished(StopReason::ToolUse),
+    ]
+}

@@ -1,0 +1,44 @@
+//! A tool of one's own: it counts words.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tiller::message::Access;
+use tiller::tool::{Progress, ToolOutput, Work};
+
+/// Counts words.
+pub(crate) struct CountWords;
+
+/// What the model gives it. The comments of the fields are what the model reads about them.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// The text to count in.
+    text: String,
+    /// Only words of this many letters or more.
+    #[serde(default)]
+    at_least: Option<usize>,
+}
+
+impl Work for CountWords {
+    type Arguments = Arguments;
+    const NAME: &'static str = "count_words";
+    // It looks at nothing but its arguments: nobody has to be asked, and it may run beside others.
+    const ACCESS: Access = Access::Reads;
+
+    fn description(&self) -> String {
+        "Counts the words of a text.".to_owned()
+    }
+
+    fn check(&self, arguments: &Arguments) -> Result<(), String> {
+        match arguments.at_least {
+            Some(0) => Err("argument `at_least`: 1 or more is expected".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    async fn run(&self, Arguments { text, at_least }: Arguments, _progress: Progress) -> ToolOutput {
+        let least = at_least.unwrap_or(1);
+        let count = text.split_whitespace().filter(|word| word.chars().count() >= least).count();
+        ToolOutput::text(format!("{count} words"))
+    }
+}

@@ -1,0 +1,61 @@
+//! What front ends have been told: which beginnings still lack their ends.
+
+use std::sync::Arc;
+
+use crate::event::{CompactionReason, EventKind};
+use crate::message::Message;
+use crate::unit::UnixMs;
+
+/// What front ends were told begins and were not told ends.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// Since when a run is going on, pauses before another try included.
+    pub since: Option<UnixMs>,
+    /// Whether an end of it was told, with the promise that it goes on.
+    pub is_paused: bool,
+    /// Its messages that no end has named.
+    pub messages: Vec<Arc<Message>>,
+    /// The try that was announced.
+    pub retry: Option<Retry>,
+    /// The compaction that was announced.
+    pub compaction: Option<CompactionReason>,
+}
+
+/// Another try of a failed request, as it was announced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retry {
+    /// Which try, from 1.
+    pub attempt: u32,
+    /// Most tries.
+    pub most: u32,
+    /// When it goes out, or went out.
+    pub at: UnixMs,
+}
+
+impl Told {
+    /// Takes note of an event that is told.
+    pub fn hear(&mut self, event: &EventKind, now: UnixMs) {
+        match event {
+            EventKind::AgentStart => {
+                self.since.get_or_insert(now);
+                self.is_paused = false;
+                self.messages.clear();
+            }
+            EventKind::AgentEnd { will_retry, .. } => {
+                self.is_paused = *will_retry;
+                self.messages.clear();
+            }
+            EventKind::AgentSettled => self.since = None,
+            EventKind::MessageEnd { message } => self.messages.push(Arc::clone(message)),
+            EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, .. } => {
+                let at = UnixMs(now.0.saturating_add_unsigned(*delay_ms));
+                self.retry = Some(Retry { attempt: *attempt, most: *max_attempts, at });
+            }
+            EventKind::AutoRetryEnd { .. } => self.retry = None,
+            EventKind::CompactionStart { reason } => self.compaction = Some(*reason),
+            EventKind::CompactionEnd { .. } => self.compaction = None,
+            // Everything else has no end, or ends with its run.
+            _ => {}
+        }
+    }
+}
