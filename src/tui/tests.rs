@@ -430,7 +430,7 @@ fn what_matters_in_the_summary_of_a_branch_is_typed_into_the_editor() {
     choose(&mut stage);
     stage.type_text("the errors");
     let made = BranchSummary::Made { instructions: Some("the errors".into()) };
-    assert_eq!(stage.key(KeyCode::Enter), [Action::Navigate("e1".into(), made)]);
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Navigate("e1".into(), made))]);
 }
 
 fn summary(number: i64, name: Option<&str>, prompt: &str, cwd: &str) -> SessionSummary {
