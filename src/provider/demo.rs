@@ -27,6 +27,9 @@ const SLOW_COMMAND: &str = "sleep 7";
 /// What a call reads as when a steering message overtook it.
 const STEERED: &str = "the user steered";
 
+/// What a request for a summary begins with.
+const SUMMARY_WANTED: &str = "<conversation>";
+
 const WELCOME: &str = include_str!("demo/welcome.md");
 const STEERING: &str = include_str!("demo/steering.md");
 const STEERED_WELL: &str = include_str!("demo/steered.md");
@@ -35,6 +38,7 @@ const DENIED: &str = include_str!("demo/denied.md");
 const FOLLOW_UP: &str = include_str!("demo/follow-up.md");
 const TREE: &str = include_str!("demo/tree.md");
 const LOOKED: &str = include_str!("demo/looked.md");
+const SUMMARY: &str = include_str!("demo/summary.md");
 const FREE: &str = include_str!("demo/free.md");
 
 /// The demo.
@@ -88,6 +92,9 @@ enum Station {
 /// What the demo says to a conversation.
 fn next(request: &Request) -> Answer {
     let (results, user) = since_last_answer(request);
+    if user.starts_with(SUMMARY_WANTED) {
+        return answer(SUMMARY.to_owned(), Vec::new());
+    }
     let station = station(request);
     let steered = results.iter().any(|result| result.is_error && text_of(result).contains(STEERED));
     let refused = results.iter().any(|result| result.is_error && !text_of(result).contains(STEERED));

@@ -142,6 +142,33 @@ fn compact_in_the_terminal_draws_a_rule_and_takes_the_users_words() {
 }
 
 #[test]
+fn the_demo_sums_up_a_branch_without_beginning_its_tour_again() {
+    let house = House::new();
+    let mut terminal = house.open(&["--yes", "--provider", "demo"]);
+    terminal.wait_for("❯");
+    terminal.send("hello");
+    terminal.key(Key::Enter);
+    terminal.wait_for("list_files");
+    terminal.key(Key::Esc);
+    terminal.wait_without("esc stops");
+    terminal.send("/tree");
+    terminal.key(Key::Enter);
+    terminal.wait_for("▸");
+    terminal.key(Key::Home);
+    terminal.wait_for("▸ ▌ hello");
+    terminal.key(Key::Enter);
+    terminal.wait_for("what happened since is left behind");
+    terminal.key(Key::Down);
+    terminal.wait_for("▸ tell the model in a summary");
+    terminal.key(Key::Enter);
+    terminal.wait_for("another branch was left here");
+    let log = house.log();
+    let left = log.iter().find(|entry| entry["type"] == "branch_summary").unwrap();
+    let summary = left["summary"].as_str().unwrap();
+    assert!(summary.starts_with("## Goal"), "{summary}");
+}
+
+#[test]
 fn a_branch_is_left_with_a_summary_of_what_the_user_says_matters() {
     let house = House::new();
     let told = r#"{"when": "only the stings", "text": "It stings."}"#;
