@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::agent::{AgentError, AgentSession, Heard, Listener, PromptOptions};
-use crate::event::{EventKind, RunOutcome};
+use crate::event::{CompactionReason, EventKind, RunOutcome};
 use crate::message::{AssistantMessage, Message};
 use crate::session::entry::Header;
 
@@ -110,6 +110,11 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
                     "{error_message}; trying again in {seconds} s ({attempt} of {max_attempts})"
                 )?;
             }
+            EventKind::CompactionEnd {
+                reason: CompactionReason::Overflow,
+                error_message: Some(error),
+                ..
+            } => writeln!(self.err, "warning: the conversation was not made shorter: {error}")?,
             EventKind::Notice { message } if self.output == Output::Text => {
                 writeln!(self.out, "{}", message.trim_end())?;
             }

@@ -36,7 +36,7 @@ use super::retry::RetryOptions;
 use super::system_prompt::SystemPrompt;
 use super::turn::{Effect, Input, Told, Turn, TurnOptions};
 use crate::event::{Event, EventKind};
-use crate::message::ThinkingLevel;
+use crate::message::{Message, ThinkingLevel};
 use crate::policy::Policy;
 use crate::process::Runner;
 use crate::provider::{Model, Providers};
@@ -203,7 +203,27 @@ enum Work {
 #[derive(Default)]
 struct Waiting {
     last: Option<Settled>,
+    /// Messages of the run that is going on, as far as its pauses named them.
+    named: Vec<Arc<Message>>,
     replies: Vec<Reply<Settled>>,
+}
+
+impl Waiting {
+    /// Takes note of the ends of runs. A run that pauses goes on, so its messages are gathered over its pauses.
+    fn hear(&mut self, event: &EventKind) {
+        match event {
+            EventKind::AgentEnd { messages, will_retry, outcome } => {
+                self.named.extend(messages.iter().cloned());
+                if !will_retry {
+                    let messages = std::mem::take(&mut self.named);
+                    self.last = Some(Settled { outcome: *outcome, messages });
+                }
+            }
+            EventKind::AgentSettled => self.named.clear(),
+            // Nothing else ends a run.
+            _ => {}
+        }
+    }
 }
 
 /// Everything that is told: stamps events, sends them to whoever listens, and knows what was begun.
@@ -325,7 +345,7 @@ impl Driver {
 
     /// A machine at rest over the session as it is now.
     fn begin(&mut self, queue: Queue) {
-        self.turn = Turn::new(self.turn.options(), queue);
+        self.turn = Turn::new(self.turn.options(), queue).after(&self.turn);
         self.summaries.futile = None;
         self.teller.reader.send_replace(self.current.reader());
     }

@@ -126,6 +126,12 @@ impl Turn {
         Self { options, queue, ..Self::default() }
     }
 
+    /// The machine in the place of an earlier one: what is reported late of that one's turns is not taken for this one's.
+    #[must_use]
+    pub fn after(self, earlier: &Self) -> Self {
+        Self { turn: earlier.turn, ..self }
+    }
+
     /// Whether a run is going on.
     #[must_use]
     pub fn is_running(&self) -> bool {

@@ -7,6 +7,7 @@ mod embed;
 mod faults;
 mod hooks;
 mod order;
+mod paired;
 mod processes;
 mod resources;
 mod state;

@@ -40,6 +40,7 @@ struct State {
     fails_syncs: AtomicBool,
     fails_folder_syncs: AtomicBool,
     lacks_locks: AtomicBool,
+    slow_sync_ms: AtomicUsize,
 }
 
 impl FaultyDisk {
@@ -50,6 +51,10 @@ impl FaultyDisk {
 
     pub(super) fn fail_syncs(&self, fails: bool) {
         self.state.fails_syncs.store(fails, Ordering::Relaxed);
+    }
+
+    pub(super) fn slow_syncs(&self, ms: usize) {
+        self.state.slow_sync_ms.store(ms, Ordering::Relaxed);
     }
 
     pub(super) fn fail_folder_syncs(&self, fails: bool) {
@@ -151,6 +156,8 @@ impl DiskFile for FaultyFile {
 
     fn sync(&self) -> io::Result<()> {
         self.state.syncs.fetch_add(1, Ordering::Relaxed);
+        let ms = self.state.slow_sync_ms.load(Ordering::Relaxed);
+        std::thread::sleep(std::time::Duration::from_millis(ms as u64));
         broken_if(&self.state.fails_syncs)
     }
 

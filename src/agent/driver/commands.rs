@@ -223,7 +223,8 @@ impl Driver {
     pub(super) fn at_rest(&self) -> Result<(), AgentError> {
         // What is still to be written belongs to this session, not to the next.
         let is_writing = self.agenda.syncs > 0 || !self.agenda.work.is_empty();
-        if self.turn.is_running() || self.jobs.bash_running().is_some() || is_writing {
+        let is_working = self.turn.is_running() || self.hooks.is_commanded();
+        if is_working || self.jobs.bash_running().is_some() || is_writing {
             return Err(AgentError::Running);
         }
         if self.summaries.is_leaving() { Err(AgentError::Summarizing) } else { Ok(()) }
@@ -325,6 +326,7 @@ impl Driver {
     /// Stops what runs and brings the log to the disk. Blocks for the last sync: nothing else happens any more.
     pub(super) fn close(&mut self) -> Result<(), AgentError> {
         self.stop_summary();
+        self.stop_commands();
         self.cut_bash();
         let partial = self.partial.as_ref().map(|_| self.answer_so_far());
         if self.turn.is_running() {

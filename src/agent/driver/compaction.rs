@@ -77,7 +77,7 @@ impl Driver {
                 compacting.reason = REASON;
             }
             self.summaries.state = Summing::Making(making);
-            return self.teller.tell(EventKind::CompactionStart { reason: REASON });
+            return;
         }
         let begun = match state {
             Summing::Asking(mut compacting, error) => {
@@ -260,8 +260,10 @@ impl Driver {
 
     /// The context stays as it is; what was spent counts all the same.
     pub(super) fn not_compacted(&mut self, compacting: Compacting, error: CompactionError) -> Input {
-        let projection = &self.current.projection;
-        self.summaries.futile = Some((projection.tokens(), projection.message_count()));
+        if !matches!(error, CompactionError::Stopped | CompactionError::Overtaken) {
+            let projection = &self.current.projection;
+            self.summaries.futile = Some((projection.tokens(), projection.message_count()));
+        }
         self.keep_cost(&compacting.cost, "compaction");
         let why = match &error {
             CompactionError::Stopped => NotCompacted::Stopped,
@@ -276,7 +278,9 @@ impl Driver {
     /// A compaction is in the log, and that was told.
     pub(super) fn compacted(&mut self, result: CompactionResult) {
         self.summaries.futile = None;
-        if let Summing::Ready(reply) = std::mem::replace(&mut self.summaries.state, Summing::Nothing) {
+        if let Summing::Ready(reply) = &mut self.summaries.state {
+            let reply = reply.take();
+            self.summaries.state = Summing::Nothing;
             reply.into_iter().for_each(|reply| answer(reply, Ok(result.clone())));
         }
     }

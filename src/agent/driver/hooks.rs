@@ -69,6 +69,11 @@ impl Hooks {
         }
     }
 
+    /// Whether a command of an extension's is at work.
+    pub(super) fn is_commanded(&self) -> bool {
+        !self.commands.is_empty()
+    }
+
     pub(super) fn crew(&self) -> &Crew {
         &self.crew
     }

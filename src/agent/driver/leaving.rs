@@ -20,7 +20,10 @@ impl Driver {
             Err(error) => answer(reply, Err(error)),
             Ok((to, editor, None)) => answer(reply, self.move_to(to.as_ref(), editor, None)),
             Ok((to, editor, Some(plan))) => {
+                // At most one is made at a time, and that of a context that is left is for nothing.
+                self.stop_summary();
                 let cost = Spent::nothing(self.current.model.reference());
+                let instructions = instructions.filter(|words| !words.trim().is_empty());
                 self.teller.tell(EventKind::BranchSummaryStart);
                 let (prompt, messages) = plan.prompt();
                 let questions = vec![(prompt, messages.to_vec())];

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::compaction::Moment;
 use super::{Driver, SyncPolicy, Work, now};
-use crate::agent::handle::{AgentError, Settled};
+use crate::agent::handle::AgentError;
 use crate::agent::partial::Partial;
 use crate::agent::queue::Queue;
 use crate::agent::turn::{Effect, Fate, Input, StoreFailed, TurnNumber};
@@ -128,6 +128,7 @@ impl Driver {
     /// A command's record that was not written is kept for later, and what waits is again what the log says.
     pub(super) fn store_failed(&mut self, error: &SessionError, record: Option<BashExecutionMessage>) {
         let reason = chain(error);
+        self.summaries.owes_settled = false;
         self.compaction_lost(&reason);
         let hint = error.hint().map(str::to_owned);
         let mut records = Vec::from_iter(record);
@@ -163,10 +164,10 @@ impl Driver {
     }
 
     fn emit(&mut self, event: EventKind) {
-        if let EventKind::AgentEnd { messages, outcome, .. } = &event {
-            self.teller.settling.last = Some(Settled { outcome: *outcome, messages: messages.clone() });
-        }
         match &event {
+            // What was never told to begin has no end to be told of.
+            EventKind::CompactionEnd { .. } if self.teller.told.compaction.is_none() => return,
+            EventKind::AutoRetryEnd { .. } if self.teller.told.retry.is_none() => return,
             // Where nobody watches, the end of the run is the end of the process: what the summary cost would be lost.
             EventKind::AgentSettled if !self.has_audience() && self.summaries.is_compacting() => {
                 self.summaries.owes_settled = true;
@@ -179,6 +180,7 @@ impl Driver {
             } => self.compact_if_due(Moment::End),
             EventKind::AgentStart => {
                 if std::mem::take(&mut self.summaries.owes_settled) {
+                    self.answer_waiting();
                     self.teller.tell(EventKind::AgentSettled);
                 }
                 self.note_run();
@@ -188,6 +190,7 @@ impl Driver {
             EventKind::ApprovalResolved { tool_call_id, .. } => drop(self.approvals.resolved(tool_call_id)),
             _ => {}
         }
+        self.teller.settling.hear(&event);
         let compacted = match &event {
             EventKind::CompactionEnd { result: Some(result), .. } => Some((**result).clone()),
             _ => None,

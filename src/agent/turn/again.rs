@@ -124,7 +124,8 @@ impl Turn {
         if let Some((reason, _)) = self.deferred.compaction.replace((reason, compaction)) {
             tell_not_compacted(reason, NotCompacted::Failed("another one came first".to_owned()), out);
         }
-        let ends_the_wait = reason == CompactionReason::Overflow && matches!(self.phase, Phase::Compacting);
+        // Whatever it was made for, the context is smaller now.
+        let ends_the_wait = matches!(self.phase, Phase::Compacting);
         // The failed turn is over, the next one hasn't begun: a gap as well.
         if !self.is_in_turn() {
             self.flush_compaction(ends_the_wait, out);

@@ -116,14 +116,17 @@ impl Turn {
         self.said.clear();
         self.queue.hold_all();
         out.emit(self.queue.update());
-        if told.since.is_some() {
-            if told.is_paused {
-                out.emit(EventKind::AgentStart);
-            }
+        if told.since.is_none() {
+            return;
+        }
+        if told.is_paused {
+            out.emit(EventKind::AgentStart);
+        }
+        if !told.has_ended {
             let messages = told.messages;
             out.emit(EventKind::AgentEnd { messages, will_retry: false, outcome: RunOutcome::Failed });
-            out.emit(EventKind::AgentSettled);
         }
+        out.emit(EventKind::AgentSettled);
     }
 }
 

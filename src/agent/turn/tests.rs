@@ -919,6 +919,17 @@ fn a_summary_that_was_made_while_the_request_was_out_is_enough_when_that_turns_o
 }
 
 #[test]
+fn a_summary_that_comes_before_the_one_for_the_overflow_ends_the_wait_as_well() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, failed(1, AfterFailure::Compact));
+    assert_eq!(
+        step(&mut turn, compacted(CompactionReason::Threshold)),
+        lines(&[&shrunk(true), &one("tell agent_start"), &asked(2)])
+    );
+}
+
+#[test]
 fn a_context_that_stays_too_long_ends_the_run() {
     let too_long = || {
         let mut turn = machine(TurnOptions::default());

@@ -13,6 +13,8 @@ pub struct Told {
     pub since: Option<UnixMs>,
     /// Whether an end of it was told, with the promise that it goes on.
     pub is_paused: bool,
+    /// Whether its true end was told; it isn't settled yet.
+    pub has_ended: bool,
     /// Its messages that no end has named.
     pub messages: Vec<Arc<Message>>,
     /// The try that was announced.
@@ -38,11 +40,11 @@ impl Told {
         match event {
             EventKind::AgentStart => {
                 self.since.get_or_insert(now);
-                self.is_paused = false;
+                (self.is_paused, self.has_ended) = (false, false);
                 self.messages.clear();
             }
             EventKind::AgentEnd { will_retry, .. } => {
-                self.is_paused = *will_retry;
+                (self.is_paused, self.has_ended) = (*will_retry, !will_retry);
                 self.messages.clear();
             }
             EventKind::AgentSettled => self.since = None,

@@ -205,6 +205,10 @@ impl Rig {
                 if reason == CompactionReason::Overflow && !std::mem::take(&mut self.begun.compaction) {
                     return None;
                 }
+                // One of another reason ends the wait too; what was being made for it is not needed any more.
+                if self.turn.is_compacting() {
+                    self.begun.compaction = false;
+                }
                 self.summaries += 1;
                 compacted(reason)
             }
