@@ -261,6 +261,8 @@ pub(super) struct Work {
     pub(super) running_since: Option<UnixMs>,
     /// Calls at work, with the names of their tools.
     pub(super) calls: Vec<(CallId, String)>,
+    /// Why there is no summary; what to do is asked as soon as nobody is typing.
+    pub(super) unasked: Option<String>,
     /// The next try of a request that failed.
     pub(super) retry: Option<Retry>,
     /// Since when a command of the user's own is at work.
@@ -352,6 +354,12 @@ impl App {
             Input::Lagged => vec![Action::Reload],
             Input::Report(report) => self.report(report),
         };
+        if self.editor.is_empty()
+            && self.popups.is_empty()
+            && let Some(error) = self.work.unasked.take()
+        {
+            self.ask_what_to_do(&error);
+        }
         if self.transcript.wants_older() {
             actions.extend(self.load_older(OLDER));
         }
@@ -502,6 +510,7 @@ impl App {
         self.know(snapshot.state);
         self.work = Work {
             retry: live.retry,
+            unasked: None,
             running_since: live.running_since,
             calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),

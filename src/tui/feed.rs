@@ -35,7 +35,9 @@ impl App {
                 self.popups.retain(|popup| !popup.is_of_failure());
                 self.summary_began(SummaryOf::Context(*reason), event.time);
             }
-            EventKind::CompactionFailed { error_message, .. } => self.ask_what_to_do(error_message),
+            EventKind::CompactionFailed { error_message, .. } => {
+                self.work.unasked = Some(error_message.clone());
+            }
             EventKind::CompactionEnd { reason, error_message, .. } => {
                 self.compaction_ended(*reason, error_message.as_deref());
                 return vec![Action::Refresh];
@@ -126,7 +128,7 @@ impl App {
     }
 
     fn compaction_ended(&mut self, reason: CompactionReason, error: Option<&str>) {
-        self.work.summary = None;
+        (self.work.summary, self.work.unasked) = (None, None);
         self.popups.retain(|popup| !popup.is_of_failure());
         // Whoever asked for it is told by the answer.
         if let Some(error) = error.filter(|_| reason != CompactionReason::Manual) {

@@ -215,6 +215,7 @@ impl App {
             return if hurries { vec![Action::Say(Say::Hurry)] } else { Vec::new() };
         }
         self.completion = 0;
+        self.notes.flash = None;
         self.transcript.follow();
         let shown = self.editor.text();
         let text = self.editor.take();

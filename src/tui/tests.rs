@@ -402,6 +402,18 @@ fn a_summary_that_could_not_be_made_asks_what_now_and_esc_leaves_everything_as_i
 }
 
 #[test]
+fn what_to_do_after_a_failed_summary_is_not_asked_over_what_is_being_typed() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("and al");
+    compaction_fails(&mut stage);
+    stage.type_text("so");
+    let screen = stage.screen();
+    assert!(screen.contains("❯ and also") && !screen.contains("try again"), "{screen}");
+    stage.key(KeyCode::Enter);
+    assert!(stage.screen().contains("try again"), "{}", stage.screen());
+}
+
+#[test]
 fn compact_takes_the_users_words_and_esc_stops_it() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/compact mind the lexer");
