@@ -22,6 +22,10 @@ use crate::agent::{AgentSession, Listener};
 /// How long the next command waits for one that is quick as a rule: appending to a log on a slow disk, a hook.
 const PATIENCE: Duration = Duration::from_millis(250);
 
+/// How long events wait for the answer to what leads to them. Longer than any disk takes; a hook may take longer still, and then
+/// they go first.
+const HELD: Duration = Duration::from_secs(5);
+
 /// Commands that are carried out beside others at most.
 const BESIDE: usize = 64;
 
@@ -111,11 +115,19 @@ impl Server {
         match timeout(patience, &mut work).await {
             Ok(answer) => order.tell(answer, &self.notes).await,
             Err(_) => {
-                if order == Order::First {
-                    self.note(Note::Release).await;
-                }
                 let notes = self.notes.clone();
-                self.beside.spawn(async move { order.tell(work.await, &notes).await });
+                self.beside.spawn(async move {
+                    let answer = match timeout(HELD, &mut work).await {
+                        Ok(answer) => answer,
+                        Err(_) => {
+                            if order == Order::First {
+                                let _ = notes.send(Note::Release).await;
+                            }
+                            work.await
+                        }
+                    };
+                    order.tell(answer, &notes).await;
+                });
             }
         }
     }
