@@ -2,68 +2,24 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
 
-use tiller::agent::compaction::CompactionOptions;
 use tiller::agent::extension::Extensions;
-use tiller::agent::retry::RetryOptions;
-use tiller::agent::turn::TurnOptions;
-use tiller::agent::{
-    AgentOptions, AgentSession, Audience, Choice, Parts, Resources, SyncPolicy, SystemPrompt,
-};
+use tiller::agent::{AgentSession, EmbedError, Setup};
 use tiller::event::EventKind;
-use tiller::message::{Message, ThinkingLevel, joined_text};
-use tiller::policy::Policy;
-use tiller::process::Runner;
+use tiller::message::{Message, joined_text};
 use tiller::provider::Providers;
-use tiller::session::{Placement, SessionError, SessionManager};
-use tiller::tool::{OutputLimits, Tools};
-use tiller::unit::Tokens;
+use tiller::tool::Tools;
 
 use super::extension::Discretion;
 use super::provider::Parrot;
 
 /// Starts a session of the parrot, with the extension that brings the tool.
-pub(crate) fn start(cwd: &Path) -> Result<AgentSession, SessionError> {
-    let manager = SessionManager::new(Placement::Memory, cwd.to_owned());
+pub(crate) fn start(cwd: &Path) -> Result<AgentSession, EmbedError> {
     let mut providers = Providers::default();
     providers.add(Arc::new(Parrot), vec![Parrot::facts()]);
     let mut extensions = Extensions::default();
     extensions.add(Arc::new(Discretion));
-    AgentSession::start(Parts {
-        writer: manager.create(SystemTime::now().into()),
-        model: providers.models().remove(0),
-        manager,
-        providers,
-        thinking: ThinkingLevel::Off,
-        choice: Choice::Caller,
-        thinking_choice: Choice::Caller,
-        // `Tools::built_in` has those that read files and run commands.
-        tools: Tools::default(),
-        extensions,
-        // A program whose `main` hands over to `tiller::process::helper::main`; only commands need one.
-        runner: Runner::with_helper("tiller"),
-        system_prompt: SystemPrompt::default(),
-        resources: Resources::default(),
-        options: options(cwd),
-    })
-}
-
-fn options(cwd: &Path) -> AgentOptions {
-    AgentOptions {
-        turn: TurnOptions::default(),
-        retry: RetryOptions::default(),
-        compaction: CompactionOptions::default(),
-        sync: SyncPolicy::Never,
-        max_tokens: Tokens(1_000),
-        temperature: None,
-        policy: Policy { root: cwd.to_owned(), ..Policy::default() },
-        audience: Audience::Nobody,
-        output: OutputLimits::default(),
-        scratch: std::env::temp_dir().join("tiller-outputs"),
-        mode: "example",
-        remote: None,
-    }
+    Setup::new(providers).tools(Tools::default()).extensions(extensions).start(cwd)
 }
 
 /// Says something, and waits for all that is said until the run is over, a line each.
