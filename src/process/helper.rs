@@ -5,7 +5,7 @@
 //! it stopped. Either way it kills everything the program started, says one line on stderr, and exits. It has one
 //! thread, no runtime, and no state but its children.
 //!
-//! A program to converse with gets what comes on the helper's stdin ([`pump`]), has a stderr of its own, and is given a moment
+//! A program to converse with gets what comes on the helper's stdin (`pump`), has a stderr of its own, and is given a moment
 //! to end by itself when its stdin ends.
 
 use std::ffi::OsString;
