@@ -11,6 +11,7 @@ mod terminal;
 
 mod journeys {
     mod command_line;
+    mod compaction;
     mod expansion;
     mod export;
     mod held;

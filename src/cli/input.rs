@@ -6,15 +6,41 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::Failure;
+use crate::agent::{AgentError, AgentSession};
 
-/// Puts the first prompt together: piped stdin, then the message with `@FILE` replaced by the file. Empty when there is
-/// nothing to say.
-pub(super) fn first_prompt(words: &[String], cwd: &Path, stdin: Stdin) -> Result<String, Failure> {
-    let mut parts = Vec::new();
+/// What is said first.
+pub(super) struct FirstPrompt {
+    /// What was piped in; it comes first.
+    piped: String,
+    /// The message.
+    said: String,
+}
+
+impl FirstPrompt {
+    /// Whether there is nothing to say.
+    pub(super) fn is_empty(&self) -> bool {
+        self.piped.is_empty() && self.said.is_empty()
+    }
+
+    /// The whole of it.
+    pub(super) fn text(&self) -> String {
+        let parts = [self.piped.as_str(), self.said.as_str()];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// The whole of it for this agent: a message that asks for a skill or a template does so behind piped text too.
+    pub(super) async fn text_for(self, agent: &AgentSession) -> Result<String, AgentError> {
+        let said = if self.piped.is_empty() { self.said } else { agent.expand(self.said).await? };
+        Ok(Self { said, piped: self.piped }.text())
+    }
+}
+
+/// Puts the first prompt together: piped stdin, then the message with `@FILE` replaced by the file.
+pub(super) fn first_prompt(words: &[String], cwd: &Path, stdin: Stdin) -> Result<FirstPrompt, Failure> {
+    let mut piped = String::new();
     if stdin == Stdin::Read && !std::io::stdin().is_terminal() {
-        let mut piped = String::new();
         std::io::stdin().read_to_string(&mut piped).context("can't read stdin").map_err(Failure::usage)?;
-        parts.push(piped.trim_end().to_owned());
+        piped.truncate(piped.trim_end().len());
     }
     let mut said = Vec::new();
     for word in words {
@@ -23,9 +49,7 @@ pub(super) fn first_prompt(words: &[String], cwd: &Path, stdin: Stdin) -> Result
             None => said.push(word.clone()),
         }
     }
-    parts.push(said.join(" "));
-    parts.retain(|part| !part.is_empty());
-    Ok(parts.join("\n\n"))
+    Ok(FirstPrompt { piped, said: said.join(" ") })
 }
 
 /// Whether piped stdin is part of the prompt.

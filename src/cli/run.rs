@@ -84,6 +84,8 @@ async fn print(arguments: &Arguments, config: &Config, project: Option<&Project>
     }
     tell_of_held(&agent).await;
     let (mut out, mut err) = (io::BufWriter::new(io::stdout().lock()), io::stderr());
+    let wrong = |error| Failure { code: USAGE, ..Failure::run(error) };
+    let prompt = prompt.text_for(&agent).await.map_err(wrong)?;
     let interruption = Interruption::watch(agent.clone());
     let outcome = print::run(&agent, prompt, output, &mut out, &mut err).await;
     let _ = agent.close().await;

@@ -45,7 +45,7 @@ pub(super) async fn run(
     let mut assembled = assemble::assemble_around(opened, arguments, config, Front::Tui, extensions)?;
     assembled.notices.extend(forked_from.map(|path| format!("this is a fork of {}", path.display())));
     let cwd = assembled.parts.manager.cwd().to_owned();
-    let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Leave)?;
+    let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Leave)?.text();
     let is_demo = assembled.parts.model.facts.provider == demo::NAME;
     let kept = |name| (!arguments.session.no_session).then(|| config.folders.state.join(name));
     let mut options = TuiOptions {

@@ -4,6 +4,7 @@
 //! passed over, with a notice.
 
 use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::Path;
 
 use anyhow::Context;
 
@@ -11,7 +12,6 @@ use super::Failure;
 use super::args::Arguments;
 use super::assemble;
 use crate::config::{Config, Environment, Folders, Project, TrustStore, Word};
-use crate::render::{Carriage, clean};
 
 /// Whether the user can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ fn decide(
 fn ask(project: &Project, input: &mut impl BufRead, output: &mut impl Write) -> io::Result<Word> {
     writeln!(output, "This project has files that change how tiller works, or run programs of their own:\n")?;
     for path in project.acting() {
-        writeln!(output, "  {}", clean(&path.display().to_string(), Carriage::Shown))?;
+        writeln!(output, "  {}", shown(path))?;
     }
     writeln!(output, "\nOnly trust them if you trust whoever wrote them. Without trust they are ignored.")?;
     loop {
@@ -89,13 +89,24 @@ fn ask(project: &Project, input: &mut impl BufRead, output: &mut impl Write) -> 
     }
 }
 
+/// A path with what a terminal would act on made visible: nothing of a name is to be hidden from whoever decides on it.
+fn shown(path: &Path) -> String {
+    let visible = |c: char| match u32::from(c) {
+        code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or('\u{fffd}'),
+        0x7f => '\u{2421}',
+        0x80..0xa0 => '\u{fffd}',
+        _ => c,
+    };
+    path.display().to_string().chars().map(visible).collect()
+}
+
 fn passed_over(project: &Project) -> String {
     /// More names than these say nothing more.
     const NAMED: usize = 4;
 
     let name = |path: &std::path::PathBuf| {
         let path = path.strip_prefix(project.root()).unwrap_or(path);
-        clean(&path.display().to_string(), Carriage::Shown).into_owned()
+        shown(path)
     };
     let mut names: Vec<String> = project.acting().iter().take(NAMED).map(name).collect();
     if let Some(more) = project.acting().len().checked_sub(NAMED).filter(|more| *more > 0) {

@@ -215,7 +215,8 @@ mod tests {
         assert_eq!(names("/h"), ["help", "hotkeys"]);
         assert_eq!(names("/re"), ["resume", "reload", "review"]);
         assert_eq!(names("/skill:c"), ["skill:commit"]);
-        assert_eq!(names("/com"), ["skill:commit"]);
+        assert_eq!(names("/com"), ["compact", "skill:commit"]);
+        assert_eq!(names("/comm"), ["skill:commit"]);
         assert_eq!(names("/").len(), TABLE.len() + 2);
         assert!(names("/name x").is_empty());
         assert!(names("name").is_empty());

@@ -112,10 +112,7 @@ impl Worker {
             Action::Abort => vec![Report::Queue(agent.abort().await?)],
             Action::Unqueue(id) => vec![Report::Queue(vec![agent.remove_queued(id).await?])],
             Action::Decide(call, decision) => said(agent.decide(call, decision).await?),
-            Action::SetModel(words) => {
-                let model = agent.set_model(words).await?;
-                vec![Report::Note(format!("{model} answers from the next turn on"))]
-            }
+            Action::SetModel(words) => self.set_model(words).await?,
             Action::CycleModel(direction) => self.cycle_model(direction).await?,
             Action::SetThinking(level) => self.set_thinking(level).await?,
             Action::Rename(name) => said(agent.rename(name).await?),
@@ -126,11 +123,7 @@ impl Worker {
                 Vec::new()
             }
             Action::Hide(entry, visibility) => self.hide(entry, visibility).await?,
-            Action::Compact(words) => {
-                let agent = agent.clone();
-                self.await_summary(waiting, async move { agent.compact(words).await.map(|_| Vec::new()) });
-                Vec::new()
-            }
+            Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
             Action::Gather(list) => self.gather(list, beside).await?,
             Action::LoadOlder(ids) => {
@@ -141,12 +134,7 @@ impl Worker {
             Action::Reload => self.load().await?,
             Action::AskCommands => vec![Report::Commands(agent.slash_commands().await?)],
             Action::ReadResources => self.read_resources().await?,
-            Action::Refresh => {
-                let state = agent.snapshot().await?.state;
-                let cwd = state.cwd.clone();
-                self.read_beside(beside, move || Report::Branch(files::git_branch(&cwd)));
-                vec![Report::State(Box::new(state))]
-            }
+            Action::Refresh => self.refresh(beside).await?,
             Action::ShowFacts => {
                 let lines = gather::facts(&agent.snapshot().await?.state, &agent.reader());
                 vec![Report::Page { title: "session".to_owned(), lines }]
@@ -179,6 +167,41 @@ impl Worker {
         }
     }
 
+    async fn set_model(&self, words: String) -> Result<Vec<Report>, AgentError> {
+        let model = self.agent.set_model(words).await?;
+        Ok(vec![Report::Note(format!("{model} answers from the next turn on"))])
+    }
+
+    async fn refresh(&self, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
+        let state = self.agent.snapshot().await?.state;
+        let cwd = state.cwd.clone();
+        self.read_beside(beside, move || Report::Branch(files::git_branch(&cwd)));
+        Ok(vec![Report::State(Box::new(state))])
+    }
+
+    /// Goes to an entry at once when nothing is left behind.
+    async fn ask_to_leave(&self, entry: EntryId) -> Result<Vec<Report>, AgentError> {
+        Ok(vec![match gather::leaving(&self.agent.reader(), &entry) {
+            Some(question) => question,
+            None => Report::Moved(self.agent.navigate(entry, BranchSummary::None).await?),
+        }])
+    }
+
+    fn navigate(&self, entry: EntryId, summary: BranchSummary, waiting: &mut JoinSet<()>) -> Vec<Report> {
+        let agent = self.agent.clone();
+        self.await_summary(
+            waiting,
+            async move { Ok(vec![Report::Moved(agent.navigate(entry, summary).await?)]) },
+        );
+        Vec::new()
+    }
+
+    fn compact(&self, words: Option<String>, waiting: &mut JoinSet<()>) -> Vec<Report> {
+        let agent = self.agent.clone();
+        self.await_summary(waiting, async move { agent.compact(words).await.map(|_| Vec::new()) });
+        Vec::new()
+    }
+
     /// Waits for a summary while other actions are carried out. That it was stopped is no news to whoever stopped it.
     fn await_summary(
         &self,
@@ -209,17 +232,8 @@ impl Worker {
             Go::Open(path) => vec![Report::Moved(agent.open_session(path).await?)],
             Go::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
             Go::Clone => self.copy_session().await?,
-            Go::AskToLeave(entry) => match gather::leaving(&agent.reader(), &entry) {
-                Some(question) => vec![question],
-                None => vec![Report::Moved(agent.navigate(entry, BranchSummary::None).await?)],
-            },
-            Go::Navigate(entry, summary) => {
-                let agent = agent.clone();
-                self.await_summary(waiting, async move {
-                    Ok(vec![Report::Moved(agent.navigate(entry, summary).await?)])
-                });
-                Vec::new()
-            }
+            Go::AskToLeave(entry) => self.ask_to_leave(entry).await?,
+            Go::Navigate(entry, summary) => self.navigate(entry, summary, waiting),
         })
     }
 

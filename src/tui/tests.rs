@@ -17,16 +17,21 @@ use super::app::{Action, App, Browsed, Go, Input, List, Loaded, Place, Report, S
 use super::browse::Ask;
 use super::gather;
 use super::pace::{Pace, Stale};
+use super::popup::{Choice, Item};
 use super::theme::Colours;
 use super::view::view;
-use crate::agent::{BashContext, CommandSource, ContextUse, Live, SlashCommand, Snapshot, State};
+use crate::agent::{
+    BashContext, BranchSummary, CommandSource, ContextUse, Live, SlashCommand, Snapshot, State,
+};
 use crate::event::{
-    ApprovalRequest, AssistantDelta, Decision, Event, EventKind, QueueItem, QueueKind, ToolOutcome,
+    ApprovalRequest, AssistantDelta, CompactionChoice, CompactionReason, Decision, Event, EventKind,
+    QueueItem, QueueKind, ToolOutcome,
 };
 use crate::message::{
     AssistantBlock, AssistantMessage, Cost, Message, ModelRef, StopReason, ThinkingLevel, ToolCall,
     ToolResultMessage, Usage, UserBlock, UserMessage,
 };
+use crate::render::Role;
 use crate::resource::skill_message;
 use crate::session::entry::{MessageEntry, Receipt};
 use crate::session::{Entry, EntryBody, Hit, Piece, Scope, SessionSummary};
@@ -339,8 +344,6 @@ fn a_call_that_asks_is_shown_in_full() {
 
 #[test]
 fn the_tree_is_drawn_with_its_branches() {
-    use super::popup::{Choice, Item};
-    use crate::render::Role;
     let item = |lead: &str, label: &str, on_path: bool| Item {
         lead: lead.into(),
         label: label.into(),
@@ -364,6 +367,70 @@ fn the_tree_is_drawn_with_its_branches() {
         stage.type_text("lexer");
         assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::AskToLeave("▌ change the lexer".into()))]);
     }
+}
+
+fn compaction_fails(stage: &mut Stage) {
+    stage.event(EventKind::CompactionFailed {
+        reason: CompactionReason::Threshold,
+        error_message: "anthropic: overloaded".into(),
+        choices: CompactionChoice::ALL.to_vec(),
+    });
+}
+
+#[test]
+fn a_summary_that_could_not_be_made_asks_what_now_and_esc_leaves_everything_as_it_is() {
+    let mut stage = Stage::new(80, 24);
+    stage.event(EventKind::CompactionStart { reason: CompactionReason::Threshold });
+    assert!(stage.screen().contains("compacting… 0.0s · esc stops"), "{}", stage.screen());
+    compaction_fails(&mut stage);
+    assert!(stage.screen().contains("no summary: anthropic: overloaded"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Enter), [Action::ResolveCompaction(CompactionChoice::Retry)]);
+    compaction_fails(&mut stage);
+    assert_eq!(stage.key(KeyCode::Esc), [Action::ResolveCompaction(CompactionChoice::GoOn)]);
+    compaction_fails(&mut stage);
+    stage.event(EventKind::CompactionEnd {
+        reason: CompactionReason::Threshold,
+        result: None,
+        aborted: false,
+        will_retry: false,
+        error_message: Some("anthropic: overloaded".into()),
+    });
+    let screen = stage.screen();
+    assert!(!screen.contains("try again") && !screen.contains("compacting"), "{screen}");
+    assert!(screen.contains("the conversation was not made shorter: anthropic: overloaded"), "{screen}");
+}
+
+#[test]
+fn compact_takes_the_users_words_and_esc_stops_it() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/compact mind the lexer");
+    let actions = stage.key(KeyCode::Enter);
+    assert!(actions.contains(&Action::Compact(Some("mind the lexer".into()))), "{actions:?}");
+    stage.event(EventKind::CompactionStart { reason: CompactionReason::Manual });
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
+}
+
+#[test]
+fn what_matters_in_the_summary_of_a_branch_is_typed_into_the_editor() {
+    let mut stage = Stage::new(80, 24);
+    let choose = |stage: &mut Stage| {
+        let item = Item {
+            lead: String::new(),
+            label: "say what matters".into(),
+            note: String::new(),
+            role: Role::Text,
+            choice: Choice::Instruct("e1".into()),
+        };
+        stage.input(Input::Report(Report::Ask { title: "t".into(), items: vec![item] }));
+        assert_eq!(stage.key(KeyCode::Enter), []);
+    };
+    choose(&mut stage);
+    assert!(stage.screen().contains("what matters in the summary"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Esc), []);
+    choose(&mut stage);
+    stage.type_text("the errors");
+    let made = BranchSummary::Made { instructions: Some("the errors".into()) };
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Navigate("e1".into(), made))]);
 }
 
 fn summary(number: i64, name: Option<&str>, prompt: &str, cwd: &str) -> SessionSummary {
@@ -475,8 +542,6 @@ fn the_choice_stays_with_its_session_when_the_list_grows() {
 
 #[test]
 fn a_branch_of_the_tree_is_hidden_after_a_question_and_brought_back_from_the_whole_tree() {
-    use super::popup::{Choice, Item};
-    use crate::render::Role;
     use crate::session::Visibility;
     let item = |label: &str, note: &str, choice: Choice| Item {
         lead: String::new(),

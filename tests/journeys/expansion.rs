@@ -176,6 +176,20 @@ fn an_unknown_skill_is_wrong_usage_and_nothing_is_asked() {
 }
 
 #[test]
+fn a_template_works_behind_piped_text_too() {
+    let server = fine();
+    let house = house(&server);
+    write(house.project(), ".tiller/prompts/greet.md", "Greet $1.");
+    let fixed = ["-p", "--provider", "anthropic", "--model", "claude-sonnet-5-5"];
+    let ran = house.run_with_stdin(&[&fixed[..], &["/greet Ada"]].concat(), "Names:  'a' \\d\n");
+    assert_eq!(ran.out, "Fine.\n", "{}", ran.err);
+    assert_eq!(asked(&server), "Names:  'a' \\d\n\nGreet Ada.");
+    let unknown = house.run_with_stdin(&[&fixed[..], &["/skill:comit"]].concat(), "x");
+    assert_eq!(unknown.code, Some(2), "{}", unknown.err);
+    assert!(unknown.err.contains("did you mean `commit`?"), "{}", unknown.err);
+}
+
+#[test]
 fn without_a_tool_to_read_them_skills_are_not_listed() {
     let server = fine();
     ask(&house(&server), &["--tools", "bash", "hello"]);

@@ -71,7 +71,8 @@ async fn journey(server: &MockServer, which: usize) {
     say(&agent, "on another branch").await;
     agent.fork(early).await.unwrap();
     commands(&agent).await;
-    say(&agent, "in a fork").await;
+    // Long enough for a summary to be shorter.
+    say(&agent, &format!("in a fork {}", "words ".repeat(900))).await;
     agent.clone_session().await.unwrap();
     say(&agent, "in a copy").await;
     commands(&agent).await;
@@ -102,12 +103,13 @@ async fn what_a_double_bang_said_is_in_no_byte_of_any_request() {
             answer("a summary"),
             answer("six"),
             answer("seven"),
+            // A turn that is cut in two is summed up in two requests.
+            answer("eight"),
         ];
-        let requests = script.len();
         let server = MockServer::start(script);
         journey(&server, which).await;
         let sent = server.requests();
-        assert_eq!(sent.len(), requests);
+        assert_eq!(sent.len(), 11);
         let mut seen = 0;
         for (at, request) in sent.iter().enumerate() {
             let text =

@@ -257,8 +257,8 @@ mod tests {
         assert_eq!(entry.first_kept_entry_id.as_str(), "e2");
         let details = entry.details.unwrap();
         assert_eq!(Files::from_details(&details), Files::default());
-        // Two messages of 250 and 1 tokens stay, and the summary has 57 characters.
-        assert_eq!(details["tokensAfter"], 250 + 1 + 15);
+        // Two messages of 250 and 1 tokens stay, and the summary has 52 characters.
+        assert_eq!(details["tokensAfter"], 250 + 1 + 13);
     }
 
     #[test]

@@ -6,7 +6,9 @@ use tokio::sync::oneshot;
 
 use super::{Driver, now};
 
-use crate::agent::handle::{AgentError, Command, Moved, PromptOptions, Reply, StreamingBehavior, Target};
+use crate::agent::handle::{
+    AgentError, Command, Expansion, Moved, PromptOptions, Reply, StreamingBehavior, Target,
+};
 use crate::agent::queue::{Queue, QueueEdit};
 use crate::agent::turn::{Input, Prompt, QueueFate};
 use crate::event::{Decision, EventKind, QueueItem, QueueKind, SessionChange};
@@ -59,7 +61,7 @@ impl Driver {
             Command::Label { entry, label, reply } => answer(reply, self.label(&entry, label.as_deref())),
             Command::Hide { entry, visibility, reply } => answer(reply, self.hide(&entry, visibility)),
             Command::Switch { to, reply } => answer(reply, self.switch(to)),
-
+            Command::Expand { text, reply } => answer(reply, self.shelf.expand(text, Expansion::Expand)),
             Command::Leave { entry, instructions, reply } => self.leave_branch(entry, instructions, reply),
             Command::Compact { instructions, reply } => self.compact(instructions, reply),
             Command::AbortCompaction { reply } => answer(reply, self.abort_compaction()),

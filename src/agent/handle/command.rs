@@ -48,7 +48,7 @@ pub(in crate::agent) enum Command {
     Label { entry: EntryId, label: Option<String>, reply: Reply<()> },
     Hide { entry: EntryId, visibility: Visibility, reply: Reply<()> },
     Switch { to: Target, reply: Reply<Moved> },
-
+    Expand { text: String, reply: Reply<String> },
     Leave { entry: EntryId, instructions: Option<String>, reply: Reply<Moved> },
     Compact { instructions: Option<String>, reply: Reply<CompactionResult> },
     AbortCompaction { reply: Reply<()> },

@@ -27,6 +27,16 @@ impl AgentSession {
         self.ask(|reply| Command::Resources { order, reply }).await
     }
 
+    /// What a prompt that begins with `/skill:name` or `/template` becomes; any other stays as it is. Commands of extensions
+    /// are not run.
+    ///
+    /// # Errors
+    /// [`AgentError::UnknownSkill`] when there is no such skill.
+    pub async fn expand(&self, text: impl Into<String>) -> Result<String, AgentError> {
+        let text = text.into();
+        self.ask(|reply| Command::Expand { text, reply }).await
+    }
+
     /// What can be typed after a `/` at the beginning of a prompt, beside the commands of a front end.
     ///
     /// # Errors

@@ -65,6 +65,8 @@ fn the_tree_leads_back_to_just_before_a_message_and_a_second_branch_begins() {
     terminal.key(Key::Up);
     terminal.wait_for("▸ ▌ question two");
     terminal.key(Key::Enter);
+    terminal.wait_for("▸ say nothing of it");
+    terminal.key(Key::Enter);
     terminal.wait_for("❯ question two");
     terminal.wait_without("Answer two.");
     terminal.send(", put differently");
@@ -104,6 +106,8 @@ fn a_message_is_labelled_and_a_branch_is_hidden_and_brought_back() {
     terminal.wait_for("▸ Answer two.");
     terminal.key(Key::Up);
     terminal.wait_for("▸ ▌ question two");
+    terminal.key(Key::Enter);
+    terminal.wait_for("▸ say nothing of it");
     terminal.key(Key::Enter);
     terminal.wait_for("❯ question two");
     terminal.send("b");
