@@ -12,6 +12,7 @@ mod embed;
 mod expand;
 pub mod extension;
 mod handle;
+mod listener;
 pub mod partial;
 pub mod queue;
 mod resources;
@@ -28,5 +29,6 @@ pub use handle::{
     EventStream, Expansion, Lagged, Live, Moved, PromptOptions, PromptSource, QueueStatus, RunningBash,
     RunningCall, SessionStats, Settled, Snapshot, State, Status, StreamingBehavior, Summarizing, SummaryOf,
 };
+pub use listener::{Buffered, Heard, Listener};
 pub use resources::{CommandSource, Inventory, Resources, SlashCommand, Sources, Watching};
 pub use system_prompt::SystemPrompt;

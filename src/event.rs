@@ -87,6 +87,8 @@ pub enum EventKind {
         tool_call_id: CallId,
         /// The tool.
         tool_name: String,
+        /// The call's arguments.
+        args: Value,
         /// The newest part of its output; replaces the one told before.
         partial_result: ToolOutcome,
     },
@@ -146,6 +148,7 @@ pub enum EventKind {
     /// The session got a name, or lost it.
     SessionInfoChanged {
         /// The name.
+        #[serde(skip_serializing_if = "Option::is_none")]
         name: Option<String>,
     },
     /// A `!` or `!!` command began.
@@ -268,15 +271,42 @@ pub enum EventKind {
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 #[expect(missing_docs, reason = "the three kinds of block have the same three events with the same fields")]
 pub enum AssistantDelta {
-    TextStart { content_index: usize },
-    TextDelta { content_index: usize, delta: String },
-    TextEnd { content_index: usize, content: String },
-    ThinkingStart { content_index: usize },
-    ThinkingDelta { content_index: usize, delta: String },
-    ThinkingEnd { content_index: usize, content: String },
-    ToolcallStart { content_index: usize, id: CallId, name: String },
-    ToolcallDelta { content_index: usize, delta: String },
-    ToolcallEnd { content_index: usize, tool_call: ToolCall },
+    TextStart {
+        content_index: usize,
+    },
+    TextDelta {
+        content_index: usize,
+        delta: String,
+    },
+    TextEnd {
+        content_index: usize,
+        content: String,
+    },
+    ThinkingStart {
+        content_index: usize,
+    },
+    ThinkingDelta {
+        content_index: usize,
+        delta: String,
+    },
+    ThinkingEnd {
+        content_index: usize,
+        content: String,
+    },
+    ToolcallStart {
+        content_index: usize,
+        id: CallId,
+        #[serde(rename = "toolName")]
+        name: String,
+    },
+    ToolcallDelta {
+        content_index: usize,
+        delta: String,
+    },
+    ToolcallEnd {
+        content_index: usize,
+        tool_call: ToolCall,
+    },
 }
 
 /// What a tool has to show: so far, or in the end.
@@ -460,5 +490,16 @@ mod tests {
         assert_eq!(value["assistantMessageEvent"]["type"], "text_delta");
         assert_eq!(value["assistantMessageEvent"]["contentIndex"], 0);
         assert_eq!((&value["seq"], &value["time"]), (&Value::from(3), &Value::from(9)));
+    }
+
+    #[test]
+    fn fields_that_other_programs_read_have_their_names() {
+        let call = AssistantDelta::ToolcallStart { content_index: 1, id: "c1".into(), name: "bash".into() };
+        let call = serde_json::to_value(call).unwrap();
+        let expected =
+            serde_json::json!({"type": "toolcall_start", "contentIndex": 1, "id": "c1", "toolName": "bash"});
+        assert_eq!(call, expected);
+        let unnamed = serde_json::to_value(EventKind::SessionInfoChanged { name: None }).unwrap();
+        assert_eq!(unnamed, serde_json::json!({"type": "session_info_changed"}));
     }
 }

@@ -18,8 +18,10 @@ mod journeys {
     mod house;
     mod import;
     mod kills;
+    mod plain;
     mod print;
     mod resuming;
+    mod rpc;
     mod screen {
         mod commands;
         mod endings;

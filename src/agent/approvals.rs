@@ -49,6 +49,14 @@ impl Approvals {
         }
     }
 
+    pub(super) fn audience(&self) -> Audience {
+        self.audience
+    }
+
+    pub(super) fn set_audience(&mut self, audience: Audience) {
+        self.audience = audience;
+    }
+
     pub(super) fn waiting(&self) -> &[ApprovalRequest] {
         &self.waiting
     }

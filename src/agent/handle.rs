@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
+use super::approvals::Audience;
 use super::extension::Listeners;
 use super::queue::QueueEdit;
 use super::turn::QueueFate;
@@ -163,6 +164,15 @@ impl AgentSession {
     /// When it no longer waits.
     pub async fn remove_queued(&self, id: QueueId) -> Result<QueueItem, AgentError> {
         self.ask(|reply| Command::RemoveQueued { id, reply }).await
+    }
+
+    /// Says whether somebody answers questions from now on; without anybody a call that would ask is denied, and so is one that
+    /// asks already.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn set_audience(&self, audience: Audience) -> Result<(), AgentError> {
+        self.ask(|reply| Command::SetAudience { audience, reply }).await
     }
 
     /// Answers a call that asks.

@@ -38,15 +38,22 @@ pub(super) struct PrintArgs {
     /// No screen: run the prompt to its end, the answer on stdout (implied without a terminal)
     #[arg(short, long)]
     pub(super) print: bool,
-    /// What is printed: the answer, or every event as a JSON line (implies -p)
+    /// What is printed: the answer, every event as a JSON line, or a conversation in JSON lines on stdin and stdout (implies -p)
     #[arg(long, value_enum)]
     pub(super) mode: Option<PrintMode>,
+    /// With --mode rpc: the client answers calls that ask
+    #[arg(long, requires = "mode")]
+    pub(super) approvals: bool,
+    /// No screen, but a conversation: prompt lines in, text out, nothing redrawn
+    #[arg(long, conflicts_with_all = ["print", "mode"])]
+    pub(super) plain: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum PrintMode {
     Text,
     Json,
+    Rpc,
 }
 
 #[derive(Debug, Args)]
@@ -212,11 +219,6 @@ impl Arguments {
         let refused = refused.into_iter().filter(|(_, _, is_given)| *is_given);
         let refused = refused.map(|(setting, flag, _)| FlagValue { setting, flag, value: "off".to_owned() });
         given.chain(approval).chain(refused).collect()
-    }
-
-    /// Whether nobody watches: printing was asked for, or there is no terminal to draw on.
-    pub(super) fn prints(&self, stdout_is_terminal: bool) -> bool {
-        self.print.print || self.print.mode.is_some() || !stdout_is_terminal
     }
 }
 

@@ -10,12 +10,13 @@ use tempfile::TempDir;
 
 use super::args::Arguments;
 use super::choose::{self, Found};
+use super::front::Front;
 use super::{Failure, USAGE, input, remote, sources};
 use crate::agent::compaction::{Automatic, CompactionOptions, Strategy};
 use crate::agent::extension::Extensions;
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::{RetryMode, RetryOptions};
-use crate::agent::{AgentOptions, Audience, Choice, Parts, Resources, SyncPolicy, SystemPrompt, turn};
+use crate::agent::{AgentOptions, Choice, Parts, Resources, SyncPolicy, SystemPrompt, turn};
 use crate::config::{self, Config, Environment, Given, Project};
 use crate::id::SessionId;
 use crate::message::ThinkingLevel;
@@ -34,13 +35,6 @@ use crate::workspace::{Purpose, Workspace};
 
 /// Most requests of a run that nobody watches, unless a setting says otherwise.
 const UNWATCHED_TURNS: u64 = 100;
-
-/// Who will watch the session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Front {
-    Tui,
-    Print,
-}
 
 /// Reads the configuration that these arguments lead to, with the part of a project that is trusted.
 pub(super) fn config(arguments: &Arguments, trusted: Option<&Project>) -> Result<Config, Failure> {
@@ -385,7 +379,7 @@ fn first(providers: &Providers, provider: Option<&str>, front: Front) -> Result<
     let fits = |model: &&Model| provider.is_none_or(|provider| model.facts.provider == provider);
     let model = models.iter().find(fits).cloned();
     match model {
-        Some(model) if front == Front::Print && provider.is_none() && model.facts.provider == demo::NAME => {
+        Some(model) if !front.has_person() && provider.is_none() && model.facts.provider == demo::NAME => {
             Err(connect(Failure::usage(anyhow!("there is no model to ask"))))
         }
         Some(model) => Ok(model),
@@ -535,7 +529,7 @@ fn options(
         } else {
             turn::Groups::On
         },
-        max_turns: settings.count(&setting::MAX_TURNS).or((front == Front::Print).then_some(UNWATCHED_TURNS)),
+        max_turns: settings.count(&setting::MAX_TURNS).or((!front.has_person()).then_some(UNWATCHED_TURNS)),
     };
     AgentOptions {
         turn,
@@ -553,10 +547,10 @@ fn options(
             asking: if arguments.agent.yes { Asking::Yes } else { Asking::User },
             root: cwd,
         },
-        audience: if front == Front::Tui { Audience::Somebody } else { Audience::Nobody },
+        audience: front.audience(),
         output,
         scratch,
-        mode: if front == Front::Tui { "tui" } else { "print" },
+        mode: front.name(),
         remote: None,
     }
 }

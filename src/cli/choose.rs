@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 
-use super::assemble::Front;
+use super::front::Front;
 use super::progress::ProgressLine;
 use super::{Failure, sessions};
 use crate::render::{Carriage, clean};
@@ -70,7 +70,7 @@ fn pick(
     remote: Option<&str>,
     front: Front,
 ) -> Result<Found, Failure> {
-    if front == Front::Print {
+    if front != Front::Tui {
         return Err(Failure::usage(anyhow!("which session?")).hint(
             "without a screen, name it after -r: a part of its id, its name, or words that were said",
         ));

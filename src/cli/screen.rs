@@ -8,7 +8,8 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::args::Arguments;
-use super::assemble::{self, Front};
+use super::assemble;
+use super::front::Front;
 use super::held::{self, Choice};
 use super::input::{self, Stdin};
 use super::run::start;

@@ -6,7 +6,8 @@ use super::args::Arguments;
 use super::out::say;
 use super::trust::{self, Asking};
 use super::{DONE, Failure};
-use crate::setting::TABLE;
+use crate::config::Config;
+use crate::setting::{Setting, TABLE};
 
 pub(super) fn run(arguments: &Arguments, json: bool) -> Result<u8, Failure> {
     let (config, _) = trust::config(arguments, Asking::Nobody)?;
@@ -14,21 +15,7 @@ pub(super) fn run(arguments: &Arguments, json: bool) -> Result<u8, Failure> {
         eprintln!("warning: {warning}");
     }
     if json {
-        let rows: Vec<_> = TABLE
-            .iter()
-            .map(|setting| {
-                let (value, source) = config.settings.value(setting);
-                serde_json::json!({
-                    "name": setting.name,
-                    "value": value.map(ToString::to_string),
-                    "source": source.to_string(),
-                    "default": setting.default,
-                    "takes": setting.kind.to_string(),
-                    "environment": setting.env_name(),
-                    "about": setting.about.trim(),
-                })
-            })
-            .collect();
+        let rows = rows(&config);
         say(&(serde_json::to_string_pretty(&rows).map_err(Failure::run)? + "\n"))?;
         return Ok(DONE);
     }
@@ -41,4 +28,21 @@ pub(super) fn run(arguments: &Arguments, json: bool) -> Result<u8, Failure> {
     }
     say(&text)?;
     Ok(DONE)
+}
+
+/// Every setting as JSON.
+pub(super) fn rows(config: &Config) -> Vec<serde_json::Value> {
+    let row = |setting: &&Setting| {
+        let (value, source) = config.settings.value(setting);
+        serde_json::json!({
+            "name": setting.name,
+            "value": value.map(ToString::to_string),
+            "source": source.to_string(),
+            "default": setting.default,
+            "takes": setting.kind.to_string(),
+            "environment": setting.env_name(),
+            "about": setting.about.trim(),
+        })
+    };
+    TABLE.iter().map(row).collect()
 }

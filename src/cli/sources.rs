@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::args::Arguments;
-use super::assemble::{Front, Scratch};
+use super::assemble::Scratch;
+use super::front::Front;
 use crate::agent::{Sources, Watching};
 use crate::config::Config;
 use crate::resource::{Origin, Place};
@@ -26,7 +27,7 @@ pub(super) fn of(
     let usual = Sources::usual(cwd, &config.folders.config, home);
     let mut sources = Sources {
         taken: tui::command_names().map(str::to_owned).collect(),
-        watching: if front == Front::Tui && is_on(&setting::WATCH) { Watching::On } else { Watching::Off },
+        watching: if front != Front::Print && is_on(&setting::WATCH) { Watching::On } else { Watching::Off },
         ..Sources::default()
     };
     if is_on(&setting::SKILLS) {

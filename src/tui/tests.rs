@@ -254,6 +254,7 @@ fn at_work(stage: &mut Stage) {
     stage.event(EventKind::ToolExecutionUpdate {
         tool_call_id: "c2".into(),
         tool_name: "bash".into(),
+        args: serde_json::Value::Null,
         partial_result: ToolOutcome { content: vec![UserBlock::Text { text: output }], details: None },
     });
 }

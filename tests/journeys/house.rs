@@ -102,6 +102,15 @@ impl House {
         self.open(&[&fixed, arguments].concat())
     }
 
+    /// Waits until a file is in the project.
+    pub(crate) fn wait_for_file(&self, name: &str) {
+        let (path, begun) = (self.project().join(name), std::time::Instant::now());
+        while !path.exists() {
+            assert!(begun.elapsed().as_secs() < 60, "{name} did not come");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
         self.command(arguments).output().unwrap().into()
     }

@@ -6,6 +6,7 @@ use tokio::sync::oneshot;
 
 use super::{Driver, now};
 
+use crate::agent::approvals::Audience;
 use crate::agent::handle::{
     AgentError, Command, Expansion, Moved, PromptOptions, Reply, StreamingBehavior, Target,
 };
@@ -34,6 +35,7 @@ impl Driver {
             Command::EditQueued { id, edit, reply } => self.edit_queued(id, edit, reply),
             Command::Release { id, reply } => self.release(id, reply),
             Command::RemoveQueued { id, reply } => self.remove_queued(&id, reply),
+            Command::SetAudience { audience, reply } => answer(reply, self.set_audience(audience)),
             Command::Decide { call, decision, reply } => self.decide(call, decision, reply),
             Command::Bash { line, context, reply } => answer(reply, self.bash(line, context)),
             Command::ExecuteBash { line, context, reply } => self.execute_bash(line, context, reply),
@@ -171,6 +173,19 @@ impl Driver {
             Some(item) => self.unqueue(vec![item.clone()], reply, |_| item),
             None => answer(reply, Err(AgentError::Gone("message"))),
         }
+    }
+
+    /// Where nobody answers any more, what was asked is denied.
+    fn set_audience(&mut self, audience: Audience) -> Result<(), AgentError> {
+        self.approvals.set_audience(audience);
+        if audience == Audience::Nobody {
+            self.decide_compaction_alone()?;
+            for request in self.approvals.take_waiting() {
+                let decision = Decision::Deny { reason: "nobody is there to allow it any more".to_owned() };
+                self.apply(Input::Decided { call: request.tool_call_id, decision });
+            }
+        }
+        Ok(())
     }
 
     fn decide(&mut self, call: CallId, decision: Decision, reply: Reply<()>) {

@@ -146,6 +146,18 @@ impl Driver {
         Ok(())
     }
 
+    /// Nobody is there any more to say what is to become of a summary that failed: it goes on as if nobody had been.
+    pub(super) fn decide_compaction_alone(&mut self) -> Result<(), AgentError> {
+        let choice = match &self.summaries.state {
+            Summing::Asking(compacting, _) if compacting.reason == CompactionReason::Manual => {
+                CompactionChoice::GoOn
+            }
+            Summing::Asking(..) => CompactionChoice::Truncate,
+            _ => return Ok(()),
+        };
+        self.resolve_compaction(choice)
+    }
+
     /// What is to be summed up, by the conversation as it is now.
     fn plan_compaction(
         &self,
@@ -289,7 +301,7 @@ impl Driver {
     }
 
     pub(super) fn has_audience(&self) -> bool {
-        self.fixed.options.audience == Audience::Somebody
+        self.approvals.audience() == Audience::Somebody
     }
 }
 

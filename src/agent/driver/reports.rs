@@ -119,12 +119,13 @@ impl Driver {
     fn tool_progress(&mut self, call: &CallId, text: String) {
         let Some(running) = self.jobs.call_mut(call) else { return };
         running.partial = ToolOutcome { content: vec![UserBlock::Text { text }], details: None };
-        let (tool_name, partial_result) = (running.name.clone(), running.partial.clone());
-        self.teller.tell(EventKind::ToolExecutionUpdate {
+        let update = EventKind::ToolExecutionUpdate {
             tool_call_id: call.clone(),
-            tool_name,
-            partial_result,
-        });
+            tool_name: running.name.clone(),
+            args: running.arguments.clone(),
+            partial_result: running.partial.clone(),
+        };
+        self.teller.tell(update);
     }
 
     fn tool_ended(&mut self, turn: TurnNumber, mut result: ToolResultMessage, warning: Option<String>) {

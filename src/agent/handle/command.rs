@@ -10,6 +10,7 @@ use super::model::ChosenModel;
 use super::prompt::{BashContext, PromptOptions};
 use super::snapshot::Snapshot;
 use super::status::{SessionStats, Settled, Status};
+use crate::agent::approvals::Audience;
 use crate::agent::compaction::Automatic;
 use crate::agent::queue::{DeliveryMode, QueueEdit};
 use crate::agent::resources::{Inventory, Order, SlashCommand};
@@ -33,6 +34,7 @@ pub(in crate::agent) enum Command {
     Release { id: QueueId, reply: Reply<()> },
     ClearQueue { kind: Option<QueueKind>, reply: Reply<Vec<QueueItem>> },
     RemoveQueued { id: QueueId, reply: Reply<QueueItem> },
+    SetAudience { audience: Audience, reply: Reply<()> },
     Decide { call: CallId, decision: Decision, reply: Reply<()> },
     Bash { line: String, context: BashContext, reply: Reply<()> },
     ExecuteBash { line: String, context: BashContext, reply: Reply<BashExecutionMessage> },

@@ -1,0 +1,60 @@
+//! `tiller --plain`: a conversation in the normal screen, or prompts from a pipe.
+
+use std::io;
+
+use super::args::Arguments;
+use super::front::Front;
+use super::input::{self, Stdin};
+use super::run::{assembled, start, tell_first};
+use super::signals;
+use super::{DONE, FAILED, Failure, INTERRUPTED};
+use crate::agent::Audience;
+use crate::config::{Config, Project};
+use crate::plain::{self, Manner, Outputs, PlainError, PlainExit, PlainOptions};
+use crate::provider::demo;
+
+pub(super) async fn run(
+    arguments: &Arguments,
+    (config, project): (&Config, Option<&Project>),
+    front: Front,
+) -> Result<u8, Failure> {
+    let assembled = assembled(arguments, (config, project), front).await?;
+    let cwd = assembled.parts.manager.cwd().to_owned();
+    let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Leave)?.text();
+    let manner = match front.audience() {
+        Audience::Somebody => Manner::Conversation,
+        Audience::Nobody => Manner::Batch,
+    };
+    let model = &assembled.parts.model;
+    let options = PlainOptions {
+        prompt: (!prompt.is_empty()).then_some(prompt),
+        manner,
+        banner: banner(manner, &model.reference().to_string(), model.facts.provider == demo::NAME),
+    };
+    let _scratch = assembled.scratch;
+    let agent = start(arguments, assembled.parts).await?;
+    tell_first(&assembled.notices, &agent, "/queue lists them").await;
+    let (interrupts, _watcher) = signals::pass_on();
+    let outputs = Outputs { out: io::stdout(), err: io::stderr() };
+    match plain::run(agent, io::stdin(), outputs, interrupts, options).await {
+        Ok(PlainExit::Done) => Ok(DONE),
+        Ok(PlainExit::Failed) => Ok(FAILED),
+        Ok(PlainExit::Interrupted) => Ok(INTERRUPTED),
+        // Whoever reads our output has seen enough.
+        Err(PlainError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(DONE),
+        Err(error) => Err(Failure::run(error)),
+    }
+}
+
+fn banner(manner: Manner, model: &str, is_demo: bool) -> Vec<String> {
+    if manner == Manner::Batch {
+        return Vec::new();
+    }
+    let mut lines =
+        vec![format!("tiller {}; {model} answers; /help lists what can be typed", env!("CARGO_PKG_VERSION"))];
+    if is_demo {
+        lines.push("This is the demo model: offline, its answers are canned, its tools really run.".into());
+        lines.push("For a real model set ANTHROPIC_API_KEY or OPENAI_API_KEY and start tiller again.".into());
+    }
+    lines
+}

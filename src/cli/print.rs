@@ -1,0 +1,64 @@
+//! `tiller -p`: one prompt to its end, the answer or the events on stdout.
+
+use std::io::{self, Write};
+
+use anyhow::{Context, anyhow};
+
+use super::args::{Arguments, PrintMode};
+use super::front::Front;
+use super::input::{self, Stdin};
+use super::run::{assembled, start, tell_first};
+use super::signals::Interruption;
+use super::{DONE, FAILED, Failure, INTERRUPTED, USAGE};
+use crate::agent::AgentError;
+use crate::config::{Config, Project};
+use crate::event::RunOutcome;
+use crate::print::{self, Output, PrintError};
+
+pub(super) async fn run(
+    arguments: &Arguments,
+    config: &Config,
+    project: Option<&Project>,
+) -> Result<u8, Failure> {
+    let assembled = assembled(arguments, (config, project), Front::Print).await?;
+    let cwd = assembled.parts.manager.cwd().to_owned();
+    let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Read)?;
+    if prompt.is_empty() {
+        return Err(Failure::usage(anyhow!("there is nothing to ask"))
+            .hint("give a message, or pipe one in: tiller -p \"what does this project do?\""));
+    }
+    let output = match arguments.print.mode {
+        Some(PrintMode::Json) => Output::Json,
+        Some(PrintMode::Text | PrintMode::Rpc) | None => Output::Text,
+    };
+    let _scratch = assembled.scratch;
+    let agent = start(arguments, assembled.parts).await?;
+    tell_first(&assembled.notices, &agent, "open it in the TUI to send or drop them").await;
+    let (mut out, mut err) = (io::BufWriter::new(io::stdout().lock()), io::stderr());
+    let wrong = |error| Failure { code: USAGE, ..Failure::run(error) };
+    let prompt = prompt.text_for(&agent).await.map_err(wrong)?;
+    let interruption = Interruption::watch(agent.clone());
+    let outcome = print::run(&agent, prompt, output, &mut out, &mut err).await;
+    let _ = agent.close().await;
+    out.flush().or_else(ignore_closed_pipe).context("can't write to stdout").map_err(Failure::run)?;
+    if interruption.happened() { Ok(INTERRUPTED) } else { code(outcome) }
+}
+
+fn code(outcome: Result<RunOutcome, PrintError>) -> Result<u8, Failure> {
+    match outcome {
+        Ok(RunOutcome::Completed) => Ok(DONE),
+        Ok(RunOutcome::Failed | RunOutcome::Aborted | RunOutcome::MaxTurns) => Ok(FAILED),
+        Err(PrintError::Stdout(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(DONE),
+        // The disk said no, not the caller.
+        Err(error @ PrintError::Agent(AgentError::Store(_) | AgentError::Extension(_))) => {
+            Err(Failure::run(error))
+        }
+        Err(error @ PrintError::Agent(_)) => Err(Failure { code: USAGE, ..Failure::run(error) }),
+        Err(error) => Err(Failure::run(error)),
+    }
+}
+
+/// Whoever reads our output may have seen enough.
+fn ignore_closed_pipe(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
+}

@@ -1,0 +1,55 @@
+//! `tiller --mode rpc`: a conversation in JSON lines on stdin and stdout.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+
+use super::args::{Arguments, ExportFormat};
+use super::front::Front;
+use super::run::{assembled, start, tell_first};
+use super::sessions::export::{self, Asked};
+use super::settings;
+use super::signals::Interruption;
+use super::{DONE, Failure, INTERRUPTED};
+use crate::config::{Config, Project};
+use crate::rpc::{self, Exporter, RpcOptions};
+use crate::session::Reader;
+
+pub(super) async fn run(
+    arguments: &Arguments,
+    (config, project): (&Config, Option<&Project>),
+    front: Front,
+) -> Result<u8, Failure> {
+    if !arguments.message.is_empty() {
+        return Err(Failure::usage(anyhow!("--mode rpc takes no message on the command line"))
+            .hint("send it on stdin: {\"type\": \"prompt\", \"message\": \"…\"}"));
+    }
+    let assembled = assembled(arguments, (config, project), front).await?;
+    let _scratch = assembled.scratch;
+    let agent = start(arguments, assembled.parts).await?;
+    tell_first(&assembled.notices, &agent, "`get_queue` lists them, `release_queued` sends one").await;
+    let options = RpcOptions {
+        settings: serde_json::json!({"settings": settings::rows(config)}),
+        exporter: Some(Exporter::new(export)),
+    };
+    let interruption = Interruption::watch(agent.clone());
+    let served = rpc::run(agent, io::stdin(), io::stdout(), interruption.wait(), options).await;
+    served.map_err(Failure::run)?;
+    Ok(if interruption.happened() { INTERRUPTED } else { DONE })
+}
+
+/// What `export_html` does: as `tiller sessions export`, the file's place beginning at the working directory.
+fn export(reader: &Reader, cwd: &Path, file: Option<&str>) -> Result<PathBuf, String> {
+    let output = file.map(|file| cwd.join(file));
+    let asked = Asked {
+        format: Some(ExportFormat::Html),
+        output: output.as_deref(),
+        force: true,
+        ..Asked::default()
+    };
+    match export::made(reader, cwd, &asked) {
+        Ok(path) => Ok(path.unwrap_or_default()),
+        Err(failure) => Err(format!("{:#}", failure.error)),
+    }
+}

@@ -1,0 +1,194 @@
+//! Commands of the user, carried out; each comes to a text.
+
+use super::tree;
+use super::typed::Command;
+use crate::agent::{AgentError, AgentSession, BranchSummary, SessionStats, Status};
+use crate::event::{QueueItem, QueueKind};
+use crate::id::{EntryId, QueueId};
+use crate::session::{Scope, SessionSummary, chain};
+
+/// Sessions that are listed at most.
+const LISTED: usize = 20;
+
+/// What a command came to: a text, or why it came to nothing.
+pub(super) type Told = Result<String, String>;
+
+/// Carries one out; leaving and stopping are the conversation's business.
+pub(super) async fn perform(agent: &AgentSession, command: Command) -> Told {
+    let told = match command {
+        Command::Help => Ok(super::help::text()),
+        Command::Quit => Ok(String::new()),
+        Command::New => moved(agent.new_session().await, "a fresh session"),
+        Command::Resume(None) => sessions(agent).await,
+        Command::Resume(Some(words)) => return resume(agent, &words).await,
+        Command::Name(name) => agent.rename(&*name).await.map(|()| format!("this session is named {name}\n")),
+        Command::Model(None) => models(agent).await,
+        // An event tells what was chosen.
+        Command::Model(Some(words)) => agent.set_model(words).await.map(|_| String::new()),
+        Command::Thinking(None) => levels(agent).await,
+        Command::Thinking(Some(level)) => {
+            agent.set_thinking(level).await.map(|level| format!("thinking: {}\n", level.name()))
+        }
+        Command::Compact(instructions) => agent.compact(instructions).await.map(|_| String::new()),
+        Command::Session => facts(agent).await,
+        Command::Tree => Ok(tree::text(&agent.reader())),
+        Command::Go(fragment) => {
+            let entry = find(agent, &fragment)?;
+            moved(agent.navigate(entry, BranchSummary::None).await, "going on from there")
+        }
+        Command::Fork(None) => Ok(tree::said(&agent.reader())),
+        Command::Fork(Some(fragment)) => {
+            let entry = find(agent, &fragment)?;
+            moved(agent.fork(entry).await, "a new session")
+        }
+        Command::Clone => moved(agent.clone_session().await, "a copy of the session"),
+        Command::Label(label) => return relabel(agent, label).await,
+        Command::Queue => agent.state().await.map(|status| waiting(&status.queue.items)),
+        Command::Send(number) => {
+            let id = numbered(agent, &number).await?;
+            agent.release_queued(id).await.map(|()| String::new())
+        }
+        Command::Drop(number) => {
+            let id = numbered(agent, &number).await?;
+            agent.remove_queued(id).await.map(|item| format!("no longer waits: {}\n", item.text))
+        }
+        Command::Stop => agent.abort().await.map(|items| handed_back(&items)),
+        Command::Reload => agent.reload().await.map(|_| "read again\n".to_owned()),
+    };
+    told.map_err(|error| why(&error))
+}
+
+/// What went wrong, with what to do about it.
+pub(super) fn why(error: &AgentError) -> String {
+    match error {
+        AgentError::Running => "that waits until the agent has finished; /stop stops it".to_owned(),
+        AgentError::Summarizing => "a summary is being made; /stop stops it".to_owned(),
+        AgentError::Session(refused) => match refused.hint() {
+            Some(hint) => format!("{}\n  hint: {hint}", chain(error)),
+            None => chain(error),
+        },
+        AgentError::Model(_) => format!("{}\n  hint: /model shows those that can be asked", chain(error)),
+        _ => chain(error),
+    }
+}
+
+/// Messages that waited for a run that was stopped.
+pub(super) fn handed_back(items: &[QueueItem]) -> String {
+    items.iter().map(|item| format!("not delivered: {}\n", item.text)).collect()
+}
+
+fn find(agent: &AgentSession, fragment: &str) -> Result<EntryId, String> {
+    agent.reader().find(fragment).map_err(|error| chain(&error))
+}
+
+fn moved(moved: Result<crate::agent::Moved, AgentError>, what: &str) -> Result<String, AgentError> {
+    let moved = moved?;
+    let editor = moved.editor.map(|text| format!("it stands just before this, to be said anew: {text}\n"));
+    Ok(format!("{what}: session {}\n{}", moved.session.short(), editor.unwrap_or_default()))
+}
+
+async fn sessions(agent: &AgentSession) -> Result<String, AgentError> {
+    let listing = agent.sessions(Scope::ThisDirectory).await?;
+    let line = |session: &SessionSummary| {
+        let title = tree::cut(session.title().unwrap_or("(nothing said)"));
+        format!("{}: {title}, {} entries\n", session.id.short(), session.entries)
+    };
+    let lines: String = listing.sessions.iter().take(LISTED).map(line).collect();
+    Ok(if lines.is_empty() { "there are no sessions here yet\n".to_owned() } else { lines })
+}
+
+async fn resume(agent: &AgentSession, words: &str) -> Told {
+    let listing = agent.sessions(Scope::ThisDirectory).await.map_err(|error| why(&error))?;
+    let named =
+        |session: &&SessionSummary| session.id.matches(words) || session.name.as_deref() == Some(words);
+    let found: Vec<&SessionSummary> = listing.sessions.iter().filter(named).collect();
+    match found[..] {
+        [session] => {
+            let opened = agent.open_session(session.path.clone()).await;
+            moved(opened, "opened").map_err(|error| why(&error))
+        }
+        [] => Err(format!("no session here is called {words}; /resume lists them")),
+        _ => Err(format!("several sessions here are called {words}; /resume lists them")),
+    }
+}
+
+async fn models(agent: &AgentSession) -> Result<String, AgentError> {
+    let current = agent.state().await?.state.model;
+    let models = agent.models().await?;
+    let line = |model: crate::message::ModelRef| {
+        let name = model.to_string();
+        if model == current { format!("{name}, in use\n") } else { format!("{name}\n") }
+    };
+    Ok(models.iter().map(|model| model.reference()).map(line).collect())
+}
+
+async fn levels(agent: &AgentSession) -> Result<String, AgentError> {
+    let current = agent.state().await?.state.thinking;
+    let levels = agent.thinking_levels().await?;
+    let names: Vec<&str> = levels.iter().map(|level| level.name()).collect();
+    Ok(format!("thinking: {}; it can be {}\n", current.name(), names.join(", ")))
+}
+
+async fn relabel(agent: &AgentSession, label: Option<String>) -> Told {
+    let entry = tree::newest_message(&agent.reader()).ok_or("there is nothing to label yet")?;
+    let told = match &label {
+        Some(label) => format!("labelled {label}\n"),
+        None => "its label is gone\n".to_owned(),
+    };
+    agent.label(entry, label).await.map(|()| told).map_err(|error| why(&error))
+}
+
+async fn numbered(agent: &AgentSession, number: &str) -> Result<QueueId, String> {
+    let items = agent.state().await.map_err(|error| why(&error))?.queue.items;
+    let at = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    let item = at.and_then(|at| items.get(at));
+    item.map(|item| item.id.clone())
+        .ok_or_else(|| "no message of that number waits; /queue lists them".into())
+}
+
+fn waiting(items: &[QueueItem]) -> String {
+    let line = |(at, item): (usize, &QueueItem)| {
+        let kind = match (item.held, item.kind) {
+            (true, _) => "held",
+            (false, QueueKind::Steer) => "steers",
+            (false, QueueKind::FollowUp) => "follows up",
+        };
+        format!("{}, {kind}: {}\n", at + 1, tree::cut(&item.text))
+    };
+    let text: String = items.iter().enumerate().map(line).collect();
+    if text.is_empty() { "nothing waits\n".to_owned() } else { text }
+}
+
+async fn facts(agent: &AgentSession) -> Result<String, AgentError> {
+    let (status, stats) = (agent.state().await?, agent.stats().await?);
+    Ok(session_text(&status, &stats))
+}
+
+fn session_text(status: &Status, stats: &SessionStats) -> String {
+    let (state, usage) = (&status.state, &stats.session.usage);
+    let file = state.path.as_ref().map_or("in memory".to_owned(), |path| path.display().to_string());
+    let name = state.name.as_ref().map(|name| format!("name: {name}\n")).unwrap_or_default();
+    let percent = state.context.used.0.saturating_mul(100) / state.context.window.0.max(1);
+    let mut text = format!(
+        "session: {}\n{name}file: {file}\ndirectory: {}\nmodel: {}, thinking {}\ncontext: {} of {} tokens, {percent} percent\n",
+        state.session,
+        state.cwd.display(),
+        state.model,
+        state.thinking.name(),
+        state.context.used,
+        state.context.window,
+    );
+    text += &format!(
+        "messages: {} of yours, {} answers, {} tool calls\ntokens: {} in, {} out; cost {}\n",
+        stats.session.user_messages,
+        stats.session.assistant_messages,
+        stats.session.tool_calls,
+        usage.input + usage.cache_read + usage.cache_write,
+        usage.output,
+        usage.cost.total,
+    );
+    for used in &stats.session.models {
+        text += &format!("  {}: {}\n", used.model, used.usage.cost.total);
+    }
+    text + &format!("calls that ask: {}\n", state.approval)
+}

@@ -1,0 +1,311 @@
+//! The loop: lines, events, signals and finished commands, one at a time.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::commands::{self, Told};
+use super::question::{self, Question};
+use super::teller::Teller;
+use super::typed::{Command, Typed};
+use super::{Interrupt, Manner, Outputs, PlainError, PlainExit, PlainOptions};
+use crate::agent::{
+    AgentError, AgentSession, Buffered, Heard, Listener, PromptOptions, Snapshot, StreamingBehavior,
+};
+use crate::event::{EventKind, RunOutcome};
+
+/// How long a run that is stopped at the end may take to say so.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Runs it; the session is still to be closed.
+pub(super) async fn run<Out: Write, Err: Write>(
+    agent: &AgentSession,
+    mut lines: mpsc::Receiver<String>,
+    outputs: Outputs<Out, Err>,
+    mut interrupts: mpsc::Receiver<Interrupt>,
+    options: PlainOptions,
+) -> Result<PlainExit, PlainError> {
+    let mut heard = Listener::new(agent).buffered();
+    let mut talk = Conversation::new(agent, Teller::new(outputs, options.manner), options.manner);
+    for line in &options.banner {
+        talk.teller.note(line)?;
+    }
+    if let Some(prompt) = options.prompt {
+        talk.say(prompt, None).await?;
+    }
+    let mut has_lines = true;
+    let ended = loop {
+        if !has_lines && (talk.manner == Manner::Conversation || talk.is_idle()) {
+            break Ended::Left;
+        }
+        talk.invite()?;
+        let takes_lines = has_lines && (talk.manner == Manner::Conversation || talk.is_idle());
+        let ended = tokio::select! {
+            biased;
+            Some(interrupt) = interrupts.recv() => talk.interrupt(interrupt).await?,
+            event = heard.next() => match event {
+                Some(event) => talk.hear(&event).await?,
+                None => return Err(AgentError::Closed.into()),
+            },
+            Some(told) = talk.jobs.join_next() => talk.told(told.unwrap_or_else(|e| Err(e.to_string())))?,
+            line = lines.recv(), if takes_lines => match line {
+                Some(line) => talk.line(&line).await?,
+                None => {
+                    has_lines = false;
+                    None
+                }
+            },
+        };
+        if let Some(ended) = ended {
+            break ended;
+        }
+    };
+    talk.wind_down(&mut heard).await?;
+    Ok(match ended {
+        Ended::Interrupted => PlainExit::Interrupted,
+        Ended::Left if talk.has_failed && talk.manner == Manner::Batch => PlainExit::Failed,
+        Ended::Left => PlainExit::Done,
+    })
+}
+
+/// Why the loop is over.
+enum Ended {
+    Left,
+    Interrupted,
+}
+
+struct Conversation<'a, Out, Err> {
+    agent: &'a AgentSession,
+    teller: Teller<Out, Err>,
+    manner: Manner,
+    /// Commands that take their time.
+    jobs: JoinSet<Told>,
+    is_running: bool,
+    has_bash: bool,
+    /// What waits for the user's word; the first one was shown.
+    questions: VecDeque<Question>,
+    /// Whether the one that was shown has its answer already.
+    has_answered: bool,
+    was_interrupted: bool,
+    has_failed: bool,
+}
+
+impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
+    fn new(agent: &'a AgentSession, teller: Teller<Out, Err>, manner: Manner) -> Self {
+        Self {
+            agent,
+            teller,
+            manner,
+            jobs: JoinSet::new(),
+            is_running: false,
+            has_bash: false,
+            questions: VecDeque::new(),
+            has_answered: false,
+            was_interrupted: false,
+            has_failed: false,
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        !self.is_running && !self.has_bash && self.jobs.is_empty()
+    }
+
+    fn invite(&mut self) -> io::Result<()> {
+        let asks = !self.questions.is_empty() && !self.has_answered;
+        if self.is_idle() || asks { self.teller.invite() } else { Ok(()) }
+    }
+
+    async fn line(&mut self, line: &str) -> io::Result<Option<Ended>> {
+        self.was_interrupted = false;
+        self.teller.was_answered();
+        // A command is none of the answers.
+        if let Some(question) = self.questions.front().filter(|_| !line.trim_start().starts_with('/')) {
+            let decided = match question {
+                Question::Approval(request) => {
+                    let call = request.tool_call_id.clone();
+                    self.agent.decide(call, question::decision(line)).await
+                }
+                Question::Compaction(_) => {
+                    self.agent.resolve_compaction(question::compaction_choice(line)).await
+                }
+            };
+            self.has_answered = self.refused(decided)?;
+            return Ok(None);
+        }
+        match Typed::parse(line) {
+            Typed::Nothing => {}
+            Typed::Say(text) => self.say(text, Some(StreamingBehavior::Steer)).await?,
+            Typed::FollowUp(text) => self.say(text, Some(StreamingBehavior::FollowUp)).await?,
+            Typed::Now(text) => {
+                let begun = self.agent.steer_now(text, PromptOptions::default()).await;
+                self.is_running |= self.refused(begun)?;
+            }
+            Typed::Bash(line, context) => {
+                let begun = self.agent.bash(line, context).await;
+                self.has_bash |= self.refused(begun)?;
+            }
+            Typed::Command(Command::Quit) => return Ok(Some(Ended::Left)),
+            Typed::Command(command) => self.command(command).await?,
+            Typed::Other { name, whole } => self.other(&name, whole).await?,
+            Typed::Wrong(why) => return self.told(Err(why)),
+        }
+        Ok(None)
+    }
+
+    async fn say(&mut self, text: String, streaming_behavior: Option<StreamingBehavior>) -> io::Result<()> {
+        let options = PromptOptions { streaming_behavior, ..PromptOptions::default() };
+        let begun = self.agent.prompt(text, options).await;
+        self.is_running |= self.refused(begun)?;
+        Ok(())
+    }
+
+    /// Tells why something was not done; answers whether it was.
+    fn refused(&mut self, done: Result<(), AgentError>) -> io::Result<bool> {
+        let is_done = done.is_ok();
+        if let Err(error) = done {
+            self.told(Err(commands::why(&error)))?;
+        }
+        Ok(is_done)
+    }
+
+    async fn command(&mut self, command: Command) -> io::Result<()> {
+        let agent = self.agent.clone();
+        if matches!(command, Command::Compact(_) | Command::Reload | Command::Session | Command::Resume(_)) {
+            self.jobs.spawn(async move { commands::perform(&agent, command).await });
+            return Ok(());
+        }
+        let told = commands::perform(&agent, command).await;
+        self.told(told).map(drop)
+    }
+
+    /// A skill, a template or an extension's command goes to the agent, which knows what it means.
+    async fn other(&mut self, name: &str, whole: String) -> io::Result<()> {
+        let known = self.agent.slash_commands().await.unwrap_or_default();
+        if known.iter().any(|command| command.name == name) {
+            return self.say(whole, Some(StreamingBehavior::Steer)).await;
+        }
+        self.told(Err(format!("there is no command /{name}; /help lists what there is"))).map(drop)
+    }
+
+    fn told(&mut self, told: Told) -> io::Result<Option<Ended>> {
+        match told {
+            Ok(text) => {
+                self.teller.close_line()?;
+                self.teller.say(&text)?;
+            }
+            Err(why) => {
+                self.has_failed = true;
+                self.teller.note(&format!("error: {why}"))?;
+            }
+        }
+        Ok(None)
+    }
+
+    async fn hear(&mut self, heard: &Heard) -> io::Result<Option<Ended>> {
+        self.teller.hear(heard)?;
+        match heard {
+            Heard::Event(event) => self.follow(&event.kind)?,
+            Heard::Missed { .. } => {
+                if let Ok(snapshot) = self.agent.snapshot().await {
+                    self.take_up(*snapshot)?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn follow(&mut self, event: &EventKind) -> io::Result<()> {
+        match event {
+            EventKind::AgentStart => self.is_running = true,
+            EventKind::AgentEnd { outcome, .. } => self.has_failed |= *outcome != RunOutcome::Completed,
+            EventKind::AgentSettled => (self.is_running, self.was_interrupted) = (false, false),
+            EventKind::BashExecutionEnd { .. } => self.has_bash = false,
+            EventKind::ApprovalRequested(request) => {
+                self.ask(Question::Approval(request.clone()))?;
+            }
+            EventKind::ApprovalResolved { tool_call_id, .. } => {
+                self.unask(|question| {
+                    matches!(question, Question::Approval(request) if request.tool_call_id == *tool_call_id)
+                })?;
+            }
+            EventKind::CompactionFailed { error_message, .. } => {
+                self.ask(Question::Compaction(error_message.clone()))?;
+            }
+            EventKind::CompactionStart { .. } | EventKind::CompactionEnd { .. } => {
+                self.unask(|question| matches!(question, Question::Compaction(_)))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, question: Question) -> io::Result<()> {
+        self.questions.push_back(question);
+        if self.questions.len() == 1 { self.show_question() } else { Ok(()) }
+    }
+
+    /// A question was answered, or nobody wants to know any more; the next one is shown.
+    fn unask(&mut self, is_it: impl Fn(&Question) -> bool) -> io::Result<()> {
+        let was_shown = self.questions.front().is_some_and(&is_it);
+        self.questions.retain(|question| !is_it(question));
+        if was_shown { self.show_question() } else { Ok(()) }
+    }
+
+    fn show_question(&mut self) -> io::Result<()> {
+        self.has_answered = false;
+        match self.questions.front() {
+            Some(question) => self.teller.note(&question.text()),
+            None => Ok(()),
+        }
+    }
+
+    /// Goes on from what is so now, after events were lost.
+    fn take_up(&mut self, snapshot: Snapshot) -> io::Result<()> {
+        self.is_running = snapshot.live.running_since.is_some();
+        self.has_bash = snapshot.live.bash.is_some();
+        let failed = snapshot.live.summary.and_then(|summary| summary.failed);
+        let approvals = snapshot.live.approvals.into_iter().map(Question::Approval);
+        self.questions = approvals.chain(failed.map(Question::Compaction)).collect();
+        self.show_question()
+    }
+
+    async fn interrupt(&mut self, interrupt: Interrupt) -> io::Result<Option<Ended>> {
+        let is_patient = interrupt == Interrupt::Keyboard
+            && self.manner == Manner::Conversation
+            && !std::mem::replace(&mut self.was_interrupted, true);
+        match (is_patient, self.is_idle()) {
+            (true, true) => self.teller.note("Ctrl+C again leaves; so do Ctrl+D and /quit")?,
+            (true, false) => {
+                self.teller.note("stopping; Ctrl+C again leaves")?;
+                let stopped = self.agent.abort().await.map(|items| commands::handed_back(&items));
+                return self.told(stopped.map_err(|error| commands::why(&error)));
+            }
+            (false, true) if self.manner == Manner::Conversation && interrupt == Interrupt::Keyboard => {
+                return Ok(Some(Ended::Left));
+            }
+            (false, _) => return Ok(Some(Ended::Interrupted)),
+        }
+        Ok(None)
+    }
+
+    /// Stops what runs and tells how it ended.
+    async fn wind_down(&mut self, heard: &mut Buffered) -> io::Result<()> {
+        if self.is_idle() {
+            return self.teller.close_line();
+        }
+        let _ = self.agent.abort().await;
+        let settled = async {
+            while self.is_running || self.has_bash {
+                let Some(heard) = heard.next().await else { break };
+                self.hear(&heard).await?;
+            }
+            io::Result::Ok(())
+        };
+        timeout(GRACE, settled).await.unwrap_or(Ok(()))?;
+        self.teller.close_line()
+    }
+}

@@ -1,0 +1,105 @@
+//! Questions to the user, and what an answer means. Pure.
+
+use crate::event::{ApprovalRequest, CompactionChoice, Decision};
+use crate::message::ToolCall;
+
+/// Something that waits for the user's word.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Question {
+    /// Whether a call may run.
+    Approval(ApprovalRequest),
+    /// What to do without a summary, and why there is none.
+    Compaction(String),
+}
+
+impl Question {
+    /// The question in words.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Approval(request) => approval(request),
+            Self::Compaction(error) => format!(
+                "question: no summary could be made: {error}\n  r = try again; t = leave the older part out without a summary; g or anything else = go on with the context as it is"
+            ),
+        }
+    }
+}
+
+/// What to do without a summary; whatever isn't clearly something else leaves the context as it is.
+pub(super) fn compaction_choice(answer: &str) -> CompactionChoice {
+    match answer.trim().to_lowercase().as_str() {
+        "r" | "retry" => CompactionChoice::Retry,
+        "t" | "truncate" => CompactionChoice::Truncate,
+        _ => CompactionChoice::GoOn,
+    }
+}
+
+/// What is asked about a call.
+fn approval(request: &ApprovalRequest) -> String {
+    let call = ToolCall {
+        id: request.tool_call_id.clone(),
+        name: request.tool_name.clone(),
+        arguments: request.args.clone(),
+        raw_arguments: None,
+    };
+    let whole = request.args.get("command").and_then(|command| command.as_str()).map(str::to_owned);
+    let about = whole.unwrap_or_else(|| call.summary());
+    format!(
+        "question: may {} run?\n  {}\n  why it asks: {}\n  y = yes, this once; a = always in this session ({}); n or anything else = no, and the model is told what you type",
+        request.tool_name,
+        about.replace('\n', "\n  "),
+        request.reason,
+        request.rule,
+    )
+}
+
+/// What an answer decides; whatever isn't clearly a yes is a no.
+pub(super) fn decision(answer: &str) -> Decision {
+    match answer.trim().to_lowercase().as_str() {
+        "y" | "yes" => Decision::Once,
+        "a" | "always" => Decision::Session,
+        "" | "n" | "no" => Decision::Deny { reason: "the user said no".to_owned() },
+        _ => {
+            let words = answer.trim();
+            let words = words.strip_prefix("n ").or(words.strip_prefix("no ")).unwrap_or(words);
+            Decision::Deny { reason: format!("the user said no: {}", words.trim()) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_clear_yes_allows_a_call() {
+        assert_eq!([decision(" Y "), decision("yes")], [Decision::Once, Decision::Once]);
+        assert_eq!(decision("a"), Decision::Session);
+        let no = |reason: &str| Decision::Deny { reason: reason.to_owned() };
+        assert_eq!([decision(""), decision("no")], [no("the user said no"), no("the user said no")]);
+        assert_eq!(decision("yes please"), no("the user said no: yes please"));
+        assert_eq!(decision("n not in here"), no("the user said no: not in here"));
+    }
+
+    #[test]
+    fn without_a_clear_word_the_context_stays_as_it_is() {
+        let choices = ["R", "truncate", "", "what?"].map(compaction_choice);
+        let go_on = CompactionChoice::GoOn;
+        assert_eq!(choices, [CompactionChoice::Retry, CompactionChoice::Truncate, go_on, go_on]);
+    }
+
+    #[test]
+    fn a_question_shows_all_of_a_command() {
+        let request = ApprovalRequest {
+            tool_call_id: "c".into(),
+            tool_name: "bash".into(),
+            args: serde_json::json!({"command": "cd /\nrm -rf x"}),
+            reason: "it removes files".into(),
+            rule: "rm".into(),
+        };
+        let text = Question::Approval(request).text();
+        assert!(
+            text.contains("may bash run?\n  cd /\n  rm -rf x\n  why it asks: it removes files"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,238 @@
+//! Events in words. Holds only what is needed to put the next words in their place.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use super::{Manner, Outputs};
+use crate::agent::Heard;
+use crate::event::{AssistantDelta, CompactionReason, EventKind, QueueKind, RunOutcome, ToolOutcome};
+use crate::message::{BashExecutionMessage, Message, ToolCall, joined_text};
+use crate::render::{Carriage, clean};
+
+/// Says what happens.
+pub(super) struct Teller<Out, Err> {
+    outputs: Outputs<Out, Err>,
+    manner: Manner,
+    /// Whether the last line on stdout is still open.
+    is_open: bool,
+    /// Whether a line is waited for, and that was shown.
+    has_invited: bool,
+    /// Whether text of the growing answer was told already.
+    has_told: bool,
+    /// Messages that waited when the queue was told last.
+    waiting: usize,
+    /// What went wrong with the newest answer.
+    trouble: Option<String>,
+}
+
+impl<Out: Write, Err: Write> Teller<Out, Err> {
+    pub(super) fn new(outputs: Outputs<Out, Err>, manner: Manner) -> Self {
+        Self {
+            outputs,
+            manner,
+            is_open: false,
+            has_invited: false,
+            has_told: false,
+            waiting: 0,
+            trouble: None,
+        }
+    }
+
+    /// Writes what was asked for.
+    pub(super) fn say(&mut self, text: &str) -> io::Result<()> {
+        let text = clean(text, Carriage::Shown);
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.withdraw()?;
+        self.outputs.out.write_all(text.as_bytes())?;
+        if let Some(last) = text.chars().next_back() {
+            self.is_open = last != '\n';
+        }
+        self.outputs.out.flush()
+    }
+
+    /// Writes what happens, on lines of its own.
+    pub(super) fn note(&mut self, text: &str) -> io::Result<()> {
+        self.close_line()?;
+        self.withdraw()?;
+        writeln!(self.outputs.err, "{}", clean(text, Carriage::Shown))?;
+        self.outputs.err.flush()
+    }
+
+    /// Ends the line at hand.
+    pub(super) fn close_line(&mut self) -> io::Result<()> {
+        if self.is_open { self.say("\n") } else { Ok(()) }
+    }
+
+    /// Shows that a line is waited for, once.
+    pub(super) fn invite(&mut self) -> io::Result<()> {
+        if self.manner == Manner::Batch || self.has_invited {
+            return Ok(());
+        }
+        self.close_line()?;
+        self.has_invited = true;
+        write!(self.outputs.err, "> ")?;
+        self.outputs.err.flush()
+    }
+
+    /// A line was typed where it was waited for.
+    pub(super) fn was_answered(&mut self) {
+        self.has_invited = false;
+    }
+
+    /// What is told next stands on a line of its own, not behind the sign that waits.
+    fn withdraw(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.has_invited) { writeln!(self.outputs.err) } else { Ok(()) }
+    }
+
+    pub(super) fn hear(&mut self, heard: &Heard) -> io::Result<()> {
+        match heard {
+            Heard::Event(event) => self.event(&event.kind),
+            Heard::Missed { messages, .. } => {
+                self.note("some of what happened was passed over because the output is slow")?;
+                self.has_told = false;
+                messages.iter().try_for_each(|message| self.message(message))
+            }
+        }
+    }
+
+    fn event(&mut self, event: &EventKind) -> io::Result<()> {
+        match event {
+            EventKind::MessageStart { message } if matches!(**message, Message::Assistant(_)) => {
+                (self.has_told, self.trouble) = (false, None);
+                Ok(())
+            }
+            EventKind::MessageUpdate { assistant_message_event, .. } => self.delta(assistant_message_event),
+            EventKind::MessageEnd { message } => self.message(message),
+            EventKind::ToolExecutionStart { tool_call_id, tool_name, args } => {
+                let call = ToolCall {
+                    id: tool_call_id.clone(),
+                    name: tool_name.clone(),
+                    arguments: args.clone(),
+                    raw_arguments: None,
+                };
+                self.note(&format!("tool {tool_name}: {}", call.summary()))
+            }
+            EventKind::ToolExecutionEnd { tool_name, result, is_error, .. } => {
+                self.note(&tool_ended(tool_name, result, *is_error))
+            }
+            EventKind::AgentEnd { outcome, .. } => self.ended(*outcome),
+            EventKind::QueueUpdate { items, .. } => {
+                let newest = items.last().filter(|_| items.len() > self.waiting);
+                self.waiting = items.len();
+                newest.map_or(Ok(()), |item| self.note(&queued(item.kind, item.held)))
+            }
+            EventKind::Notice { message } => self.say(&format!("{}\n", message.trim_end())),
+            EventKind::BashExecutionUpdate { delta, .. } => self.say(delta),
+            EventKind::BashExecutionEnd { message, .. } => self.note(&bash_ended(message)),
+            event => upkeep(event).map_or(Ok(()), |text| self.note(&text)),
+        }
+    }
+
+    fn delta(&mut self, delta: &AssistantDelta) -> io::Result<()> {
+        match delta {
+            AssistantDelta::TextDelta { delta, .. } => {
+                self.has_told = true;
+                self.say(delta)
+            }
+            AssistantDelta::ThinkingStart { .. } if self.manner == Manner::Conversation => {
+                self.note("thinking")
+            }
+            AssistantDelta::TextEnd { .. } => self.close_line(),
+            AssistantDelta::TextStart { .. }
+            | AssistantDelta::ThinkingStart { .. }
+            | AssistantDelta::ThinkingDelta { .. }
+            | AssistantDelta::ThinkingEnd { .. }
+            | AssistantDelta::ToolcallStart { .. }
+            | AssistantDelta::ToolcallDelta { .. }
+            | AssistantDelta::ToolcallEnd { .. } => Ok(()),
+        }
+    }
+
+    /// A whole message: its text, unless that was told piece by piece.
+    fn message(&mut self, message: &Message) -> io::Result<()> {
+        let Message::Assistant(answer) = message else { return Ok(()) };
+        self.trouble.clone_from(&answer.error_message);
+        if !std::mem::take(&mut self.has_told) {
+            self.say(&answer.joined_text())?;
+        }
+        self.close_line()
+    }
+
+    fn ended(&mut self, outcome: RunOutcome) -> io::Result<()> {
+        let trouble = self.trouble.take();
+        let text: Cow<'static, str> = match (outcome, trouble) {
+            (RunOutcome::Completed, _) if self.manner == Manner::Batch => return Ok(()),
+            (RunOutcome::Completed, _) => "done".into(),
+            (RunOutcome::Failed, Some(trouble)) => format!("error: {trouble}").into(),
+            (RunOutcome::Failed, None) => "error: the run failed".into(),
+            (RunOutcome::Aborted, _) => "stopped".into(),
+            (RunOutcome::MaxTurns, _) => "the limit of requests was reached and forced this answer".into(),
+        };
+        self.note(&text)
+    }
+}
+
+fn tool_ended(name: &str, result: &ToolOutcome, is_error: bool) -> String {
+    if !is_error {
+        return format!("tool {name}: done");
+    }
+    let text = joined_text(&result.content);
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    format!("tool {name}: failed: {}", first.trim())
+}
+
+fn queued(kind: QueueKind, held: bool) -> String {
+    match (kind, held) {
+        (_, true) => "a message of an earlier time still waits; /queue shows it".to_owned(),
+        (QueueKind::Steer, false) => "it waits for the next gap, to steer".to_owned(),
+        (QueueKind::FollowUp, false) => "it waits until the agent has finished".to_owned(),
+    }
+}
+
+fn bash_ended(record: &BashExecutionMessage) -> String {
+    let file = record.full_output_path.as_ref();
+    let whole = file.map(|path| format!("; its whole output is in {path}")).unwrap_or_default();
+    let ended = match (record.cancelled, record.exit_code) {
+        (true, _) => "was stopped".to_owned(),
+        (false, Some(0)) => "is done".to_owned(),
+        (false, Some(code)) => format!("failed with exit code {code}"),
+        (false, None) => "was killed".to_owned(),
+    };
+    format!("the command {ended}{whole}")
+}
+
+/// What goes on beside the conversation; nothing for what is told elsewhere or concerns nobody.
+fn upkeep(event: &EventKind) -> Option<String> {
+    Some(match event {
+        EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
+            let seconds = delay_ms.div_ceil(1_000);
+            format!("{error_message}; trying again in {seconds} s, {attempt} of {max_attempts}")
+        }
+        EventKind::CompactionStart { reason } => match reason {
+            CompactionReason::Overflow => "the context is too long and is being made smaller".to_owned(),
+            CompactionReason::Manual | CompactionReason::Threshold => {
+                "the context is being made smaller".to_owned()
+            }
+        },
+        EventKind::CompactionEnd { result: Some(result), .. } => {
+            format!("the context is smaller now; it had {} tokens", result.tokens_before)
+        }
+        EventKind::CompactionEnd { error_message: Some(message), .. } => {
+            format!("the context was not made smaller: {message}")
+        }
+        EventKind::BranchSummaryStart => "a summary of the branch is being made".to_owned(),
+        EventKind::Warning { message, hint } => {
+            let hint = hint.as_ref().map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
+            format!("warning: {message}{hint}")
+        }
+        EventKind::ApprovalResolved { decision, .. } => match decision {
+            crate::event::Decision::Once | crate::event::Decision::Session => "allowed".to_owned(),
+            crate::event::Decision::Deny { reason } => format!("denied: {reason}"),
+        },
+        EventKind::ModelChanged { model } => format!("{model} answers from the next turn on"),
+        EventKind::ThinkingLevelChanged { level } => format!("thinking: {}", level.name()),
+        _ => return None,
+    })
+}

@@ -1,0 +1,239 @@
+//! What answers tell, in the protocol's shapes.
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::agent::{BashContext, Live, RunningBash, RunningCall, SlashCommand, Summarizing, SummaryOf};
+use crate::event::{QueueItem, QueueKind};
+use crate::id::EntryId;
+use crate::message::{Message, joined_text};
+use crate::provider::catalog::ModelFacts;
+use crate::session::marks::Marks;
+use crate::session::tree::Tree;
+use crate::session::{Reader, SessionError};
+
+/// A model. Prices are in US dollars a million tokens, 0 where none is known.
+pub(super) fn model(facts: &ModelFacts, api: &str) -> Value {
+    let cost = match facts.price {
+        Some(price) => json!({
+            "input": price.input,
+            "output": price.output,
+            "cacheRead": price.cache_read,
+            "cacheWrite": price.cache_write,
+        }),
+        None => json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}),
+    };
+    json!({
+        "id": facts.id,
+        "name": facts.id,
+        "api": api,
+        "provider": facts.provider,
+        "baseUrl": "",
+        "reasoning": facts.thinks,
+        "input": ["text", "image"],
+        "contextWindow": facts.window,
+        "maxTokens": facts.max_output,
+        "cost": cost,
+    })
+}
+
+/// The queues: texts by kind, and the messages themselves.
+pub(super) fn queue(items: &[QueueItem]) -> Value {
+    let texts = |kind: QueueKind| -> Vec<&str> {
+        items.iter().filter(|item| item.kind == kind).map(|item| item.text.as_str()).collect()
+    };
+    json!({"steering": texts(QueueKind::Steer), "followUp": texts(QueueKind::FollowUp), "items": items})
+}
+
+/// What a session is doing.
+pub(super) fn live(live: &Live) -> Value {
+    json!({
+        "runningSince": live.running_since,
+        "partial": live.partial,
+        "calls": live.calls.iter().map(running_call).collect::<Vec<_>>(),
+        "queue": live.queue,
+        "approvals": live.approvals,
+        "bash": live.bash.as_ref().map(running_bash),
+        "summary": live.summary.as_ref().map(summarizing),
+    })
+}
+
+fn running_call(call: &RunningCall) -> Value {
+    json!({
+        "toolCallId": call.id,
+        "toolName": call.name,
+        "args": call.arguments,
+        "since": call.since,
+        "partialResult": call.partial,
+    })
+}
+
+fn summarizing(summary: &Summarizing) -> Value {
+    let (of, reason) = match summary.of {
+        SummaryOf::Context(reason) => ("context", Some(reason)),
+        SummaryOf::Branch => ("branch", None),
+    };
+    json!({"of": of, "reason": reason, "since": summary.since, "failed": summary.failed})
+}
+
+fn running_bash(bash: &RunningBash) -> Value {
+    json!({
+        "entryId": bash.id,
+        "command": bash.line,
+        "excludeFromContext": bash.context == BashContext::Exclude,
+        "since": bash.since,
+        "output": bash.output,
+    })
+}
+
+/// Something that can be typed after a slash, and where it comes from.
+pub(super) fn slash_command(command: &SlashCommand) -> Value {
+    let mut told = json!(command);
+    told["sourceInfo"] = json!({"path": command.location});
+    told
+}
+
+/// What the user said on the path to the leaf, to fork before it.
+pub(super) fn fork_messages(reader: &Reader) -> Value {
+    let path = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
+    let message = |id: &EntryId| {
+        let entry = reader.entry(id).ok()?;
+        let Message::User(user) = &**entry.body.as_message()? else { return None };
+        Some(json!({"entryId": id, "text": joined_text(&user.content.to_blocks())}))
+    };
+    json!({"messages": path.iter().filter_map(message).collect::<Vec<_>>()})
+}
+
+/// The entries after one of them, or all, as they stand in the log; what can't be read is left out.
+pub(super) fn entries(reader: &Reader, since: Option<&EntryId>) -> Result<Box<RawValue>, SessionError> {
+    let tree = reader.tree();
+    let nodes = tree.nodes();
+    let from = match since {
+        None => 0,
+        Some(id) => {
+            let at = nodes.iter().rposition(|node| node.id == *id);
+            at.ok_or_else(|| SessionError::NoEntry(id.clone()))? + 1
+        }
+    };
+    let mut text = String::from("{\"entries\":[");
+    reader.raw_lines(from..nodes.len(), |_, line| {
+        if let Some(line) = line {
+            text.push_str(if text.ends_with('[') { "" } else { "," });
+            text.push_str(line.get());
+        }
+    })?;
+    text.push_str("],");
+    Ok(closed(text, nodes.last().map(|node| &node.id)))
+}
+
+/// The whole tree: each entry with those that follow it.
+///
+/// A conversation is as deep as it is long, so nothing here calls itself.
+pub(super) fn tree(reader: &Reader) -> Result<Box<RawValue>, SessionError> {
+    let tree = reader.tree();
+    let marks = Marks::of(reader, &tree);
+    let mut lines: Vec<Option<String>> = vec![None; tree.nodes().len()];
+    reader.raw_lines(0..tree.nodes().len(), |at, line| {
+        lines[at] = line.map(|line| line.get().to_owned());
+    })?;
+    let mut text = String::from("{\"tree\":[");
+    let roots = (0..tree.nodes().len()).rev().filter(|&at| tree.nodes()[at].parent.is_none());
+    let mut open: Vec<Visit> = roots.map(Visit::Enter).collect();
+    while let Some(visit) = open.pop() {
+        match visit {
+            Visit::Enter(at) => {
+                text.push_str(if text.ends_with('[') { "" } else { "," });
+                text.push_str(&head(&tree, at, lines[at].take(), marks.label(at)));
+                open.push(Visit::Leave);
+                open.extend(tree.children(at).iter().rev().copied().map(Visit::Enter));
+            }
+            Visit::Leave => text.push_str("]}"),
+        }
+    }
+    text.push_str("],");
+    Ok(closed(text, tree.nodes().last().map(|node| &node.id)))
+}
+
+enum Visit {
+    Enter(usize),
+    Leave,
+}
+
+/// A node up to its children.
+fn head(tree: &Tree, at: usize, line: Option<String>, label: Option<&str>) -> String {
+    let damaged = || json!({"type": "damaged", "id": tree.nodes()[at].id}).to_string();
+    let label = label.map(|label| format!(",\"label\":{}", json!(label))).unwrap_or_default();
+    format!("{{\"entry\":{}{label},\"children\":[", line.unwrap_or_else(damaged))
+}
+
+/// An object that wants its `leafId` and its end.
+fn closed(text: String, leaf: Option<&EntryId>) -> Box<RawValue> {
+    let text = format!("{text}\"leafId\":{}}}", json!(leaf));
+    RawValue::from_string(text).expect("it is made of JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::message::UserMessage;
+    use crate::session::{EntryBody, Placement, SessionManager, Writer};
+    use crate::unit::UnixMs;
+
+    fn say(writer: &mut Writer, text: &str) -> EntryId {
+        let message = Message::User(UserMessage::text(text, UnixMs(0)));
+        let appended = writer.append(EntryBody::message(Arc::new(message)), UnixMs(0)).unwrap();
+        appended.last().unwrap().id.clone()
+    }
+
+    fn memory() -> Writer {
+        SessionManager::new(Placement::Memory, "/".into()).create(UnixMs(0))
+    }
+
+    /// The tree as texts: what was said, then what follows it.
+    fn told(node: &Value) -> String {
+        let children: Vec<String> = node["children"].as_array().unwrap().iter().map(told).collect();
+        let what = node["entry"]["message"]["content"][0]["text"].as_str().unwrap_or("·");
+        let label = node["label"].as_str().map(|label| format!(" [{label}]")).unwrap_or_default();
+        format!("{what}{label}({})", children.join(" "))
+    }
+
+    #[test]
+    fn the_tree_has_every_branch_with_its_labels() {
+        let mut writer = memory();
+        let root = say(&mut writer, "root");
+        say(&mut writer, "left");
+        writer.branch(Some(&root), UnixMs(0)).unwrap();
+        let right = say(&mut writer, "right");
+        writer.label(&root, Some("start"), UnixMs(0)).unwrap();
+        let data: Value = serde_json::from_str(tree(&writer.reader()).unwrap().get()).unwrap();
+        let roots: Vec<String> = data["tree"].as_array().unwrap().iter().map(told).collect();
+        assert_eq!(roots, ["root [start](left() ·(right(·())))"]);
+        let since = entries(&writer.reader(), Some(&right)).unwrap();
+        let since: Value = serde_json::from_str(since.get()).unwrap();
+        assert_eq!(since["entries"].as_array().unwrap().len(), 1, "{since}");
+        assert_eq!(since["entries"][0]["type"], "label");
+        assert_eq!(since["leafId"], data["leafId"]);
+        assert!(entries(&writer.reader(), Some(&"nowhere".into())).is_err());
+    }
+
+    #[test]
+    fn a_long_conversation_is_a_deep_tree_and_no_trouble() {
+        let mut writer = memory();
+        for _ in 0..20_000 {
+            say(&mut writer, "on");
+        }
+        let data = tree(&writer.reader()).unwrap();
+        assert_eq!(data.get().matches("\"children\":[").count(), 20_000);
+        assert_eq!(data.get().matches("]}").count(), 40_000);
+    }
+
+    #[test]
+    fn an_empty_session_has_neither_entries_nor_a_leaf() {
+        let reader = memory().reader();
+        assert_eq!(tree(&reader).unwrap().get(), r#"{"tree":[],"leafId":null}"#);
+        assert_eq!(entries(&reader, None).unwrap().get(), r#"{"entries":[],"leafId":null}"#);
+        assert_eq!(fork_messages(&reader), json!({"messages": []}));
+    }
+}

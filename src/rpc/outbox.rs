@@ -1,0 +1,131 @@
+//! What goes out: events and answers in one order, written on a thread that may be blocked for as long as nobody reads.
+//!
+//! A *pump* takes both as they come and decides their order; a *scribe* writes them. Between them waits a bounded number of lines. When
+//! that is full the pump waits, the session goes on, and events are lost, which is told. Answers are never lost.
+
+use std::io::{self, Write};
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use super::answer::Answer;
+use super::scribe::Scribe;
+use crate::agent::{Heard, Listener};
+
+/// Notes that may wait for the pump; whoever commands waits while answers can't go out.
+const NOTES: usize = 64;
+
+/// Lines that may wait for the scribe: minutes of a stream.
+const LINES: usize = 16_384;
+
+/// Events that are told at most before an answer that comes after them.
+const BURST: usize = 8_192;
+
+/// What the pump is told.
+#[derive(Debug)]
+pub(super) enum Note {
+    /// Events wait until the answer to this one has gone out.
+    Hold,
+    /// They needn't wait any longer: the answer takes its time.
+    Release,
+    /// An answer that comes before the events that wait for it.
+    First(Answer),
+    /// An answer that comes after every event until now.
+    Last(Answer),
+    /// From here on things are written otherwise.
+    Manner(Manner),
+}
+
+/// How events are written.
+#[derive(Debug)]
+pub(super) enum Manner {
+    /// Pieces of an answer are told, or left out.
+    Deltas(super::command::Switch),
+    /// The next command of the user's own that begins with this line is known to the client by this id.
+    Bash { line: String, id: Option<serde_json::Value> },
+    /// That command did not begin, or is over.
+    BashOver { id: Option<serde_json::Value> },
+}
+
+/// What the scribe writes.
+#[derive(Debug)]
+pub(super) enum Item {
+    Heard(Heard),
+    Answer(Answer),
+    Manner(Manner),
+}
+
+/// The way out.
+pub(super) struct Outbox {
+    notes: mpsc::Sender<Note>,
+    pump: JoinSet<()>,
+    written: oneshot::Receiver<io::Result<()>>,
+}
+
+impl Outbox {
+    pub(super) fn open(listener: Listener, out: impl Write + Send + 'static) -> Self {
+        let (notes, noted) = mpsc::channel(NOTES);
+        let (items, mut received) = mpsc::channel(LINES);
+        let (report, written) = oneshot::channel();
+        std::thread::spawn(move || {
+            let _ = report.send(Scribe::new(out).write(&mut received));
+        });
+        let mut tasks = JoinSet::new();
+        tasks.spawn(pump(listener, noted, items));
+        Self { notes, pump: tasks, written }
+    }
+
+    pub(super) fn notes(&self) -> mpsc::Sender<Note> {
+        self.notes.clone()
+    }
+
+    /// Waits until everything that was said is written; events end with the session, notes with their senders.
+    pub(super) async fn finish(self) -> io::Result<()> {
+        let Self { notes, mut pump, written } = self;
+        drop(notes);
+        while pump.join_next().await.is_some() {}
+        written.await.unwrap_or_else(|_| Err(io::Error::other("the writing of stdout failed")))
+    }
+}
+
+/// Ends when neither events nor notes can come any more, or when nobody takes lines.
+async fn pump(mut listener: Listener, mut notes: mpsc::Receiver<Note>, items: mpsc::Sender<Item>) {
+    let (mut is_held, mut is_heard, mut is_noted) = (false, true, true);
+    while is_heard || is_noted {
+        let item = tokio::select! {
+            biased;
+            note = notes.recv(), if is_noted => match note {
+                Some(Note::Hold) => { is_held = true; continue }
+                Some(Note::Release) => { is_held = false; continue }
+                Some(Note::First(answer)) => { is_held = false; Item::Answer(answer) }
+                Some(Note::Last(answer)) => {
+                    if tell_all(&mut listener, &items).await.is_err() {
+                        return;
+                    }
+                    Item::Answer(answer)
+                }
+                Some(Note::Manner(manner)) => Item::Manner(manner),
+                None => { (is_noted, is_held) = (false, false); continue }
+            },
+            heard = listener.next(), if is_heard && !is_held => match heard {
+                Some(heard) => Item::Heard(heard),
+                None => { is_heard = false; continue }
+            },
+        };
+        if items.send(item).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Tells what happened until now.
+async fn tell_all(
+    listener: &mut Listener,
+    items: &mpsc::Sender<Item>,
+) -> Result<(), mpsc::error::SendError<Item>> {
+    for _ in 0..BURST {
+        let Some(heard) = listener.try_next() else { break };
+        items.send(Item::Heard(heard)).await?;
+    }
+    Ok(())
+}

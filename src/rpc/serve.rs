@@ -1,0 +1,233 @@
+//! The conversation with one client.
+
+use std::future::Future;
+use std::io::{self, Write};
+use std::pin::Pin;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::answer::Answer;
+use super::command::{Command, Set};
+use super::fields::Fields;
+use super::lines::Line;
+use super::outbox::{Manner, Note, Outbox};
+use super::perform::Performer;
+use super::{RpcError, RpcOptions};
+use crate::agent::{AgentSession, Listener};
+
+/// How long the next command waits for one that is quick as a rule: appending to a log on a slow disk, a hook.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// Commands that are carried out beside others at most.
+const BESIDE: usize = 64;
+
+/// How long answers and events may take to be written at the end, and commands to be over.
+const GRACE: Duration = Duration::from_secs(3);
+
+type Work = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
+/// As [`super::run`], for lines that are read already.
+pub(super) async fn serve(
+    agent: AgentSession,
+    lines: mpsc::Receiver<Line>,
+    output: impl Write + Send + 'static,
+    stop: impl Future<Output = ()>,
+    options: RpcOptions,
+) -> Result<(), RpcError> {
+    let outbox = Outbox::open(Listener::new(&agent), output);
+    let notes = outbox.notes();
+    let mut server = Server {
+        performer: Performer::new(agent.clone(), options),
+        notes: outbox.notes(),
+        beside: JoinSet::new(),
+    };
+    tokio::select! {
+        biased;
+        () = stop => {}
+        () = notes.closed() => {}
+        () = server.work(lines) => {}
+    }
+    drop(notes);
+    // The run ends as an aborted one, and says so; what waits for it has its answer.
+    if let Err(error) = agent.close().await {
+        tracing::warn!(%error, "the session was closed before");
+    }
+    let ended = async {
+        while server.beside.join_next().await.is_some() {}
+        drop(server);
+        outbox.finish().await
+    };
+    match timeout(GRACE, ended).await {
+        Ok(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => Err(RpcError::Stdout(error)),
+        Ok(Ok(()) | Err(_)) => Ok(()),
+        Err(_) => {
+            tracing::warn!("nobody reads stdout; the last lines are lost");
+            Ok(())
+        }
+    }
+}
+
+struct Server {
+    performer: Performer,
+    notes: mpsc::Sender<Note>,
+    beside: JoinSet<()>,
+}
+
+impl Server {
+    async fn work(&mut self, mut lines: mpsc::Receiver<Line>) {
+        while let Some(line) = lines.recv().await {
+            while self.beside.try_join_next().is_some() {}
+            match read(line) {
+                Ok(Some(call)) => self.call(call).await,
+                Ok(None) => {}
+                Err(answer) => self.note(Note::Last(answer)).await,
+            }
+        }
+    }
+
+    async fn call(&mut self, Call { id, name, command }: Call) {
+        if self.beside.len() >= BESIDE {
+            let outcome = Err("too many commands are being carried out; wait for an answer".to_owned());
+            return self.note(Note::Last(Answer { id, command: name, outcome })).await;
+        }
+        if let Some(manner) = manner(&command, id.as_ref()) {
+            self.note(Note::Manner(manner)).await;
+        }
+        let order = Order::of(&command);
+        if order == Order::First {
+            self.note(Note::Hold).await;
+        }
+        let patience = if command.is_slow() { Duration::ZERO } else { PATIENCE };
+        let performer = self.performer.clone();
+        let mut work: Work = Box::pin(async move {
+            let outcome = performer.perform(command).await;
+            Answer { id, command: name, outcome }
+        });
+        // A first poll hands the command to the session even without any patience, so that commands arrive in order.
+        match timeout(patience, &mut work).await {
+            Ok(answer) => order.tell(answer, &self.notes).await,
+            Err(_) => {
+                if order == Order::First {
+                    self.note(Note::Release).await;
+                }
+                let notes = self.notes.clone();
+                self.beside.spawn(async move { order.tell(work.await, &notes).await });
+            }
+        }
+    }
+
+    async fn note(&self, note: Note) {
+        // Nobody takes notes any more when stdout is closed; then it is all over.
+        let _ = self.notes.send(note).await;
+    }
+}
+
+/// Where an answer stands among events.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// Before what it leads to: that something was accepted is known before it begins.
+    First,
+    /// After what it led to.
+    Last,
+    /// After what it led to, which no event tells any more.
+    LastOfBash,
+}
+
+impl Order {
+    const fn of(command: &Command) -> Self {
+        match command {
+            Command::Say(_) => Self::First,
+            Command::Bash { .. } => Self::LastOfBash,
+            _ => Self::Last,
+        }
+    }
+
+    async fn tell(self, answer: Answer, notes: &mpsc::Sender<Note>) {
+        let over = Note::Manner(Manner::BashOver { id: answer.id.clone() });
+        let note = if self == Self::First { Note::First(answer) } else { Note::Last(answer) };
+        let _ = notes.send(note).await;
+        if self == Self::LastOfBash {
+            let _ = notes.send(over).await;
+        }
+    }
+}
+
+/// What a command changes about how events are written.
+fn manner(command: &Command, id: Option<&Value>) -> Option<Manner> {
+    match command {
+        Command::Set(Set::Deltas(switch)) => Some(Manner::Deltas(*switch)),
+        Command::Bash { line, .. } => Some(Manner::Bash { line: line.clone(), id: id.cloned() }),
+        _ => None,
+    }
+}
+
+/// A command as it was called.
+#[derive(Debug, PartialEq)]
+struct Call {
+    id: Option<Value>,
+    name: String,
+    command: Command,
+}
+
+/// Reads a line; nothing for an empty one, the answer for one that is no command.
+fn read(line: Line) -> Result<Option<Call>, Answer> {
+    let unreadable = |error: String| Answer { id: None, command: "parse".to_owned(), outcome: Err(error) };
+    let bytes = match line {
+        Line::Whole(bytes) if bytes.trim_ascii().is_empty() => return Ok(None),
+        Line::Whole(bytes) => bytes,
+        Line::TooLong => return Err(unreadable(Line::too_long())),
+    };
+    let mut fields: Map<String, Value> = match serde_json::from_slice(&bytes) {
+        Ok(Value::Object(fields)) => fields,
+        Ok(_) => return Err(unreadable("a command is a JSON object".to_owned())),
+        Err(error) => return Err(unreadable(format!("not JSON: {error}"))),
+    };
+    let id = fields.remove("id").filter(|id| !id.is_null());
+    let Some(Value::String(name)) = fields.remove("type") else {
+        let outcome = Err("the field `type` must name a command".to_owned());
+        return Err(Answer { id, command: "parse".to_owned(), outcome });
+    };
+    match Command::parse(&name, Fields::new(fields)) {
+        Ok(command) => Ok(Some(Call { id, name, command })),
+        Err(error) => Err(Answer { id, command: name, outcome: Err(error.to_string()) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(line: &[u8]) -> (Option<Value>, String, String) {
+        let answer = read(Line::Whole(line.to_vec())).unwrap_err();
+        (answer.id, answer.command, answer.outcome.unwrap_err())
+    }
+
+    #[test]
+    fn a_line_is_a_call_with_its_id() {
+        let line = br#" {"id": "a", "type": "abort", "more": 1} "#.to_vec();
+        let call = Call { id: Some("a".into()), name: "abort".into(), command: Command::Abort };
+        assert_eq!(read(Line::Whole(line)).unwrap(), Some(call));
+        assert_eq!(read(Line::Whole(b"  ".to_vec())).unwrap(), None);
+    }
+
+    #[test]
+    fn a_line_that_is_no_command_is_answered_with_what_is_wrong() {
+        let (id, command, error) = refused(b"{\"type\": \"abort\"");
+        assert_eq!((id, command.as_str()), (None, "parse"));
+        assert!(error.starts_with("not JSON: EOF"), "{error}");
+        assert_eq!(refused(b"[1]").2, "a command is a JSON object");
+        let named = (Some(Value::from(4)), "parse".to_owned(), "the field `type` must name a command".into());
+        assert_eq!(refused(br#"{"id": 4, "type": 1}"#), named);
+        let unknown = (Some(Value::from("b")), "dance".to_owned(), "unknown command `dance`".into());
+        assert_eq!(refused(br#"{"type": "dance", "id": "b"}"#), unknown);
+        let deep = [vec![b'['; 100_000], vec![b']'; 100_000]].concat();
+        assert!(refused(&deep).2.starts_with("not JSON: recursion limit"));
+        assert!(refused(b"{\"type\": \"\xff\"}").2.starts_with("not JSON: "));
+        let too_long = read(Line::TooLong).unwrap_err().outcome.unwrap_err();
+        assert_eq!(too_long, "the line is longer than 64 MiB");
+    }
+}

@@ -1,0 +1,181 @@
+//! `--plain`: prompts from a pipe, and a conversation in a terminal without a screen.
+
+use nix::sys::signal::Signal;
+
+use super::house::{House, Ran};
+use crate::terminal::{Key, Terminal};
+
+/// Runs lines from a pipe against a script.
+fn piped(house: &House, answers: &[&str], lines: &str) -> Ran {
+    let script = house.script(answers);
+    house.run_with_stdin(&["--plain", "--yes", "--provider", "scripted", "--model", &script], lines)
+}
+
+/// A conversation in a terminal, every call being asked about.
+fn conversation(house: &House, answers: &[&str]) -> Terminal {
+    let script = house.script(answers);
+    let terminal = house.open(&["--plain", "--provider", "scripted", "--model", &script]);
+    terminal.wait_for("/help lists what can be typed");
+    terminal
+}
+
+#[test]
+fn prompts_from_a_pipe_are_answered_one_after_the_other() {
+    let house = House::new();
+    let answers = [
+        r#"{"text": "First.", "delay_ms": 20}"#,
+        r#"{"text": "Looking.", "calls": [{"name": "read_file", "arguments": {"path": "absent"}}]}"#,
+        r#"{"text": "Second."}"#,
+    ];
+    let ran = piped(&house, &answers, "one\n\ntwo \\\nlines");
+    assert_eq!((ran.out.as_str(), ran.code), ("First.\nLooking.\nSecond.\n", Some(0)), "{}", ran.err);
+    assert!(ran.err.starts_with("tool read_file: absent\ntool read_file: failed: "), "{}", ran.err);
+    assert_eq!(house.said()[..3], ["user: one", "assistant: First.", "user: two \nlines"]);
+}
+
+#[test]
+fn what_fails_in_a_pipe_is_said_and_the_rest_goes_on() {
+    let house = House::new();
+    let wrong =
+        r#"{"error": {"failure": "fatal", "message": "no such luck", "times": 1}, "text": "Once more."}"#;
+    let ran = piped(&house, &[wrong], "one\n/dance\n/name \ntwo\n");
+    // What was said before the failure was said all the same.
+    assert_eq!((ran.out.as_str(), ran.code), ("Once more.\nOnce more.\n", Some(1)), "{}", ran.err);
+    for told in
+        ["error: scripted: no such luck", "error: there is no command /dance", "error: /name wants a name"]
+    {
+        assert!(ran.err.contains(told), "{told}: {}", ran.err);
+    }
+}
+
+#[test]
+fn commands_from_a_pipe_wait_for_each_other() {
+    let house = House::new();
+    let lines = "!echo shell; sleep 0.05; echo done\nhello\n/name the pipe\n/session\n/tree\n/fork\n/thinking\n/queue\n";
+    let ran = piped(&house, &[r#"{"text": "Hi.", "usage": {"input": 7}}"#], lines);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let in_order = [
+        "shell\ndone\nHi.\n",
+        "named the pipe",
+        "tokens: 7 in",
+        "you are here",
+        ": hello\n",
+        "it can be off",
+    ];
+    let mut rest = ran.out.as_str();
+    for told in in_order {
+        let at = rest.find(told).unwrap_or_else(|| panic!("{told}: {}", ran.out));
+        rest = &rest[at + told.len()..];
+    }
+    assert!(rest.ends_with("nothing waits\n"), "{rest}");
+    assert!(ran.err.contains("the command is done"), "{}", ran.err);
+}
+
+#[test]
+fn a_pipe_needs_a_model_that_was_meant() {
+    let house = House::new();
+    let ran = house.run_with_stdin(&["--plain"], "hello\n");
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
+    assert!(ran.err.contains("there is no model to ask"), "{}", ran.err);
+}
+
+#[test]
+fn escape_sequences_of_a_model_stay_out() {
+    let house = House::new();
+    let ran = piped(&house, &[r#"{"text": "red \u001b[31mapple\u001b]0;title\u0007", "chunk": 1}"#], "x\n");
+    assert!(!ran.out.contains('\u{1b}') && ran.out.contains("apple"), "{:?}", ran.out);
+}
+
+#[test]
+fn a_conversation_asks_before_a_command_and_takes_no_for_an_answer() {
+    let house = House::new();
+    let run = r#"{"calls": [{"name": "bash", "arguments": {"command": "touch made"}}]}"#;
+    let mut terminal =
+        conversation(&house, &[run, r#"{"text": "Then not."}"#, run, r#"{"text": "Made it."}"#]);
+    terminal.send("make it\r");
+    terminal.wait_for("question: may bash run?");
+    terminal.wait_for("touch made");
+    terminal.send("not now\r");
+    terminal.wait_for("denied: the user said no: not now");
+    terminal.wait_for("Then not.");
+    assert!(!house.project().join("made").exists());
+    terminal.send("do\r");
+    terminal.wait_until("another question", |screen| screen.matches("question: may bash run?").count() == 2);
+    terminal.send("y\r");
+    terminal.wait_for("Made it.");
+    assert!(house.project().join("made").exists());
+    terminal.key(Key::Ctrl('d'));
+    assert!(terminal.wait().success());
+    assert!(!terminal.written().contains('\u{1b}'), "{:?}", terminal.written());
+}
+
+#[test]
+fn what_is_typed_while_the_agent_works_steers_or_follows_up() {
+    let house = House::new();
+    let wait = r#"{"text": "Waiting.", "calls": [{"name": "bash", "arguments": {"command": "until [ -e go ]; do sleep 0.01; done"}}]}"#;
+    let mut terminal = conversation(&house, &[wait, r#"{"text": "Steered."}"#, r#"{"text": "Followed."}"#]);
+    terminal.send("work\r");
+    terminal.wait_for("question:");
+    terminal.send("a\r");
+    terminal.wait_for("allowed");
+    terminal.send("> afterwards\r");
+    terminal.wait_for("it waits until the agent has finished");
+    terminal.send("look here\r");
+    terminal.wait_for("it waits for the next gap, to steer");
+    terminal.send("/queue\r");
+    terminal.wait_for("2, steers: look here");
+    house.write("go", "");
+    terminal.wait_for("Followed.");
+    terminal.send("/quit\r");
+    assert!(terminal.wait().success());
+    let users: Vec<String> = house.said().into_iter().filter(|line| line.starts_with("user")).collect();
+    assert_eq!(users, ["user: work", "user: look here", "user: afterwards"]);
+}
+
+#[test]
+fn a_summary_that_failed_is_asked_about_in_words() {
+    let wrong = r#"{"when": "<conversation>", "error": {"failure": "fatal", "message": "no ink", "times": 1}, "text": "A tale."}"#;
+    let house = House::new().with("TILLER_COMPACTION_KEEP_MESSAGES", "1");
+    let long = r#"{"text": "Long, long ago. ", "repeat": 60}"#;
+    let mut terminal = conversation(&house, &[wrong, long, r#"{"text": "The end."}"#]);
+    terminal.send("a story\r");
+    terminal.wait_for("done");
+    terminal.send("and then?\r");
+    terminal.wait_for("The end.");
+    terminal.send("/compact\r");
+    terminal.wait_for("question: no summary could be made");
+    terminal.send("r\r");
+    terminal.wait_for("the context is smaller now");
+    terminal.send("/quit\r");
+    assert!(terminal.wait().success());
+    assert!(house.log().iter().any(|line| line["type"] == "compaction"));
+}
+
+#[test]
+fn ctrl_c_stops_the_run_and_twice_leaves() {
+    let house = House::new();
+    let mut terminal = conversation(&house, &[r#"{"text": "Going on", "hang": true}"#]);
+    terminal.send("go\r");
+    terminal.wait_for("Going on");
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_for("stopped");
+    let is_invited =
+        |screen: &str| screen.lines().rfind(|line| !line.trim().is_empty()).map(str::trim) == Some(">");
+    terminal.wait_until("the next line is waited for", is_invited);
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_for("Ctrl+C again leaves; so do Ctrl+D and /quit");
+    terminal.key(Key::Ctrl('c'));
+    assert!(terminal.wait().success());
+    assert_eq!(house.log().last().unwrap()["message"]["stopReason"], "aborted");
+}
+
+#[test]
+fn a_terminated_conversation_keeps_what_was_said() {
+    let house = House::new();
+    let mut terminal = conversation(&house, &[r#"{"text": "Going on", "hang": true}"#]);
+    terminal.send("go\r");
+    terminal.wait_for("Going on");
+    terminal.signal(Signal::SIGTERM);
+    assert_eq!(terminal.wait().exit_code(), 130);
+    assert_eq!(house.said(), ["user: go", "assistant: Going on"]);
+}
