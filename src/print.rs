@@ -103,6 +103,13 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
                 let hint = hint.as_ref().map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
                 writeln!(self.err, "warning: {message}{hint}")?;
             }
+            EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
+                let seconds = delay_ms.div_ceil(1_000);
+                writeln!(
+                    self.err,
+                    "{error_message}; trying again in {seconds} s ({attempt} of {max_attempts})"
+                )?;
+            }
             EventKind::Notice { message } if self.output == Output::Text => {
                 writeln!(self.out, "{}", message.trim_end())?;
             }

@@ -297,7 +297,8 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
         if self.is_idle() {
             return self.teller.close_line();
         }
-        let _ = self.agent.abort().await;
+        // Nobody is there to hand back to what waits: it goes on waiting.
+        let _ = self.agent.interrupt().await;
         let settled = async {
             while self.is_running || self.has_bash {
                 let Some(heard) = heard.next().await else { break };

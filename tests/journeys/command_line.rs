@@ -166,6 +166,7 @@ fn a_fork_begins_with_the_path_of_its_parent() {
 #[test]
 fn a_thinking_level_on_the_command_line_counts_for_an_old_session_too() {
     let house = House::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+    let house = house.with("TILLER_RETRY_ENABLED", "off");
     let ask = |more: &[&str]| house.run(&[&["-p", "--provider", "anthropic"], more, &["hi"]].concat());
     ask(&["--thinking", "low"]);
     ask(&["-c", "--thinking", "high"]);

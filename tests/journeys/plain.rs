@@ -175,7 +175,13 @@ fn a_terminated_conversation_keeps_what_was_said() {
     let mut terminal = conversation(&house, &[r#"{"text": "Going on", "hang": true}"#]);
     terminal.send("go\r");
     terminal.wait_for("Going on");
+    terminal.send("> afterwards\r");
+    terminal.wait_for("it waits until the agent has finished");
     terminal.signal(Signal::SIGTERM);
     assert_eq!(terminal.wait().exit_code(), 130);
     assert_eq!(house.said(), ["user: go", "assistant: Going on"]);
+    let log = house.log();
+    let queued = log.iter().filter(|line| line["customType"] == "tiller.queue");
+    let changes: Vec<_> = queued.map(|line| line["data"]["op"].as_str().unwrap()).collect();
+    assert_eq!(changes, ["add"], "what waited still waits");
 }

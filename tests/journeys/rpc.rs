@@ -91,6 +91,8 @@ fn closing_stdin_in_the_middle_of_a_run_ends_it_in_order() {
     let mut client = talk(&house, &[r#"{"text": "Let me think", "hang": true}"#], &[]);
     client.send(&json!({"type": "prompt", "message": "think"}));
     client.until("message_update");
+    client.send(&json!({"type": "follow_up", "message": "and then?"}));
+    client.until("queue_update");
     client.hang_up();
     let last = client.rest();
     assert_eq!(last.last().unwrap()["type"], "agent_settled", "{last:?}");
@@ -99,6 +101,12 @@ fn closing_stdin_in_the_middle_of_a_run_ends_it_in_order() {
     let answer = &log.last().unwrap()["message"];
     assert_eq!((&answer["role"], &answer["stopReason"]), (&json!("assistant"), &json!("aborted")));
     assert!(!log_is_locked(&house));
+    // What waited is there for the next one.
+    let mut client = talk(&house, &[], &["-c"]);
+    client.send(&json!({"type": "get_queue"}));
+    let item = client.line()["data"]["items"][0].clone();
+    assert_eq!((&item["text"], &item["held"]), (&json!("and then?"), &json!(true)));
+    assert_eq!(client.end(), Some(0));
 }
 
 fn log_is_locked(house: &House) -> bool {

@@ -14,7 +14,7 @@ use crate::long_log::{self, Length};
 const MB: usize = 1 << 20;
 
 /// What the binary takes for itself, unoptimised, and for its buffers.
-const CONSTANT: usize = 24 * MB;
+const CONSTANT: usize = 32 * MB;
 
 /// Between two looks at how much it has taken.
 const LOOK_AGAIN: Duration = Duration::from_micros(500);
