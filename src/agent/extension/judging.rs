@@ -28,6 +28,8 @@ pub(in crate::agent) enum Opinion {
     Fine,
     /// Somebody should say yes first, for this reason.
     Doubtful(String),
+    /// Who was to guard it came to no opinion, for this reason. Unlike a doubt, no flag answers it beforehand.
+    Unjudged(String),
     /// It must not run, for this reason.
     Forbidden(String),
 }
@@ -35,9 +37,15 @@ pub(in crate::agent) enum Opinion {
 impl Opinion {
     /// The stricter one of two; of equals the first.
     fn or(self, other: Self) -> Self {
-        match (&self, &other) {
-            (Self::Forbidden(_), _) | (Self::Doubtful(_), Self::Fine | Self::Doubtful(_)) => self,
-            (Self::Fine, _) | (Self::Doubtful(_), Self::Forbidden(_)) => other,
+        if other.strictness() > self.strictness() { other } else { self }
+    }
+
+    const fn strictness(&self) -> u8 {
+        match self {
+            Self::Fine => 0,
+            Self::Doubtful(_) => 1,
+            Self::Unjudged(_) => 2,
+            Self::Forbidden(_) => 3,
         }
     }
 }
@@ -57,7 +65,7 @@ impl Crew {
                     Opinion::Forbidden(format!("{reason} (extension {name})"))
                 }
                 Ok(CallVerdict::Rewrite { arguments }) => rewrite(&mut judged, arguments, name, tool),
-                Err(trouble) => Opinion::Doubtful(format!(
+                Err(trouble) => Opinion::Unjudged(format!(
                     "extension {name}, which judges calls, {}",
                     trouble.text(self.timeout())
                 )),
@@ -71,7 +79,7 @@ impl Crew {
     }
 }
 
-/// Takes other arguments if the tool takes them. Else the call as it was is doubtful: somebody wanted it otherwise.
+/// Takes other arguments if the tool takes them. Else nobody has judged what would run: somebody wanted it otherwise.
 fn rewrite(judged: &mut Judged, arguments: Value, name: &str, tool: &dyn Tool) -> Opinion {
     let checked =
         if arguments.is_object() { tool.check(&arguments) } else { Err("they are no object".to_owned()) };
@@ -82,7 +90,7 @@ fn rewrite(judged: &mut Judged, arguments: Value, name: &str, tool: &dyn Tool) -
             Opinion::Fine
         }
         Err(why) => {
-            Opinion::Doubtful(format!("extension {name} gave it other arguments that are invalid: {why}"))
+            Opinion::Unjudged(format!("extension {name} gave it other arguments that are invalid: {why}"))
         }
     }
 }
@@ -94,12 +102,16 @@ mod tests {
     #[test]
     fn of_two_opinions_the_stricter_one_counts() {
         let doubt = |reason: &str| Opinion::Doubtful(reason.into());
+        let silence = |reason: &str| Opinion::Unjudged(reason.into());
         let no = |reason: &str| Opinion::Forbidden(reason.into());
         for (first, second, expected) in [
             (Opinion::Fine, Opinion::Fine, Opinion::Fine),
             (Opinion::Fine, doubt("b"), doubt("b")),
             (doubt("a"), Opinion::Fine, doubt("a")),
             (doubt("a"), doubt("b"), doubt("a")),
+            (doubt("a"), silence("b"), silence("b")),
+            (silence("a"), doubt("b"), silence("a")),
+            (silence("a"), no("b"), no("b")),
             (doubt("a"), no("b"), no("b")),
             (no("a"), doubt("b"), no("a")),
             (no("a"), no("b"), no("a")),

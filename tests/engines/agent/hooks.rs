@@ -283,15 +283,42 @@ async fn a_doubt_is_asked_about_and_no_rule_of_the_session_answers_it() {
 
 #[tokio::test]
 async fn silence_about_a_call_is_no_yes() {
-    let nobody = |parts: &mut Parts| parts.options.audience = Audience::Nobody;
-    for (act, why) in
-        [(Act::Fail, "failed: told to fail"), (Act::Panic, "crashed"), (Act::Hang, "took longer than 20 ms")]
-    {
-        let denied = run_call(vec![caller("guard", act)], nobody).await;
-        let expected =
-            format!("result denied: extension guard, which judges calls, {why}, and nobody is there");
-        assert!(denied.starts_with(&expected), "{denied}");
+    for (act, why) in [
+        (Act::Fail, "extension guard, which judges calls, failed: told to fail"),
+        (Act::Panic, "extension guard, which judges calls, crashed"),
+        (Act::Hang, "extension guard, which judges calls, took longer than 20 ms"),
+        (
+            rewrite(json!({"wrong": 1})),
+            "extension guard gave it other arguments that are invalid: `wrong` is wrong",
+        ),
+    ] {
+        for asking in [Asking::User, Asking::Yes] {
+            let denied = run_call(vec![caller("guard", act.clone())], |parts| {
+                parts.options.audience = Audience::Nobody;
+                parts.options.policy.asking = asking;
+            })
+            .await;
+            assert_eq!(denied, format!("result denied: {why}, and nobody is there to allow it"));
+        }
     }
+}
+
+#[tokio::test]
+async fn silence_about_a_call_is_asked_about_whatever_was_allowed_beforehand() {
+    let guard = vec![caller("guard", Act::Fail)];
+    let mut stage = stage(guard, vec![calls(&[json!({"n": 1})]), says("done")], |parts| {
+        parts.options.policy.asking = Asking::Yes;
+    });
+    stage.prompt("go").await;
+    let request = |event: &EventKind| match event {
+        EventKind::ApprovalRequested(request) => Some(request.clone()),
+        _ => None,
+    };
+    let asked = stage.until(request).await;
+    assert_eq!(asked.reason, "extension guard, which judges calls, failed: told to fail");
+    stage.agent.decide(asked.tool_call_id, Decision::Once).await.unwrap();
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    assert_eq!(stage.said()[2], "result through");
 }
 
 #[tokio::test]

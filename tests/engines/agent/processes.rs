@@ -217,7 +217,10 @@ async fn a_guard_that_dies_lets_nothing_through_and_says_why() {
     let answers = vec![calls(&[json!({})]), calls(&[json!({})]), says("done")];
     let mut stage = Scripts::new()
         .with("guard.sh", &guard, on_request)
-        .stage(answers, PATIENCE, |parts| parts.options.audience = Audience::Nobody)
+        .stage(answers, PATIENCE, |parts| {
+            parts.options.audience = Audience::Nobody;
+            parts.options.policy.asking = tiller::policy::Asking::Yes;
+        })
         .await;
     stage.prompt("go").await;
     let told = stage.until(warning).await;
