@@ -160,6 +160,8 @@ impl Config {
         if let Some(path) = given.trusted.and_then(Project::settings) {
             warnings.extend(take_file(&mut settings, &path, Scope::Project)?);
         }
+        warnings.extend(trust::idle_scripts(&folders.config.join("extensions")));
+        warnings.extend(given.trusted.map(Project::idle_extensions).into_iter().flatten());
         take_environment(&mut settings, &environment)?;
         for flag in given.flags {
             let wrong = |source| ConfigError::Setting { origin: flag.flag.to_owned(), source };
@@ -175,10 +177,13 @@ impl Config {
         trust::executables(&self.folders.config.join("extensions"))
     }
 
-    /// Names of the variables that hold keys, tokens and passwords: what an extension has no business with.
+    /// Names of the variables that hold keys, tokens and passwords, going by name and by addresses with a password in them:
+    /// what an extension has no business with.
     #[must_use]
     pub fn secret_names(&self) -> Vec<String> {
-        self.environment.variables.keys().filter(|name| is_secret(name)).cloned().collect()
+        let variables = self.environment.variables.iter();
+        let secret = variables.filter(|(name, value)| is_secret(name) || holds_password(value));
+        secret.map(|(name, _)| name.clone()).collect()
     }
 
     /// The key and server of a provider, by the names it uses itself: `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`. One of
@@ -256,8 +261,21 @@ fn is_a_projects(name: &str) -> bool {
 fn is_secret(name: &str) -> bool {
     let name = name.to_uppercase();
     let ends = ["KEY", "TOKEN", "PASSWORD", "PASSPHRASE", "CREDENTIALS"];
+    let parts = ["PASS", "PWD", "PAT", "AUTH", "APIKEY", "WEBHOOK"];
+    // The working directories and the agent's socket, which programs need.
+    let harmless = ["PWD", "OLDPWD", "SSH_AUTH_SOCK"];
     ends.iter().any(|end| name == *end || name.ends_with(&format!("_{end}")))
         || ["SECRET", "ACCESS_KEY", "API_KEY"].iter().any(|part| name.contains(part))
+        || !harmless.contains(&&*name) && name.split('_').any(|part| parts.contains(&part))
+}
+
+/// Whether a text has an address with a password: `scheme://user:password@host`.
+fn holds_password(text: &str) -> bool {
+    text.split("://").skip(1).any(|rest| {
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let user = authority.rsplit_once('@').map(|(user, _)| user);
+        user.and_then(|user| user.split_once(':')).is_some_and(|(_, password)| !password.is_empty())
+    })
 }
 
 fn read(path: &Path) -> Result<String, ConfigError> {
@@ -386,6 +404,22 @@ mod tests {
     }
 
     #[test]
+    fn a_script_that_is_not_executable_is_told_of_and_other_files_are_not() {
+        let home = home_with("{}");
+        let extensions = home.path().join("extensions");
+        std::fs::create_dir(&extensions).unwrap();
+        std::fs::write(extensions.join("guard.py"), "#!/usr/bin/python3\n").unwrap();
+        std::fs::write(extensions.join("notes.md"), "# Notes").unwrap();
+        std::fs::write(extensions.join("empty"), "").unwrap();
+        let script = extensions.join("guard.py");
+        let expected = format!("{}: not started: it is not executable (chmod +x)", script.display());
+        assert_eq!(load(&home, &[], &[]).unwrap().warnings, [expected]);
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(script, mode).unwrap();
+        assert!(load(&home, &[], &[]).unwrap().warnings.is_empty());
+    }
+
+    #[test]
     fn names_of_secrets_are_known_by_their_form() {
         let secrets = [
             "ANTHROPIC_API_KEY",
@@ -393,13 +427,36 @@ mod tests {
             "AWS_SECRET_ACCESS_KEY",
             "AWS_ACCESS_KEY_ID",
             "db_password",
+            "DB_PASS",
+            "MYSQL_PWD",
+            "GITHUB_PAT",
+            "NPM_AUTH",
+            "OPENAI_APIKEY",
+            "SLACK_WEBHOOK_URL",
         ];
         for name in secrets {
             assert!(is_secret(name), "{name}");
         }
-        for name in ["PATH", "TILLER_MAX_TOKENS", "KEYBOARD", "MONKEY", "SSH_AUTH_SOCK"] {
+        for name in [
+            "PATH",
+            "TILLER_MAX_TOKENS",
+            "KEYBOARD",
+            "MONKEY",
+            "SSH_AUTH_SOCK",
+            "PWD",
+            "OLDPWD",
+            "COMPASS",
+            "AUTHOR",
+        ] {
             assert!(!is_secret(name), "{name}");
         }
+    }
+
+    #[test]
+    fn an_address_with_a_password_is_a_secret_whatever_its_name() {
+        let home = home_with("{}");
+        let more = [("DATABASE_URL", "postgres://me:pw@host/db"), ("HOMEPAGE", "https://host:80/a@b")];
+        assert_eq!(load(&home, &more, &[]).unwrap().secret_names(), ["DATABASE_URL"]);
     }
 
     #[test]

@@ -36,7 +36,7 @@ def ready():
                     },
                     "additionalProperties": False,
                 },
-                "access": "reads",
+                "access": "writes",
             },
         ],
     })

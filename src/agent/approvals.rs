@@ -73,7 +73,8 @@ impl Approvals {
         }
     }
 
-    /// What is to become of a call in the end: the policy's word and the extensions', whichever is stricter.
+    /// What is to become of a call in the end: the policy's word and the extensions', whichever is stricter. A guard that
+    /// came to no opinion is no question that `--yes` has answered beforehand.
     pub(super) fn stricter(&mut self, call: &ToolCall, fate: Fate, opinion: Opinion) -> Fate {
         self.insisted.remove(&call.id);
         match (fate, opinion) {
@@ -81,12 +82,22 @@ impl Approvals {
             (_, Opinion::Forbidden(reason)) => Fate::Refuse(format!("denied: {reason}")),
             (fate, Opinion::Doubtful(_)) if self.policy.asking == Asking::Yes => fate,
             (_, Opinion::Doubtful(reason)) if self.audience == Audience::Nobody => unanswerable(&reason),
-            (_, Opinion::Doubtful(reason)) => {
-                self.insisted.insert(call.id.clone());
-                // No rule would keep it from being asked again.
-                Fate::Ask { reason, rule: String::new() }
+            (_, Opinion::Unjudged(reason)) if self.audience == Audience::Nobody => {
+                Fate::Refuse(format!("denied: {reason}, and nobody is there to allow it"))
             }
+            (fate, Opinion::Doubtful(reason) | Opinion::Unjudged(reason)) => self.insist(call, fate, reason),
         }
+    }
+
+    /// Asks about a call for an extension's reason, and for the policy's own if it has one.
+    fn insist(&mut self, call: &ToolCall, fate: Fate, reason: String) -> Fate {
+        self.insisted.insert(call.id.clone());
+        let reason = match fate {
+            Fate::Ask { reason: own, .. } => format!("{reason}; {own}"),
+            Fate::Run(_) | Fate::Refuse(_) => reason,
+        };
+        // No rule would keep it from being asked again.
+        Fate::Ask { reason, rule: String::new() }
     }
 
     /// Whether a call is asked about whatever the policy thinks.

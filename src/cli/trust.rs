@@ -32,13 +32,27 @@ pub(super) fn config(arguments: &Arguments, asking: Asking) -> Result<(Config, O
         return Ok((assemble::config(arguments, None)?, None));
     };
     let store = TrustStore::at(folders.state.join("trust.json"));
-    let is_trusted = decide(&project, &store, arguments, asking)? == Word::Trusted;
-    let mut config = assemble::config(arguments, is_trusted.then_some(&project))?;
-    if is_trusted {
+    let word = decide(&project, &store, arguments, asking)?;
+    let load = |trusted: Option<&Project>| assemble::config(arguments, trusted);
+    let (mut config, word) = held(&project, word, load)?;
+    if word == Word::Trusted {
         return Ok((config, Some(project)));
     }
-    config.warnings.push(passed_over(&project));
+    config.warnings.push(passed_over(&project, word));
     Ok((config, None))
+}
+
+/// Loads with a trusted project's files, or without them when they are no longer what was trusted once they were read.
+fn held<T>(
+    project: &Project,
+    word: Word,
+    load: impl Fn(Option<&Project>) -> Result<T, Failure>,
+) -> Result<(T, Word), Failure> {
+    if word != Word::Trusted {
+        return Ok((load(None)?, word));
+    }
+    let loaded = load(Some(project));
+    if project.is_unchanged() { Ok((loaded?, word)) } else { Ok((load(None)?, Word::Changed)) }
 }
 
 fn decide(
@@ -53,8 +67,10 @@ fn decide(
     let before = store.word(project);
     let word = match (before, asking) {
         _ if arguments.place.trust_project => Word::Trusted,
-        (Word::Unasked, Asking::Terminal) if io::stdin().is_terminal() && io::stderr().is_terminal() => {
-            ask(project, &mut io::stdin().lock(), &mut io::stderr())
+        (Word::Unasked | Word::Changed, Asking::Terminal)
+            if io::stdin().is_terminal() && io::stderr().is_terminal() =>
+        {
+            ask(project, before, (&mut io::stdin().lock(), &mut io::stderr()))
                 .context("can't ask about the project")
                 .map_err(Failure::run)?
         }
@@ -67,8 +83,15 @@ fn decide(
     Ok(word)
 }
 
-/// Asks until the answer is one. Enter is no; the end of the input is no answer.
-fn ask(project: &Project, input: &mut impl BufRead, output: &mut impl Write) -> io::Result<Word> {
+/// Asks until the answer is one. Enter is no; the end of the input is no answer, and leaves things as they were before.
+fn ask(
+    project: &Project,
+    before: Word,
+    (input, output): (&mut impl BufRead, &mut impl Write),
+) -> io::Result<Word> {
+    if before == Word::Changed {
+        writeln!(output, "Files of this project have changed since you trusted them.\n")?;
+    }
     writeln!(output, "This project has files that change how tiller works, or run programs of their own:\n")?;
     for path in project.acting() {
         writeln!(output, "  {}", shown(path))?;
@@ -79,7 +102,7 @@ fn ask(project: &Project, input: &mut impl BufRead, output: &mut impl Write) -> 
         output.flush()?;
         let mut answer = String::new();
         if input.read_line(&mut answer)? == 0 {
-            return Ok(Word::Unasked);
+            return Ok(before);
         }
         match answer.trim().to_lowercase().as_str() {
             "y" | "yes" => return Ok(Word::Trusted),
@@ -100,7 +123,7 @@ fn shown(path: &Path) -> String {
     path.display().to_string().chars().map(visible).collect()
 }
 
-fn passed_over(project: &Project) -> String {
+fn passed_over(project: &Project, word: Word) -> String {
     /// More names than these say nothing more.
     const NAMED: usize = 4;
 
@@ -118,7 +141,11 @@ fn passed_over(project: &Project) -> String {
             format!("ignored, because the project {root} can't be trusted: {names}; {hindrance}")
         }
         None => {
-            format!("ignored, because the project {root} is not trusted: {names}; --trust-project trusts it")
+            let why = match word {
+                Word::Changed => "has changed since it was trusted",
+                Word::Trusted | Word::Refused | Word::Unasked => "is not trusted",
+            };
+            format!("ignored, because the project {root} {why}: {names}; --trust-project trusts it")
         }
     }
 }
@@ -136,10 +163,31 @@ mod tests {
         }
         let project = Project::find(folder.path(), folder.path()).unwrap();
         let mut output = Vec::new();
-        let word = ask(&project, &mut answers.as_bytes(), &mut output).unwrap();
-        let notice = passed_over(&project);
+        let word = ask(&project, Word::Unasked, (&mut answers.as_bytes(), &mut output)).unwrap();
+        let notice = passed_over(&project, Word::Unasked);
         assert!(notice.contains("4␛[2J, 2 more; --trust-project trusts it"), "{notice}");
         (word, String::from_utf8(output).unwrap())
+    }
+
+    #[test]
+    fn files_that_change_while_they_are_read_have_no_effect() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let settings = folder.path().join(".tiller/settings.json");
+        std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
+        std::fs::write(&settings, "1").unwrap();
+        let project = Project::find(folder.path(), folder.path()).unwrap();
+        let read =
+            |trusted: Option<&Project>| Ok(trusted.map(|_| std::fs::read_to_string(&settings).unwrap()));
+        let (read_in_peace, word) = held(&project, Word::Trusted, read).unwrap();
+        assert_eq!((read_in_peace.as_deref(), word), (Some("1"), Word::Trusted));
+        let disturbed = |trusted: Option<&Project>| {
+            std::fs::write(&settings, "2").unwrap();
+            read(trusted)
+        };
+        let (read_then, word) = held(&project, Word::Trusted, disturbed).unwrap();
+        assert_eq!((read_then, word), (None, Word::Changed));
+        let notice = passed_over(&project, word);
+        assert!(notice.contains(" has changed since it was trusted: .tiller/settings.json;"), "{notice}");
     }
 
     #[test]

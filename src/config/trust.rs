@@ -42,21 +42,26 @@ pub enum Word {
     Trusted,
     /// They don't, and the user need not be asked again.
     Refused,
+    /// They did, until some of them changed; the user has yet to say what is to become of them as they are now.
+    Changed,
     /// The user was never asked about these files as they are.
     Unasked,
 }
 
 impl Project {
-    /// The project that a directory is in: the nearest folder with a `.tiller`, from the directory up to the repository's
-    /// root. None when there is no such folder, nothing in it acts, or it is `users_own`: the user's own configuration.
+    /// The project that a directory is in: the nearest folder with a `.tiller` and something that acts, from the directory up
+    /// to the repository's root. One whose `.tiller` is `users_own`, the user's own configuration, is none.
     #[must_use]
     pub fn find(cwd: &Path, users_own: &Path) -> Option<Self> {
-        let has_folder = |folder: &&Path| folder.join(FOLDER).is_dir();
-        let root = up_to_repository(cwd).into_iter().find(has_folder)?;
-        let root = root.canonicalize().ok()?;
-        let is_users_own = users_own.canonicalize().is_ok_and(|own| own == root.join(FOLDER));
-        let project = Self::read(root);
-        (!is_users_own && !project.acting.is_empty()).then_some(project)
+        let users_own = users_own.canonicalize().ok();
+        let is_users_own = |root: &Path| users_own.as_ref().is_some_and(|own| *own == root.join(FOLDER));
+        up_to_repository(cwd)
+            .into_iter()
+            .filter(|folder| folder.join(FOLDER).is_dir())
+            .filter_map(|folder| folder.canonicalize().ok())
+            .filter(|root| !is_users_own(root))
+            .map(Self::read)
+            .find(|project| !project.acting.is_empty())
     }
 
     fn read(root: PathBuf) -> Self {
@@ -101,6 +106,11 @@ impl Project {
         executables(&self.root.join(FOLDER).join("extensions"))
     }
 
+    /// Sentences on its scripts that would be extensions, were they executable.
+    pub(super) fn idle_extensions(&self) -> Vec<String> {
+        idle_scripts(&self.root.join(FOLDER).join("extensions"))
+    }
+
     /// Why it can't be trusted, if it can't.
     #[must_use]
     pub fn hindrance(&self) -> Option<&str> {
@@ -126,6 +136,24 @@ pub(super) fn executables(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// Sentences on the scripts directly in a folder that nobody made executable.
+pub(super) fn idle_scripts(folder: &Path) -> Vec<String> {
+    let begins_as_script = |path: &PathBuf| {
+        let mut start = [0; 2];
+        // Opening a pipe might wait for ever.
+        path.is_file()
+            && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+            && start == *b"#!"
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut idle: Vec<PathBuf> =
+        entries.filter(|path| !is_executable(path) && begins_as_script(path)).collect();
+    idle.sort();
+    idle.iter()
+        .map(|path| format!("{}: not started: it is not executable (chmod +x)", path.display()))
+        .collect()
+}
+
 fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
 }
@@ -136,7 +164,8 @@ fn up_to_repository(cwd: &Path) -> Vec<&Path> {
     cwd.ancestors().take(depth + 1).collect()
 }
 
-/// Every file beneath a folder, links to files included. Links to folders aren't followed: they may lead in circles.
+/// Every file beneath a folder, links to files included. A link to a folder is an error: what lies behind it may be anything,
+/// may lead in circles, and may change without being noticed.
 fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -144,10 +173,16 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     };
     for entry in entries {
         let entry = entry?;
+        let path = entry.path();
         if entry.file_type()?.is_dir() {
-            list(&entry.path(), files)?;
-        } else {
-            files.push(entry.path());
+            list(&path, files)?;
+            continue;
+        }
+        let is_linked_folder = path.is_dir();
+        files.push(path);
+        if is_linked_folder {
+            let link = entry.path();
+            return Err(io::Error::other(format!("{} is a link to a folder", link.display())));
         }
         if files.len() > MOST_FILES {
             return Err(io::Error::other(format!("more than {MOST_FILES} files in {}", folder.display())));
@@ -223,13 +258,12 @@ impl TrustStore {
         let words = self.load();
         let kept = project.root.to_str().and_then(|root| words.projects.get(root));
         match (kept, &project.fingerprint) {
-            (Some(kept), Ok(fingerprint)) if kept.sha256 == *fingerprint => {
-                if kept.trusted {
-                    Word::Trusted
-                } else {
-                    Word::Refused
-                }
-            }
+            (Some(kept), Ok(fingerprint)) => match (kept.trusted, kept.sha256 == *fingerprint) {
+                (true, true) => Word::Trusted,
+                (false, true) => Word::Refused,
+                (true, false) => Word::Changed,
+                (false, false) => Word::Unasked,
+            },
             _ => Word::Unasked,
         }
     }
@@ -244,7 +278,7 @@ impl TrustStore {
         let trusted = match word {
             Word::Trusted => true,
             Word::Refused => false,
-            Word::Unasked => return Ok(()),
+            Word::Changed | Word::Unasked => return Ok(()),
         };
         let kept = Kept { sha256: sha256.clone(), trusted, said: now.to_iso() };
         words.projects.insert(root.to_owned(), kept);
@@ -364,7 +398,7 @@ mod tests {
         for change in changes {
             let before = find(folder.path()).unwrap();
             change();
-            assert_eq!((word(), before.is_unchanged()), (Word::Unasked, false));
+            assert_eq!((word(), before.is_unchanged()), (Word::Changed, false));
             trust(Word::Trusted);
             assert_eq!(word(), Word::Trusted);
         }
@@ -376,9 +410,32 @@ mod tests {
         write(folder.path(), ".tiller/extensions/guard", "1");
         let pipe = folder.path().join(".tiller/extensions/pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        std::os::unix::fs::symlink("/", folder.path().join(".tiller/extensions/loop")).unwrap();
+        std::os::unix::fs::symlink("/no/where", folder.path().join(".tiller/extensions/astray")).unwrap();
         let project = find(folder.path()).unwrap();
         assert_eq!((project.acting().len(), project.hindrance()), (3, None));
+    }
+
+    #[test]
+    fn what_lies_behind_a_linked_folder_cannot_be_trusted() {
+        let folder = TempDir::new().unwrap();
+        write(folder.path(), ".tiller/settings.json", "{}");
+        let outside = TempDir::new().unwrap();
+        let link = folder.path().canonicalize().unwrap().join(".tiller/extensions/lib");
+        fs::create_dir(link.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(outside.path(), &link).unwrap();
+        let project = find(folder.path()).unwrap();
+        let expected = format!("{} is a link to a folder", link.display());
+        assert_eq!(project.hindrance(), Some(expected.as_str()));
+    }
+
+    #[test]
+    fn a_folder_of_texts_hides_no_project_above_it() {
+        let folder = TempDir::new().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join(".git")).unwrap();
+        write(&root, ".tiller/settings.json", "{}");
+        write(&root, "a/.tiller/skills/x/SKILL.md", "text");
+        assert_eq!(find(&root.join("a")).unwrap().root(), root);
     }
 
     #[test]

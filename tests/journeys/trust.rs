@@ -100,7 +100,7 @@ fn trust_project_says_yes_for_good_until_a_file_changes() {
 
     house.write(".env", "TILLER_MAX_TOKENS=78\n");
     let changed = ask(&house, &["-c", "go"]);
-    assert!(changed.err.contains("is not trusted"), "{}", changed.err);
+    assert!(changed.err.contains("has changed since it was trusted"), "{}", changed.err);
     assert_eq!(marks(&house), 2);
 }
 

@@ -127,9 +127,6 @@ impl Inner {
     async fn start(&self) {
         match self.begin().await {
             Ok((link, declared)) => {
-                for finding in declared.findings() {
-                    self.warn.tell(format!("extension {}: {finding}", self.name));
-                }
                 self.change(|state| {
                     *state = State { declared: Some(Arc::new(declared)), link: Some(Arc::new(link)) };
                 });
@@ -170,7 +167,11 @@ impl Inner {
             let theirs = declared.protocol;
             return Err(format!("it speaks version {theirs} of the protocol, and tiller version {PROTOCOL}"));
         }
-        Ok((link, declared))
+        // A guard with a slip in its only hook would judge nothing, and nobody would notice.
+        match declared.unknown_hook() {
+            Some(hook) => Err(format!("there is no hook `{hook}`; there are {}", wire::HOOKS.join(", "))),
+            None => Ok((link, declared)),
+        }
     }
 
     /// Asks the process.

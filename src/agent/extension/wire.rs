@@ -117,10 +117,9 @@ impl Declared {
         if self.has("session_event") { self.events.unwrap_or_default() } else { EventDetail::Nothing }
     }
 
-    /// What of it can't be used, a sentence each.
-    pub(super) fn findings(&self) -> Vec<String> {
-        let unknown = self.hooks.iter().filter(|hook| !HOOKS.contains(&hook.as_str()));
-        unknown.map(|hook| format!("there is no hook `{hook}`; there are {}", HOOKS.join(", "))).collect()
+    /// The first of its hooks that there is none of.
+    pub(super) fn unknown_hook(&self) -> Option<&str> {
+        self.hooks.iter().map(String::as_str).find(|hook| !HOOKS.contains(hook))
     }
 }
 
@@ -240,9 +239,7 @@ mod tests {
         assert_eq!((ready.hooks.len(), ready.event_detail()), (0, EventDetail::Nothing));
         let ready = declared(json!({"type": "ready", "hooks": ["session_event", "on_tuesday"]}));
         assert_eq!((ready.protocol, ready.event_detail()), (0, EventDetail::Whole));
-        assert!(
-            ready.findings()[0].starts_with("there is no hook `on_tuesday`; there are before_agent_start, ")
-        );
+        assert_eq!(ready.unknown_hook(), Some("on_tuesday"));
     }
 
     #[test]

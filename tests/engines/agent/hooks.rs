@@ -47,6 +47,8 @@ struct Puppet {
     start: Act<OpeningChange>,
     turn: Act<OpeningChange>,
     call: Act<CallVerdict>,
+    /// The arguments of the only call that it has a word on; none for every call.
+    only: Option<Value>,
     result: Act<ResultChange>,
     events: Act<()>,
     tools: Vec<Arc<dyn Tool>>,
@@ -83,6 +85,9 @@ impl Extension for Puppet {
 
     fn tool_call<'a>(&'a self, call: &'a ToolCall) -> HookFuture<'a, CallVerdict> {
         self.note(format!("call {}", call.arguments));
+        if self.only.as_ref().is_some_and(|only| *only != call.arguments) {
+            return Act::Nothing.play();
+        }
         self.call.play()
     }
 
@@ -283,20 +288,48 @@ async fn a_doubt_is_asked_about_and_no_rule_of_the_session_answers_it() {
 
 #[tokio::test]
 async fn silence_about_a_call_is_no_yes() {
-    let nobody = |parts: &mut Parts| parts.options.audience = Audience::Nobody;
-    for (act, why) in
-        [(Act::Fail, "failed: told to fail"), (Act::Panic, "crashed"), (Act::Hang, "took longer than 20 ms")]
-    {
-        let denied = run_call(vec![caller("guard", act)], nobody).await;
-        let expected =
-            format!("result denied: extension guard, which judges calls, {why}, and nobody is there");
-        assert!(denied.starts_with(&expected), "{denied}");
+    for (act, why) in [
+        (Act::Fail, "extension guard, which judges calls, failed: told to fail"),
+        (Act::Panic, "extension guard, which judges calls, crashed"),
+        (Act::Hang, "extension guard, which judges calls, took longer than 20 ms"),
+        (
+            rewrite(json!({"wrong": 1})),
+            "extension guard gave it other arguments that are invalid: `wrong` is wrong",
+        ),
+    ] {
+        for asking in [Asking::User, Asking::Yes] {
+            let denied = run_call(vec![caller("guard", act.clone())], |parts| {
+                parts.options.audience = Audience::Nobody;
+                parts.options.policy.asking = asking;
+            })
+            .await;
+            assert_eq!(denied, format!("result denied: {why}, and nobody is there to allow it"));
+        }
     }
 }
 
 #[tokio::test]
+async fn silence_about_a_call_is_asked_about_whatever_was_allowed_beforehand() {
+    let guard = vec![caller("guard", Act::Fail)];
+    let mut stage = stage(guard, vec![calls(&[json!({"n": 1})]), says("done")], |parts| {
+        parts.options.policy.asking = Asking::Yes;
+    });
+    stage.prompt("go").await;
+    let request = |event: &EventKind| match event {
+        EventKind::ApprovalRequested(request) => Some(request.clone()),
+        _ => None,
+    };
+    let asked = stage.until(request).await;
+    assert_eq!(asked.reason, "extension guard, which judges calls, failed: told to fail");
+    stage.agent.decide(asked.tool_call_id, Decision::Once).await.unwrap();
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    assert_eq!(stage.said()[2], "result through");
+}
+
+#[tokio::test]
 async fn rewrites_chain_and_are_checked_and_the_result_says_so() {
-    let (first, second) = (caller("a", rewrite(json!({"n": 2}))), caller("b", rewrite(json!({"n": 3}))));
+    let first = Puppet { only: Some(json!({"n": 1})), ..caller("a", rewrite(json!({"n": 2}))) };
+    let (first, second) = (first, caller("b", rewrite(json!({"n": 3}))));
     let seen = [Arc::clone(&first.seen), Arc::clone(&second.seen)];
     let mut stage = stage(vec![first, second], vec![calls(&[json!({"n": 1})]), says("done")], |_| {});
     stage.prompt("go").await;
@@ -306,8 +339,14 @@ async fn rewrites_chain_and_are_checked_and_the_result_says_so() {
     };
     assert_eq!(stage.until(began).await, json!({"n": 3}));
     stage.settled().await;
-    assert!(seen[0].lock().unwrap().contains(&r#"call {"n":1}"#.to_owned()));
-    assert!(seen[1].lock().unwrap().contains(&r#"call {"n":2}"#.to_owned()));
+    let calls_seen = |at: usize| {
+        let seen: &Mutex<Vec<String>> = &seen[at];
+        let calls = seen.lock().unwrap().iter().filter(|line| line.starts_with("call")).cloned().collect();
+        calls
+    };
+    let (first, second): (Vec<String>, Vec<String>) = (calls_seen(0), calls_seen(1));
+    assert_eq!(first, [r#"call {"n":1}"#, r#"call {"n":3}"#], "asked once more about what runs");
+    assert_eq!(second, [r#"call {"n":2}"#], "what it gave itself it isn't asked about");
     let log = std::fs::read_to_string(stage.agent.reader().path().unwrap()).unwrap();
     assert!(log.contains(r#""details":{"rewritten":{"by":["a","b"],"arguments":{"n":3}}}"#), "{log}");
 
@@ -318,6 +357,21 @@ async fn rewrites_chain_and_are_checked_and_the_result_says_so() {
     let expected =
         "result denied: extension a gave it other arguments that are invalid: `wrong` is wrong, and";
     assert!(wrong.starts_with(expected), "{wrong}");
+}
+
+#[tokio::test]
+async fn a_guard_is_not_gone_round_by_a_rewrite_behind_it() {
+    let nobody = |parts: &mut Parts| {
+        parts.options.audience = Audience::Nobody;
+        parts.options.policy.asking = Asking::Yes;
+    };
+    let guard = Puppet { only: Some(json!({"n": 2})), ..caller("guard", deny("not 2")) };
+    let denied = run_call(vec![guard, caller("b", rewrite(json!({"n": 2})))], nobody).await;
+    assert_eq!(denied, "result denied: not 2 (extension guard)");
+    let quarrel = vec![caller("a", rewrite(json!({"n": 2}))), caller("b", rewrite(json!({"n": 3})))];
+    let refused = run_call(quarrel, nobody).await;
+    let expected = "result denied: extension a wants other arguments than those it was given in the end, and nobody is there to allow it";
+    assert_eq!(refused, expected);
 }
 
 #[tokio::test]

@@ -217,7 +217,10 @@ async fn a_guard_that_dies_lets_nothing_through_and_says_why() {
     let answers = vec![calls(&[json!({})]), calls(&[json!({})]), says("done")];
     let mut stage = Scripts::new()
         .with("guard.sh", &guard, on_request)
-        .stage(answers, PATIENCE, |parts| parts.options.audience = Audience::Nobody)
+        .stage(answers, PATIENCE, |parts| {
+            parts.options.audience = Audience::Nobody;
+            parts.options.policy.asking = tiller::policy::Asking::Yes;
+        })
         .await;
     stage.prompt("go").await;
     let told = stage.until(warning).await;
@@ -303,6 +306,7 @@ async fn one_that_never_gets_ready_guards_by_being_asked_about() {
     let mut scripts = Scripts::new();
     scripts.add("broken.py", "#!/bin/bash\necho 'syntax error' >&2; exit 1");
     scripts.add("mute", "#!/bin/bash\nexec sleep 1000");
+    scripts = scripts.with("typo", &ready(json!({"hooks": ["tool_cal"]})), "");
     scripts.add("ahead", &format!("#!/bin/bash\necho '{}'; {LOOP}", json!({"type": "ready", "protocol": 2})));
     let mut stage = scripts
         .stage(vec![calls(&[json!({})]), says("done")], Duration::from_millis(500), |parts| {
@@ -318,6 +322,8 @@ async fn one_that_never_gets_ready_guards_by_being_asked_about() {
         why("mute")
             .contains("could not be started: it was not ready within 500 ms; tool calls are asked about")
     );
+    let unknown = "could not be started: there is no hook `tool_cal`; there are before_agent_start, ";
+    assert!(why("typo").contains(unknown), "{notices:?}");
     assert!(why("ahead").contains("it speaks version 2 of the protocol, and tiller version 1"));
     stage.prompt("go").await;
     assert_eq!(stage.settled().await, RunOutcome::Completed);
@@ -327,12 +333,10 @@ async fn one_that_never_gets_ready_guards_by_being_asked_about() {
 
 #[tokio::test]
 async fn lines_that_mean_nothing_are_passed_over_and_told_once() {
-    let start = ready(json!({"hooks": ["turn_start", "on_tuesday"]}));
+    let start = ready(json!({"hooks": ["turn_start"]}));
     let on_request = r#"say 'hello there'; say '{"type": "answer"'; say "$(head -c 9000000 /dev/zero | tr '\0' x)"; answer '{"system": "Changed."}'"#;
     let mut stage =
         Scripts::new().with("noisy", &start, on_request).stage(vec![says("done")], PATIENCE, no_change).await;
-    let unknown = stage.agent.notices()[0].clone();
-    assert!(unknown.starts_with("extension noisy: there is no hook `on_tuesday`; there are"), "{unknown}");
     let mut events = stage.agent.subscribe();
     stage.prompt("go").await;
     assert_eq!(stage.settled().await, RunOutcome::Completed);
@@ -424,7 +428,10 @@ async fn the_worked_example_keeps_a_list_and_forbids_what_it_says() {
     assert_eq!(wrong, "extension todo: command /todo failed: say /todo, /todo add TEXT or /todo done NUMBER");
     stage.prompt("go").await;
     assert_eq!(stage.settled().await, RunOutcome::Completed);
-    assert!(stage.requests()[0].system.ends_with("The user's list:\n1. buy milk"));
+    let request = stage.requests().remove(0);
+    assert!(request.system.ends_with("The user's list:\n1. buy milk"));
+    let todo = request.tools.iter().find(|tool| tool.name == "todo").unwrap();
+    assert_eq!(todo.access, Access::Writes);
     let denied = "result denied: rm -rf is not done here; remove single files instead (extension todo)";
     let expected = [
         "result through",
