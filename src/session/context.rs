@@ -112,6 +112,21 @@ impl Projection {
         self.messages.push(Projected { entry, message });
     }
 
+    /// What of it none of these entries says. A compaction's summary is part of that only if it stands for something else than
+    /// what they say: if the first entry that it keeps isn't one of them.
+    #[must_use]
+    pub fn beyond(mut self, stays: &HashSet<&EntryId>) -> Self {
+        let first_kept = self.compaction.as_ref().map(|compaction| &compaction.first_kept_entry_id);
+        if first_kept.is_some_and(|first| stays.contains(first)) {
+            self.compaction = None;
+            self.messages.remove(0);
+        }
+        self.messages.retain(|projected| !stays.contains(&projected.entry));
+        // What a provider counted was more than this.
+        self.measured_from = self.messages.len();
+        self
+    }
+
     /// How many messages there are, system prompts of other programs aside.
     #[must_use]
     pub fn message_count(&self) -> usize {

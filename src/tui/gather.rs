@@ -199,7 +199,7 @@ pub(super) fn leaving(reader: &Reader, entry: &EntryId) -> Option<Report> {
         _ => Some(chosen.id),
     };
     let left = reader.left_behind(&reader.leaf()?, to.as_ref()).ok()?;
-    BranchPlan::new(&left).ok()?;
+    BranchPlan::new(left)?;
     let item = |label: &str, choice: Choice| Item {
         lead: String::new(),
         label: label.to_owned(),

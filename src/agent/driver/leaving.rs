@@ -38,7 +38,7 @@ impl Driver {
         let (to, editor) = landing(&reader, entry)?;
         let leaf = reader.leaf();
         let left = leaf.map(|leaf| reader.left_behind(&leaf, to.as_ref())).transpose()?.unwrap_or_default();
-        Ok((to, editor, BranchPlan::new(&left).ok()))
+        Ok((to, editor, BranchPlan::new(left)))
     }
 
     /// The answer is there, or won't come.

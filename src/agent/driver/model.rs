@@ -59,8 +59,9 @@ impl Driver {
         self.set_thinking(next).map(Some)
     }
 
-    /// Keeps a change of state. Before this process's first entry nothing is written: the introduction will say it.
+    /// Keeps a change of state. In a log without a word nothing is written yet: the introduction will say it.
     fn note(&mut self, body: EntryBody) -> Result<(), SessionError> {
-        if self.current.is_introduced() { self.append(body) } else { Ok(()) }
+        let has_words = self.current.reader().leaf().is_some();
+        if has_words || self.current.is_introduced() { self.append(body) } else { Ok(()) }
     }
 }

@@ -97,20 +97,15 @@ impl Reader {
         Ok(details.collect())
     }
 
-    /// What is left behind by going from `leaf` to `to`, or to before the first entry: the entries on the path to the one
-    /// and not on the path to the other. Damaged ones are left out.
+    /// What is left behind by going from `leaf` to `to`, or to before the first entry: what the context at the one says that is
+    /// not on the path to the other. Damaged entries are left out.
     ///
     /// # Errors
     /// When there is no such entry, or the file can't be read.
-    pub fn left_behind(&self, leaf: &EntryId, to: Option<&EntryId>) -> Result<Vec<Entry>, SessionError> {
-        let positions = {
-            let index = self.shared.index();
-            let stays = to.map(|to| index.path_to(to)).transpose()?.unwrap_or_default();
-            let mut path = index.path_to(leaf)?;
-            let common = path.iter().zip(&stays).take_while(|(one, other)| one == other).count();
-            path.split_off(common)
-        };
-        Ok(self.entries_at(positions)?.0)
+    pub fn left_behind(&self, leaf: &EntryId, to: Option<&EntryId>) -> Result<Projection, SessionError> {
+        let stays = to.map(|to| self.path_to(to)).transpose()?.unwrap_or_default();
+        let (projection, _) = self.projection(leaf)?;
+        Ok(projection.beyond(&stays.iter().collect()))
     }
 
     /// Tiller's own facts that are looked for later, in the order of the file: changes of the queue and the messages that delivered from

@@ -477,6 +477,23 @@ async fn a_branch_is_left_with_a_summary_that_the_model_makes() {
 }
 
 #[tokio::test]
+async fn of_a_branch_that_was_compacted_the_summary_tells_what_that_kept() {
+    let mut stage = stage(vec![says("one"), says("two"), says("three"), summary("Short."), says("four")]);
+    stage.say("first").await;
+    stage.say("second").await;
+    let stays = stage.agent.reader().leaf().unwrap();
+    stage.prompt("on the branch before").await;
+    stage.settled().await;
+    stage.agent.compact(None).await.unwrap();
+    stage.prompt("on the branch after").await;
+    stage.settled().await;
+    stage.agent.navigate(stays, BranchSummary::Made { instructions: None }).await.unwrap();
+    let asked = stage.sent().remove(0);
+    assert!(asked.contains("[User] on the branch before") && asked.contains("[User] on the branch after"));
+    assert!(!asked.contains("Short.") && !asked.contains("second lorem"), "{asked}");
+}
+
+#[tokio::test]
 async fn leaving_a_branch_with_a_summary_can_be_stopped_and_then_nothing_moved() {
     let hanging = Answer { hang: true, ..summary("It l") };
     let mut stage = stage(vec![says("one"), says("two"), hanging]);

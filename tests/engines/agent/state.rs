@@ -110,6 +110,20 @@ async fn model_and_level_come_back_as_they_were_at_the_start_at_resume_at_a_fork
 }
 
 #[tokio::test]
+async fn what_is_chosen_in_a_resumed_session_comes_back_though_nothing_was_said_after_it() {
+    let mut stage = stage(vec![says("one")]);
+    stage.prompt("first").await;
+    stage.settled().await;
+    let stage = reopened(stage, with_thinker).await;
+    stage.agent.set_model(THINKER).await.unwrap();
+    let stage = reopened(stage, with_thinker).await;
+    assert_eq!(chosen(&stage).await, (THINKER.to_owned(), ThinkingLevel::Off));
+    stage.agent.set_thinking(ThinkingLevel::Low).await.unwrap();
+    let stage = reopened(stage, with_thinker).await;
+    assert_eq!(chosen(&stage).await, (THINKER.to_owned(), ThinkingLevel::Low));
+}
+
+#[tokio::test]
 async fn a_model_chosen_while_another_one_answers_is_the_one_that_comes_back() {
     let mut stage = stage(vec![calls(&[json!({})]), says("never said")]);
     stage.prompt("go").await;
