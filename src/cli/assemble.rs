@@ -342,6 +342,7 @@ fn model(
             let found = providers.find(words).map_err(not_found)?;
             (found.model, found.thinking, found.known)
         }
+        (None, None) if providers.is_scoped() => first_listed(providers, front)?,
         (provider, None) => (first(providers, provider, front)?, None, Known::Yes),
     };
     let thinking = level.or_else(|| config.settings.text(&setting::THINKING).and_then(ThinkingLevel::parse));
@@ -372,6 +373,17 @@ fn in_provider(
     let full = if words.starts_with(&prefix) { words.to_owned() } else { format!("{prefix}{words}") };
     let found = providers.find(&full).map_err(Failure::usage)?;
     Ok((found.model, found.thinking, found.known))
+}
+
+/// Where nothing else is said, the first of the models that are cycled through.
+fn first_listed(
+    providers: &Providers,
+    front: Front,
+) -> Result<(Model, Option<ThinkingLevel>, Known), Failure> {
+    match providers.scoped().into_iter().next() {
+        Some(scoped) => Ok((scoped.model, scoped.thinking, Known::Yes)),
+        None => Ok((first(providers, None, front)?, None, Known::Yes)),
+    }
 }
 
 fn first(providers: &Providers, provider: Option<&str>, front: Front) -> Result<Model, Failure> {

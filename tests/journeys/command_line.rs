@@ -164,6 +164,16 @@ fn a_fork_begins_with_the_path_of_its_parent() {
 }
 
 #[test]
+fn a_list_of_models_to_step_through_says_who_begins() {
+    let house = House::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+    let house = house.with("TILLER_RETRY_ENABLED", "off");
+    house.run(&["-p", "--models", "haiku-4-5:low,opus", "hi"]);
+    let log = house.log();
+    let model = log.iter().find(|line| line["type"] == "model_change").unwrap();
+    assert!(model["modelId"].as_str().unwrap().contains("haiku-4-5"), "{model}");
+}
+
+#[test]
 fn a_thinking_level_on_the_command_line_counts_for_an_old_session_too() {
     let house = House::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
     let house = house.with("TILLER_RETRY_ENABLED", "off");
