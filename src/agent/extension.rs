@@ -138,7 +138,7 @@ pub struct Opening {
     pub session: SessionId,
     /// Who will be asked.
     pub model: ModelRef,
-    /// What the user said last, as the model is to read it.
+    /// What the user said last, as the user said it, or as the hooks before this one changed it for this request.
     pub prompt: String,
     /// The system prompt.
     pub system: String,

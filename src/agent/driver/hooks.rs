@@ -106,7 +106,8 @@ impl Driver {
     }
 
     fn opening(&self) -> Opening {
-        let prompt = self.last_said().map(|(_, content)| content.joined_text()).unwrap_or_default();
+        // Not what an earlier change left: changes of changes would pile up from request to request.
+        let prompt = self.last_said().and_then(|(entry, _)| self.typed(&entry)).unwrap_or_default();
         Opening {
             session: self.current.reader().id().clone(),
             model: self.current.model.reference(),
@@ -129,6 +130,15 @@ impl Driver {
             }
             _ => None,
         })
+    }
+
+    /// What the user said in an entry, whatever the model reads instead.
+    fn typed(&self, entry: &crate::id::EntryId) -> Option<String> {
+        let entry = self.current.reader().entry(entry).ok()?;
+        match &**entry.body.as_message()? {
+            Message::User(user) => Some(user.content.joined_text()),
+            _ => None,
+        }
     }
 
     /// The extensions had their say: what they changed of the prompt is written, then the request goes out.
@@ -154,9 +164,9 @@ impl Driver {
         self.perform();
     }
 
-    /// The entry that lets the model read another text than the user's, images aside.
+    /// The entry that lets the model read another text than the user's, images aside; none where it reads that already.
     fn edited(&self, text: &str) -> Option<EntryBody> {
-        let (target_id, content) = self.last_said()?;
+        let (target_id, content) = self.last_said().filter(|(_, content)| content.joined_text() != text)?;
         let images = content.to_blocks().into_iter().filter(|block| matches!(block, UserBlock::Image { .. }));
         let blocks = [UserBlock::Text { text: text.to_owned() }].into_iter().chain(images).collect();
         let replacement = Some(Replacement { content: Content::Blocks(blocks) });

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 use super::HookError;
 use super::crew::Warn;
@@ -25,6 +25,14 @@ const LONGEST_LINE: usize = 8 * 1024 * 1024;
 
 /// Longest line of its complaints, and of what a warning quotes.
 const LONGEST_QUOTE: usize = 300;
+
+/// Lines that mean nothing after which an extension is ended, when no other came between: it isn't one.
+const MOST_WRONG: u32 = 100;
+
+/// Such lines, and complaints, that are logged; more of them would only fill the log.
+const LOGGED_WRONG: u32 = 5;
+
+const LOGGED_COMPLAINTS: u32 = 1_000;
 
 /// Lines that may wait for a process that is slow to read, and news of it; beyond that whoever has more waits.
 const WAITING: usize = 64;
@@ -72,18 +80,19 @@ impl Link {
         let (news, heard) = mpsc::channel(WAITING);
         let (ready, declared) = oneshot::channel();
         let state = Arc::new(State::default());
+        let Conversation { stdin, stdout, stderr, helper } = talk;
+        let mut tasks = JoinSet::new();
+        let writer = tasks.spawn(write(stdin, to_write));
         let keeper = Keeper {
             name: name.to_owned(),
             warn,
             state: Arc::clone(&state),
             ready: Some(ready),
             expected: HashMap::new(),
-            has_erred: false,
+            wrong: Wrong::default(),
+            writer,
             ended: None,
         };
-        let Conversation { stdin, stdout, stderr, helper } = talk;
-        let mut tasks = JoinSet::new();
-        tasks.spawn(write(stdin, to_write));
         tasks.spawn(read(stdout, news.clone()));
         let (complaints_of, end) = (name.to_owned(), news.clone());
         tasks.spawn(async move {
@@ -175,6 +184,7 @@ async fn read(stdout: ChildStdout, news: mpsc::Sender<News>) {
 async fn complain(name: &str, stderr: ChildStderr) -> String {
     let mut stderr = BufReader::new(stderr);
     let (mut last, mut before) = (String::new(), String::new());
+    let mut count = 0_u32;
     while let Ok(Some(Line::Whole(line) | Line::TooLong(line))) = next_line(&mut stderr, LONGEST_QUOTE).await
     {
         if line.trim_ascii().is_empty() {
@@ -182,7 +192,12 @@ async fn complain(name: &str, stderr: ChildStderr) -> String {
         }
         let line = String::from_utf8_lossy(&line).into_owned();
         if !last.is_empty() {
-            tracing::info!(extension = name, "{last}");
+            count = count.saturating_add(1);
+            match count.cmp(&LOGGED_COMPLAINTS) {
+                std::cmp::Ordering::Less => tracing::info!(extension = name, "{last}"),
+                std::cmp::Ordering::Equal => tracing::info!(extension = name, "{last}; no more is logged"),
+                std::cmp::Ordering::Greater => {}
+            }
         }
         before = std::mem::replace(&mut last, line);
     }
@@ -227,9 +242,17 @@ struct Keeper {
     state: Arc<State>,
     ready: Option<oneshot::Sender<Result<Declared, String>>>,
     expected: HashMap<u64, Expected>,
-    /// Whether it was told of a line that means nothing; more of them are only logged.
-    has_erred: bool,
+    wrong: Wrong,
+    /// Whose end closes the process's stdin, and so ends the process.
+    writer: AbortHandle,
     ended: Option<String>,
+}
+
+/// Lines that mean nothing, so far.
+#[derive(Debug, Default)]
+struct Wrong {
+    count: u64,
+    in_a_row: u32,
 }
 
 /// Who waits for an answer.
@@ -249,6 +272,8 @@ impl Keeper {
                     self.expected.insert(id, Expected { answer, progress });
                 }
                 News::Forgotten { id } => drop(self.expected.remove(&id)),
+                // The rest of what an ended one said is nobody's.
+                News::Said(_) if self.is_cut_off() => {}
                 News::Said(Line::Whole(line)) => self.said(&line),
                 News::Said(Line::TooLong(line)) => {
                     self.wrong(&line, &format!("longer than {LONGEST_LINE} bytes"));
@@ -262,10 +287,14 @@ impl Keeper {
         if line.trim_ascii().is_empty() {
             return;
         }
+        let in_a_row = std::mem::take(&mut self.wrong.in_a_row);
         match serde_json::from_slice(line) {
             Ok(FromProcess::Ready(declared)) => match self.ready.take() {
                 Some(ready) => drop(ready.send(Ok(declared))),
-                None => self.wrong(line, "it was ready already"),
+                None => {
+                    self.wrong.in_a_row = in_a_row;
+                    self.wrong(line, "it was ready already");
+                }
             },
             Ok(FromProcess::Answer { id, result, error }) => {
                 // One that came too late was forgotten.
@@ -278,8 +307,16 @@ impl Keeper {
                     progress(text);
                 }
             }
-            Err(error) => self.wrong(line, &error.to_string()),
+            Err(error) => {
+                self.wrong.in_a_row = in_a_row;
+                self.wrong(line, &error.to_string());
+            }
         }
+    }
+
+    /// Whether it was ended for what it said.
+    fn is_cut_off(&self) -> bool {
+        self.wrong.in_a_row >= MOST_WRONG
     }
 
     fn wrong(&mut self, line: &[u8], why: &str) {
@@ -287,10 +324,16 @@ impl Keeper {
         let name = &self.name;
         let warning =
             format!("extension {name}: passed over a line that is none of the protocol: {why}: {quote}");
-        if std::mem::replace(&mut self.has_erred, true) {
-            tracing::warn!("{warning}");
-        } else {
-            self.warn.tell(warning);
+        self.wrong.count += 1;
+        self.wrong.in_a_row += 1;
+        match self.wrong.count {
+            1 => self.warn.tell(warning),
+            count if count <= u64::from(LOGGED_WRONG) => tracing::warn!("{warning}"),
+            _ => {}
+        }
+        if self.is_cut_off() {
+            self.writer.abort();
+            self.ended(format!("was ended: {MOST_WRONG} lines in a row were none of the protocol"));
         }
     }
 
@@ -299,6 +342,12 @@ impl Keeper {
     }
 
     fn ended(&mut self, how: String) {
+        if self.ended.is_some() {
+            return;
+        }
+        if self.wrong.count > u64::from(LOGGED_WRONG) {
+            tracing::warn!(extension = self.name, "passed over {} lines in all", self.wrong.count);
+        }
         self.state.over.store(true, Ordering::Relaxed);
         if let Some(ready) = self.ready.take() {
             let _ = ready.send(Err(how.clone()));

@@ -192,9 +192,33 @@ async fn what_is_changed_holds_for_one_request_and_the_log_keeps_what_the_user_s
     let refused = "result unknown tool `gate`; there are: ";
     assert_eq!(stage.said(), ["user go", "answer  ToolUse", refused, "answer done Stop"]);
     let seen = seen.lock().unwrap();
-    let turns: Vec<&String> = seen.iter().filter(|line| line.starts_with("turn be kind")).collect();
-    assert_eq!(turns.len(), 2, "the second hook sees what the first one changed: {seen:?}");
-    assert!(turns[0].starts_with("turn be kind, and go [] 21") && turns[1].contains("[gate]"), "{turns:?}");
+    let turns: Vec<&String> = seen
+        .iter()
+        .filter(|line| line.starts_with("turn "))
+        .filter(|line| !line.starts_with("turn end"))
+        .collect();
+    assert!(
+        turns[0].starts_with("turn be kind, and go [] 21"),
+        "it sees what the first hook changed: {turns:?}"
+    );
+    assert!(turns[1].starts_with("turn go [gate]"), "it sees what the user said: {turns:?}");
+}
+
+#[tokio::test]
+async fn a_change_of_the_prompt_in_every_request_is_written_once_and_does_not_pile_up() {
+    let change = OpeningChange { prompt: Some("go, gently".into()), ..OpeningChange::default() };
+    let puppet = Puppet { name: "p", turn: Act::Say(change), ..Puppet::default() };
+    let seen = Arc::clone(&puppet.seen);
+    let mut stage = stage(vec![puppet], vec![calls(&[json!({})]), calls(&[json!({})]), says("done")], |_| {});
+    stage.prompt("go").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.iter().filter(|line| line.starts_with("turn go [")).count(), 3, "{seen:?}");
+    for request in stage.requests() {
+        assert_eq!(asked(&request).0, ["go, gently"]);
+    }
+    let log = std::fs::read_to_string(stage.agent.reader().path().unwrap()).unwrap();
+    assert_eq!(log.matches(r#""type":"context_edit""#).count(), 1, "{log}");
 }
 
 #[tokio::test]

@@ -351,6 +351,22 @@ async fn lines_that_mean_nothing_are_passed_over_and_told_once() {
 }
 
 #[tokio::test]
+async fn one_that_floods_is_ended_and_does_not_answer_any_more() {
+    let guard = ready(json!({"hooks": ["tool_call"]}));
+    let answers = vec![calls(&[json!({})]), says("done")];
+    let mut stage = Scripts::new()
+        .with("flood", &guard, "while :; do say nonsense; done")
+        .stage(answers, PATIENCE, |parts| parts.options.audience = Audience::Nobody)
+        .await;
+    stage.prompt("go").await;
+    assert!(stage.until(warning).await.contains("passed over a line"));
+    let why = "was ended: 100 lines in a row were none of the protocol";
+    assert_eq!(stage.until(warning).await, format!("extension flood {why}; /reload starts it again"));
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    assert!(stage.said()[2].contains(why), "{:?}", stage.said());
+}
+
+#[tokio::test]
 async fn a_late_answer_is_no_opinion_and_hurts_nobody() {
     let hooks = ready(json!({"hooks": ["turn_start"]}));
     let on_request = r#"[ -e first ] || { touch first; sleep 0.5; }; answer '{"system": "Changed."}'"#;
