@@ -365,8 +365,7 @@ async fn rewrites_chain_and_are_checked_and_the_result_says_so() {
     stage.settled().await;
     let calls_seen = |at: usize| {
         let seen: &Mutex<Vec<String>> = &seen[at];
-        let calls = seen.lock().unwrap().iter().filter(|line| line.starts_with("call")).cloned().collect();
-        calls
+        seen.lock().unwrap().iter().filter(|line| line.starts_with("call")).cloned().collect()
     };
     let (first, second): (Vec<String>, Vec<String>) = (calls_seen(0), calls_seen(1));
     assert_eq!(first, [r#"call {"n":1}"#, r#"call {"n":3}"#], "asked once more about what runs");
