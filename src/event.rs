@@ -337,7 +337,8 @@ pub struct ApprovalRequest {
     pub args: Value,
     /// Why it asks.
     pub reason: String,
-    /// What "always" would allow for the rest of this session.
+    /// What "always" would allow for the rest of this session; empty when an extension wants it asked about every time, and then
+    /// "always" means once.
     pub rule: String,
 }
 

@@ -1,9 +1,10 @@
 //! YAML at the head of a Markdown file, between two lines of `---`. Pure.
 //!
 //! Skills and templates begin with it. What isn't known is passed over, so that files written for other programs can be
-//! read; what isn't YAML is an error that names the line of the file.
+//! read; what is neither YAML nor plain lines of `key: value` is an error that names the line of the file.
 
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 use serde_saphyr::{DefaultMessageFormatter, SnippetMode};
 
 /// The line before and after the YAML.
@@ -39,8 +40,41 @@ pub fn parse<T: DeserializeOwned + Default>(text: &str) -> Result<(T, &str), Fro
     let options = serde_saphyr::options! { budget: budget };
     match serde_saphyr::from_str_with_options(yaml, options) {
         Ok(head) => Ok((head, body.trim())),
-        Err(error) => Err(FrontMatterError::Yaml(told(&error, lines_before))),
+        Err(error) => match plain(yaml).and_then(|head| serde_json::from_value(head).ok()) {
+            Some(head) => Ok((head, body.trim())),
+            None => Err(FrontMatterError::Yaml(told(&error, lines_before))),
+        },
     }
+}
+
+/// A head of nothing but lines of `key: value`, each value taken as it stands: other programs read heads that way, so files
+/// have `argument-hint: [a] [b]` and sentences with a colon, which are no YAML. None where YAML is meant.
+fn plain(head: &str) -> Option<Value> {
+    let mut values = Map::new();
+    for line in head.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let (key, value) = line.split_once(':')?;
+        let is_key = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        let value = value.trim();
+        // Anchors, aliases and blocks are for nobody else but YAML.
+        if key.is_empty() || !is_key || value.starts_with(['&', '*', '|', '>']) {
+            return None;
+        }
+        values.insert(
+            key.to_owned(),
+            match value {
+                "true" => Value::Bool(true),
+                "false" => Value::Bool(false),
+                text => Value::String(unquoted(text).to_owned()),
+            },
+        );
+    }
+    Some(Value::Object(values))
+}
+
+/// A text without the quotes around the whole of it.
+fn unquoted(text: &str) -> &str {
+    let within = |quote| text.strip_prefix(quote).and_then(|text: &str| text.strip_suffix(quote));
+    within('"').or_else(|| within('\'')).unwrap_or(text)
 }
 
 /// What stands before and after the line that closes the head.
@@ -108,8 +142,24 @@ mod tests {
     fn what_is_not_yaml_is_told_in_one_line_with_its_place_in_the_file() {
         let error = parse::<Head>("---\nname: x\nsize: large\n---\n").unwrap_err().to_string();
         assert!(error.contains("line 3") && !error.contains('\n'), "{error}");
-        let error = head("---\nname: a: b\n---\n").unwrap_err().to_string();
-        assert!(error.contains("line 2"), "{error}");
+        let error = head("---\nname: [x\n  y\n---\n").unwrap_err().to_string();
+        assert!(error.contains("line ") && !error.contains('\n'), "{error}");
+    }
+
+    #[test]
+    fn a_head_that_is_no_yaml_but_plain_lines_is_taken_word_for_word() {
+        for (line, name) in [
+            ("name: [a] [b]", "[a] [b]"),
+            ("name: Use when: it rains", "Use when: it rains"),
+            ("name: \"quoted\"\nother: a: b", "quoted"),
+        ] {
+            assert_eq!(
+                head(&format!("---\n{line}\n---\nBody")),
+                Ok((Some(name.into()), "Body".into())),
+                "{line}"
+            );
+        }
+        assert!(matches!(head("---\nname: a: b\n  more\n---\n"), Err(FrontMatterError::Yaml(_))));
     }
 
     #[test]

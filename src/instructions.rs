@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use crate::resource::{Origin, Place, Problem};
+use crate::resource::{OUTSIDE, Origin, Place, Problem};
 
 /// File names in the order they are looked for.
 pub const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "AGENT.md"];
@@ -49,7 +49,7 @@ pub fn load(folders: &[Place], earlier: &[Instructions]) -> Found {
     for folder in folders {
         for name in NAMES {
             let path = folder.path.join(name);
-            match take(&path, folder.origin, earlier, &mut found.problems) {
+            match take(&path, folder, earlier, &mut found.problems) {
                 Took::Nothing => continue,
                 Took::Instructions(instructions) => {
                     let real = path.canonicalize().unwrap_or(path);
@@ -70,9 +70,11 @@ enum Took {
     Instructions(Instructions),
 }
 
-fn take(path: &Path, origin: Origin, earlier: &[Instructions], problems: &mut Vec<Problem>) -> Took {
+fn take(path: &Path, place: &Place, earlier: &[Instructions], problems: &mut Vec<Problem>) -> Took {
+    let origin = place.origin;
+    let bytes = if place.holds(path) { read(path) } else { Err(io::Error::other(OUTSIDE)) };
     let mut tell = |what: String, state| problems.push(Problem { path: path.to_owned(), what, state });
-    let (why, state) = match read(path) {
+    let (why, state) = match bytes {
         Ok(bytes) => match parse(&bytes) {
             Some((text, Extent::Whole)) => {
                 return Took::Instructions(Instructions { path: path.to_owned(), text, origin });
@@ -172,7 +174,7 @@ mod tests {
     use super::*;
 
     fn place(folder: &Path) -> Place {
-        Place { path: folder.to_owned(), origin: Origin::Project }
+        Place { path: folder.to_owned(), origin: Origin::Project, bounds: None }
     }
 
     fn load_one(folder: &TempDir) -> Found {

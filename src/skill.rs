@@ -16,7 +16,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::resource::{Origin, Place, Problem};
+use crate::resource::{OUTSIDE, Origin, Place, Problem};
 
 pub use built_in::built_in;
 
@@ -111,20 +111,21 @@ impl Loader<'_> {
         for file in walked.files {
             let real = file.path.canonicalize().unwrap_or_else(|_| file.path.clone());
             if self.seen.insert(real) {
-                self.take_file(&file, place.origin);
+                self.take_file(&file, place);
             }
         }
     }
 
-    fn take_file(&mut self, file: &walk::SkillFile, origin: Origin) {
-        let bytes = match read(&file.path) {
+    fn take_file(&mut self, file: &walk::SkillFile, place: &Place) {
+        let read = if place.holds(&file.path) { read(&file.path) } else { Err(io::Error::other(OUTSIDE)) };
+        let bytes = match read {
             Ok(bytes) => bytes,
             // It went away while the folder was read.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => return self.keep_earlier(&file.path, &error.to_string(), 0),
         };
         let state = state(&bytes);
-        match parse::skill(&bytes, file, origin) {
+        match parse::skill(&bytes, file, place.origin) {
             Ok(parsed) => {
                 let remark = |what| Problem { path: file.path.clone(), what, state };
                 self.found.problems.extend(parsed.remarks.into_iter().map(remark));

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::front_matter;
-use crate::resource::{Origin, Place, Problem};
+use crate::resource::{OUTSIDE, Origin, Place, Problem};
 
 /// Most bytes of a template: it is a prompt, and 64 KiB are about 16,000 tokens.
 pub const MAX_BYTES: usize = 64 * 1024;
@@ -101,7 +101,7 @@ impl Loader<'_> {
             Ok(found) if found.is_dir() => self.take_folder(place),
             Ok(_) => {
                 self.found.folders.extend(place.path.parent().map(Path::to_owned));
-                self.take_file(&place.path, place.origin);
+                self.take_file(&place.path, place);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound && place.origin != Origin::Given => {}
             Err(error) => self.problem(&place.path, format!("no templates from here: {error}"), 0),
@@ -111,18 +111,19 @@ impl Loader<'_> {
     fn take_folder(&mut self, place: &Place) {
         self.found.folders.push(place.path.clone());
         match files(&place.path) {
-            Ok(files) => files.iter().for_each(|file| self.take_file(file, place.origin)),
+            Ok(files) => files.iter().for_each(|file| self.take_file(file, place)),
             Err(error) => self.problem(&place.path, format!("no templates from here: {error}"), 0),
         }
     }
 
-    fn take_file(&mut self, path: &Path, origin: Origin) {
-        let bytes = match read(path) {
+    fn take_file(&mut self, path: &Path, place: &Place) {
+        let read = if place.holds(path) { read(path) } else { Err(io::Error::other(OUTSIDE)) };
+        let bytes = match read {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => return self.keep_earlier(path, &error.to_string(), 0),
         };
-        match parse(&bytes, path, origin) {
+        match parse(&bytes, path, place.origin) {
             Ok(template) => self.add(template),
             Err(why) => self.keep_earlier(path, &why, state(&bytes)),
         }

@@ -63,7 +63,7 @@ mod tests {
             .unwrap();
         fs::create_dir(folder.path().join("prompts")).unwrap();
         fs::write(folder.path().join("prompts/ask.md"), "Ask $1 about ${@:2}.").unwrap();
-        let place = |path| vec![Place { path, origin: Origin::User }];
+        let place = |path| vec![Place { path, origin: Origin::User, bounds: None }];
         Resources::load(Sources {
             skills: place(folder.path().to_owned()),
             templates: place(folder.path().join("prompts")),

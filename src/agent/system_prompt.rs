@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::instructions::Instructions;
-use crate::resource::{Origin, escaped};
+use crate::resource::{Origin, escaped, shown};
 use crate::skill::{Invocation, Skill};
 
 /// The part that is the same everywhere.
@@ -55,7 +55,8 @@ fn section(heading: &str, instructions: &[&Instructions]) -> String {
         return String::new();
     }
     let file = |instructions: &&Instructions| {
-        format!("From `{}`:\n\n{}\n", instructions.path.display(), instructions.text.trim_end())
+        let path = shown(&instructions.path.to_string_lossy());
+        format!("From `{path}`:\n\n{}\n", instructions.text.trim_end())
     };
     let files: Vec<String> = instructions.iter().map(file).collect();
     format!("\n## {heading}\n{}", files.join("\n"))
@@ -68,9 +69,9 @@ fn listing(skills: &[Skill]) -> String {
     for skill in skills.iter().filter(|skill| skill.invocation == Invocation::Anyone) {
         let row = format!(
             "  <skill>\n    <name>{}</name>\n    <description>{}</description>\n    <location>{}</location>\n  </skill>\n",
-            escaped(&skill.name),
-            escaped(&skill.description),
-            escaped(&skill.path.to_string_lossy())
+            escaped(&shown(&skill.name)),
+            escaped(&shown(&skill.description)),
+            escaped(&shown(&skill.path.to_string_lossy()))
         );
         if rows.len() + row.len() > MAX_LISTING {
             left_out += 1;

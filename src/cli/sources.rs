@@ -50,5 +50,5 @@ pub(super) fn of(
 }
 
 fn given(paths: &[PathBuf], cwd: &Path) -> impl Iterator<Item = Place> {
-    paths.iter().map(|path| Place { path: cwd.join(path), origin: Origin::Given })
+    paths.iter().map(|path| Place { path: cwd.join(path), origin: Origin::Given, bounds: None })
 }

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::ConfigError;
+use crate::resource::up_to_repository;
 use crate::unit::UnixMs;
 
 /// The folder of a project's own.
@@ -156,12 +157,6 @@ pub(super) fn idle_scripts(folder: &Path) -> Vec<String> {
 
 fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
-}
-
-/// The directory and those above it up to the root of the repository that it is in; only itself outside of one.
-fn up_to_repository(cwd: &Path) -> Vec<&Path> {
-    let depth = cwd.ancestors().position(|folder| folder.join(".git").exists()).unwrap_or(0);
-    cwd.ancestors().take(depth + 1).collect()
 }
 
 /// Every file beneath a folder, links to files included. A link to a folder is an error: what lies behind it may be anything,

@@ -43,12 +43,15 @@ fn approval(request: &ApprovalRequest) -> String {
     };
     let whole = request.args.get("command").and_then(|command| command.as_str()).map(str::to_owned);
     let about = whole.unwrap_or_else(|| call.summary());
+    let always = match request.rule.as_str() {
+        "" => String::new(),
+        rule => format!("a = always in this session ({rule}); "),
+    };
     format!(
-        "question: may {} run?\n  {}\n  why it asks: {}\n  y = yes, this once; a = always in this session ({}); n or anything else = no, and the model is told what you type",
+        "question: may {} run?\n  {}\n  why it asks: {}\n  y = yes, this once; {always}n or anything else = no, and the model is told what you type",
         request.tool_name,
         about.replace('\n', "\n  "),
         request.reason,
-        request.rule,
     )
 }
 
@@ -96,10 +99,13 @@ mod tests {
             reason: "it removes files".into(),
             rule: "rm".into(),
         };
-        let text = Question::Approval(request).text();
+        let text = Question::Approval(request.clone()).text();
         assert!(
             text.contains("may bash run?\n  cd /\n  rm -rf x\n  why it asks: it removes files"),
             "{text}"
         );
+        assert!(text.contains("this once; a = always in this session (rm); n or"), "{text}");
+        let every_time = ApprovalRequest { rule: String::new(), ..request };
+        assert!(Question::Approval(every_time).text().contains("this once; n or"));
     }
 }

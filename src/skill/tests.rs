@@ -20,7 +20,7 @@ fn head(name: &str) -> String {
 }
 
 fn place(path: &Path) -> Place {
-    Place { path: path.to_owned(), origin: Origin::Project }
+    Place { path: path.to_owned(), origin: Origin::Project, bounds: None }
 }
 
 fn names(found: &Found) -> Vec<&str> {
@@ -61,7 +61,7 @@ fn a_place_may_be_one_skill_or_its_file() {
     let folder = TempDir::new().unwrap();
     let path = write(folder.path(), "one/SKILL.md", head("one"));
     let other = write(folder.path(), "other/two.md", head("two"));
-    let given = |path: &Path| Place { path: path.to_owned(), origin: Origin::Given };
+    let given = |path: &Path| Place { path: path.to_owned(), origin: Origin::Given, bounds: None };
     let missing = given(&folder.path().join("missing"));
     let places =
         [given(path.parent().unwrap()), given(&path), given(&other), missing, place(Path::new("/no/such"))];
@@ -130,7 +130,7 @@ fn files_that_cant_be_used_cost_only_themselves() {
     let folder = TempDir::new().unwrap();
     write(folder.path(), "a/SKILL.md", b"---\nname: \xff\n---\n");
     write(folder.path(), "b.md", "x".repeat(MAX_BYTES + 1));
-    write(folder.path(), "c.md", "---\nname: [\n---\n");
+    write(folder.path(), "c.md", "---\nname: [\n  x\n---\n");
     write(folder.path(), "d.md", head("d"));
     symlink(folder.path(), folder.path().join("loop")).unwrap();
     symlink("nowhere", folder.path().join("gone.md")).unwrap();

@@ -11,7 +11,7 @@ fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
 }
 
 fn place(path: &Path, origin: Origin) -> Place {
-    Place { path: path.to_owned(), origin }
+    Place { path: path.to_owned(), origin, bounds: None }
 }
 
 fn names(found: &Found) -> Vec<&str> {

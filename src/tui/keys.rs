@@ -10,7 +10,7 @@ use super::command::{self, Completion, Meaning, Verb};
 use super::popup::{Choice, Item, Page, Picker, Popup};
 use super::{gather, help};
 use crate::agent::{BashContext, BranchSummary, Direction};
-use crate::event::{CompactionChoice, Decision, QueueItem, QueueKind};
+use crate::event::{ApprovalRequest, CompactionChoice, Decision, QueueItem, QueueKind};
 use crate::message::ThinkingLevel;
 use crate::session::Visibility;
 use crate::unit::UnixMs;
@@ -39,11 +39,11 @@ enum When {
     Afterwards,
 }
 
-/// The word that a key says on a call that asks.
-fn decision(key: KeyEvent) -> Option<Decision> {
+/// The word that a key says on a call that asks; without a rule there is no "this session".
+fn decision(key: KeyEvent, request: &ApprovalRequest) -> Option<Decision> {
     match key.code {
         KeyCode::Char('y') => Some(Decision::Once),
-        KeyCode::Char('a') => Some(Decision::Session),
+        KeyCode::Char('a') if !request.rule.is_empty() => Some(Decision::Session),
         KeyCode::Char('n') => Some(Decision::Deny { reason: "the user said no".to_owned() }),
         _ => None,
     }
@@ -83,7 +83,7 @@ impl App {
             }
             return None;
         }
-        if !self.editor.is_empty() || !is_plain || decision(key).is_none() {
+        if !self.editor.is_empty() || !is_plain || decision(key, &asked.request).is_none() {
             return None;
         }
         if self.now.since_ms(asked.since) >= APPROVAL_MS {
@@ -94,11 +94,12 @@ impl App {
 
     /// Takes the answer to the first call that asks, once it stands for so long.
     pub(super) fn answer_approval(&mut self, after_ms: u64) -> Option<Action> {
-        let (key, at) = self.work.approvals.first()?.answer?;
+        let asked = self.work.approvals.first()?;
+        let (key, at) = asked.answer?;
         if self.now.since_ms(at) < after_ms {
             return None;
         }
-        let decision = decision(key)?;
+        let decision = decision(key, &asked.request)?;
         let asked = self.work.approvals.remove(0);
         if let Some(next) = self.work.approvals.first_mut() {
             next.since = self.now;

@@ -662,6 +662,26 @@ fn keys_answer_an_approval_only_after_a_moment_and_never_take_what_is_typed() {
 }
 
 #[test]
+fn without_a_rule_there_is_nothing_to_allow_for_the_session() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    stage.event(EventKind::ApprovalRequested(ApprovalRequest {
+        tool_call_id: "c2".into(),
+        tool_name: "bash".into(),
+        args: json!({"command": "ls"}),
+        reason: "sure? (extension a)".into(),
+        rule: String::new(),
+    }));
+    let screen = stage.screen();
+    assert!(screen.contains("y once · n deny"), "{screen}");
+    stage.actions.clear();
+    stage.wait(500);
+    stage.key(KeyCode::Char('a'));
+    stage.wait(400);
+    assert_eq!((stage.app.editor.text(), stage.actions.len()), ("a".to_owned(), 0));
+}
+
+#[test]
 fn control_c_twice_while_the_agent_works_clears_and_stops_and_does_not_quit() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);

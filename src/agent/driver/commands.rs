@@ -194,8 +194,11 @@ impl Driver {
         };
         let tool = self.fixed.tools.find(&request.tool_name);
         // What an extension insists on being asked is asked every time.
-        let is_rule = decision == Decision::Session && !self.approvals.insists_on(&call);
-        if let Some(tool) = tool.filter(|_| is_rule) {
+        let decision = match decision {
+            Decision::Session if self.approvals.insists_on(&call) => Decision::Once,
+            decision => decision,
+        };
+        if let Some(tool) = tool.filter(|_| decision == Decision::Session) {
             self.approvals.allow_for_session(&request, tool.spec());
         }
         self.apply_and_reply(Input::Decided { call, decision }, |result| answer(reply, result));

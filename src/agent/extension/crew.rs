@@ -73,7 +73,7 @@ impl Extensions {
     /// names of their commands.
     pub fn contribute(&self, sources: &mut Sources) {
         for member in &self.members {
-            let place = |path| Place { path, origin: Origin::Extension };
+            let place = |path| Place { path, origin: Origin::Extension, bounds: None };
             sources.skills.extend(member.extension.skills().into_iter().map(place));
             sources.templates.extend(member.extension.prompts().into_iter().map(place));
             sources.taken.extend(member.extension.commands().into_iter().map(|command| command.name));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Resources, Sources, is_beneath};
-use crate::resource::{Origin, Place};
+use crate::resource::{Origin, Place, up_to_repository};
 
 impl Sources {
     /// The usual places of a working directory and of a user, without the built-in ones.
@@ -12,7 +12,11 @@ impl Sources {
     #[must_use]
     pub fn usual(cwd: &Path, config: &Path, home: Option<&Path>) -> Self {
         let project = project_folders(cwd);
-        let place = |path: PathBuf, origin| Place { path, origin };
+        let root = project.last().cloned();
+        let place = |path: PathBuf, origin| {
+            let bounds = if origin == Origin::Project { root.clone() } else { None };
+            Place { path, origin, bounds }
+        };
         let mut skills = Vec::new();
         for folder in &project {
             for name in [".tiller/skills", ".agents/skills"] {
@@ -59,11 +63,9 @@ impl Resources {
     }
 }
 
-/// The working directory and the folders above it up to the root of its repository, nearest first. Without a repository, the
-/// working directory alone.
+/// The working directory and the folders above it up to the root of its repository, nearest first.
 fn project_folders(cwd: &Path) -> Vec<PathBuf> {
-    let root = cwd.ancestors().position(|folder| folder.join(".git").exists()).unwrap_or(0);
-    cwd.ancestors().take(root + 1).map(Path::to_owned).collect()
+    up_to_repository(cwd).into_iter().map(Path::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -104,6 +106,26 @@ mod tests {
     }
 
     #[test]
+    fn a_projects_texts_are_only_those_that_lie_in_it() {
+        let folder = TempDir::new().unwrap();
+        let (cwd, outside) = (folder.path().join("p"), folder.path().join("secret"));
+        fs::create_dir_all(cwd.join(".tiller/prompts")).unwrap();
+        fs::write(&outside, "hunter2").unwrap();
+        symlink(&outside, cwd.join("AGENTS.md")).unwrap();
+        symlink(&outside, cwd.join(".tiller/prompts/leak.md")).unwrap();
+        fs::write(cwd.join("rules"), "Use tabs.").unwrap();
+        symlink("rules", cwd.join("CLAUDE.md")).unwrap();
+        let resources = Resources::load(Sources::usual(&cwd, &folder.path().join("c"), None));
+        let told: Vec<&str> = resources.problems().iter().map(|problem| problem.what.as_str()).collect();
+        assert_eq!(
+            told,
+            ["template not used: it lies outside of the project", "not used: it lies outside of the project"]
+        );
+        let texts: Vec<&str> = resources.instructions().iter().map(|found| found.text.as_str()).collect();
+        assert_eq!((texts, resources.templates().len()), (vec!["Use tabs."], 0));
+    }
+
+    #[test]
     fn a_projects_link_out_of_it_opens_nothing_and_a_users_does() {
         let folder = TempDir::new().unwrap();
         let (cwd, outside) = (folder.path().join("p"), folder.path().join("outside"));
@@ -120,7 +142,8 @@ mod tests {
         symlink(&outside, cwd.join(".tiller/skills")).unwrap();
         let sources = Sources::usual(&cwd, &folder.path().join("c"), None);
         let resources = Resources::load(sources.clone());
-        assert_eq!(resources.skills().len(), 1);
+        assert_eq!(resources.skills(), []);
+        assert_eq!(resources.problems()[0].what, "skill not used: it lies outside of the project");
         let real = |path: PathBuf| path.canonicalize().unwrap();
         let user = folder.path().join("c/skills");
         assert_eq!(resources.readable(&cwd), [user.clone(), real(cwd.join(".agents/skills"))]);

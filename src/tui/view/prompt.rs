@@ -41,7 +41,10 @@ pub(super) fn approval(app: &App) -> Vec<Line> {
 fn answers(app: &App, request: &ApprovalRequest) -> Vec<Span> {
     if !app.editor.is_empty() {
         return vec![Span::new(
-            "enter steers with what you typed; clear it to answer y, a or n",
+            match request.rule.as_str() {
+                "" => "enter steers with what you typed; clear it to answer y or n",
+                _ => "enter steers with what you typed; clear it to answer y, a or n",
+            },
             Role::Muted,
         )];
     }
@@ -49,18 +52,13 @@ fn answers(app: &App, request: &ApprovalRequest) -> Vec<Span> {
     let said = |text: String| Span::new(text, Role::Muted);
     /// Columns of a rule beyond which it is cut: the call that it was made from stands above it in full.
     const MOST: usize = 40;
-    let rule = match request.rule.as_str() {
-        "" => String::new(),
-        rule => format!(" ({})", cut_to(&one_line(rule), MOST)),
-    };
-    vec![
-        key("y"),
-        said(" once · ".to_owned()),
-        key("a"),
-        said(format!(" this session{rule} · ")),
-        key("n"),
-        said(" deny".to_owned()),
-    ]
+    let mut answers = vec![key("y"), said(" once · ".to_owned())];
+    if !request.rule.is_empty() {
+        let rule = cut_to(&one_line(&request.rule), MOST);
+        answers.extend([key("a"), said(format!(" this session ({rule}) · "))]);
+    }
+    answers.extend([key("n"), said(" deny".to_owned())]);
+    answers
 }
 
 fn call_in_full(request: &ApprovalRequest, width: usize) -> Vec<Line> {

@@ -306,6 +306,11 @@ async fn a_doubt_is_asked_about_and_no_rule_of_the_session_answers_it() {
         assert_eq!((asked.reason.as_str(), asked.rule.as_str()), ("sure? (extension a)", ""));
         assert_eq!(asked.args, json!({"n": number}));
         stage.agent.decide(asked.tool_call_id, Decision::Session).await.unwrap();
+        let decided = |event: &EventKind| match event {
+            EventKind::ApprovalResolved { decision, .. } => Some(decision.clone()),
+            _ => None,
+        };
+        assert_eq!(stage.until(decided).await, Decision::Once, "there is no rule to go on");
     }
     assert_eq!(stage.settled().await, RunOutcome::Completed);
 }

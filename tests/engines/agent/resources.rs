@@ -173,7 +173,7 @@ async fn changed_files_are_noticed_and_a_broken_one_keeps_what_it_said() {
 async fn whoever_asks_for_a_reload_hears_of_every_problem_and_others_only_of_new_ones() {
     let mut stage = Stage::new(Access::Writes, vec![]);
     write(stage.folder.path(), ".tiller/skills/tidy.md", b"\xff");
-    let place = Place { path: stage.folder.path().join("missing"), origin: Origin::Given };
+    let place = Place { path: stage.folder.path().join("missing"), origin: Origin::Given, bounds: None };
     assert_eq!(look(&stage, Watching::Off).await.problems, 1);
     let first = stage.until(warning).await;
     let told = stage.agent.change_sources(move |sources| sources.templates.push(place)).await.unwrap();
