@@ -22,6 +22,9 @@ use crate::agent::{AgentSession, Listener};
 /// How long the next command waits for one that is quick as a rule: appending to a log on a slow disk, a hook.
 const PATIENCE: Duration = Duration::from_millis(250);
 
+/// How long a command waits for what it stops first: a run may have programs to end.
+const REST: Duration = Duration::from_secs(10);
+
 /// Commands that are carried out beside others at most.
 const BESIDE: usize = 64;
 
@@ -100,6 +103,10 @@ impl Server {
         let order = Order::of(&command);
         if order == Order::First {
             self.note(Note::Hold).await;
+        }
+        if command.wants_rest() {
+            // Others wait too, for they are meant for what comes after it. What doesn't end is told by the command itself.
+            let _ = timeout(REST, self.performer.come_to_rest()).await;
         }
         let patience = if command.is_slow() { Duration::ZERO } else { PATIENCE };
         let performer = self.performer.clone();
