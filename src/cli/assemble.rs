@@ -63,7 +63,9 @@ pub(super) fn manager(arguments: &Arguments, config: &Config, cwd: PathBuf) -> S
     } else {
         Placement::ByDirectory(config.folders.sessions())
     };
-    SessionManager::new(placement, cwd).with_catalog(config.folders.state.join("sessions.db"))
+    let is_kept = placement != Placement::Memory;
+    let manager = SessionManager::new(placement, cwd);
+    if is_kept { manager.with_catalog(config.folders.state.join("sessions.db")) } else { manager }
 }
 
 /// Everything a session is made of, and what the user should be told first.

@@ -34,7 +34,7 @@ pub(super) async fn run(
     let _scratch = assembled.scratch;
     let agent = start(arguments, assembled.parts).await?;
     tell_first(&assembled.notices, &agent, "/queue lists them").await;
-    let (interrupts, _watcher) = signals::pass_on();
+    let (interrupts, _watcher) = signals::pass_on(agent.clone(), manner);
     let outputs = Outputs { out: io::stdout(), err: io::stderr() };
     match plain::run(agent, io::stdin(), outputs, interrupts, options).await {
         Ok(PlainExit::Done) => Ok(DONE),

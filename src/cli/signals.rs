@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use super::INTERRUPTED;
 use crate::agent::AgentSession;
-use crate::plain::Interrupt;
+use crate::plain::{Interrupt, Manner};
 
 /// Time that a stopped run has to end and its last lines have to reach stdout.
 const GRACE: Duration = Duration::from_secs(3);
@@ -67,9 +67,14 @@ async fn end_at_signal(
         _ = terminate.recv() => {}
     }
     happen.send_replace(true);
+    end_after(GRACE, &agent, [&mut interrupt, &mut terminate]).await;
+}
+
+/// Stops the run, and ends the process when the time is over or at another signal.
+async fn end_after(grace: Duration, agent: &AgentSession, [interrupt, terminate]: [&mut Signal; 2]) {
     let ended = async {
         let _ = agent.interrupt().await;
-        sleep(GRACE).await;
+        sleep(grace).await;
         // What is in the log is synced, if that can be had.
         let _ = timeout(GRACE, agent.close()).await;
     };
@@ -82,21 +87,36 @@ async fn end_at_signal(
 }
 
 /// Passes signals on to whoever decides what they mean; none come where they can't be watched.
-pub(super) fn pass_on() -> (mpsc::Receiver<Interrupt>, JoinSet<()>) {
+///
+/// One that ends the front end, and one that nobody takes because the task that prints is blocked, ends the process after
+/// [`GRACE`].
+pub(super) fn pass_on(agent: AgentSession, manner: Manner) -> (mpsc::Receiver<Interrupt>, JoinSet<()>) {
     let (sender, received) = mpsc::channel(INTERRUPTS);
     let mut watcher = JoinSet::new();
-    if let Some([mut interrupt, mut terminate]) = signals() {
-        watcher.spawn(async move {
-            loop {
-                let what = tokio::select! {
-                    _ = interrupt.recv() => Interrupt::Keyboard,
-                    _ = terminate.recv() => Interrupt::Termination,
-                };
-                if sender.send(what).await.is_err() {
-                    return;
-                }
-            }
-        });
+    if let Some(signals) = signals() {
+        watcher.spawn(pass(agent, manner, signals, sender));
     }
     (received, watcher)
+}
+
+async fn pass(
+    agent: AgentSession,
+    manner: Manner,
+    [mut interrupt, mut terminate]: [Signal; 2],
+    sender: mpsc::Sender<Interrupt>,
+) {
+    loop {
+        let what = tokio::select! {
+            _ = interrupt.recv() => Interrupt::Keyboard,
+            _ = terminate.recv() => Interrupt::Termination,
+        };
+        // One that finds no room, or nobody, is of those that end the process below.
+        let _ = sender.try_send(what);
+        let is_last = what == Interrupt::Termination || manner == Manner::Batch || sender.is_closed();
+        let is_taken = async { !is_last && timeout(GRACE, sender.reserve_many(INTERRUPTS)).await.is_ok() };
+        if !is_taken.await {
+            let grace = if is_last { GRACE } else { Duration::ZERO };
+            end_after(grace, &agent, [&mut interrupt, &mut terminate]).await;
+        }
+    }
 }

@@ -48,7 +48,14 @@ pub(super) async fn run<Out: Write, Err: Write>(
             biased;
             Some(interrupt) = interrupts.recv() => talk.interrupt(interrupt).await?,
             event = heard.next() => match event {
-                Some(event) => talk.hear(&event).await?,
+                Some(event) => {
+                    let asked = talk.questions.len();
+                    let ended = talk.hear(&event).await?;
+                    if talk.questions.len() > asked {
+                        talk.pass_over(&mut lines)?;
+                    }
+                    ended
+                }
                 None => return Err(AgentError::Closed.into()),
             },
             Some(told) = talk.jobs.join_next() => talk.told(told.unwrap_or_else(|e| Err(e.to_string())))?,
@@ -253,6 +260,16 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
         let was_shown = self.questions.front().is_some_and(&is_it);
         self.questions.retain(|question| !is_it(question));
         if was_shown { self.show_question() } else { Ok(()) }
+    }
+
+    /// Lines that were typed before a question was shown are no answer to it.
+    fn pass_over(&mut self, lines: &mut mpsc::Receiver<String>) -> io::Result<()> {
+        while self.manner == Manner::Conversation
+            && let Ok(line) = lines.try_recv()
+        {
+            self.teller.note(&format!("typed before the question, so not taken: {line}"))?;
+        }
+        Ok(())
     }
 
     fn show_question(&mut self) -> io::Result<()> {

@@ -144,6 +144,21 @@ impl Command {
         Err(CommandError::Unknown(name.to_owned()))
     }
 
+    /// Whether what runs is stopped first: another session is opened, or this one's context changes.
+    pub(super) const fn wants_rest(&self) -> bool {
+        match self {
+            Self::Compact { .. } => true,
+            Self::Session(command) => matches!(
+                command,
+                SessionCommand::New { .. }
+                    | SessionCommand::Switch(_)
+                    | SessionCommand::Fork(_)
+                    | SessionCommand::Clone
+            ),
+            _ => false,
+        }
+    }
+
     /// Whether others needn't wait for it: it takes as long as a model, a program or a long log do.
     pub(super) fn is_slow(&self) -> bool {
         match self {
@@ -181,7 +196,11 @@ fn say(name: &str, fields: &mut Fields) -> Parsed {
         _ => return Ok(None),
     };
     let images = fields.images()?;
-    match (how, fields.maybe_text("message")?) {
+    let text = fields.maybe_text("message")?;
+    if images.is_empty() && text.as_deref().is_some_and(|text| text.trim().is_empty()) {
+        return Err(FieldError::Wrong { field: "message", expected: "a text that isn't empty" });
+    }
+    match (how, text) {
         (_, Some(text)) => Ok(Some(Command::Say(Say { text, images, how }))),
         (How::SteerNow, None) if images.is_empty() => Ok(Some(Command::Hurry)),
         (_, None) => Err(FieldError::Missing("message")),
@@ -333,7 +352,10 @@ fn work(name: &str, fields: &mut Fields) -> Parsed {
         "bash" => {
             let exclude = fields.maybe_switch("excludeFromContext")?.unwrap_or_default();
             let context = if exclude { BashContext::Exclude } else { BashContext::Include };
-            Command::Bash { line: fields.text("command")?, context }
+            let line = fields.word("command", "a command that isn't empty", |line| {
+                Some(line.to_owned()).filter(|line| !line.trim().is_empty())
+            })?;
+            Command::Bash { line, context }
         }
         "compact" => Command::Compact { instructions: fields.maybe_text("customInstructions")? },
         "abort_compaction" => Command::AbortCompaction,
@@ -429,6 +451,9 @@ mod tests {
         let cases = [
             (("dance", json!({})), "unknown command `dance`"),
             (("prompt", json!({})), "the field `message` is missing"),
+            (("prompt", json!({"message": ""})), "the field `message` must be a text that isn't empty"),
+            (("steer", json!({"message": " \n"})), "the field `message` must be a text that isn't empty"),
+            (("bash", json!({"command": " "})), "the field `command` must be a command that isn't empty"),
             (
                 ("prompt", json!({"message": "x", "streamingBehavior": "now"})),
                 "the field `streamingBehavior` must be \"steer\" or \"followUp\"",

@@ -3,7 +3,10 @@
 mod ask;
 mod set;
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::RpcOptions;
 use super::answer::{self, Outcome};
@@ -11,6 +14,9 @@ use super::command::{Command, How, QueueCommand, Say, SessionCommand};
 use super::data;
 use crate::agent::{AgentError, AgentSession, PromptOptions, PromptSource, StreamingBehavior};
 use crate::session::chain;
+
+/// Between two looks at whether everything has ended, if no event comes before.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Who carries commands out.
 #[derive(Clone)]
@@ -168,12 +174,30 @@ impl Performer {
         )
     }
 
+    /// Stops what runs, and waits until that is over; messages that waited stay in the session's log, held.
+    pub(super) async fn come_to_rest(&self) -> Result<(), AgentError> {
+        let mut events = self.agent.subscribe();
+        let mut is_told = false;
+        loop {
+            let live = self.agent.snapshot().await?.live;
+            if live.running_since.is_none() && live.bash.is_none() && live.summary.is_none() {
+                return Ok(());
+            }
+            if !std::mem::replace(&mut is_told, true) {
+                self.agent.interrupt().await?;
+            }
+            // Each end is told by an event; a summary that nobody was told of has none.
+            let _ = timeout(LOOK_AGAIN, events.next()).await;
+        }
+    }
+
     async fn export(&self, output: Option<String>) -> Done {
         let Some(exporter) = self.options.exporter.clone() else {
             return Err(Refusal::Other("there is nothing here to export with".to_owned()));
         };
-        let cwd = self.agent.snapshot().await?.state.cwd;
+        // Before anything is waited for: a command that comes next may open another session.
         let reader = self.agent.reader();
+        let cwd = self.agent.snapshot().await?.state.cwd;
         let path = beside(move || exporter.export(&reader, &cwd, output.as_deref()).map_err(Refusal::Other));
         told(json!({"path": path.await?}))
     }

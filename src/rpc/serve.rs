@@ -26,6 +26,9 @@ const PATIENCE: Duration = Duration::from_millis(250);
 /// they go first.
 const HELD: Duration = Duration::from_secs(5);
 
+/// How long a command waits for what it stops first: a run may have programs to end.
+const REST: Duration = Duration::from_secs(10);
+
 /// Commands that are carried out beside others at most.
 const BESIDE: usize = 64;
 
@@ -104,6 +107,10 @@ impl Server {
         let order = Order::of(&command);
         if order == Order::First {
             self.note(Note::Hold).await;
+        }
+        if command.wants_rest() {
+            // Others wait too, for they are meant for what comes after it. What doesn't end is told by the command itself.
+            let _ = timeout(REST, self.performer.come_to_rest()).await;
         }
         let patience = if command.is_slow() { Duration::ZERO } else { PATIENCE };
         let performer = self.performer.clone();

@@ -1,6 +1,11 @@
 //! `--plain`: prompts from a pipe, and a conversation in a terminal without a screen.
 
-use nix::sys::signal::Signal;
+use std::io::Write;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::house::{House, Ran};
 use crate::terminal::{Key, Terminal};
@@ -184,4 +189,27 @@ fn a_terminated_conversation_keeps_what_was_said() {
     let queued = log.iter().filter(|line| line["customType"] == "tiller.queue");
     let changes: Vec<_> = queued.map(|line| line["data"]["op"].as_str().unwrap()).collect();
     assert_eq!(changes, ["add"], "what waited still waits");
+}
+
+#[test]
+fn a_conversation_whose_stdout_nobody_reads_ends_a_few_seconds_after_a_signal() {
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let house = House::new();
+        let long = r#"{"text": "on and on ", "repeat": 80000,
+            "calls": [{"name": "write_file", "arguments": {"path": "said", "content": "all"}}]}"#;
+        let script = house.script(&[&long.replace('\n', ""), r#"{"text": "and", "hang": true}"#]);
+        let arguments = ["--plain", "--yes", "--provider", "scripted", "--model", &script];
+        let mut child = house.start(house.command(&arguments).stdin(Stdio::piped()));
+        let _unread = child.stdout.take();
+        writeln!(child.stdin.as_mut().unwrap(), "talk").unwrap();
+        house.wait_for_file("said");
+        kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
+        let until = Instant::now() + Duration::from_secs(10);
+        while Instant::now() < until && child.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        let ended = child.try_wait().unwrap().and_then(|status| status.code());
+        let _ = child.kill();
+        assert_eq!(ended, Some(130), "{signal}");
+    }
 }

@@ -47,6 +47,33 @@ fn malformed_input_of_every_kind_is_answered_and_the_process_goes_on() {
 }
 
 #[test]
+fn a_command_that_leaves_the_session_stops_the_run_first() {
+    let house = House::new();
+    let mut client = talk(&house, &[r#"{"text": "Going on", "hang": true}"#], &[]);
+    client.send(&json!({"type": "prompt", "message": "one"}));
+    client.until("message_update");
+    client.send(&json!({"type": "prompt", "message": "later", "streamingBehavior": "followUp"}));
+    client.send(&json!({"type": "new_session"}));
+    let lines = client.until("new_session");
+    assert_eq!(lines.last().unwrap()["success"], true, "{lines:?}");
+    assert!(lines.iter().any(|line| line["type"] == "agent_settled"), "{lines:?}");
+    client.send(&json!({"type": "get_state"}));
+    let state = client.until("get_state").pop().unwrap()["data"].clone();
+    assert_eq!((&state["messageCount"], &state["pendingMessageCount"]), (&json!(0), &json!(0)), "{state}");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn without_a_log_a_list_of_sessions_leaves_nothing_behind() {
+    let house = House::new();
+    let mut client = talk(&house, &[], &["--no-session"]);
+    client.send(&json!({"type": "list_sessions"}));
+    assert_eq!(client.until("list_sessions").pop().unwrap()["data"]["sessions"], json!([]));
+    assert_eq!(client.end(), Some(0));
+    assert!(!house.home().join("tiller/state/sessions.db").exists());
+}
+
+#[test]
 fn a_line_beyond_the_limit_costs_only_itself() {
     let house = House::new();
     let mut client = talk(&house, &[], &[]);
