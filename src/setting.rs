@@ -81,6 +81,8 @@ table! {
     PROVIDER = "provider", Kind::Text, "";
     /// Model to start with: `[provider/]id[:thinking]`.
     MODEL = "model", Kind::Text, "";
+    /// Tokens that a model takes of which tiller's catalogue knows nothing; unset is 128000.
+    WINDOW = "window", Kind::Count { min: 1_024, max: 100_000_000 }, "";
     /// Models to cycle through: patterns in order, each with `:thinking` if it shall think so much; unset is all of them.
     MODELS = "models", Kind::List, "";
     /// How much the model thinks before it answers.

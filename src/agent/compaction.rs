@@ -91,6 +91,14 @@ impl CompactionOptions {
     }
 }
 
+/// What is to stay of a conversation that a provider found too long: at most half of what `keep` says and half of what there
+/// is by estimate, for the window may be another than it seems.
+#[must_use]
+pub fn keep_after_overflow(projection: &Projection, keep: Keep) -> Keep {
+    let there_is = cut::weight(&projection.messages);
+    Keep { tokens: Tokens(keep.tokens.min(there_is).0 / 2), ..keep }
+}
+
 /// What was asked for, at most half of the window; or else the usual, at most a part of it.
 fn share(asked: Option<Tokens>, usual: Tokens, window: Tokens, part: u64) -> Tokens {
     match asked {
@@ -117,8 +125,13 @@ pub enum CompactionError {
     #[error("compaction is off; the setting compaction.strategy says so")]
     Off,
     /// Everything there is would be kept.
-    #[error("nothing to compact: all there is would be kept")]
-    Nothing,
+    #[error(
+        "nothing to compact: the newest messages, up to {kept} tokens of them, stay as they are (setting compaction.keep_tokens)"
+    )]
+    Nothing {
+        /// How much stays at most, by estimate.
+        kept: Tokens,
+    },
     /// The conversation is too long for the model even as text with most of it left out.
     #[error("the model's window has no room for a request for a summary")]
     NoRoom,
@@ -150,7 +163,9 @@ impl CompactionError {
     pub fn is_of_the_model(&self) -> bool {
         match self {
             Self::NoRoom | Self::Empty | Self::Provider(_) => true,
-            Self::Off | Self::Nothing | Self::NotSmaller { .. } | Self::Stopped | Self::Overtaken => false,
+            Self::Off | Self::Nothing { .. } | Self::NotSmaller { .. } | Self::Stopped | Self::Overtaken => {
+                false
+            }
         }
     }
 }
@@ -205,6 +220,13 @@ mod tests {
         assert_eq!(options.keep(Tokens(200_000)).messages, Some(2));
         let truncated = CompactionOptions { strategy: Strategy::Truncate, ..options };
         assert_eq!(truncated.keep(Tokens(200_000)).messages, Some(4));
+    }
+
+    #[test]
+    fn after_an_overflow_something_can_go_however_large_the_window_seems() {
+        let keep = CompactionOptions::default().keep(Tokens(128_000));
+        assert_eq!(keep_after_overflow(&context(4, 4_000), keep).tokens, Tokens(2_000));
+        assert_eq!(keep_after_overflow(&context(400, 4_000), keep).tokens, Tokens(10_000));
     }
 
     #[test]

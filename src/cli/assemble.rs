@@ -266,6 +266,9 @@ pub(super) fn now() -> UnixMs {
 /// there.
 fn providers(arguments: &Arguments, config: &Config) -> Result<Providers, Failure> {
     let mut providers = Providers::default();
+    if let Some(window) = config.settings.count(&setting::WINDOW) {
+        providers.assume_window(Tokens(window));
+    }
     let named = config.settings.text(&setting::PROVIDER);
     if arguments.model.api_key.is_some() && named.is_none() {
         return Err(
@@ -351,7 +354,7 @@ fn model(
     let thinking = model.facts.clamp(thinking.unwrap_or_default());
     let notice = (known == Known::Assumed).then(|| {
         format!(
-            "{} is not in the catalogue: assuming a window of {} and answers of {} tokens, and no prices",
+            "{} is not in the catalogue: assuming a window of {} (setting window) and answers of {} tokens, and no prices",
             model.reference(),
             model.facts.window,
             model.facts.max_output

@@ -59,6 +59,12 @@ impl ModelFacts {
         Cost { input, output, cache_read, cache_write, total: input + output + cache_read + cache_write }
     }
 
+    /// The same of a model with another window. An answer takes at most a quarter of it: it has to share it with the question.
+    #[must_use]
+    pub fn in_window(self, window: Tokens) -> Self {
+        Self { window, max_output: self.max_output.min(Tokens(window.0 / 4)), ..self }
+    }
+
     /// The level that the model can do, at most `wanted`: `Off` for one that doesn't think.
     #[must_use]
     pub fn clamp(&self, wanted: ThinkingLevel) -> ThinkingLevel {

@@ -7,12 +7,15 @@ mod classify;
 mod retry_after;
 mod secrets;
 mod spoken_wait;
+mod spoken_window;
 
 use std::time::Duration;
 
 pub(super) use classify::{Refusal, classify, refusal_in};
 pub(super) use retry_after::retry_after;
 pub(super) use secrets::without_secrets;
+
+use crate::unit::Tokens;
 
 /// Most characters of a provider's message that are shown; what is longer is a web page, not a message.
 const MAX_MESSAGE_CHARS: usize = 500;
@@ -29,6 +32,14 @@ pub struct ProviderError {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
+}
+
+impl ProviderError {
+    /// The model's window, where a refusal of what doesn't fit into it names it.
+    #[must_use]
+    pub fn window(&self) -> Option<Tokens> {
+        (self.failure == Failure::Overflow).then(|| spoken_window::spoken_window(&self.message)).flatten()
+    }
 }
 
 /// Kinds of failure.

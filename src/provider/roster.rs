@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::Provider;
 use super::catalog::{self, ModelFacts};
 use crate::message::{ModelRef, ThinkingLevel};
+use crate::unit::Tokens;
 
 use listing::listing;
 pub use scope::{Direction, ScopedModel};
@@ -47,6 +48,10 @@ pub struct Providers {
     models: Vec<Arc<ModelFacts>>,
     locked: BTreeMap<String, Locked>,
     scope: Vec<ScopedModel>,
+    /// The window of models of which nothing is known, where somebody said so.
+    assumed_window: Option<Tokens>,
+    /// Windows that turned out to be smaller than what is known of the model, by `provider/id`.
+    found_windows: BTreeMap<String, Tokens>,
 }
 
 /// A provider that could be asked if there were a key.
@@ -124,6 +129,16 @@ impl Providers {
         }
     }
 
+    /// Takes models of which nothing is known to have this window.
+    pub fn assume_window(&mut self, window: Tokens) {
+        self.assumed_window = Some(window);
+    }
+
+    /// From now on a model has this window, where what is known of it says a larger one: its server said so.
+    pub fn find_window(&mut self, model: &ModelRef, window: Tokens) {
+        self.found_windows.insert(model.to_string(), window);
+    }
+
     /// Whether nobody can be asked.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -143,7 +158,14 @@ impl Providers {
 
     fn model(&self, facts: Arc<ModelFacts>) -> Option<Model> {
         let provider = Arc::clone(self.providers.get(&facts.provider)?);
-        Some(Model { facts, provider })
+        let model = Model { facts, provider };
+        match self.found_windows.get(&model.reference().to_string()) {
+            Some(window) if *window < model.facts.window => {
+                let facts = Arc::new((*model.facts).clone().in_window(*window));
+                Some(Model { facts, ..model })
+            }
+            Some(_) | None => Some(model),
+        }
     }
 
     /// Finds the model that a log or a request names. One that its provider isn't known to serve is given with
@@ -164,9 +186,17 @@ impl Providers {
         let (facts, known) = match (listed, catalog::facts(provider, id)) {
             (Some(facts), _) => (Arc::clone(facts), Known::Yes),
             (None, Some(facts)) => (Arc::new(facts), Known::Yes),
-            (None, None) => (Arc::new(catalog::assumed(provider, id)), Known::Assumed),
+            (None, None) => (Arc::new(self.assumed(provider, id)), Known::Assumed),
         };
         self.model(facts).map(|model| (model, known)).ok_or_else(|| self.missing(provider, id))
+    }
+
+    fn assumed(&self, provider: &str, id: &str) -> ModelFacts {
+        let facts = catalog::assumed(provider, id);
+        match self.assumed_window {
+            Some(window) => facts.in_window(window),
+            None => facts,
+        }
     }
 
     /// Why nobody can be asked for the model `id` of a provider.
@@ -292,7 +322,6 @@ fn matches(pattern: &str, text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::provider::{PartStream, Request};
-    use crate::unit::Tokens;
 
     struct Mute(&'static str);
 
@@ -382,6 +411,23 @@ mod tests {
         let reference = ModelRef { provider: "ollama".into(), id: "gone".into() };
         let model = providers().exact(&reference).unwrap();
         assert_eq!((model.reference(), model.facts.window), (reference, Tokens(128_000)));
+    }
+
+    #[test]
+    fn a_window_is_said_for_what_is_unknown_and_found_for_what_is_known() {
+        let limits = |providers: &Providers, words: &str| {
+            let facts = providers.find(words).unwrap().model.facts;
+            (facts.window, facts.max_output)
+        };
+        let mut providers = providers();
+        providers.assume_window(Tokens(16_000));
+        assert_eq!(limits(&providers, "ollama/llama9"), (Tokens(16_000), Tokens(4_000)));
+        assert_eq!(limits(&providers, "qwen3:8b").0, Tokens(128_000), "it is listed");
+        let qwen = ModelRef { provider: "ollama".into(), id: "qwen3:8b".into() };
+        providers.find_window(&qwen, Tokens(4_096));
+        assert_eq!(limits(&providers, "qwen3:8b"), (Tokens(4_096), Tokens(1_024)));
+        providers.find_window(&qwen, Tokens(900_000));
+        assert_eq!(limits(&providers, "qwen3:8b").0, Tokens(128_000), "never larger than is known");
     }
 
     #[test]

@@ -60,6 +60,12 @@ pub(super) fn is_sent(message: &Message) -> bool {
     }
 }
 
+/// About how many tokens a provider gets to see of messages.
+pub(super) fn weight(messages: &[Projected]) -> Tokens {
+    let sent = messages.iter().filter(|projected| is_sent(&projected.message));
+    sent.fold(Tokens(0), |sum, projected| sum + estimate(&projected.message))
+}
+
 /// A turn of which less than this part of all that is kept would be left is summed up whole.
 const SPLINTER: u64 = 4;
 
@@ -70,11 +76,6 @@ pub(super) fn first_kept_whole(messages: &[Projected], keep: Keep) -> usize {
     if split_turn(messages, first).is_none() {
         return first;
     }
-    let weight = |messages: &[Projected]| {
-        let mut load = Load::default();
-        messages.iter().for_each(|projected| load.add(&projected.message));
-        load.tokens
-    };
     let is_user = |projected: &Projected| matches!(*projected.message, Message::User(_));
     let Some(next) = messages[first..].iter().position(is_user).map(|at| first + at) else { return first };
     // With a smaller limit it is the same walk, so what it ends at is no gap between a call and its result.

@@ -10,7 +10,7 @@ use crate::session::context::{Projected, Projection, estimate};
 use crate::session::entry::Compaction;
 use crate::unit::{Tokens, UnixMs, thousands};
 
-use super::cut::{first_kept_whole, is_sent, split_turn};
+use super::cut::{first_kept_whole, is_sent, split_turn, weight};
 use super::{CompactionError, CompactionOptions, Files, Keep, Prompt, Strategy, truncate};
 
 /// Most characters of the first message that a summary quotes.
@@ -76,12 +76,18 @@ impl Plan {
         let first = match options.strategy {
             Strategy::Off => return Err(CompactionError::Off),
             Strategy::Summarize => head + first_kept_whole(&messages[head.min(messages.len())..], keep),
-            Strategy::Truncate => truncate(messages, keep).get(1).copied().unwrap_or(messages.len()),
+            Strategy::Truncate => match truncate(messages, keep)[..] {
+                // All of them: where the first one stays too, nothing is left out.
+                [_, 1, ..] => head,
+                [_, first, ..] => first,
+                [_] | [] => messages.len(),
+            },
         };
-        let Some(kept) = messages.get(first) else { return Err(CompactionError::Nothing) };
+        let nothing = CompactionError::Nothing { kept: keep.tokens };
+        let Some(kept) = messages.get(first) else { return Err(nothing) };
         let replaced = &messages[head..first];
         if !replaced.iter().any(|projected| is_sent(&projected.message)) {
-            return Err(CompactionError::Nothing);
+            return Err(nothing);
         }
         let (older, turn) = match split_turn(messages, first).map(|at| at.saturating_sub(head)) {
             // With nothing before it, the turn's beginning is all there is to sum up.
@@ -160,12 +166,6 @@ impl Plan {
     }
 }
 
-/// About how many tokens a provider gets to see of messages.
-fn weight(messages: &[Projected]) -> Tokens {
-    let sent = messages.iter().filter(|projected| is_sent(&projected.message));
-    sent.fold(Tokens(0), |sum, projected| sum + estimate(&projected.message))
-}
-
 /// Files of the compaction before, of branches that were left, and of the calls among what is summed up, in this order.
 fn files(material: &Material, replaced: &[Projected]) -> Files {
     let earlier = material.projection.compaction.as_ref().and_then(|earlier| earlier.details.as_ref());
@@ -215,6 +215,8 @@ mod tests {
     use crate::agent::compaction::cut::tests::entries;
     use crate::session::context::project;
     use std::sync::Arc;
+
+    const NOTHING: CompactionError = CompactionError::Nothing { kept: Tokens(u64::MAX) };
 
     fn keep(messages: usize) -> Keep {
         Keep { tokens: Tokens(u64::MAX), messages: Some(messages) }
@@ -310,14 +312,23 @@ mod tests {
     #[test]
     fn a_summary_alone_is_not_compacted_again() {
         let entry = plan(&heavy("u a u"), 1).unwrap().summarized(&["Main.".into()]).unwrap();
-        assert_eq!(plan(&compacted(entry, "u a"), 2).unwrap_err(), CompactionError::Nothing);
+        assert_eq!(plan(&compacted(entry, "u a"), 2).unwrap_err(), NOTHING);
     }
 
     #[test]
     fn when_all_would_stay_there_is_nothing_to_compact() {
         for words in ["", "u", "u a", "!! u a", "e u"] {
-            assert_eq!(plan(&heavy(words), 2).unwrap_err(), CompactionError::Nothing, "{words}");
+            assert_eq!(plan(&heavy(words), 2).unwrap_err(), NOTHING, "{words}");
         }
+    }
+
+    #[test]
+    fn truncation_leaves_alone_what_fits() {
+        let options = CompactionOptions { strategy: Strategy::Truncate, ..CompactionOptions::default() };
+        for words in ["u a", "u a u a", "u a1 r1 a"] {
+            assert_eq!(Plan::new(&heavy(words), keep(4), &options).unwrap_err(), NOTHING, "{words}");
+        }
+        assert!(Plan::new(&heavy("u a u a u"), keep(4), &options).is_ok());
     }
 
     #[test]

@@ -7,7 +7,9 @@ use super::Driver;
 use super::commands::answer;
 use super::summaries::{Compacting, Purpose, Spent, Summing};
 use crate::agent::approvals::Audience;
-use crate::agent::compaction::{CompactionError, Keep, Material, Plan, Prompt, Strategy, due, first_message};
+use crate::agent::compaction::{
+    CompactionError, Material, Plan, Prompt, Strategy, due, first_message, keep_after_overflow,
+};
 use crate::agent::handle::{AgentError, Reply};
 use crate::agent::turn::{Input, NotCompacted};
 use crate::event::{CompactionChoice, CompactionReason, CompactionResult, EventKind};
@@ -166,12 +168,11 @@ impl Driver {
     ) -> Result<Compacting, CompactionError> {
         let (window, options) = (self.current.model.facts.window, self.summaries.options);
         let keep = options.keep(window);
-        let tokens = match reason {
-            // The estimate was too low, so what is kept may be more than it seems.
-            CompactionReason::Overflow => Tokens(keep.tokens.0 / 2),
-            CompactionReason::Manual | CompactionReason::Threshold => keep.tokens,
+        let keep = match reason {
+            CompactionReason::Overflow => keep_after_overflow(&self.current.projection, keep),
+            CompactionReason::Manual | CompactionReason::Threshold => keep,
         };
-        let plan = Plan::new(&self.material(), Keep { tokens, ..keep }, &options)?;
+        let plan = Plan::new(&self.material(), keep, &options)?;
         let cost = Spent::nothing(self.current.model.reference());
         let after = self.current.compaction();
         Ok(Compacting { reason, plan, instructions, after, cost, reply: None })

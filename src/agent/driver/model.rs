@@ -1,11 +1,13 @@
 //! Who answers and how much it thinks: choosing, stepping on, and keeping the choice.
 
+use std::sync::Arc;
+
 use super::Driver;
 use super::current::model_change;
 use crate::agent::handle::{AgentError, ChosenModel, CycleScope};
 use crate::event::EventKind;
 use crate::message::{ModelRef, ThinkingLevel};
-use crate::provider::{Direction, Model};
+use crate::provider::{Direction, Model, ProviderError};
 use crate::session::{EntryBody, SessionError};
 
 impl Driver {
@@ -57,6 +59,25 @@ impl Driver {
         let at = levels.iter().position(|level| *level == self.current.thinking);
         let next = levels[at.map_or(0, |at| (at + 1) % levels.len())];
         self.set_thinking(next).map(Some)
+    }
+
+    /// A server refused what didn't fit into a model's window and said how large that is: from now on it is taken at its word.
+    pub(super) fn heed_window(&mut self, error: &ProviderError) {
+        let asked =
+            ModelRef { provider: self.current.asked.provider.clone(), id: self.current.asked.id.clone() };
+        let Some(window) = error.window().filter(|window| *window < self.current.asked.window) else {
+            return;
+        };
+        self.fixed.providers.find_window(&asked, window);
+        if self.current.model.reference() == asked {
+            let facts = (*self.current.model.facts).clone().in_window(window);
+            self.current.model.facts = Arc::new(facts);
+        }
+        self.summaries.futile = None;
+        self.teller.warn(format!(
+            "{asked} has a window of {window} tokens, its server says, and not of {}; the conversation is kept within that from now on",
+            self.current.asked.window
+        ));
     }
 
     /// Keeps a change of state. In a log without a word nothing is written yet: the introduction will say it.

@@ -65,6 +65,7 @@ impl Driver {
     }
 
     fn failed(&mut self, turn: TurnNumber, error: &ProviderError) {
+        self.heed_window(error);
         let mut answer = self.answer_so_far();
         answer.stop_reason = StopReason::Error;
         let hint = error.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();

@@ -176,8 +176,18 @@ async fn where_all_would_be_kept_there_is_nothing_to_compact() {
     stage.prompt("short").await;
     stage.settled().await;
     let error = stage.agent.compact(None).await.unwrap_err();
-    assert!(matches!(error, AgentError::Compaction(CompactionError::Nothing)), "{error}");
+    let expected = "nothing to compact: the newest messages, up to 1.5k tokens of them, stay as they are (setting compaction.keep_tokens)";
+    assert_eq!(error.to_string(), expected);
     assert_eq!(stage.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn truncating_what_fits_loses_nothing() {
+    let mut stage = tuned(vec![says("one")], |options| options.compaction.strategy = Strategy::Truncate);
+    stage.say("first").await;
+    let error = stage.agent.compact(None).await.unwrap_err();
+    assert!(matches!(error, AgentError::Compaction(CompactionError::Nothing { .. })), "{error}");
+    assert_eq!(stage.compactions(), []);
 }
 
 #[tokio::test]
@@ -440,6 +450,43 @@ async fn a_run_that_waits_for_a_summary_is_stopped_with_it() {
         assert_eq!(stage.settled().await, RunOutcome::Aborted);
         assert!(stage.agent.snapshot().await.unwrap().live.summary.is_none());
     }
+}
+
+/// The answer of a server whose window is far smaller than the 200,000 tokens that are known of its model.
+fn too_long(message: &str) -> Answer {
+    let error = json!({"failure": "overflow", "message": message, "times": 1});
+    serde_json::from_value(json!({"text": "fits", "error": error})).unwrap()
+}
+
+#[tokio::test]
+async fn a_conversation_that_its_server_finds_too_long_gets_smaller_whatever_was_known_of_the_window() {
+    let answers = vec![says("one"), says("two"), too_long("prompt is too long"), summary("Short.")];
+    let mut stage = tuned(answers, |options| options.compaction.keep = None);
+    stage.say("first").await;
+    stage.say("second").await;
+    assert_eq!(stage.say("third").await, RunOutcome::Completed);
+    assert_eq!(stage.compactions().len(), 1);
+    assert!(stage.sent().iter().all(|text| !text.starts_with("second")), "{:?}", stage.sent());
+}
+
+#[tokio::test]
+async fn a_server_that_names_its_window_is_taken_at_its_word() {
+    let words = "request (5000 tokens) exceeds the available context size (4096 tokens)";
+    let answers = vec![says("one"), says("two"), too_long(words), summary("Short.")];
+    let mut stage = tuned(answers, |options| options.compaction.keep = None);
+    stage.say("first").await;
+    stage.say("second").await;
+    stage.prompt(&long("third")).await;
+    let warned = |event: &EventKind| match event {
+        EventKind::Warning { message, .. } => Some(message.clone()),
+        _ => None,
+    };
+    let expected = "scripted/(in memory) has a window of 4.0k tokens, its server says, and not of 200k; the conversation is kept within that from now on";
+    assert_eq!(stage.until(warned).await, expected);
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let state = stage.agent.state().await.unwrap().state;
+    assert_eq!(state.context.window, Tokens(4_096));
+    assert_eq!(stage.compactions().len(), 1);
 }
 
 fn branch_ended(event: &EventKind) -> Option<(bool, Option<String>)> {
