@@ -72,10 +72,12 @@ impl Bash {
         }
     }
 
-    /// The record of a command that can't be waited for any more, with what was seen of its output.
+    /// The record of a command that can't be waited for any more, with the last of its output that was seen. There may have been
+    /// more before it.
     pub(super) fn into_cut_record(self, timestamp: UnixMs) -> BashExecutionMessage {
         let output = GatheredOutput { text: self.shown.output.clone(), ..GatheredOutput::default() };
-        self.into_record(BashEnd { status: None, trouble: None, output }, timestamp)
+        let end = BashEnd { status: None, trouble: None, output };
+        BashExecutionMessage { truncated: true, ..self.into_record(end, timestamp) }
     }
 }
 

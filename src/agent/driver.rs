@@ -21,7 +21,7 @@ mod summary;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::{broadcast, mpsc, watch};
 
@@ -54,6 +54,9 @@ pub(super) use jobs::Report;
 
 /// Reports that jobs may have waiting; a full channel slows the stream down, not the loop.
 const REPORTS: usize = 1_024;
+
+/// How long a close waits for the end of a command: longer than a process that is asked to end is given until it is killed.
+const BASH_END: Duration = Duration::from_secs(1);
 
 /// Everything a session is made of; the caller chooses each.
 pub struct Parts {
@@ -376,6 +379,19 @@ struct DriverWithReports {
 }
 
 impl DriverWithReports {
+    /// Stops a command of the user's and waits for what it printed, not for long.
+    async fn end_bash(&mut self) {
+        self.driver.stop_bash();
+        let ended = async {
+            while self.driver.jobs.bash_running().is_some() {
+                let Some(report) = self.reports.recv().await else { return };
+                self.driver.report(report);
+            }
+        };
+        // What is left then of a command that can't be ended is cut off by the close.
+        let _ = tokio::time::timeout(BASH_END, ended).await;
+    }
+
     async fn run(mut self, mut commands: mpsc::Receiver<Command>) {
         let mut batch = Vec::with_capacity(REPORTS);
         loop {
@@ -383,6 +399,7 @@ impl DriverWithReports {
                 biased;
                 command = commands.recv() => match command {
                     Some(Command::Close { reply }) => {
+                        self.end_bash().await;
                         let closed = self.driver.close();
                         // Whoever waits for this wants the log to be free.
                         drop(self);
@@ -391,6 +408,7 @@ impl DriverWithReports {
                     }
                     Some(command) => self.driver.command(command),
                     None => {
+                        self.end_bash().await;
                         if let Err(error) = self.driver.close() {
                             tracing::error!(%error, "the log could not be synced at the end");
                         }

@@ -27,7 +27,7 @@ use crate::workspace::{Workspace, WorkspaceError};
 pub struct Setup {
     providers: Providers,
     model: Option<String>,
-    thinking: ThinkingLevel,
+    thinking: Option<ThinkingLevel>,
     placement: Placement,
     resumed: Option<PathBuf>,
     messages: Vec<Message>,
@@ -66,7 +66,7 @@ impl Setup {
         Self {
             providers,
             model: None,
-            thinking: ThinkingLevel::Off,
+            thinking: None,
             placement: Placement::Memory,
             resumed: None,
             messages: Vec::new(),
@@ -85,10 +85,11 @@ impl Setup {
         Self { model: Some(words.into()), ..self }
     }
 
-    /// Lets it think this much, as far as it can.
+    /// Lets it think this much, as far as it can. Unless this or the model's words say how much, a session that goes on thinks as
+    /// much as before.
     #[must_use]
     pub fn thinking(self, level: ThinkingLevel) -> Self {
-        Self { thinking: level, ..self }
+        Self { thinking: Some(level), ..self }
     }
 
     /// Keeps logs in this folder.
@@ -185,15 +186,16 @@ impl Setup {
         };
         let mut options = AgentOptions::new(root, scratch);
         (self.tune)(&mut options);
-        let choice = if self.model.is_some() { Choice::Caller } else { Choice::Log };
+        let thinking = thinking.or(self.thinking);
+        let whose = |is_said| if is_said { Choice::Caller } else { Choice::Log };
         let parts = Parts {
             manager,
             writer,
-            thinking: model.facts.clamp(thinking.unwrap_or(self.thinking)),
+            thinking: model.facts.clamp(thinking.unwrap_or_default()),
             providers: self.providers,
             model,
-            choice,
-            thinking_choice: choice,
+            choice: whose(self.model.is_some()),
+            thinking_choice: whose(thinking.is_some()),
             tools,
             runner,
             system_prompt: self.system_prompt,

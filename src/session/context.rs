@@ -512,6 +512,7 @@ mod tests {
             tokens_before: Tokens(9),
             details: None,
             usage: None,
+            made_by: None,
         };
         let path = [
             said("a", user("1")),

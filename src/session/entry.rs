@@ -16,7 +16,7 @@ use super::mint::Mint;
 use super::repair::repaired;
 use crate::event::QueueKind;
 use crate::id::{CallId, EntryId, QueueId, SessionId};
-use crate::message::{Content, Image, Message, ThinkingLevel, Usage, lenient};
+use crate::message::{Content, Image, Message, ModelRef, ThinkingLevel, Usage, lenient};
 use crate::unit::{Tokens, UnixMs};
 
 /// The version of the format that tiller writes.
@@ -146,6 +146,9 @@ pub enum EntryBody {
         /// What making it cost.
         #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
+        /// Who made it, where the entry says so.
+        #[serde(flatten)]
+        made_by: Option<MadeBy>,
     },
     /// From here on another entry reads differently.
     ContextEdit {
@@ -247,6 +250,30 @@ pub struct Compaction {
     /// What making it cost.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// Who made it, where the entry says so.
+    #[serde(flatten)]
+    pub made_by: Option<MadeBy>,
+}
+
+/// The model that made a summary: another one may have been chosen before it was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadeBy {
+    /// The provider's name.
+    pub provider: String,
+    /// The provider's id for the model.
+    pub model: String,
+}
+
+impl From<ModelRef> for MadeBy {
+    fn from(model: ModelRef) -> Self {
+        Self { provider: model.provider, model: model.id }
+    }
+}
+
+impl From<&MadeBy> for ModelRef {
+    fn from(made_by: &MadeBy) -> Self {
+        Self { provider: made_by.provider.clone(), id: made_by.model.clone() }
+    }
 }
 
 /// Content that takes another entry's place.

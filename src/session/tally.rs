@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::entry::EntryBody;
+use super::entry::{EntryBody, MadeBy};
 use super::error::SessionError;
 use super::reader::Reader;
 use crate::id::EntryId;
@@ -27,7 +27,7 @@ pub struct Tally {
     pub usage: Usage,
     /// The same by model, in the order of their first use. What nobody names a model for is missing here.
     pub models: Vec<ModelUsage>,
-    /// Who answered last, or was chosen: a summary is made by that one.
+    /// Who answered last, or was chosen: a summary is taken to be that one's unless it says whose it is.
     #[serde(skip)]
     latest: Option<ModelRef>,
 }
@@ -55,8 +55,12 @@ impl Tally {
             EntryBody::ModelChange { provider, model_id } => {
                 self.latest = Some(ModelRef { provider: provider.clone(), id: model_id.clone() });
             }
-            EntryBody::Compaction(compaction) => self.spend(self.latest.clone(), compaction.usage.as_ref()),
-            EntryBody::BranchSummary { usage, .. } => self.spend(self.latest.clone(), usage.as_ref()),
+            EntryBody::Compaction(compaction) => {
+                self.spend(self.maker(compaction.made_by.as_ref()), compaction.usage.as_ref());
+            }
+            EntryBody::BranchSummary { usage, made_by, .. } => {
+                self.spend(self.maker(made_by.as_ref()), usage.as_ref());
+            }
             EntryBody::Usage { provider, model, usage, .. } => {
                 self.spend(Some(ModelRef { provider: provider.clone(), id: model.clone() }), Some(usage));
             }
@@ -86,6 +90,10 @@ impl Tally {
                 self.spend(self.latest.clone(), Some(&answer.usage));
             }
         }
+    }
+
+    fn maker(&self, named: Option<&MadeBy>) -> Option<ModelRef> {
+        named.map(ModelRef::from).or_else(|| self.latest.clone())
     }
 
     fn spend(&mut self, model: Option<ModelRef>, usage: Option<&Usage>) {
@@ -170,12 +178,16 @@ mod tests {
             tokens_before: Tokens(0),
             details: None,
             usage: Some(usage(5, 0.5)),
+            made_by: None,
         };
+        let made_by = Some(MadeBy { provider: "p".into(), model: "b".into() });
+        let named = Compaction { made_by, ..compaction.clone() };
         let user = Message::User(UserMessage::text("hi", UnixMs(0)));
         let entries = [
             EntryBody::message(Arc::new(user)),
             answer("a", usage(10, 1.0), 2),
             EntryBody::Compaction(compaction),
+            EntryBody::Compaction(named),
             EntryBody::ModelChange { provider: "p".into(), model_id: "b".into() },
             answer("b", usage(20, 2.0), 0),
             answer("b", Usage::default(), 0),
@@ -188,8 +200,8 @@ mod tests {
             .iter()
             .map(|one| (one.model.id.as_str(), one.usage.input, one.usage.cost.total))
             .collect();
-        assert_eq!(spent, [("a", Tokens(16), Usd(1.75)), ("b", Tokens(20), Usd(2.0))]);
-        assert_eq!((tally.usage.input, tally.usage.cost.total), (Tokens(36), Usd(3.75)));
+        assert_eq!(spent, [("a", Tokens(16), Usd(1.75)), ("b", Tokens(25), Usd(2.5))]);
+        assert_eq!((tally.usage.input, tally.usage.cost.total), (Tokens(41), Usd(4.25)));
         assert_eq!((tally.user_messages, tally.assistant_messages, tally.tool_calls), (1, 4, 2));
         assert_eq!(tally.messages(), 5);
     }

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::entry::{EntryBody, OwnFact};
+use super::entry::{EntryBody, MadeBy, OwnFact};
 use super::error::SessionError;
 use super::writer::{Appended, Writer};
 use crate::id::EntryId;
@@ -29,6 +29,8 @@ pub struct Summed {
     pub details: Option<Value>,
     /// What making the summary cost, if a model made it.
     pub usage: Option<Usage>,
+    /// Which model that was.
+    pub made_by: Option<MadeBy>,
 }
 
 impl From<&str> for Summed {
@@ -91,9 +93,9 @@ impl Writer {
         summary: impl Into<Summed>,
         now: UnixMs,
     ) -> Result<Vec<Appended>, SessionError> {
-        let Summed { summary, details, usage } = summary.into();
+        let Summed { summary, details, usage, made_by } = summary.into();
         let from_id = self.reader().leaf().map_or_else(|| "root".to_owned(), |leaf| leaf.to_string());
-        let body = EntryBody::BranchSummary { from_id, summary, details, usage };
+        let body = EntryBody::BranchSummary { from_id, summary, details, usage, made_by };
         self.append_to(to, body, now)
     }
 }

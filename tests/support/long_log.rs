@@ -48,6 +48,7 @@ pub(crate) fn write(folder: &Path, length: Length) -> PathBuf {
                 tokens_before: Tokens(170_000),
                 details: None,
                 usage: None,
+                made_by: None,
             }),
             Some(_) | None => EntryBody::message(Arc::new(message(at, output))),
         };

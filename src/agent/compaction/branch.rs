@@ -65,6 +65,7 @@ mod tests {
             tokens_before: Tokens(9),
             details: Some(Files { read: vec!["a".into()], modified: vec![] }.to_details()),
             usage: None,
+            made_by: None,
         };
         path.insert(4, Entry { id: "c".into(), body: EntryBody::Compaction(compaction), ..path[0].clone() });
         let stays = [&path[0].id.clone(), &path[1].id.clone()];

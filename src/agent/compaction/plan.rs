@@ -162,6 +162,7 @@ impl Plan {
             tokens_before: self.tokens_before,
             details: Some(details),
             usage: None,
+            made_by: None,
         })
     }
 }

@@ -200,7 +200,12 @@ impl Driver {
         None
     }
 
-    fn make(&mut self, compacting: Compacting) {
+    fn make(&mut self, mut compacting: Compacting) {
+        let model = self.current.model.reference();
+        if compacting.cost.model != model {
+            self.keep_cost(&compacting.cost, "compaction");
+            compacting.cost = Spent::nothing(model);
+        }
         let owned = |(prompt, messages): (Prompt, &[Projected])| (prompt, messages.to_vec());
         let questions = compacting.plan.prompts().into_iter().map(owned).collect();
         let instructions = compacting.instructions.clone();
@@ -224,6 +229,8 @@ impl Driver {
             return self.not_compacted(compacting, CompactionError::Overtaken);
         }
         entry.usage = compacting.cost.if_any();
+        // What was left out without asking anybody is nobody's.
+        entry.made_by = entry.usage.as_ref().map(|_| compacting.cost.model.clone().into());
         self.summaries.state = Summing::Ready(compacting.reply);
         Input::Compacted { reason: compacting.reason, compaction: entry }
     }

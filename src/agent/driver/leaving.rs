@@ -48,7 +48,8 @@ impl Driver {
             Ok(summed) => summed,
             Err(error) => return self.not_left(leaving, error),
         };
-        let summed = Summed { summary, details: Some(details), usage: leaving.cost.if_any() };
+        let made_by = Some(leaving.cost.model.clone().into());
+        let summed = Summed { summary, details: Some(details), usage: leaving.cost.if_any(), made_by };
         let moved = self.move_to(leaving.to.as_ref(), leaving.editor, Some(summed));
         let error_message = moved.as_ref().err().map(ToString::to_string);
         self.teller.tell(EventKind::BranchSummaryEnd { aborted: false, error_message });

@@ -854,6 +854,7 @@ fn compaction(summary: &str) -> Compaction {
         tokens_before: Tokens(9),
         details: None,
         usage: None,
+        made_by: None,
     }
 }
 

@@ -73,6 +73,28 @@ async fn output_over_the_limit_is_in_a_file_that_the_record_names() {
 }
 
 #[tokio::test]
+async fn a_command_that_a_close_cuts_off_keeps_its_output_and_the_file_of_it() {
+    let mut stage = Stage::new(Access::Reads, vec![says("one")]);
+    stage.prompt("go").await;
+    stage.settled().await;
+    stage.agent.bash("seq 1 50000; echo over; sleep 600", BashContext::Include).await.unwrap();
+    let is_over = |event: &EventKind| match event {
+        EventKind::BashExecutionUpdate { delta, .. } => delta.contains("over").then_some(()),
+        _ => None,
+    };
+    stage.until(is_over).await;
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    stage.agent.close().await.unwrap();
+    let log = std::fs::read_to_string(path).unwrap();
+    let entry: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
+    let record = &entry["message"];
+    assert_eq!((&record["cancelled"], &record["truncated"]), (&json!(true), &json!(true)));
+    assert!(record["output"].as_str().unwrap().starts_with("4"), "{record}");
+    let whole = std::fs::read_to_string(record["fullOutputPath"].as_str().unwrap()).unwrap();
+    assert!(whole.starts_with("1\n2\n") && whole.ends_with("50000\nover\n"));
+}
+
+#[tokio::test]
 async fn output_that_was_cut_counts_as_cut_though_its_file_could_not_be_made() {
     let limits = OutputLimits { max_lines: 1, max_chars: 1_000 };
     let folder = TempDir::new().unwrap();

@@ -489,6 +489,20 @@ async fn a_server_that_names_its_window_is_taken_at_its_word() {
     assert_eq!(stage.compactions().len(), 1);
 }
 
+#[tokio::test]
+async fn a_summary_is_the_cost_of_the_model_that_made_it() {
+    let mut stage = tuned(vec![says("one"), says("two"), summary("Short.")], |_| {});
+    stage.say("first").await;
+    stage.say("second").await;
+    stage.agent.compact(None).await.unwrap();
+    let log = std::fs::read_to_string(stage.agent.reader().path().unwrap()).unwrap();
+    let line: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
+    assert_eq!(line["type"], "compaction");
+    assert_eq!((&line["provider"], &line["model"]), (&json!("scripted"), &json!("(in memory)")));
+    let made_by = stage.compactions()[0].made_by.clone().unwrap();
+    assert_eq!((made_by.provider.as_str(), made_by.model.as_str()), ("scripted", "(in memory)"));
+}
+
 fn branch_ended(event: &EventKind) -> Option<(bool, Option<String>)> {
     match event {
         EventKind::BranchSummaryEnd { aborted, error_message } => Some((*aborted, error_message.clone())),
@@ -511,9 +525,12 @@ async fn a_branch_is_left_with_a_summary_that_the_model_makes() {
     let asked = stage.sent().remove(0);
     assert!(asked.contains("[User] second") && !asked.contains("[User] first"));
     assert!(asked.ends_with("only the errors"));
-    let EntryBody::BranchSummary { from_id, summary, usage, details } = stage.bodies().pop().unwrap() else {
+    let EntryBody::BranchSummary { from_id, summary, usage, details, made_by } =
+        stage.bodies().pop().unwrap()
+    else {
         panic!("no summary")
     };
+    assert_eq!(made_by.unwrap().provider, "scripted");
     assert_eq!((from_id.as_str(), summary.as_str()), (left.as_str(), "It led nowhere."));
     assert_eq!(usage.unwrap().total(), Tokens(300));
     assert_eq!(details.unwrap()["modifiedFiles"], json!([]));

@@ -68,6 +68,29 @@ async fn one_call_says_something_and_tells_what_came_of_it() {
 }
 
 #[tokio::test]
+async fn a_session_that_goes_on_thinks_as_much_as_before_unless_somebody_says_how_much() {
+    let folder = TempDir::new().unwrap();
+    let setup = || {
+        let script = Scripted::new(vec![says("one")]);
+        let facts = vec![tiller::provider::ModelFacts { thinks: true, ..script.facts() }];
+        let mut providers = Providers::default();
+        providers.add(Arc::new(script) as Arc<dyn Provider>, facts);
+        Setup::new(providers).model("scripted").logs_in(folder.path().join("logs"))
+    };
+    let request = RunRequest::new("go", setup().thinking(ThinkingLevel::High));
+    let path = run(request, folder.path()).await.unwrap().path.unwrap();
+    for (setup, expected) in [
+        (setup(), ThinkingLevel::High),
+        (setup().model("scripted:low"), ThinkingLevel::Low),
+        (setup().thinking(ThinkingLevel::Off), ThinkingLevel::Off),
+    ] {
+        let agent = setup.resuming(&path).start(folder.path()).unwrap();
+        assert_eq!(agent.state().await.unwrap().state.thinking, expected);
+        agent.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_run_that_fails_is_a_result_that_says_why() {
     let error = json!({"error": {"failure": "auth", "message": "no such key"}});
     let setup = setup(vec![serde_json::from_value(error).unwrap()]);

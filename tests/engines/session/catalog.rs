@@ -138,6 +138,7 @@ fn what_was_said_is_found_and_what_was_printed_or_thought_is_not() {
             summary: "tried nom".into(),
             details: None,
             usage: None,
+            made_by: None,
         },
     );
     append(&path, EntryBody::SessionInfo { name: Some("Überarbeitung".into()) });

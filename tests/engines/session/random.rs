@@ -385,6 +385,7 @@ fn body(says: &Says) -> EntryBody {
             tokens_before: Tokens(1),
             details: None,
             usage: None,
+            made_by: None,
         }),
         Says::Edit { target, replacement } => EntryBody::ContextEdit {
             target_id: target.as_str().into(),

@@ -195,6 +195,7 @@ fn a_move_with_a_summary_tells_the_model_of_the_branch_that_was_left() {
         summary: "two was tried".into(),
         details: None,
         usage: None,
+        made_by: None,
     };
     assert_eq!((summary.parent, summary.body), (Some(first), body));
     let texts = texts(&reader);

@@ -276,6 +276,7 @@ impl Emitter<'_, '_, '_> {
                 tokens_before,
                 details: None,
                 usage: None,
+                made_by: None,
             }),
         )
     }

@@ -275,6 +275,7 @@ impl Walk<'_, '_> {
             tokens_before: self.context,
             details: None,
             usage: None,
+            made_by: None,
         };
         self.put(format!("line {}", span.number), EntryBody::Compaction(compaction))
     }
