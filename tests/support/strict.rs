@@ -69,6 +69,9 @@ const ENTRIES: &[(&str, Keys)] = &[
             ("usage", Perhaps, Shape::Object(USAGE)),
             ("systemMessage", Perhaps, Shape::Anything),
             ("fromHook", Perhaps, Shape::Flag),
+            // Extra keys of tiller's: who made it.
+            ("provider", Perhaps, Shape::Text),
+            ("model", Perhaps, Shape::Text),
         ],
     ),
     (
@@ -78,6 +81,8 @@ const ENTRIES: &[(&str, Keys)] = &[
             ("summary", Always, Shape::Text),
             ("details", Perhaps, Shape::AnyObject),
             ("usage", Perhaps, Shape::Object(USAGE)),
+            ("provider", Perhaps, Shape::Text),
+            ("model", Perhaps, Shape::Text),
         ],
     ),
     (
