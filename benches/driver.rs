@@ -18,7 +18,7 @@ use tiller::agent::{AgentSession, PromptOptions, Setup, SyncPolicy};
 use tiller::event::EventKind;
 use tiller::message::{
     Access, AssistantBlock, AssistantMessage, Message, StopReason, ToolCall, ToolResultMessage, ToolSpec,
-    Usage, UserBlock, UserMessage,
+    UserBlock, UserMessage,
 };
 use tiller::print::{self, Output};
 use tiller::provider::catalog::assumed;
@@ -69,18 +69,13 @@ impl Provider for Busy {
 
     fn stream(&self, _request: Request) -> PartStream {
         let left = self.left.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
-        // The provider's own count: without one the engine would estimate the whole context.
-        let usage = Usage { input: Tokens(1_000), ..Usage::default() };
+        // No count of the provider's own, as some servers have it: the engine has to estimate the context.
         let parts = if left == 0 {
-            vec![
-                Part::Text { block: 0, text: "done".into() },
-                Part::Usage(usage),
-                Part::Finished(StopReason::Stop),
-            ]
+            vec![Part::Text { block: 0, text: "done".into() }, Part::Finished(StopReason::Stop)]
         } else {
             let call =
                 Part::Call { block: 0, id: format!("c{left}").as_str().into(), name: "nothing".into() };
-            vec![call, Part::Usage(usage), Part::Finished(StopReason::ToolUse)]
+            vec![call, Part::Finished(StopReason::ToolUse)]
         };
         Box::pin(stream::iter(parts.into_iter().map(Ok)))
     }

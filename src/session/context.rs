@@ -4,6 +4,7 @@
 //! edits applied; failed and aborted answers and `!!` records are part of it. *Sending* leaves those out and makes the
 //! calls and results pair up, for a provider refuses a conversation in which they don't.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -38,6 +39,25 @@ pub struct Projection {
     pub compaction: Option<Compaction>,
     /// Whether the newest usage on the path still tells the size of the context: no compaction or edit came after it.
     measured_from: usize,
+    estimated: Estimated,
+}
+
+/// The estimate that was asked for last: it is asked for at every request, and then only what came since is looked at. It says nothing
+/// that the messages don't, so every one is like another.
+#[derive(Clone, Debug, Default)]
+struct Estimated(Cell<Estimate>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Estimate {
+    from: usize,
+    upto: usize,
+    sum: Tokens,
+}
+
+impl PartialEq for Estimated {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// A message with the entry it comes from.
@@ -124,6 +144,7 @@ impl Projection {
         self.messages.retain(|projected| !stays.contains(&projected.entry));
         // What a provider counted was more than this.
         self.measured_from = self.messages.len();
+        self.estimated = Estimated::default();
         self
     }
 
@@ -149,7 +170,16 @@ impl Projection {
                 }
             });
         let (from, known) = measured.unwrap_or((0, Tokens(0)));
-        self.messages[from..].iter().fold(known, |sum, projected| sum + estimate(&projected.message))
+        known + self.estimated_from(from)
+    }
+
+    fn estimated_from(&self, from: usize) -> Tokens {
+        let last = self.estimated.0.get();
+        let begun = last.from == from && (from..=self.messages.len()).contains(&last.upto);
+        let (upto, sum) = if begun { (last.upto, last.sum) } else { (from, Tokens(0)) };
+        let sum = self.messages[upto..].iter().fold(sum, |sum, projected| sum + estimate(&projected.message));
+        self.estimated.0.set(Estimate { from, upto: self.messages.len(), sum });
+        sum
     }
 }
 
@@ -535,6 +565,29 @@ mod tests {
         let Message::User(shown) = &*project(&path).messages[0].message else { panic!("a user message") };
         assert_eq!(shown.content.joined_text(), "new");
         assert!(project(&path[..2]).messages.is_empty());
+    }
+
+    #[test]
+    fn an_estimate_that_goes_on_from_the_last_one_is_that_of_the_whole() {
+        let counted = AssistantMessage {
+            usage: Usage { input: Tokens(500), ..Usage::default() },
+            ..AssistantMessage::default()
+        };
+        let said = |text: &str| Message::User(UserMessage::text(text, UnixMs(0)));
+        let messages =
+            [said("four"), said("and eight"), Message::Assistant(counted), said("more"), said("yet more")];
+        let (mut grown, mut all) = (Projection::default(), Vec::new());
+        for (at, message) in messages.into_iter().enumerate() {
+            let (id, message) = (EntryId::new(at.to_string()), Arc::new(message));
+            all.push(Projected { entry: id.clone(), message: Arc::clone(&message) });
+            grown.push(id, message);
+            let fresh = Projection { messages: all.clone(), ..Projection::default() };
+            assert_eq!((grown.tokens(), grown.tokens()), (fresh.tokens(), fresh.tokens()), "after {at}");
+        }
+        assert_eq!(grown.tokens(), Tokens(500 + 1 + 2));
+        let stays = EntryId::new("0");
+        let left = grown.beyond(&HashSet::from([&stays]));
+        assert_eq!(left.tokens(), Tokens(3 + 1 + 2), "nothing that was known of the whole counts for a part");
     }
 
     #[test]
