@@ -16,6 +16,7 @@ mod feed;
 mod files;
 mod gather;
 mod help;
+mod keymap;
 mod keys;
 mod layout;
 mod offscreen;

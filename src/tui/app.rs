@@ -9,10 +9,11 @@ use jiff::tz::TimeZone;
 use super::block::{Block, BlockKind, Level};
 use super::browse::Ask;
 use super::editor::Editor;
+use super::keymap::Keymap;
 use super::layout::{Ctx, Folds};
 use super::pace::Stale;
 use super::popup::{Item, Picker, Popup};
-use super::theme::Colours;
+use super::theme::Theme;
 use super::transcript::Transcript;
 use crate::agent::turn::Retry;
 use crate::agent::{
@@ -291,8 +292,9 @@ pub(super) struct Place {
     pub(super) cwd: PathBuf,
     pub(super) home: Option<PathBuf>,
     pub(super) zone: TimeZone,
-    pub(super) colours: Colours,
+    pub(super) theme: Theme,
     pub(super) banner: Vec<String>,
+    pub(super) keymap: Arc<Keymap>,
 }
 
 /// Short-lived words to the user, and keys that mean something when pressed twice.

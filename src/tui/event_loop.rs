@@ -23,6 +23,7 @@ use super::files;
 use super::pace::{Pace, Stale};
 use super::perform::{Performer, now};
 use super::terminal::Screen;
+use super::theme::Theme;
 use super::{ExitReason, TuiError, TuiExit, TuiOptions};
 use crate::agent::{AgentSession, EventStream, Lagged};
 use crate::event::Event;
@@ -89,8 +90,9 @@ impl Front {
             cwd: state.cwd,
             home: options.home.clone(),
             zone: TimeZone::system(),
-            colours: options.colours,
+            theme: Theme::of(options.colours),
             banner: options.banner.clone(),
+            keymap: Arc::default(),
         };
         let mut app = App::new(place, history);
         if let Some(draft) =

@@ -7,6 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::app::{Action, App, Go, List, Say, Twice};
 use super::command::{self, Completion, Meaning, Verb};
+use super::keymap::{Context, KeyCommand, Keymap};
 use super::popup::{Choice, Item, Page, Picker, Popup};
 use super::{gather, help};
 use crate::agent::{BashContext, BranchSummary, Direction};
@@ -40,11 +41,11 @@ enum When {
 }
 
 /// The word that a key says on a call that asks; without a rule there is no "this session".
-fn decision(key: KeyEvent, request: &ApprovalRequest) -> Option<Decision> {
-    match key.code {
-        KeyCode::Char('y') => Some(Decision::Once),
-        KeyCode::Char('a') if !request.rule.is_empty() => Some(Decision::Session),
-        KeyCode::Char('n') => Some(Decision::Deny { reason: "the user said no".to_owned() }),
+fn decision(keymap: &Keymap, key: KeyEvent, request: &ApprovalRequest) -> Option<Decision> {
+    match keymap.command(Context::Approval, key)? {
+        KeyCommand::Allow => Some(Decision::Once),
+        KeyCommand::AllowSession if !request.rule.is_empty() => Some(Decision::Session),
+        KeyCommand::Deny => Some(Decision::Deny { reason: "the user said no".to_owned() }),
         _ => None,
     }
 }
@@ -83,7 +84,8 @@ impl App {
             }
             return None;
         }
-        if !self.editor.is_empty() || !is_plain || decision(key, &asked.request).is_none() {
+        if !self.editor.is_empty() || !is_plain || decision(&self.place.keymap, key, &asked.request).is_none()
+        {
             return None;
         }
         if self.now.since_ms(asked.since) >= APPROVAL_MS {
@@ -99,7 +101,7 @@ impl App {
         if self.now.since_ms(at) < after_ms {
             return None;
         }
-        let decision = decision(key, &asked.request)?;
+        let decision = decision(&self.place.keymap, key, &asked.request)?;
         let asked = self.work.approvals.remove(0);
         if let Some(next) = self.work.approvals.first_mut() {
             next.since = self.now;
@@ -108,57 +110,48 @@ impl App {
     }
 
     fn screen_key(&mut self, key: KeyEvent, pressed: Option<(Twice, UnixMs)>) -> Option<Vec<Action>> {
-        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
-        let alt = key.modifiers.contains(KeyModifiers::ALT);
-        let shift = key.modifiers.contains(KeyModifiers::SHIFT);
-        Some(match key.code {
-            KeyCode::Enter if alt => self.submit(When::Afterwards),
-            KeyCode::Enter if shift => self.newline(),
-            KeyCode::Enter if ctrl => self.submit(When::AtOnce),
-            KeyCode::Enter => self.enter(),
-            KeyCode::Esc => self.escape(pressed),
-            KeyCode::Char(c) if ctrl => return self.control_key(c.to_ascii_lowercase(), shift, pressed),
-            KeyCode::BackTab => self.next_thinking(),
-            KeyCode::Up if alt => self.unqueue(),
-            KeyCode::PageUp => self.scroll(-1),
-            KeyCode::PageDown => self.scroll(1),
-            KeyCode::Home if self.editor.is_empty() => {
-                self.transcript.scroll_to_top();
-                self.load_older(usize::MAX).into_iter().collect()
+        let command = self.place.keymap.command(Context::Main, key)?;
+        let at_rest = self.editor.is_empty();
+        Some(match command {
+            KeyCommand::Send => self.enter(),
+            KeyCommand::FollowUp => self.submit(When::Afterwards),
+            KeyCommand::SteerNow => self.submit(When::AtOnce),
+            KeyCommand::Newline => self.newline(),
+            KeyCommand::Stop => self.escape(pressed),
+            KeyCommand::Interrupt => self.interrupt(pressed),
+            KeyCommand::Quit if at_rest && !self.is_working() => vec![Action::Quit],
+            KeyCommand::EditQueue => self.unqueue(),
+            KeyCommand::PickModel => self.pick("models", List::Models),
+            KeyCommand::NextModel => vec![Action::CycleModel(Direction::Forward)],
+            KeyCommand::PreviousModel => vec![Action::CycleModel(Direction::Back)],
+            KeyCommand::NextThinking => self.next_thinking(),
+            KeyCommand::SearchHistory => self.search_history(),
+            KeyCommand::EditElsewhere => vec![Action::EditElsewhere(self.editor.expanded())],
+            KeyCommand::Suspend => vec![Action::Suspend],
+            KeyCommand::Help if at_rest => {
+                let page = help::page(&self.place.keymap, &self.commands);
+                self.read("help", page)
             }
-            KeyCode::End if self.editor.is_empty() => {
-                self.transcript.follow();
-                Vec::new()
-            }
-            KeyCode::Char('?') if self.editor.is_empty() && !alt => {
-                self.read("help", help::page(&self.commands))
-            }
-            _ => return None,
+            command => return self.transcript_key(command),
         })
     }
 
-    fn control_key(&mut self, c: char, shift: bool, pressed: Option<(Twice, UnixMs)>) -> Option<Vec<Action>> {
-        Some(match c {
-            'c' => self.interrupt(pressed),
-            'd' if self.editor.is_empty() && !self.is_working() => vec![Action::Quit],
-            'q' => self.submit(When::Afterwards),
-            'j' => self.newline(),
-            'l' => self.pick("models", List::Models),
-            'p' if shift => vec![Action::CycleModel(Direction::Back)],
-            'p' => vec![Action::CycleModel(Direction::Forward)],
-            'o' => {
-                self.folds.output_open = !self.folds.output_open;
-                Vec::new()
+    /// Keys that change what of the transcript is on the screen.
+    fn transcript_key(&mut self, command: KeyCommand) -> Option<Vec<Action>> {
+        let at_rest = self.editor.is_empty();
+        match command {
+            KeyCommand::UnfoldOutput => self.folds.output_open = !self.folds.output_open,
+            KeyCommand::UnfoldThinking => self.folds.thinking_open = !self.folds.thinking_open,
+            KeyCommand::PageUp => return Some(self.scroll(-1)),
+            KeyCommand::PageDown => return Some(self.scroll(1)),
+            KeyCommand::Top if at_rest => {
+                self.transcript.scroll_to_top();
+                return Some(self.load_older(usize::MAX).into_iter().collect());
             }
-            't' => {
-                self.folds.thinking_open = !self.folds.thinking_open;
-                Vec::new()
-            }
-            'r' => self.search_history(),
-            'g' => vec![Action::EditElsewhere(self.editor.expanded())],
-            'z' => vec![Action::Suspend],
+            KeyCommand::Bottom if at_rest => self.transcript.follow(),
             _ => return None,
-        })
+        }
+        Some(Vec::new())
     }
 
     /// Takes a waiting message back: the only one, or the one that is chosen.
@@ -288,8 +281,14 @@ impl App {
             Verb::Session => vec![Action::ShowFacts],
             Verb::Export => vec![Action::Export(argument.to_owned())],
             Verb::Reload => vec![Action::ReadResources],
-            Verb::Help => self.read("help", help::page(&self.commands)),
-            Verb::Hotkeys => self.read("keys", help::keys()),
+            Verb::Help => {
+                let page = help::page(&self.place.keymap, &self.commands);
+                self.read("help", page)
+            }
+            Verb::Hotkeys => {
+                let keys = help::keys(&self.place.keymap);
+                self.read("keys", keys)
+            }
             Verb::Quit => vec![Action::Quit],
         }
     }
@@ -419,26 +418,26 @@ impl App {
     }
 
     fn popup_key(&mut self, key: KeyEvent) -> Vec<Action> {
-        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
         let page = isize::try_from(self.size.1 / 2).unwrap_or(10).max(1);
-        let rows = match key.code {
-            KeyCode::Up => -1,
-            KeyCode::Down => 1,
-            KeyCode::PageUp => -page,
-            KeyCode::PageDown => page,
-            KeyCode::Home => isize::MIN / 2,
-            KeyCode::End => isize::MAX / 2,
-            KeyCode::Char('p') if ctrl => -1,
-            KeyCode::Char('n') if ctrl => 1,
-            KeyCode::Esc => {
+        let Some(command) = self.place.keymap.command(Context::Popup, key) else {
+            return self.popup_text_key(key);
+        };
+        let rows = match command {
+            KeyCommand::Up => -1,
+            KeyCommand::Down => 1,
+            KeyCommand::PopupPageUp => -page,
+            KeyCommand::PopupPageDown => page,
+            KeyCommand::First => isize::MIN / 2,
+            KeyCommand::Last => isize::MAX / 2,
+            KeyCommand::Back => {
                 let left = self.popups.pop();
                 return without_word(left.as_slice());
             }
-            KeyCode::Char('c') if ctrl => {
+            KeyCommand::Close => {
                 let left = std::mem::take(&mut self.popups);
                 return without_word(&left);
             }
-            _ => return self.popup_text_key(key, ctrl),
+            command => return self.popup_command(command),
         };
         match self.popups.last_mut() {
             Some(Popup::Pick(picker)) => picker.step(rows),
@@ -448,17 +447,17 @@ impl App {
         Vec::new()
     }
 
-    fn popup_text_key(&mut self, key: KeyEvent, ctrl: bool) -> Vec<Action> {
+    fn popup_command(&mut self, command: KeyCommand) -> Vec<Action> {
         let picker = match self.popups.last_mut() {
             Some(Popup::Pick(picker)) => picker,
-            Some(Popup::Read(_)) if matches!(key.code, KeyCode::Char('q' | '?') | KeyCode::Enter) => {
+            Some(Popup::Read(_)) if command == KeyCommand::Accept => {
                 self.popups.pop();
                 return Vec::new();
             }
             Some(Popup::Read(_)) | None => return Vec::new(),
         };
-        match key.code {
-            KeyCode::Enter => {
+        match command {
+            KeyCommand::Accept => {
                 let Some(choice) = picker.chosen().map(|item| item.choice.clone()) else { return Vec::new() };
                 // The tree stays open when something comes back into it.
                 if !matches!(choice, Choice::Show(_)) {
@@ -466,11 +465,30 @@ impl App {
                 }
                 return self.chosen(choice);
             }
-            KeyCode::Char('x') if ctrl => return picker.hide(),
-            KeyCode::Char('a') if ctrl => return self.other_tree(),
-            KeyCode::Char('u') if ctrl => picker.clear(),
-            KeyCode::Char(c) if !ctrl => picker.push(c),
-            KeyCode::Tab => picker.switch_scope(),
+            KeyCommand::ClearFilter => picker.clear(),
+            KeyCommand::Switch => picker.switch_scope(),
+            _ => return Vec::new(),
+        }
+        picker.ask().map(Action::Browse).into_iter().collect()
+    }
+
+    /// Keys that mean something in one kind of popup, and what is typed to narrow a list.
+    fn popup_text_key(&mut self, key: KeyEvent) -> Vec<Action> {
+        let picker = match self.popups.last_mut() {
+            Some(Popup::Pick(picker)) => picker,
+            Some(Popup::Read(_)) if matches!(key.code, KeyCode::Char('q' | '?')) => {
+                self.popups.pop();
+                return Vec::new();
+            }
+            Some(Popup::Read(_)) | None => return Vec::new(),
+        };
+        match self.place.keymap.command(Context::Tree, key) {
+            Some(KeyCommand::Hide) => return picker.hide(),
+            Some(KeyCommand::ShowHidden) => return self.other_tree(),
+            _ => {}
+        }
+        match key.code {
+            KeyCode::Char(c) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => picker.push(c),
             KeyCode::Backspace if picker.pop() => {}
             KeyCode::Backspace => {
                 self.popups.pop();

@@ -11,6 +11,7 @@ use ratatui::buffer::Buffer;
 use super::TuiOptions;
 use super::app::{Action, App, Input, Loaded, Place, Report};
 use super::perform::{newest, read};
+use super::theme::Theme;
 use super::view::view;
 use crate::agent::Snapshot;
 use crate::event::Event;
@@ -41,8 +42,9 @@ impl OffScreen {
             cwd: snapshot.state.cwd.clone(),
             home: options.home.clone(),
             zone: TimeZone::UTC,
-            colours: options.colours,
+            theme: Theme::of(options.colours),
             banner: options.banner.clone(),
+            keymap: Arc::default(),
         };
         let Ok(terminal) = Terminal::new(TestBackend::new(size.0, size.1));
         let mut screen = Self { app: App::new(place, Vec::new()), reader, terminal };

@@ -6,280 +6,32 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use jiff::tz::TimeZone;
-use ratatui::backend::{CrosstermBackend, TestBackend};
+use crossterm::event::{KeyCode, KeyModifiers};
+use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::app::{Action, App, Browsed, Go, Input, List, Loaded, Place, Report, Say};
+use super::app::{Action, Browsed, Go, Input, List, Loaded, Report, Say};
 use super::browse::Ask;
 use super::gather;
 use super::pace::{Pace, Stale};
 use super::popup::{Choice, Item};
-use super::theme::Colours;
 use super::view::view;
-use crate::agent::{
-    BashContext, BranchSummary, CommandSource, ContextUse, Live, SlashCommand, Snapshot, State,
-};
+use crate::agent::{BashContext, BranchSummary, CommandSource, Live, SlashCommand, Snapshot};
 use crate::event::{
-    ApprovalRequest, AssistantDelta, CompactionChoice, CompactionReason, Decision, Event, EventKind,
-    QueueItem, QueueKind, ToolOutcome,
+    ApprovalRequest, AssistantDelta, CompactionChoice, CompactionReason, Decision, EventKind, QueueItem,
+    QueueKind, ToolOutcome,
 };
-use crate::message::{
-    AssistantBlock, AssistantMessage, Cost, Message, ModelRef, StopReason, ThinkingLevel, ToolCall,
-    ToolResultMessage, Usage, UserBlock, UserMessage,
-};
+use crate::message::{Message, UserMessage};
 use crate::render::Role;
 use crate::resource::skill_message;
-use crate::session::entry::{MessageEntry, Receipt};
 use crate::session::{Entry, EntryBody, Hit, Piece, Scope, SessionSummary};
 use crate::unit::{Tokens, UnixMs, Usd};
 
-/// 14:02 UTC.
-const START: i64 = 1_795_269_720_000;
+mod stage;
 
-/// The front end with a clock and an agent of the test's making.
-struct Stage {
-    app: App,
-    now: i64,
-    seq: u64,
-    entries: usize,
-    actions: Vec<Action>,
-}
-
-impl Stage {
-    fn new(width: u16, height: u16) -> Self {
-        let place = Place {
-            cwd: "/home/ada/code/conf".into(),
-            home: Some("/home/ada".into()),
-            zone: TimeZone::UTC,
-            colours: Colours::None,
-            banner: vec![
-                "tiller 0.1.0".into(),
-                "demo model: canned answers; connect a real one with ANTHROPIC_API_KEY".into(),
-            ],
-        };
-        let mut stage = Self {
-            app: App::new(place, vec!["an earlier prompt".into()]),
-            now: START,
-            seq: 0,
-            entries: 0,
-            actions: Vec::new(),
-        };
-        stage.input(Input::Resize { width, height });
-        let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
-        stage.input(Input::Report(Report::Loaded(Box::new(Loaded {
-            snapshot,
-            older: vec![],
-            entries: vec![],
-        }))));
-        stage.input(Input::Report(Report::Branch(Some("main".into()))));
-        stage
-    }
-
-    fn input(&mut self, input: Input) {
-        let actions = self.app.update(input, UnixMs(self.now));
-        self.actions.extend(actions);
-    }
-
-    fn event(&mut self, kind: EventKind) {
-        self.seq += 1;
-        let event = Event { kind, seq: self.seq, time: UnixMs(self.now) };
-        self.input(Input::Agent(Arc::new(event)));
-    }
-
-    fn wait(&mut self, ms: i64) {
-        self.now += ms;
-        self.input(Input::Tick);
-    }
-
-    fn append(&mut self, said: MessageEntry) {
-        self.entries += 1;
-        let mut line = serde_json::to_value(EntryBody::Message(said)).unwrap();
-        line["id"] = Value::from(format!("e{}", self.entries));
-        let raw = serde_json::value::RawValue::from_string(line.to_string()).unwrap();
-        self.event(EventKind::EntryAppended {
-            entry_id: format!("e{}", self.entries).as_str().into(),
-            entry: Arc::from(raw),
-        });
-    }
-
-    fn said(&mut self, message: Message) {
-        self.append(MessageEntry { message: Arc::new(message), tiller_queue_id: None, tiller_receipt: None });
-    }
-
-    fn user(&mut self, text: &str) {
-        self.said(Message::User(UserMessage::text(text, UnixMs(self.now))));
-    }
-
-    fn delta(&mut self, delta: AssistantDelta) {
-        let usage = Usage { output: Tokens(1_234), ..Usage::default() };
-        self.event(EventKind::MessageUpdate { usage, assistant_message_event: delta });
-    }
-
-    fn text(&mut self, content_index: usize, text: &str) {
-        self.delta(AssistantDelta::TextDelta { content_index, delta: text.into() });
-    }
-
-    fn answer(&mut self, content: Vec<AssistantBlock>) {
-        let answer =
-            AssistantMessage { content, stop_reason: StopReason::ToolUse, ..AssistantMessage::default() };
-        self.said(Message::Assistant(answer));
-    }
-
-    fn start(&mut self, id: &str, name: &str) {
-        let args = Value::Null;
-        self.event(EventKind::ToolExecutionStart { tool_call_id: id.into(), tool_name: name.into(), args });
-    }
-
-    fn result(&mut self, (id, name): (&str, &str), text: &str, details: Value, is_error: bool) {
-        let content = vec![UserBlock::Text { text: text.into() }];
-        let (tool_call_id, tool_name) = (id.into(), name.to_owned());
-        let result = ToolResultMessage {
-            tool_call_id,
-            tool_name: tool_name.clone(),
-            content,
-            details: Some(details),
-            is_error,
-            timestamp: UnixMs(self.now),
-        };
-        let outcome = ToolOutcome::from(&result);
-        self.said(Message::ToolResult(result));
-        let tool_call_id = id.into();
-        self.event(EventKind::ToolExecutionEnd { tool_call_id, tool_name, result: outcome, is_error });
-    }
-
-    fn press(&mut self, code: KeyCode, modifiers: KeyModifiers) -> Vec<Action> {
-        self.actions.clear();
-        self.input(Input::Key(KeyEvent::new(code, modifiers)));
-        std::mem::take(&mut self.actions)
-    }
-
-    fn key(&mut self, code: KeyCode) -> Vec<Action> {
-        self.press(code, KeyModifiers::NONE)
-    }
-
-    fn control(&mut self, c: char) -> Vec<Action> {
-        self.press(KeyCode::Char(c), KeyModifiers::CONTROL)
-    }
-
-    fn type_text(&mut self, text: &str) {
-        for c in text.chars() {
-            self.key(KeyCode::Char(c));
-        }
-    }
-
-    fn asks(&mut self) {
-        self.event(EventKind::ApprovalRequested(ApprovalRequest {
-            tool_call_id: "c2".into(),
-            tool_name: "bash".into(),
-            args: json!({"command": "cargo test parse\necho done", "timeout_s": 60}),
-            reason: "runs a command".into(),
-            rule: "bash: cargo test".into(),
-        }));
-    }
-
-    fn screen(&mut self) -> String {
-        let mut terminal = Terminal::new(TestBackend::new(self.app.size.0, self.app.size.1)).unwrap();
-        let areas = self.app.prepare();
-        terminal.draw(|frame| view(&self.app, &areas, frame)).unwrap();
-        let buffer = terminal.backend().buffer();
-        let row = |y| {
-            let mut text = String::new();
-            let mut x = 0;
-            while x < buffer.area.width {
-                let symbol = buffer[(x, y)].symbol();
-                text.push_str(symbol);
-                x += u16::try_from(unicode_width::UnicodeWidthStr::width(symbol).max(1)).unwrap();
-            }
-            text.trim_end().to_owned()
-        };
-        (0..buffer.area.height).map(row).collect::<Vec<_>>().join("\n")
-    }
-}
-
-fn state() -> State {
-    State {
-        session: "01JD6X9QWERTYUIOPASDFGHJKL".into(),
-        path: None,
-        name: Some("fix-crlf".into()),
-        cwd: "/home/ada/code/conf".into(),
-        model: ModelRef { provider: "anthropic".into(), id: "claude-sonnet-4-5".into() },
-        thinking: ThinkingLevel::High,
-        context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
-        usage: Usage {
-            input: Tokens(48_200),
-            output: Tokens(3_149),
-            cost: Cost { total: Usd(0.21), ..Cost::default() },
-            ..Usage::default()
-        },
-        approval: "ask".into(),
-    }
-}
-
-fn call(id: &str, name: &str, arguments: Value) -> AssistantBlock {
-    AssistantBlock::ToolCall(ToolCall { id: id.into(), name: name.into(), arguments, raw_arguments: None })
-}
-
-fn text(text: &str) -> AssistantBlock {
-    AssistantBlock::Text { text: text.into() }
-}
-
-/// A run up to a command at work, two calls done before it.
-fn at_work(stage: &mut Stage) {
-    stage.user("the parser test fails on windows line endings, find out why");
-    stage.event(EventKind::AgentStart);
-    stage.wait(800);
-    stage.answer(vec![
-        AssistantBlock::Thinking {
-            thinking: "Line endings: the lexer first.".into(),
-            thinking_signature: None,
-        },
-        text("I'll look at the **tokenizer** first."),
-        call("c0", "grep", json!({"pattern": "\\n", "path": "src/parse"})),
-        call("c1", "read_file", json!({"path": "src/parse/lexer.rs"})),
-        call("c2", "bash", json!({"command": "cargo test parse -- --nocapture"})),
-        call("c3", "edit_file", json!({"path": "src/parse/lexer.rs"})),
-    ]);
-    stage.start("c0", "grep");
-    stage.wait(40);
-    stage.result(("c0", "grep"), "src/parse/lexer.rs:3: x", json!({"matches": 6}), false);
-    stage.start("c1", "read_file");
-    stage.result(("c1", "read_file"), "…", json!({"lines": 212}), false);
-    stage.start("c2", "bash");
-    stage.wait(12_400);
-    let output: String = (1..=9).map(|n| format!("test case_{n} ... \u{1b}[32mok\u{1b}[0m\n")).collect();
-    stage.event(EventKind::ToolExecutionUpdate {
-        tool_call_id: "c2".into(),
-        tool_name: "bash".into(),
-        args: serde_json::Value::Null,
-        partial_result: ToolOutcome { content: vec![UserBlock::Text { text: output }], details: None },
-    });
-}
-
-fn steered(stage: &mut Stage) {
-    at_work(stage);
-    let output: String = (1..=14).map(|n| format!("test case_{n} ... ok\n")).collect();
-    stage.result(("c2", "bash"), &output, json!({"exitCode": 101, "timedOut": false}), false);
-    stage.result(("c3", "edit_file"), "skipped: the user steered", json!({}), true);
-    stage.append(MessageEntry {
-        message: Arc::new(Message::User(UserMessage::text(
-            "wait — the fixture itself has mixed endings",
-            UnixMs(0),
-        ))),
-        tiller_queue_id: Some("q1".into()),
-        tiller_receipt: Some(Receipt { after_calls: 3, skipped_calls: 1 }),
-    });
-    stage.answer(vec![
-        text("You're right: line 3 of `mixed.txt` ends in `\\r\\r\\n`."),
-        call("c4", "edit_file", json!({"path": "tests/fixtures/mixed.txt"})),
-    ]);
-    stage.start("c4", "edit_file");
-    let diff = "--- a\n+++ b\n@@ -2,3 +2,3 @@\n [section]\n-name = \"a\"\r\r\n+name = \"a\"\r\n port = 1\n";
-    stage.result(("c4", "edit_file"), "edited", json!({"diff": diff, "added": 1, "removed": 1}), false);
-}
+use stage::{START, Stage, at_work, state, steered};
 
 #[test]
 fn the_start_says_where_one_is_and_how_to_connect_a_model() {

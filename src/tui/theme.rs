@@ -19,6 +19,23 @@ pub enum Colours {
     None,
 }
 
+/// How everything looks.
+#[derive(Clone, Debug)]
+pub(super) struct Theme {
+    colours: Colours,
+}
+
+impl Theme {
+    pub(super) fn of(colours: Colours) -> Self {
+        Self { colours }
+    }
+
+    /// How a style looks.
+    pub(super) fn style(&self, style: render::Style) -> Style {
+        self.colours.style(style)
+    }
+}
+
 impl Colours {
     /// Chooses by the values of `NO_COLOR` and `COLORFGBG` (`15;0`: foreground, background; 7 and 15 are light grounds).
     #[must_use]
@@ -33,8 +50,7 @@ impl Colours {
     }
 
     /// How a style looks.
-    #[must_use]
-    pub fn style(self, style: render::Style) -> Style {
+    fn style(self, style: render::Style) -> Style {
         let mut look = match self {
             Self::None => colourless(style.role),
             Self::Dark | Self::Light => self.coloured(style.role),

@@ -10,7 +10,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::app::App;
 use super::layout::right_aligned;
-use super::theme::Colours;
+use super::theme::Theme;
 use crate::render::{Emphasis, Line, Role, Span, Style};
 
 /// Columns before the text of the editor.
@@ -88,24 +88,24 @@ impl App {
 /// Draws the screen as it was prepared.
 pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
-    let colours = app.place.colours;
+    let theme = &app.place.theme;
     transcript(app, areas.transcript, buffer);
-    lines(&prompt::approval(app), areas.approval, buffer, colours);
+    lines(&prompt::approval(app), areas.approval, buffer, theme);
     let status: Vec<Line> = prompt::status(app).into_iter().collect();
     if !status.is_empty() {
-        lines(&status, bottom_row(areas.status), buffer, colours);
+        lines(&status, bottom_row(areas.status), buffer, theme);
     }
-    lines(&prompt::queue(app), areas.queue, buffer, colours);
-    lines(&prompt::completion(app), areas.completion, buffer, colours);
-    lines(&[top_rule(app)], areas.top_rule, buffer, colours);
+    lines(&prompt::queue(app), areas.queue, buffer, theme);
+    lines(&prompt::completion(app), areas.completion, buffer, theme);
+    lines(&[top_rule(app)], areas.top_rule, buffer, theme);
     let cursor = editor(app, areas.editor, buffer);
     let rule = Line::new("─".repeat(usize::from(areas.bottom_rule.width)), Role::Muted);
-    lines(&[rule], areas.bottom_rule, buffer, colours);
-    lines(&[footer::line(app)], areas.footer, buffer, colours);
+    lines(&[rule], areas.bottom_rule, buffer, theme);
+    lines(&[footer::line(app)], areas.footer, buffer, theme);
     let over = app.popups.last().map(|popup| {
         let area = frame.area();
         let area = Rect { height: area.height - areas.footer.height, ..area };
-        panel::draw(popup, area, frame.buffer_mut(), colours)
+        panel::draw(popup, area, frame.buffer_mut(), theme)
     });
     if let Some(cursor) = over.unwrap_or(Some(cursor)) {
         frame.set_cursor_position(Position::from(cursor));
@@ -124,7 +124,7 @@ fn transcript(app: &App, area: Rect, buffer: &mut Buffer) {
                 line,
                 Rect { x: area.x + inset, y, width: area.width - inset, height: 1 },
                 buffer,
-                app.place.colours,
+                &app.place.theme,
             );
         }
     }
@@ -152,28 +152,28 @@ fn editor(app: &App, area: Rect, buffer: &mut Buffer) -> (u16, u16) {
     }
     let role = if app.is_working() { Role::Muted } else { Role::Accent };
     let mark = Line::new(" ❯ ", Style::from(role).with(Emphasis::BOLD));
-    put(&mark, Rect { height: 1, ..area }, buffer, app.place.colours);
+    put(&mark, Rect { height: 1, ..area }, buffer, &app.place.theme);
     let inset = MARK.min(area.width.saturating_sub(1));
     let inner = Rect { x: area.x + inset, width: area.width - inset, ..area };
     app.editor.draw(inner, buffer)
 }
 
 /// Draws lines from the top of an area down.
-fn lines(lines: &[Line], area: Rect, buffer: &mut Buffer, colours: Colours) {
+fn lines(lines: &[Line], area: Rect, buffer: &mut Buffer, theme: &Theme) {
     for (y, line) in (area.y..area.bottom()).zip(lines) {
-        put(line, Rect { y, height: 1, ..area }, buffer, colours);
+        put(line, Rect { y, height: 1, ..area }, buffer, theme);
     }
 }
 
 /// Draws one line, as much of it as fits.
-fn put(line: &Line, area: Rect, buffer: &mut Buffer, colours: Colours) {
+fn put(line: &Line, area: Rect, buffer: &mut Buffer, theme: &Theme) {
     let mut x = area.x;
     for span in &line.spans {
         if x >= area.right() || area.height == 0 {
             return;
         }
         let room = usize::from(area.right() - x);
-        (x, _) = buffer.set_stringn(x, area.y, &span.text, room, colours.style(span.style));
+        (x, _) = buffer.set_stringn(x, area.y, &span.text, room, theme.style(span.style));
     }
 }
 

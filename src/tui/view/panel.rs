@@ -5,19 +5,19 @@ use ratatui::layout::Rect;
 use ratatui::widgets::{Clear, Widget};
 
 use super::super::popup::{Item, MARKS, Page, Picker, Popup};
-use super::super::theme::Colours;
+use super::super::theme::Theme;
 use super::{put, spread};
 use crate::render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, cut_to, wrap};
 use crate::session::Scope;
 use crate::unit::thousands;
 
 /// Draws a popup; says where the cursor stands, if it has one.
-pub(super) fn draw(popup: &Popup, area: Rect, buffer: &mut Buffer, colours: Colours) -> Option<(u16, u16)> {
+pub(super) fn draw(popup: &Popup, area: Rect, buffer: &mut Buffer, theme: &Theme) -> Option<(u16, u16)> {
     Clear.render(area, buffer);
     match popup {
-        Popup::Pick(picker) => draw_picker(picker, area, buffer, colours),
+        Popup::Pick(picker) => draw_picker(picker, area, buffer, theme),
         Popup::Read(page) => {
-            draw_page(page, area, buffer, colours);
+            draw_page(page, area, buffer, theme);
             None
         }
     }
@@ -42,28 +42,28 @@ fn title(words: &str, note: &str, width: u16) -> Line {
     .into()
 }
 
-fn draw_picker(picker: &Picker, area: Rect, buffer: &mut Buffer, colours: Colours) -> Option<(u16, u16)> {
+fn draw_picker(picker: &Picker, area: Rect, buffer: &mut Buffer, theme: &Theme) -> Option<(u16, u16)> {
     let (matches, all) = picker.counts();
     let note = if matches == all { all.to_string() } else { format!("{matches} of {all}") };
-    put(&title(&picker.title, &note, area.width), row(area, 0), buffer, colours);
+    put(&title(&picker.title, &note, area.width), row(area, 0), buffer, theme);
     let filter = Line::from(vec![
         Span::new(" ❯ ", Style::from(Role::Accent).with(Emphasis::BOLD)),
         Span::new(picker.filter(), Role::Text),
     ]);
-    put(&filter, row(area, 1), buffer, colours);
+    put(&filter, row(area, 1), buffer, theme);
     // Two rows above the list, and below it, where there is room, one for the keys and one for how far it is.
     let foot = if area.height >= 8 { foot(picker) } else { Vec::new() };
     let foot_rows = u16::try_from(foot.len()).unwrap_or(u16::MAX);
     let height = area.height.saturating_sub(2 + foot_rows);
     if let Some(words) = empty(picker, matches) {
-        put(&Line::new(format!("   {words}"), Role::Muted), row(area, 2), buffer, colours);
+        put(&Line::new(format!("   {words}"), Role::Muted), row(area, 2), buffer, theme);
     }
     let width = usize::from(area.width).saturating_sub(1);
     for (at, (item, chosen)) in (2..).zip(picker.window(usize::from(height))) {
-        put(&item_line(item, chosen, width), row(area, at), buffer, colours);
+        put(&item_line(item, chosen, width), row(area, at), buffer, theme);
     }
     for (at, words) in (area.height.saturating_sub(foot_rows)..).zip(foot) {
-        put(&Line::new(format!("   {words}"), Role::Muted), row(area, at), buffer, colours);
+        put(&Line::new(format!("   {words}"), Role::Muted), row(area, at), buffer, theme);
     }
     let column = u16::try_from(filter.width()).unwrap_or(0).min(area.width.saturating_sub(1));
     Some((area.x + column, area.y + 1.min(area.height.saturating_sub(1))))
@@ -135,16 +135,16 @@ fn hung(line: &Line, width: usize) -> Vec<Line> {
     wrap(&line.spans, width, &Indent { first: Vec::new(), rest }, Breaks::Words)
 }
 
-fn draw_page(page: &Page, area: Rect, buffer: &mut Buffer, colours: Colours) {
+fn draw_page(page: &Page, area: Rect, buffer: &mut Buffer, theme: &Theme) {
     let height = usize::from(area.height.saturating_sub(2));
     let width = usize::from(area.width.saturating_sub(3)).max(1);
     let lines: Vec<Line> = page.lines.iter().flat_map(|line| hung(line, width)).collect();
     let top = page.top.min(lines.len().saturating_sub(height));
     let note = if lines.len() > height { "↑↓ pgup pgdn · esc" } else { "esc" };
-    put(&title(&page.title, note, area.width), row(area, 0), buffer, colours);
+    put(&title(&page.title, note, area.width), row(area, 0), buffer, theme);
     for (at, line) in (2..area.height).zip(lines.iter().skip(top)) {
         let inner =
             Rect { x: area.x + 2.min(area.width), width: area.width.saturating_sub(2), ..row(area, at) };
-        put(line, inner, buffer, colours);
+        put(line, inner, buffer, theme);
     }
 }

@@ -1,0 +1,216 @@
+//! Which key does what: the table of everything that a key can do, with its name, its keys and where they count.
+//!
+//! What a key does may depend on more than the place: `ctrl+d` quits only from an empty editor. Whoever carries a command out decides
+//! that; a key that means nothing at the moment goes on to whatever would have had it otherwise.
+
+mod chord;
+
+use std::collections::HashMap;
+
+use crossterm::event::KeyEvent;
+
+pub(super) use chord::Chord;
+
+/// Where a key is pressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Context {
+    /// The transcript and the editor.
+    Main,
+    /// A call that asks, the editor being empty.
+    Approval,
+    /// Whatever lies over the transcript.
+    Popup,
+    /// The tree, besides.
+    Tree,
+}
+
+/// Something that a key does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum KeyCommand {
+    Send,
+    SteerNow,
+    FollowUp,
+    Newline,
+    Stop,
+    Interrupt,
+    Quit,
+    EditQueue,
+    PickModel,
+    NextModel,
+    PreviousModel,
+    NextThinking,
+    UnfoldOutput,
+    UnfoldThinking,
+    PageUp,
+    PageDown,
+    Top,
+    Bottom,
+    SearchHistory,
+    EditElsewhere,
+    Suspend,
+    Help,
+    Allow,
+    AllowSession,
+    Deny,
+    Up,
+    Down,
+    PopupPageUp,
+    PopupPageDown,
+    First,
+    Last,
+    Accept,
+    Back,
+    Close,
+    ClearFilter,
+    Switch,
+    Hide,
+    ShowHidden,
+}
+
+/// One row of the table.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) command: KeyCommand,
+    /// Its name in `keybindings.json`.
+    pub(super) name: &'static str,
+    pub(super) context: Context,
+    /// Its keys unless they are set otherwise, each as [`Chord::parse`] reads it.
+    pub(super) keys: &'static [&'static str],
+    pub(super) about: &'static str,
+}
+
+const fn row(
+    command: KeyCommand,
+    (context, name): (Context, &'static str),
+    keys: &'static [&'static str],
+    about: &'static str,
+) -> Row {
+    Row { command, name, context, keys, about }
+}
+
+use Context::{Approval, Main, Popup, Tree};
+use KeyCommand as K;
+
+/// Everything that a key can do, in the order it is likely to be wanted.
+pub(super) const TABLE: &[Row] = &[
+    row(
+        K::Send,
+        (Main, "send"),
+        &["enter"],
+        "send; while the agent works: steer it at the next gap between its calls",
+    ),
+    row(
+        K::SteerNow,
+        (Main, "steer_now"),
+        &["ctrl+enter"],
+        "stop what is in flight, keep what it said, go on with this (or enter again, empty, while a message steers)",
+    ),
+    row(K::FollowUp, (Main, "follow_up"), &["alt+enter", "ctrl+q"], "send when the agent has finished"),
+    row(K::Newline, (Main, "newline"), &["shift+enter", "ctrl+j"], "a new line; so does \\ before enter"),
+    row(
+        K::Stop,
+        (Main, "stop"),
+        &["esc"],
+        "stop the agent, what waited comes back into the editor; twice, when nothing runs: the tree",
+    ),
+    row(K::EditQueue, (Main, "edit_queue"), &["alt+up"], "take a waiting message back into the editor"),
+    row(
+        K::Interrupt,
+        (Main, "interrupt"),
+        &["ctrl+c"],
+        "clear the editor; empty: stop the agent; twice: quit",
+    ),
+    row(K::Quit, (Main, "quit"), &["ctrl+d"], "quit (nothing runs, editor empty)"),
+    row(K::PickModel, (Main, "pick_model"), &["ctrl+l"], "choose a model"),
+    row(K::NextModel, (Main, "next_model"), &["ctrl+p"], "next model"),
+    row(K::PreviousModel, (Main, "previous_model"), &["ctrl+shift+p"], "previous model"),
+    row(K::NextThinking, (Main, "next_thinking"), &["shift+tab"], "think more"),
+    row(K::UnfoldOutput, (Main, "unfold_output"), &["ctrl+o"], "unfold output and summaries"),
+    row(K::UnfoldThinking, (Main, "unfold_thinking"), &["ctrl+t"], "unfold thinking"),
+    row(K::PageUp, (Main, "page_up"), &["pgup"], "scroll up"),
+    row(K::PageDown, (Main, "page_down"), &["pgdn"], "scroll down"),
+    row(K::Top, (Main, "top"), &["home"], "the beginning (editor empty)"),
+    row(K::Bottom, (Main, "bottom"), &["end"], "the end, and follow again (editor empty)"),
+    row(K::SearchHistory, (Main, "search_history"), &["ctrl+r"], "search earlier prompts"),
+    row(K::EditElsewhere, (Main, "edit_elsewhere"), &["ctrl+g"], "edit in $EDITOR"),
+    row(K::Suspend, (Main, "suspend"), &["ctrl+z"], "suspend"),
+    row(K::Help, (Main, "help"), &["?"], "help (editor empty)"),
+    row(K::Allow, (Approval, "allow"), &["y"], "let the call that asks run, this once"),
+    row(K::AllowSession, (Approval, "allow_session"), &["a"], "let it and its like run in this session"),
+    row(K::Deny, (Approval, "deny"), &["n"], "don't let it run"),
+    row(K::Up, (Popup, "up"), &["up", "ctrl+p"], "one up"),
+    row(K::Down, (Popup, "down"), &["down", "ctrl+n"], "one down"),
+    row(K::PopupPageUp, (Popup, "list_page_up"), &["pgup"], "a page up"),
+    row(K::PopupPageDown, (Popup, "list_page_down"), &["pgdn"], "a page down"),
+    row(K::First, (Popup, "first"), &["home"], "the first"),
+    row(K::Last, (Popup, "last"), &["end"], "the last"),
+    row(K::Accept, (Popup, "accept"), &["enter"], "take it"),
+    row(K::Back, (Popup, "back"), &["esc"], "one level back"),
+    row(K::Close, (Popup, "close"), &["ctrl+c"], "back to the transcript"),
+    row(K::ClearFilter, (Popup, "clear_filter"), &["ctrl+u"], "take back what narrows the list"),
+    row(K::Switch, (Popup, "switch"), &["tab"], "this directory's sessions, or all"),
+    row(K::Hide, (Tree, "hide_branch"), &["ctrl+x"], "hide a branch"),
+    row(K::ShowHidden, (Tree, "show_hidden"), &["ctrl+a"], "show the hidden ones"),
+];
+
+/// Keys as they are bound.
+#[derive(Clone, Debug)]
+pub(super) struct Keymap {
+    bound: HashMap<(Context, Chord), KeyCommand>,
+    /// The keys of each row of the table.
+    keys: Vec<Vec<Chord>>,
+}
+
+impl Default for Keymap {
+    fn default() -> Self {
+        let parse = |key: &&str| Chord::parse(key).expect("the table's keys are keys: a test reads them all");
+        Self::of(TABLE.iter().map(|row| row.keys.iter().map(parse).collect()).collect())
+    }
+}
+
+impl Keymap {
+    /// Binds these keys to the rows of the table, in its order.
+    fn of(keys: Vec<Vec<Chord>>) -> Self {
+        let bound = TABLE.iter().zip(&keys);
+        let bound = bound
+            .flat_map(|(row, keys)| keys.iter().map(|chord| ((row.context, *chord), row.command)))
+            .collect();
+        Self { bound, keys }
+    }
+
+    /// What a key does in a place.
+    pub(super) fn command(&self, context: Context, key: KeyEvent) -> Option<KeyCommand> {
+        self.bound.get(&(context, Chord::of(key))).copied()
+    }
+
+    /// The first key of a command, to be named on the screen; empty when it has none.
+    pub(super) fn key_of(&self, command: KeyCommand) -> String {
+        let at = TABLE.iter().position(|row| row.command == command);
+        at.and_then(|at| self.keys[at].first()).map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// Every row with its keys as text: `alt+enter, ctrl+q`.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (&'static Row, String)> {
+        TABLE.iter().zip(&self.keys).map(|(row, keys)| {
+            let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
+            (row, keys.join(", "))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_one_row_and_no_key_two_commands_in_a_place() {
+        let keymap = Keymap::default();
+        let keys: usize = TABLE.iter().map(|row| row.keys.len()).sum();
+        assert_eq!(keymap.bound.len(), keys);
+        for (at, row) in TABLE.iter().enumerate() {
+            let twice =
+                TABLE[..at].iter().find(|other| other.command == row.command || other.name == row.name);
+            assert!(twice.is_none(), "{row:?} {twice:?}");
+        }
+    }
+}
