@@ -27,6 +27,7 @@ mod record;
 mod terminal;
 mod theme;
 mod transcript;
+mod tree;
 mod view;
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ mod journeys {
         mod opening;
         mod steering;
         mod tour;
+        mod tree;
         mod typing;
     }
     mod shell;

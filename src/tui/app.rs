@@ -15,12 +15,13 @@ use super::pace::Stale;
 use super::popup::{Item, Picker, Popup};
 use super::theme::Theme;
 use super::transcript::Transcript;
+use super::tree;
 use crate::agent::turn::Retry;
 use crate::agent::{
     BashContext, BranchSummary, ContextUse, Direction, Moved, SlashCommand, Snapshot, State, Summarizing,
 };
 use crate::event::{ApprovalRequest, CompactionChoice, Decision, Event, QueueItem};
-use crate::id::{CallId, EntryId, QueueId};
+use crate::id::{CallId, EntryId, QueueId, SessionId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::render::Line;
 use crate::resource::typed_skill;
@@ -80,8 +81,13 @@ pub(super) enum Report {
         title: String,
         items: Vec<Item>,
     },
-    /// What the list on top shows has changed.
-    Outdated,
+    /// What the tree asked for; the session is the one it is about.
+    Tree {
+        session: SessionId,
+        news: tree::News,
+    },
+    /// A session was made beside this one.
+    Beside(SessionId),
     Page {
         title: String,
         lines: Vec<Line>,
@@ -130,6 +136,7 @@ pub(super) enum Action {
     Rename(String),
     /// Label the newest message, or take its label away.
     Label(Option<String>),
+    LabelEntry(EntryId, Option<String>),
     /// Ask whether this entry and what follows it are to leave the tree.
     AskToHide(EntryId),
     Hide(EntryId, Visibility),
@@ -137,6 +144,8 @@ pub(super) enum Action {
     Compact(Option<String>),
     /// What to do after a summary could not be made.
     ResolveCompaction(CompactionChoice),
+    /// Look up what the tree wants to know.
+    Tree(tree::Ask),
     /// Gather what a picker offers.
     Gather(List),
     /// Look through the sessions.
@@ -187,11 +196,13 @@ impl Say {
 }
 
 /// Somewhere else to go on.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Go {
     New,
     Open(PathBuf),
     Fork(EntryId),
+    /// Nowhere, but make a session that begins with the path to this entry.
+    ForkBeside(EntryId),
     /// In a new session that begins with the path of this one.
     Clone,
     /// From this entry, but ask first what the model is to be told of what is left behind, if anything is.
@@ -203,10 +214,6 @@ pub(super) enum Go {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum List {
     Models,
-    Tree,
-    /// The tree with its hidden branches.
-    WholeTree,
-    Forks,
 }
 
 /// The front end's state.
@@ -367,6 +374,7 @@ impl App {
         if self.transcript.wants_older() {
             actions.extend(self.load_older(OLDER));
         }
+        actions.extend(self.tree_actions());
         let is_browsing = self.popups.iter().any(Popup::is_browser);
         if std::mem::replace(&mut self.is_browsing, is_browsing) && !is_browsing {
             actions.push(Action::EndBrowse);
@@ -442,6 +450,7 @@ impl App {
                 text.chars().filter(|c| !c.is_control()).for_each(|c| picker.push(c));
                 return picker.ask().map(Action::Browse).into_iter().collect();
             }
+            Some(Popup::Tree(tree)) => tree.paste(text),
             Some(Popup::Read(_)) => {}
             None => self.editor.paste(text),
         }
@@ -467,7 +476,7 @@ impl App {
             Report::Moved(moved) => {
                 self.popups.clear();
                 if let Some(text) = moved.editor {
-                    self.editor.set_text(&text);
+                    self.editor.put_before(&[text]);
                 }
             }
             Report::Items { items, selected } => {
@@ -480,10 +489,13 @@ impl App {
                 pickers.for_each(|picker| picker.browsed(scope, &what));
             }
             Report::Ask { title, items } => self.popups.push(Popup::Pick(Picker::of(&title, items))),
-            Report::Outdated => {
-                if let Some(Popup::Pick(Picker { list: Some(list), .. })) = self.popups.last() {
-                    return vec![Action::Gather(*list)];
-                }
+            Report::Tree { session, news } => self.tree_news(&session, news),
+            Report::Beside(session) => {
+                self.popups.clear();
+                let short = session.short();
+                let text = format!("forked into session {short}, beside this one");
+                let hint = format!("tiller --session {short} opens it; what you typed there waits in it");
+                self.say(Level::Note, text, Some(hint));
             }
             Report::Page { title, lines } => {
                 self.popups.push(Popup::Read(super::popup::Page::new(&title, lines)));
@@ -503,7 +515,7 @@ impl App {
             self.editor.put_before(&[text]);
         }
         // A list would lie over what went wrong.
-        if matches!(self.popups.last(), Some(Popup::Pick(_))) {
+        if matches!(self.popups.last(), Some(Popup::Pick(_) | Popup::Tree(_))) {
             self.popups.clear();
         }
         self.say(Level::Error, what, hint);
@@ -512,6 +524,7 @@ impl App {
     fn load(&mut self, loaded: Loaded) {
         let Loaded { snapshot, older, entries } = loaded;
         let live = snapshot.live;
+        self.outdate_tree();
         self.facts.seq = snapshot.seq;
         self.transcript = Transcript::of(older, &entries);
         self.know(snapshot.state);

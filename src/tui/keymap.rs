@@ -65,6 +65,19 @@ pub(super) enum KeyCommand {
     Switch,
     Hide,
     ShowHidden,
+    Fold,
+    Unfold,
+    FoldOthers,
+    ForkPoint,
+    PreviousBranch,
+    NextBranch,
+    Leaf,
+    NextFilter,
+    EditLabel,
+    ForkHere,
+    TogglePreview,
+    PreviewUp,
+    PreviewDown,
 }
 
 /// One row of the table.
@@ -149,8 +162,46 @@ pub(super) const TABLE: &[Row] = &[
     row(K::Close, (Popup, "close"), &["ctrl+c"], "back to the transcript"),
     row(K::ClearFilter, (Popup, "clear_filter"), &["ctrl+u"], "take back what narrows the list"),
     row(K::Switch, (Popup, "switch"), &["tab"], "this directory's sessions, or all"),
-    row(K::Hide, (Tree, "hide_branch"), &["ctrl+x"], "hide a branch"),
-    row(K::ShowHidden, (Tree, "show_hidden"), &["ctrl+a"], "show the hidden ones"),
+    row(
+        K::NextFilter,
+        (Tree, "tree_filter"),
+        &["tab"],
+        "the tree: what was said, the user only, labelled, all",
+    ),
+    row(K::EditLabel, (Tree, "edit_label"), &["ctrl+l"], "the tree: edit the label of an entry"),
+    row(
+        K::Fold,
+        (Tree, "fold"),
+        &["left"],
+        "the tree: fold what follows; folded: to where the branch begins",
+    ),
+    row(K::Unfold, (Tree, "unfold"), &["right"], "the tree: unfold what follows"),
+    row(
+        K::FoldOthers,
+        (Tree, "fold_others"),
+        &["ctrl+f"],
+        "the tree: fold all other branches, or unfold all",
+    ),
+    row(
+        K::ForkPoint,
+        (Tree, "fork_point"),
+        &["alt+left", "shift+left"],
+        "the tree: to where the branch begins",
+    ),
+    row(
+        K::PreviousBranch,
+        (Tree, "previous_branch"),
+        &["alt+up", "shift+up"],
+        "the tree: to the branch above",
+    ),
+    row(K::NextBranch, (Tree, "next_branch"), &["alt+down", "shift+down"], "the tree: to the branch below"),
+    row(K::Leaf, (Tree, "leaf"), &["alt+right", "shift+right"], "the tree: back to where one is"),
+    row(K::ForkHere, (Tree, "fork_here"), &["alt+enter"], "the tree: go on from there in a new session"),
+    row(K::TogglePreview, (Tree, "preview"), &["ctrl+o"], "the tree: show or hide the preview"),
+    row(K::PreviewDown, (Tree, "preview_down"), &["ctrl+e", "alt+pgdn"], "the tree: scroll the preview down"),
+    row(K::PreviewUp, (Tree, "preview_up"), &["ctrl+y", "alt+pgup"], "the tree: scroll the preview up"),
+    row(K::Hide, (Tree, "hide_branch"), &["ctrl+x"], "the tree: hide a branch, or bring it back"),
+    row(K::ShowHidden, (Tree, "show_hidden"), &["ctrl+a"], "the tree: show what is hidden too"),
 ];
 
 /// Keys as they are bound.

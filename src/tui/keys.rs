@@ -9,6 +9,7 @@ use super::app::{Action, App, Go, List, Say, Twice};
 use super::command::{self, Completion, Meaning, Verb};
 use super::keymap::{Context, KeyCommand, Keymap};
 use super::popup::{Choice, Item, Page, Picker, Popup};
+use super::tree::{self, Purpose};
 use super::{gather, help};
 use crate::agent::{BashContext, BranchSummary, Direction};
 use crate::event::{ApprovalRequest, CompactionChoice, Decision, QueueItem, QueueKind};
@@ -257,8 +258,8 @@ impl App {
         match verb {
             Verb::New => vec![Action::Go(Go::New)],
             Verb::Resume => self.browse(argument),
-            Verb::Tree => self.pick("tree", List::Tree),
-            Verb::Fork => self.pick("fork before", List::Forks),
+            Verb::Tree => self.open_tree(Purpose::Go),
+            Verb::Fork => self.open_tree(Purpose::Fork),
             Verb::Clone => vec![Action::Go(Go::Clone)],
             Verb::Name if argument.is_empty() => self.ask_for("/name ", "a name follows /name"),
             Verb::Name => vec![Action::Rename(argument.to_owned())],
@@ -339,7 +340,7 @@ impl App {
             return Vec::new();
         }
         if self.is_second(pressed, Twice::Escape, TWICE_ESCAPE_MS) {
-            return self.pick("tree", List::Tree);
+            return self.open_tree(Purpose::Go);
         }
         self.notes.pressed = Some((Twice::Escape, self.now));
         Vec::new()
@@ -418,6 +419,9 @@ impl App {
     }
 
     fn popup_key(&mut self, key: KeyEvent) -> Vec<Action> {
+        if let Some(actions) = self.tree_key(key) {
+            return actions;
+        }
         let page = isize::try_from(self.size.1 / 2).unwrap_or(10).max(1);
         let Some(command) = self.place.keymap.command(Context::Popup, key) else {
             return self.popup_text_key(key);
@@ -442,7 +446,7 @@ impl App {
         match self.popups.last_mut() {
             Some(Popup::Pick(picker)) => picker.step(rows),
             Some(Popup::Read(page)) => page.step(rows),
-            None => {}
+            Some(Popup::Tree(_)) | None => {}
         }
         Vec::new()
     }
@@ -454,15 +458,12 @@ impl App {
                 self.popups.pop();
                 return Vec::new();
             }
-            Some(Popup::Read(_)) | None => return Vec::new(),
+            Some(Popup::Read(_) | Popup::Tree(_)) | None => return Vec::new(),
         };
         match command {
             KeyCommand::Accept => {
                 let Some(choice) = picker.chosen().map(|item| item.choice.clone()) else { return Vec::new() };
-                // The tree stays open when something comes back into it.
-                if !matches!(choice, Choice::Show(_)) {
-                    self.popups.pop();
-                }
+                self.popups.pop();
                 return self.chosen(choice);
             }
             KeyCommand::ClearFilter => picker.clear(),
@@ -480,13 +481,8 @@ impl App {
                 self.popups.pop();
                 return Vec::new();
             }
-            Some(Popup::Read(_)) | None => return Vec::new(),
+            Some(Popup::Read(_) | Popup::Tree(_)) | None => return Vec::new(),
         };
-        match self.place.keymap.command(Context::Tree, key) {
-            Some(KeyCommand::Hide) => return picker.hide(),
-            Some(KeyCommand::ShowHidden) => return self.other_tree(),
-            _ => {}
-        }
         match key.code {
             KeyCode::Char(c) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => picker.push(c),
             KeyCode::Backspace if picker.pop() => {}
@@ -499,23 +495,11 @@ impl App {
         picker.ask().map(Action::Browse).into_iter().collect()
     }
 
-    /// Goes from the tree to the tree with its hidden branches, and back.
-    fn other_tree(&mut self) -> Vec<Action> {
-        let Some(Popup::Pick(Picker { list: Some(list), .. })) = self.popups.last() else {
-            return Vec::new();
-        };
-        let (title, list) = match list {
-            List::Tree => ("tree with hidden branches", List::WholeTree),
-            List::WholeTree => ("tree", List::Tree),
-            List::Models | List::Forks => return Vec::new(),
-        };
-        self.popups.pop();
-        self.pick(title, list)
-    }
-
     fn chosen(&mut self, choice: Choice) -> Vec<Action> {
+        if tree::leaves_tree(&choice) {
+            self.popups.clear();
+        }
         vec![match choice {
-            Choice::Navigate(entry) => Action::Go(Go::AskToLeave(entry)),
             Choice::Leave(entry, summary) => Action::Go(Go::Navigate(entry, summary)),
             Choice::Instruct(entry) => {
                 self.leaving = Some(entry);
@@ -523,9 +507,9 @@ impl App {
             }
             Choice::AfterFailure(choice) => Action::ResolveCompaction(choice),
             Choice::Hide(entry) => Action::Hide(entry, Visibility::Hidden),
-            Choice::Show(entry) => Action::Hide(entry, Visibility::Shown),
             Choice::Nothing => return Vec::new(),
-            Choice::Fork(entry) => Action::Go(Go::Fork(entry)),
+            Choice::Stop(go) => return self.stop_for(go),
+            Choice::ForkBeside(entry) => Action::Go(Go::ForkBeside(entry)),
             Choice::Open(path) => Action::Go(Go::Open(path)),
             Choice::Model(words) => Action::SetModel(words),
             Choice::Unqueue(id) => Action::Unqueue(id),

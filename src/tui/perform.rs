@@ -3,18 +3,21 @@
 //! In order, so that two messages sent quickly arrive as they were typed. What reads much of the log runs beside it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::app::{Action, Go, List, Loaded, Report, Say};
 use super::browse::{Ask, browse};
+use super::tree::{self, Wanted};
 use super::{Exporter, files, gather};
 use crate::agent::compaction::CompactionError;
 use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions};
 use crate::id::EntryId;
 use crate::message::ThinkingLevel;
-use crate::session::{Entry, Reader, Visibility};
+use crate::session::{Entry, Reader};
 use crate::unit::UnixMs;
 
 /// Actions that may wait: more than a person can type while one is carried out.
@@ -42,7 +45,8 @@ impl Performer {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
-        task.spawn(Worker { agent, history, exporter, reports, browser: None }.work(todo));
+        let searches = Arc::default();
+        task.spawn(Worker { agent, history, exporter, reports, browser: None, searches }.work(todo));
         (Self { actions, task }, received)
     }
 
@@ -64,6 +68,8 @@ struct Worker {
     reports: mpsc::Sender<Report>,
     /// Whoever looks through the sessions; the look ends when this is dropped.
     browser: Option<std::sync::mpsc::Sender<Ask>>,
+    /// How many searches of the tree were begun or ended: each goes on as long as there is none after it.
+    searches: Arc<AtomicU64>,
 }
 
 impl Worker {
@@ -117,15 +123,20 @@ impl Worker {
             Action::SetThinking(level) => self.set_thinking(level).await?,
             Action::Rename(name) => said(agent.rename(name).await?),
             Action::Label(label) => self.label(label).await?,
+            Action::LabelEntry(entry, label) => said(agent.label(entry, label).await?),
+            Action::Tree(ask) => {
+                self.look(ask, beside);
+                Vec::new()
+            }
             Action::AskToHide(entry) => {
                 let reader = agent.reader();
                 self.read_beside(beside, move || gather::hiding(&reader, entry));
                 Vec::new()
             }
-            Action::Hide(entry, visibility) => self.hide(entry, visibility).await?,
+            Action::Hide(entry, visibility) => said(agent.hide(entry, visibility).await?),
             Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
-            Action::Gather(list) => self.gather(list, beside).await?,
+            Action::Gather(list) => self.gather(list).await?,
             Action::LoadOlder(ids) => {
                 let reader = agent.reader();
                 self.read_beside(beside, move || Report::Older(read(&reader, &ids)));
@@ -231,6 +242,7 @@ impl Worker {
             Go::New => vec![Report::Moved(agent.new_session().await?)],
             Go::Open(path) => vec![Report::Moved(agent.open_session(path).await?)],
             Go::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
+            Go::ForkBeside(entry) => vec![Report::Beside(agent.fork_beside(entry).await?.session)],
             Go::Clone => self.copy_session().await?,
             Go::AskToLeave(entry) => self.ask_to_leave(entry).await?,
             Go::Navigate(entry, summary) => self.navigate(entry, summary, waiting),
@@ -277,9 +289,27 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
-    async fn hide(&self, entry: EntryId, visibility: Visibility) -> Result<Vec<Report>, AgentError> {
-        self.agent.hide(entry, visibility).await?;
-        Ok(vec![Report::Outdated])
+    /// Looks up what the tree wants to know.
+    fn look(&self, ask: tree::Ask, beside: &mut JoinSet<()>) {
+        let (reader, reports) = (self.agent.reader(), self.reports.clone());
+        let session = reader.id().clone();
+        let tell = move |news| {
+            let report = Report::Tree { session: session.clone(), news };
+            if reports.blocking_send(report).is_ok() { Wanted::Yes } else { Wanted::No }
+        };
+        let number = match &ask {
+            tree::Ask::Search(_) | tree::Ask::EndSearch => self.searches.fetch_add(1, Ordering::Relaxed) + 1,
+            tree::Ask::Shape | tree::Ask::Texts(_) | tree::Ask::Preview(_) => 0,
+        };
+        let searches = Arc::clone(&self.searches);
+        beside.spawn_blocking(move || match &ask {
+            tree::Ask::Search(query) => {
+                let newest = || searches.load(Ordering::Relaxed) == number;
+                let is_wanted = || if newest() { Wanted::Yes } else { Wanted::No };
+                tree::find(&reader, query, is_wanted, tell);
+            }
+            ask => tree::look(&reader, ask).into_iter().for_each(|news| _ = tell(news)),
+        });
     }
 
     async fn copy_session(&self) -> Result<Vec<Report>, AgentError> {
@@ -296,8 +326,7 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
-    async fn gather(&self, list: List, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
-        let reader = self.agent.reader();
+    async fn gather(&self, list: List) -> Result<Vec<Report>, AgentError> {
         Ok(match list {
             List::Models => {
                 let models = self.agent.models().await?;
@@ -305,21 +334,6 @@ impl Worker {
                 let facts = models.iter().map(|model| &*model.facts);
                 let (items, selected) = gather::models(facts, Some(&current));
                 vec![Report::Items { items, selected }]
-            }
-            List::Tree | List::WholeTree => {
-                let hidden = if list == List::WholeTree { Visibility::Shown } else { Visibility::Hidden };
-                self.read_beside(beside, move || {
-                    let (items, selected) = gather::tree(&reader, hidden);
-                    Report::Items { items, selected }
-                });
-                Vec::new()
-            }
-            List::Forks => {
-                self.read_beside(beside, move || Report::Items {
-                    items: gather::forks(&reader),
-                    selected: 0,
-                });
-                Vec::new()
             }
         })
     }

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use super::app::{Action, Browsed, List};
+use super::app::{Browsed, Go, List};
 use super::browse::Ask;
+use super::tree::TreeView;
 use crate::agent::BranchSummary;
 use crate::event::CompactionChoice;
 use crate::id::{EntryId, QueueId};
 use crate::render::{Line, Role};
-use crate::session::{Scope, Visibility};
+use crate::session::Scope;
 
 /// Signs around a part of a label that stands out.
 pub(super) const MARKS: [char; 2] = ['\u{2}', '\u{3}'];
@@ -18,6 +19,7 @@ pub(super) const MARKS: [char; 2] = ['\u{2}', '\u{3}'];
 pub(super) enum Popup {
     Pick(Picker),
     Read(Page),
+    Tree(Box<TreeView>),
 }
 
 /// A list to choose from, narrowed by typing.
@@ -64,9 +66,7 @@ pub(super) struct Item {
 /// What a choice means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
-    /// Go on from this entry.
-    Navigate(EntryId),
-    /// Do so, and tell the model this of what is left behind.
+    /// Go on from this entry, and tell the model this of what is left behind.
     Leave(EntryId, BranchSummary),
     /// Do so once the user has said what matters in the summary of what is left behind.
     Instruct(EntryId),
@@ -74,12 +74,12 @@ pub(super) enum Choice {
     AfterFailure(CompactionChoice),
     /// Take this entry and what follows it out of the tree.
     Hide(EntryId),
-    /// Bring this entry and what follows it back into the tree.
-    Show(EntryId),
     /// Leave everything as it is.
     Nothing,
-    /// Make a session that ends before this entry.
-    Fork(EntryId),
+    /// Stop what runs, then do this.
+    Stop(Go),
+    /// Make a session that begins with the path to this entry, and stay here.
+    ForkBeside(EntryId),
     /// Go to this session.
     Open(PathBuf),
     /// Let this model answer.
@@ -208,11 +208,7 @@ impl Picker {
     /// What keys do in it.
     pub(super) fn keys(&self) -> &'static str {
         match self.list {
-            Some(List::Tree) => "type to narrow · enter goes there · ctrl+x hide · ctrl+a hidden too · esc",
-            Some(List::WholeTree) => {
-                "enter goes there, or brings back what is hidden · ctrl+a without it · esc"
-            }
-            Some(List::Models | List::Forks) | None => match self.browsing().map(|browser| browser.scope) {
+            Some(List::Models) | None => match self.browsing().map(|browser| browser.scope) {
                 Some(Scope::ThisDirectory) => {
                     "type to narrow · ↑↓ choose · enter takes it · tab all directories · esc back"
                 }
@@ -253,19 +249,6 @@ impl Picker {
 
     pub(super) fn chosen(&self) -> Option<&Item> {
         Some(self.item(*self.matches.get(self.selected)?))
-    }
-
-    /// Hides what is chosen, or brings it back, if this is a tree.
-    pub(super) fn hide(&self) -> Vec<Action> {
-        match (self.list, self.chosen().map(|item| &item.choice)) {
-            (Some(List::Tree | List::WholeTree), Some(Choice::Navigate(entry))) => {
-                vec![Action::AskToHide(entry.clone())]
-            }
-            (Some(List::Tree | List::WholeTree), Some(Choice::Show(entry))) => {
-                vec![Action::Hide(entry.clone(), Visibility::Shown)]
-            }
-            _ => Vec::new(),
-        }
     }
 
     /// The matches that fit into `height` rows with the chosen one among them, and whether each is chosen.
@@ -309,7 +292,7 @@ impl Popup {
     pub(super) fn as_picker(&mut self) -> Option<&mut Picker> {
         match self {
             Self::Pick(picker) => Some(picker),
-            Self::Read(_) => None,
+            Self::Read(_) | Self::Tree(_) => None,
         }
     }
 

@@ -3,6 +3,7 @@
 mod footer;
 mod panel;
 mod prompt;
+mod tree;
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -10,6 +11,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::app::App;
 use super::layout::right_aligned;
+use super::popup::Popup;
 use super::theme::Theme;
 use crate::render::{Emphasis, Line, Role, Span, Style};
 
@@ -80,6 +82,9 @@ impl App {
     pub(super) fn prepare(&mut self) -> Areas {
         let areas = Areas::of(self);
         let ctx = self.ctx();
+        if let Some(Popup::Tree(tree)) = self.popups.last_mut() {
+            tree.prepare(self.size, &self.place.keymap, &ctx);
+        }
         self.transcript.lay_out(usize::from(areas.transcript.height), &ctx);
         areas
     }

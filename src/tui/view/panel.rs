@@ -20,6 +20,7 @@ pub(super) fn draw(popup: &Popup, area: Rect, buffer: &mut Buffer, theme: &Theme
             draw_page(page, area, buffer, theme);
             None
         }
+        Popup::Tree(tree) => super::tree::draw(&tree.drawn, area, buffer, theme),
     }
 }
 
