@@ -153,6 +153,8 @@ pub(super) enum Action {
     /// Have skills, templates and context files read anew.
     ReadResources,
     ShowFacts,
+    /// Show the end of tiller's own log.
+    ShowLogs,
     /// Write the session to a file, whose name may be empty.
     Export(String),
     Copy(String),

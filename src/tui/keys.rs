@@ -281,6 +281,7 @@ impl App {
             Verb::Session => vec![Action::ShowFacts],
             Verb::Export => vec![Action::Export(argument.to_owned())],
             Verb::Reload => vec![Action::ReadResources],
+            Verb::Logs => vec![Action::ShowLogs],
             Verb::Help => {
                 let page = help::page(&self.place.keymap, &self.commands);
                 self.read("help", page)
