@@ -22,6 +22,7 @@ mod layout;
 mod offscreen;
 mod pace;
 mod perform;
+mod picker;
 mod popup;
 mod record;
 mod terminal;
