@@ -23,6 +23,7 @@ mod logs;
 mod offscreen;
 mod pace;
 mod perform;
+mod picker;
 mod popup;
 mod record;
 mod report;

@@ -12,7 +12,8 @@ use super::editor::Editor;
 use super::keymap::Keymap;
 use super::layout::{Ctx, Folds};
 use super::pace::Stale;
-use super::popup::{Item, Picker, Popup};
+use super::picker::{Choice, Item, Narrowed, Narrowing, Picker};
+use super::popup::Popup;
 use super::theme::Theme;
 use super::transcript::Transcript;
 use crate::agent::turn::Retry;
@@ -69,6 +70,13 @@ pub(super) enum Report {
     Items {
         items: Vec<Item>,
         selected: usize,
+    },
+    /// What came of narrowing a long list.
+    Narrowed(Narrowed),
+    /// What there is to read of something that can be chosen.
+    Preview {
+        of: Choice,
+        lines: Vec<Line>,
     },
     /// What a look through the sessions found.
     Browsed {
@@ -139,6 +147,8 @@ pub(super) enum Action {
     ResolveCompaction(CompactionChoice),
     /// Gather what a picker offers.
     Gather(List),
+    /// Narrow a list that is long.
+    Narrow(Narrowing),
     /// Look through the sessions.
     Browse(Ask),
     /// Nobody looks at the sessions any more.
@@ -369,6 +379,7 @@ impl App {
         if self.transcript.wants_older() {
             actions.extend(self.load_older(OLDER));
         }
+        actions.extend(self.mind_list());
         let is_browsing = self.popups.iter().any(Popup::is_browser);
         if std::mem::replace(&mut self.is_browsing, is_browsing) && !is_browsing {
             actions.push(Action::EndBrowse);
@@ -440,10 +451,7 @@ impl App {
 
     fn pasted(&mut self, text: &str) -> Vec<Action> {
         match self.popups.last_mut() {
-            Some(Popup::Pick(picker)) => {
-                text.chars().filter(|c| !c.is_control()).for_each(|c| picker.push(c));
-                return picker.ask().map(Action::Browse).into_iter().collect();
-            }
+            Some(Popup::Pick(_)) => return self.paste_into_list(text),
             Some(Popup::Read(_)) => {}
             None => self.editor.paste(text),
         }
@@ -476,6 +484,14 @@ impl App {
                 if let Some(Popup::Pick(picker)) = self.popups.last_mut() {
                     picker.fill(items, selected);
                 }
+            }
+            Report::Narrowed(done) => {
+                let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
+                pickers.for_each(|picker| picker.narrowed(&done));
+            }
+            Report::Preview { of, lines } => {
+                let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
+                pickers.for_each(|picker| picker.show(&of, lines.clone()));
             }
             Report::Browsed { scope, what } => {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);

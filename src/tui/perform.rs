@@ -133,6 +133,10 @@ impl Worker {
             Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
             Action::Gather(list) => self.gather(list, beside).await?,
+            Action::Narrow(narrowing) => {
+                self.read_beside(beside, move || Report::Narrowed(narrowing.done()));
+                Vec::new()
+            }
             Action::LoadOlder(ids) => {
                 let reader = agent.reader();
                 self.read_beside(beside, move || Report::Older(read(&reader, &ids)));
