@@ -269,6 +269,8 @@ struct Gap {
 /// What the session is doing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
+    /// Since when the session is being opened.
+    pub(super) opening_since: Option<UnixMs>,
     pub(super) running_since: Option<UnixMs>,
     /// Calls at work, with the names of their tools.
     pub(super) calls: Vec<(CallId, String)>,
@@ -408,7 +410,10 @@ impl App {
 
     /// Whether time alone changes the screen.
     pub(super) fn is_animated(&self) -> bool {
-        self.is_working() || self.work.summary.is_some() || self.transcript.is_alive()
+        self.is_working()
+            || self.work.opening_since.is_some()
+            || self.work.summary.is_some()
+            || self.transcript.is_alive()
     }
 
     /// Whether ticks are wanted.
@@ -527,6 +532,7 @@ impl App {
         self.transcript = Transcript::of(older, &entries);
         self.know(snapshot.state);
         self.work = Work {
+            opening_since: None,
             retry: live.retry,
             unasked: None,
             running_since: live.running_since,
