@@ -403,6 +403,7 @@ fn failed(error: &AgentError, text: Option<String>) -> Report {
         | AgentError::Store(_)
         | AgentError::Extension(_)
         | AgentError::Gone(_)
+        | AgentError::InUse
         | AgentError::Compaction(_)
         | AgentError::Summarizing
         | AgentError::Closed => None,
