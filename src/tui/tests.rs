@@ -423,6 +423,7 @@ fn without_a_rule_there_is_nothing_to_allow_for_the_session() {
         args: json!({"command": "ls"}),
         reason: "sure? (extension a)".into(),
         rule: String::new(),
+        preview: None,
     }));
     let screen = stage.screen();
     assert!(screen.contains("y once · n deny"), "{screen}");
