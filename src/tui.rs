@@ -6,6 +6,7 @@
 //! again at any time. Start with `app`, then `keys`, `feed` and `transcript`.
 
 mod app;
+mod approval;
 mod block;
 mod browse;
 mod call;
@@ -23,6 +24,8 @@ mod offscreen;
 mod pace;
 mod perform;
 mod popup;
+mod queue;
+mod receipt;
 mod record;
 mod terminal;
 mod theme;

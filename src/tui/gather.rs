@@ -7,7 +7,6 @@ use super::call::one_line;
 use super::popup::{Choice, Item, MARKS};
 use crate::agent::compaction::BranchPlan;
 use crate::agent::{BranchSummary, State};
-use crate::event::{QueueItem, QueueKind};
 use crate::id::EntryId;
 use crate::message::{AssistantMessage, Message, ModelRef, UserMessage};
 use crate::provider::catalog::ModelFacts;
@@ -309,21 +308,6 @@ pub(super) fn forks(reader: &Reader) -> Vec<Item> {
         })
     };
     path.iter().rev().filter_map(item).collect()
-}
-
-/// The messages that wait, to take one back.
-pub(super) fn queue(waiting: &[QueueItem]) -> Vec<Item> {
-    let item = |item: &QueueItem| Item {
-        lead: String::new(),
-        label: spaced(&typed_text(&item.text).chars().take(LONGEST).collect::<String>()),
-        note: match item.kind {
-            QueueKind::Steer => "steer".to_owned(),
-            QueueKind::FollowUp => "next".to_owned(),
-        },
-        role: Role::Text,
-        choice: Choice::Unqueue(item.id.clone()),
-    };
-    waiting.iter().map(item).collect()
 }
 
 /// Prompts of earlier times, newest first, each once.

@@ -6,7 +6,7 @@ use super::app::{Action, Browsed, List};
 use super::browse::Ask;
 use crate::agent::BranchSummary;
 use crate::event::CompactionChoice;
-use crate::id::{EntryId, QueueId};
+use crate::id::EntryId;
 use crate::render::{Line, Role};
 use crate::session::{Scope, Visibility};
 
@@ -84,8 +84,6 @@ pub(super) enum Choice {
     Open(PathBuf),
     /// Let this model answer.
     Model(String),
-    /// Take this waiting message back into the editor.
-    Unqueue(QueueId),
     /// Put this prompt into the editor.
     Prompt(String),
 }
