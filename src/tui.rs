@@ -6,6 +6,7 @@
 //! again at any time. Start with `app`, then `keys`, `feed` and `transcript`.
 
 mod app;
+mod approval;
 mod block;
 mod browse;
 mod call;
@@ -25,6 +26,8 @@ mod pace;
 mod perform;
 mod picker;
 mod popup;
+mod queue;
+mod receipt;
 mod record;
 mod report;
 mod terminal;

@@ -333,7 +333,7 @@ impl Front {
 
     fn store_draft(&self) {
         if let Some(path) = &self.options.draft_file {
-            files::store_draft(path, &self.app.place.cwd, &self.app.editor.expanded());
+            files::store_draft(path, &self.app.place.cwd, &self.app.unsent());
         }
     }
 
