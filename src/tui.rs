@@ -6,6 +6,7 @@
 //! again at any time. Start with `app`, then `keys`, `feed` and `transcript`.
 
 mod app;
+mod approval;
 mod block;
 mod browse;
 mod call;
@@ -19,11 +20,16 @@ mod help;
 mod keymap;
 mod keys;
 mod layout;
+mod logs;
 mod offscreen;
 mod pace;
 mod perform;
+mod picker;
 mod popup;
+mod queue;
+mod receipt;
 mod record;
+mod report;
 mod terminal;
 mod theme;
 mod transcript;
@@ -52,6 +58,10 @@ pub struct TuiOptions {
     pub draft_file: Option<PathBuf>,
     /// Where prompts are kept over sessions, one JSON string a line; `None` keeps none.
     pub history_file: Option<PathBuf>,
+    /// Tiller's own log, which `/logs` shows; `None` when nothing is logged.
+    pub log_file: Option<PathBuf>,
+    /// Where reports on faults of tiller's own are kept; `None` prints them.
+    pub report_folder: Option<PathBuf>,
     /// The colours to paint with; see [`Colours::choose`].
     pub colours: Colours,
     /// The command that Ctrl+G edits with, a shell's words: the value of `VISUAL` or `EDITOR`. Default `vi`.

@@ -16,7 +16,7 @@ use super::held::{self, Choice};
 use super::input::{self, Stdin};
 use super::run::name;
 use super::sessions::export::{self, Asked};
-use super::{DONE, FAILED, Failure, INTERRUPTED, extensions};
+use super::{DONE, FAILED, Failure, INTERRUPTED, extensions, log};
 use crate::agent::AgentSession;
 use crate::config::{Config, Project};
 use crate::provider::demo;
@@ -73,6 +73,8 @@ fn options(Given { arguments, config, .. }: &Given) -> Result<TuiOptions, Failur
         cwd: assemble::cwd(arguments)?,
         draft_file: kept("draft.json"),
         history_file: kept("history.jsonl"),
+        log_file: log::path(config).filter(|_| !arguments.session.no_session),
+        report_folder: kept("reports"),
         colours: Colours::choose(config.variable("NO_COLOR"), config.variable("COLORFGBG")),
         editor: config.variable("VISUAL").or_else(|| config.variable("EDITOR")).map(str::to_owned),
         home: config.variable("HOME").map(Into::into),

@@ -6,13 +6,16 @@ use std::sync::Arc;
 use crossterm::event::KeyEvent;
 use jiff::tz::TimeZone;
 
+use super::approval::Asked;
 use super::block::{Block, BlockKind, Level};
 use super::browse::Ask;
 use super::editor::Editor;
 use super::keymap::Keymap;
 use super::layout::{Ctx, Folds};
 use super::pace::Stale;
-use super::popup::{Item, Picker, Popup};
+use super::picker::{Choice, Item, Narrowed, Narrowing, Picker};
+use super::popup::Popup;
+use super::queue;
 use super::theme::Theme;
 use super::transcript::Transcript;
 use super::tree;
@@ -20,8 +23,8 @@ use crate::agent::turn::Retry;
 use crate::agent::{
     BashContext, BranchSummary, ContextUse, Direction, Moved, SlashCommand, Snapshot, State, Summarizing,
 };
-use crate::event::{ApprovalRequest, CompactionChoice, Decision, Event, QueueItem};
-use crate::id::{CallId, EntryId, QueueId, SessionId};
+use crate::event::{CompactionChoice, Decision, Event, QueueItem};
+use crate::id::{CallId, EntryId, SessionId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::render::Line;
 use crate::resource::typed_skill;
@@ -65,11 +68,20 @@ pub(super) enum Report {
     Older(Vec<Entry>),
     /// Messages that waited and don't any more.
     Queue(Vec<QueueItem>),
+    /// What came of an order for messages that wait.
+    Waiting(queue::Outcome),
     Moved(Moved),
     /// What the picker on top has to offer, and where it begins.
     Items {
         items: Vec<Item>,
         selected: usize,
+    },
+    /// What came of narrowing a long list.
+    Narrowed(Narrowed),
+    /// What there is to read of something that can be chosen.
+    Preview {
+        of: Choice,
+        lines: Vec<Line>,
     },
     /// What a look through the sessions found.
     Browsed {
@@ -126,8 +138,8 @@ pub(super) enum Action {
     Say(Say),
     Go(Go),
     Abort,
-    /// Take a waiting message back into the editor.
-    Unqueue(QueueId),
+    /// Do something with messages that wait.
+    Queue(queue::Order),
     Decide(CallId, Decision),
     SetModel(String),
     /// The next model of those that can be asked, or the one before.
@@ -148,6 +160,8 @@ pub(super) enum Action {
     Tree(tree::Ask),
     /// Gather what a picker offers.
     Gather(List),
+    /// Narrow a list that is long.
+    Narrow(Narrowing),
     /// Look through the sessions.
     Browse(Ask),
     /// Nobody looks at the sessions any more.
@@ -162,6 +176,8 @@ pub(super) enum Action {
     /// Have skills, templates and context files read anew.
     ReadResources,
     ShowFacts,
+    /// Show the end of tiller's own log.
+    ShowLogs,
     /// Write the session to a file, whose name may be empty.
     Export(String),
     Copy(String),
@@ -223,6 +239,8 @@ pub(super) struct App {
     pub(super) popups: Vec<Popup>,
     pub(super) facts: Facts,
     pub(super) work: Work,
+    /// Who has the keys of the messages that wait.
+    pub(super) queue: queue::Panel,
     pub(super) place: Place,
     pub(super) folds: Folds,
     pub(super) size: (u16, u16),
@@ -285,16 +303,6 @@ pub(super) struct Work {
     pub(super) output: u64,
 }
 
-/// A call that waits for the user's word.
-#[derive(Clone, Debug)]
-pub(super) struct Asked {
-    pub(super) request: ApprovalRequest,
-    /// When it appeared on the screen.
-    pub(super) since: UnixMs,
-    /// The key that answers it, and when it was pressed: it counts when no other key follows at once.
-    pub(super) answer: Option<(KeyEvent, UnixMs)>,
-}
-
 /// Where the front end runs.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
@@ -311,6 +319,8 @@ pub(super) struct Place {
 pub(super) struct Notes {
     pub(super) flash: Option<(String, UnixMs)>,
     pub(super) pressed: Option<(Twice, UnixMs)>,
+    /// When what is in the editor came to mean something else without the user's doing: Enter isn't meant for that yet.
+    pub(super) shifted: Option<UnixMs>,
 }
 
 /// A key that means something when pressed twice.
@@ -328,6 +338,7 @@ impl App {
             popups: Vec::new(),
             facts: Facts::default(),
             work: Work::default(),
+            queue: queue::Panel::default(),
             place,
             folds: Folds::default(),
             size: (80, 24),
@@ -371,9 +382,11 @@ impl App {
         {
             self.ask_what_to_do(&error);
         }
+        self.look_at_question();
         if self.transcript.wants_older() {
             actions.extend(self.load_older(OLDER));
         }
+        actions.extend(self.mind_list());
         actions.extend(self.tree_actions());
         let is_browsing = self.popups.iter().any(Popup::is_browser);
         if std::mem::replace(&mut self.is_browsing, is_browsing) && !is_browsing {
@@ -402,7 +415,7 @@ impl App {
             self.notes.flash = None;
             self.stale = Stale::ByUser;
         }
-        self.answer_approval(super::keys::ANSWER_MS).into_iter().collect()
+        self.answer_approval(super::approval::ANSWER_MS)
     }
 
     /// Whether time alone changes the screen.
@@ -446,10 +459,7 @@ impl App {
 
     fn pasted(&mut self, text: &str) -> Vec<Action> {
         match self.popups.last_mut() {
-            Some(Popup::Pick(picker)) => {
-                text.chars().filter(|c| !c.is_control()).for_each(|c| picker.push(c));
-                return picker.ask().map(Action::Browse).into_iter().collect();
-            }
+            Some(Popup::Pick(_)) => return self.paste_into_list(text),
             Some(Popup::Tree(tree)) => tree.paste(text),
             Some(Popup::Read(_)) => {}
             None => self.editor.paste(text),
@@ -473,6 +483,7 @@ impl App {
                     self.editor.put_before(&texts);
                 }
             }
+            Report::Waiting(outcome) => self.queue_outcome(outcome),
             Report::Moved(moved) => {
                 self.popups.clear();
                 if let Some(text) = moved.editor {
@@ -484,19 +495,21 @@ impl App {
                     picker.fill(items, selected);
                 }
             }
+            Report::Narrowed(done) => {
+                let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
+                pickers.for_each(|picker| picker.narrowed(&done));
+            }
+            Report::Preview { of, lines } => {
+                let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
+                pickers.for_each(|picker| picker.show(&of, lines.clone()));
+            }
             Report::Browsed { scope, what } => {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.browsed(scope, &what));
             }
             Report::Ask { title, items } => self.popups.push(Popup::Pick(Picker::of(&title, items))),
             Report::Tree { session, news } => self.tree_news(&session, news),
-            Report::Beside(session) => {
-                self.popups.clear();
-                let short = session.short();
-                let text = format!("forked into session {short}, beside this one");
-                let hint = format!("tiller --session {short} opens it; what you typed there waits in it");
-                self.say(Level::Note, text, Some(hint));
-            }
+            Report::Beside(session) => self.forked_beside(&session),
             Report::Page { title, lines } => {
                 self.popups.push(Popup::Read(super::popup::Page::new(&title, lines)));
             }
@@ -536,13 +549,11 @@ impl App {
             calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),
             summary: live.summary.clone(),
-            queue: live.queue.clone(),
-            approvals: Vec::new(),
+            queue: Vec::new(),
+            approvals: live.approvals.iter().map(|request| Asked::new(request.clone(), self.now)).collect(),
             output: 0,
         };
-        for request in &live.approvals {
-            self.work.approvals.push(Asked { request: request.clone(), since: self.now, answer: None });
-        }
+        self.queue_changed(&live.queue);
         if self.transcript.is_empty() {
             self.transcript.push(Block::new(BlockKind::Banner(self.place.banner.clone())));
         }

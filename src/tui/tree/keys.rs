@@ -5,9 +5,9 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::{Ask, Effect, Labelling, News, Purpose, TreeView};
 use crate::agent::BranchSummary;
 use crate::id::{EntryId, SessionId};
-use crate::render::Role;
 use crate::session::Visibility;
 use crate::tui::app::{Action, App, Go};
+use crate::tui::block::Level;
 use crate::tui::keymap::{Context, KeyCommand};
 use crate::tui::popup::{Choice, Item, Picker, Popup};
 
@@ -64,6 +64,14 @@ impl App {
         if let Some(tree) = self.tree() {
             tree.take(session, news);
         }
+    }
+
+    /// Says where a session was made.
+    pub(in crate::tui) fn forked_beside(&mut self, session: &SessionId) {
+        self.popups.clear();
+        let short = session.short();
+        let hint = format!("tiller --session {short} opens it; the prompt you chose waits in it");
+        self.say(Level::Note, format!("forked into session {short}, beside this one"), Some(hint));
     }
 
     /// Takes a key, if the tree is on top.
@@ -145,21 +153,15 @@ fn typed(key: KeyEvent) -> Option<char> {
 
 /// What can be done about an entry while the agent works.
 fn busy_items(purpose: Purpose, entry: &EntryId, stands_first: bool) -> Vec<Item> {
-    let item = |label: &str, choice: Choice| Item {
-        lead: String::new(),
-        label: label.to_owned(),
-        note: String::new(),
-        role: Role::Text,
-        choice,
-    };
     let (stop, go) = match purpose {
         Purpose::Go => ("stop it and go there", Go::AskToLeave(entry.clone())),
         Purpose::Fork => ("stop it and fork there", Go::Fork(entry.clone())),
     };
-    let mut items = vec![item("stay, and let it work", Choice::Nothing), item(stop, Choice::Stop(go))];
+    let mut items =
+        vec![Item::new("stay, and let it work", Choice::Nothing), Item::new(stop, Choice::Stop(go))];
     if !stands_first {
         let label = "fork there into a session beside this one, and let it work";
-        items.push(item(label, Choice::ForkBeside(entry.clone())));
+        items.push(Item::new(label, Choice::ForkBeside(entry.clone())));
     }
     items
 }
@@ -225,6 +227,10 @@ impl TreeView {
             KeyCommand::Back if self.search.words().is_empty() => return Outcome::Back,
             KeyCommand::Back | KeyCommand::ClearFilter => {
                 self.search.clear();
+                return self.narrow();
+            }
+            KeyCommand::DeleteWord => {
+                self.search.pop_word();
                 return self.narrow();
             }
             KeyCommand::Close => return Outcome::Close,
@@ -358,7 +364,7 @@ impl TreeView {
                 return entry.map_or(Outcome::Nothing, |entry| Outcome::Label(entry, label));
             }
             (Some(KeyCommand::Back | KeyCommand::Close), _) => self.labelling = None,
-            (Some(KeyCommand::ClearFilter), _) => labelling.text.clear(),
+            (Some(KeyCommand::ClearFilter | KeyCommand::DeleteWord), _) => labelling.text.clear(),
             (None, None) if key.code == KeyCode::Backspace => _ = labelling.text.pop(),
             _ => {}
         }

@@ -46,6 +46,12 @@ impl Search {
         self.words.pop();
     }
 
+    /// Takes the last word away.
+    pub(super) fn pop_word(&mut self) {
+        let kept = self.words.trim_end().rfind(char::is_whitespace).map_or(0, |at| at + 1);
+        self.words.truncate(self.words.ceil_char_boundary(kept));
+    }
+
     /// Takes the words away; a slash brings them back.
     pub(super) fn clear(&mut self) {
         if !self.is_empty() {
