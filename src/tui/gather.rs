@@ -11,7 +11,6 @@ use crate::id::EntryId;
 use crate::message::{Message, ModelRef};
 use crate::provider::catalog::ModelFacts;
 use crate::render::{Line, Role, Span};
-use crate::resource::typed_skill;
 use crate::session::{Hit, Piece, Reader, Scope, SessionSummary};
 use crate::unit::UnixMs;
 
