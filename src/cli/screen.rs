@@ -19,7 +19,7 @@ use crate::agent::AgentSession;
 use crate::config::{Config, Project};
 use crate::provider::demo;
 use crate::session::Reader;
-use crate::tui::{self, Colours, ExitReason, Exporter, TuiOptions};
+use crate::tui::{self, Abilities, Colours, ExitReason, Exporter, TuiOptions};
 
 /// Time that a screen whose terminal went away has to end by itself, and then the session's log to be closed.
 const GRACE: Duration = Duration::from_secs(3);
@@ -57,6 +57,7 @@ pub(super) async fn run(
         banner: banner(is_demo),
         notices: assembled.notices.clone(),
         colours: Colours::choose(config.variable("NO_COLOR"), config.variable("COLORFGBG")),
+        abilities: Abilities::of(|name| config.variable(name).map(str::to_owned)),
         editor: config.variable("VISUAL").or_else(|| config.variable("EDITOR")).map(str::to_owned),
         home: config.variable("HOME").map(Into::into),
         exporter: Some(Exporter::new(export)),

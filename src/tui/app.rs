@@ -22,7 +22,7 @@ use crate::agent::{
 use crate::event::{ApprovalRequest, CompactionChoice, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId, QueueId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
-use crate::render::Line;
+use crate::render::{self, Line, Manner};
 use crate::resource::typed_skill;
 use crate::session::{Entry, Scope, Visibility};
 use crate::unit::UnixMs;
@@ -91,6 +91,8 @@ pub(super) enum Report {
     /// What the agent does with a `/`, as it is now.
     Commands(Vec<SlashCommand>),
     Note(String),
+    /// The words of some code were told apart; what shows it is laid out anew.
+    CodeTold,
 }
 
 /// What a look through the sessions found.
@@ -153,6 +155,8 @@ pub(super) enum Action {
     /// Have skills, templates and context files read anew.
     ReadResources,
     ShowFacts,
+    /// Tell apart the words of the code that is shown plain until then.
+    TellCode,
     /// Write the session to a file, whose name may be empty.
     Export(String),
     Copy(String),
@@ -295,6 +299,8 @@ pub(super) struct Place {
     pub(super) theme: Theme,
     pub(super) banner: Vec<String>,
     pub(super) keymap: Arc<Keymap>,
+    /// In what manner text becomes lines.
+    pub(super) manner: Manner,
 }
 
 /// Short-lived words to the user, and keys that mean something when pressed twice.
@@ -428,6 +434,8 @@ impl App {
             folds: self.folds,
             now: self.now,
             zone: self.place.zone.clone(),
+            manner: self.place.manner,
+            code_told: render::code_told(),
         }
     }
 
@@ -475,6 +483,7 @@ impl App {
                 pickers.for_each(|picker| picker.browsed(scope, &what));
             }
             Report::Ask { title, items } => self.popups.push(Popup::Pick(Picker::of(&title, items))),
+            Report::CodeTold => {}
             Report::Outdated => {
                 if let Some(Popup::Pick(Picker { list: Some(list), .. })) = self.popups.last() {
                     return vec![Action::Gather(*list)];

@@ -93,6 +93,7 @@ impl Front {
             theme: Theme::of(options.colours),
             banner: options.banner.clone(),
             keymap: Arc::default(),
+            manner: options.abilities.manner(),
         };
         let mut app = App::new(place, history);
         if let Some(draft) =
@@ -208,6 +209,12 @@ impl Front {
         let drawn = self.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&mut self.app));
         let at = self.began.elapsed();
         self.pace.drew(at, at - before);
+        // A full channel is no harm: the next frame asks again.
+        if render::code_waits()
+            && let Some(performer) = &self.performer
+        {
+            performer.tell(Action::TellCode);
+        }
         drawn.err().map(|_| ExitReason::HungUp)
     }
 
