@@ -46,6 +46,7 @@ use crate::id::SessionId;
 use crate::session::Reader;
 
 pub use offscreen::OffScreen;
+pub use terminal::Abilities;
 pub use theme::Colours;
 
 /// What the terminal front end is told by whoever starts it; it reads neither environment nor settings itself.
@@ -63,6 +64,8 @@ pub struct TuiOptions {
     pub report_folder: Option<PathBuf>,
     /// The colours to paint with; see [`Colours::choose`].
     pub colours: Colours,
+    /// What the terminal can do beyond text and colours; see [`Abilities::of`].
+    pub abilities: Abilities,
     /// The command that Ctrl+G edits with, a shell's words: the value of `VISUAL` or `EDITOR`. Default `vi`.
     pub editor: Option<String>,
     /// The user's home, which the footer shows as `~`.

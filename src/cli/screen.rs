@@ -21,7 +21,7 @@ use crate::agent::AgentSession;
 use crate::config::{Config, Project};
 use crate::provider::demo;
 use crate::session::Reader;
-use crate::tui::{self, Colours, ExitReason, Exporter, TuiError, TuiOptions};
+use crate::tui::{self, Abilities, Colours, ExitReason, Exporter, TuiError, TuiOptions};
 
 /// Time that a screen whose terminal went away has to end by itself, and then the session's log to be closed.
 const GRACE: Duration = Duration::from_secs(3);
@@ -76,6 +76,7 @@ fn options(Given { arguments, config, .. }: &Given) -> Result<TuiOptions, Failur
         log_file: log::path(config).filter(|_| !arguments.session.no_session),
         report_folder: kept("reports"),
         colours: Colours::choose(config.variable("NO_COLOR"), config.variable("COLORFGBG")),
+        abilities: Abilities::of(|name| config.variable(name).map(str::to_owned)),
         editor: config.variable("VISUAL").or_else(|| config.variable("EDITOR")).map(str::to_owned),
         home: config.variable("HOME").map(Into::into),
         exporter: Some(Exporter::new(export)),

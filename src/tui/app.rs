@@ -25,7 +25,7 @@ use crate::agent::{
 use crate::event::{CompactionChoice, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
-use crate::render::Line;
+use crate::render::{self, Line, Manner};
 use crate::resource::typed_skill;
 use crate::session::{Entry, Scope, Visibility};
 use crate::unit::UnixMs;
@@ -103,6 +103,8 @@ pub(super) enum Report {
     /// What the agent does with a `/`, as it is now.
     Commands(Vec<SlashCommand>),
     Note(String),
+    /// The words of some code were told apart; what shows it is laid out anew.
+    CodeTold,
 }
 
 /// What a look through the sessions found.
@@ -169,6 +171,8 @@ pub(super) enum Action {
     ShowFacts,
     /// Show the end of tiller's own log.
     ShowLogs,
+    /// Tell apart the words of the code that is shown plain until then.
+    TellCode,
     /// Write the session to a file, whose name may be empty.
     Export(String),
     Copy(String),
@@ -305,6 +309,8 @@ pub(super) struct Place {
     pub(super) theme: Theme,
     pub(super) banner: Vec<String>,
     pub(super) keymap: Arc<Keymap>,
+    /// In what manner text becomes lines.
+    pub(super) manner: Manner,
 }
 
 /// Short-lived words to the user, and keys that mean something when pressed twice.
@@ -446,6 +452,8 @@ impl App {
             folds: self.folds,
             now: self.now,
             zone: self.place.zone.clone(),
+            manner: self.place.manner,
+            code_told: render::code_told(),
         }
     }
 
@@ -499,6 +507,7 @@ impl App {
                 pickers.for_each(|picker| picker.browsed(scope, &what));
             }
             Report::Ask { title, items } => self.popups.push(Popup::Pick(Picker::of(&title, items))),
+            Report::CodeTold => {}
             Report::Outdated => {
                 if let Some(Popup::Pick(Picker { list: Some(list), .. })) = self.popups.last() {
                     return vec![Action::Gather(*list)];

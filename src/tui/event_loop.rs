@@ -121,6 +121,7 @@ impl Front {
             theme: Theme::of(options.colours),
             banner: Vec::new(),
             keymap: Arc::default(),
+            manner: options.abilities.manner(),
         };
         let mut app = App::new(place, history);
         if let Some(draft) =
@@ -279,6 +280,12 @@ impl Front {
         let drawn = self.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&mut self.app));
         let at = self.began.elapsed();
         self.pace.drew(at, at - before);
+        // A full channel is no harm: the next frame asks again.
+        if render::code_waits()
+            && let Some(link) = &self.link
+        {
+            link.performer.tell(Action::TellCode);
+        }
         drawn.err().map(|_| ExitReason::HungUp)
     }
 

@@ -15,6 +15,7 @@ use super::theme::Theme;
 use super::view::view;
 use crate::agent::Snapshot;
 use crate::event::Event;
+use crate::render::Manner;
 use crate::session::Reader;
 use crate::unit::UnixMs;
 
@@ -45,6 +46,7 @@ impl OffScreen {
             theme: Theme::of(options.colours),
             banner: Vec::new(),
             keymap: Arc::default(),
+            manner: Manner::default(),
         };
         let Ok(terminal) = Terminal::new(TestBackend::new(size.0, size.1));
         let mut screen = Self { app: App::new(place, Vec::new()), reader, terminal };

@@ -13,6 +13,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::app::App;
 use super::layout::right_aligned;
+use super::terminal::mark;
 use super::theme::Theme;
 use crate::render::{Emphasis, Line, Role, Span, Style};
 
@@ -181,7 +182,8 @@ fn put(line: &Line, area: Rect, buffer: &mut Buffer, theme: &Theme) {
             return;
         }
         let room = usize::from(area.right() - x);
-        (x, _) = buffer.set_stringn(x, area.y, &span.text, room, theme.style(span.style));
+        let look = theme.style(span.style).underline_color(mark(span.link.as_deref()));
+        (x, _) = buffer.set_stringn(x, area.y, &span.text, room, look);
     }
 }
 
