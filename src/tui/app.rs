@@ -12,6 +12,7 @@ use super::editor::Editor;
 use super::keymap::Keymap;
 use super::layout::{Ctx, Folds};
 use super::pace::Stale;
+use super::terminal::Images;
 use super::popup::{Item, Picker, Popup};
 use super::theme::Theme;
 use super::transcript::Transcript;
@@ -22,7 +23,7 @@ use crate::agent::{
 use crate::event::{ApprovalRequest, CompactionChoice, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId, QueueId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
-use crate::render::{self, Line, Manner};
+use crate::render::{self, Line, Manner, PictureRoom};
 use crate::resource::typed_skill;
 use crate::session::{Entry, Scope, Visibility};
 use crate::unit::UnixMs;
@@ -301,6 +302,9 @@ pub(super) struct Place {
     pub(super) keymap: Arc<Keymap>,
     /// In what manner text becomes lines.
     pub(super) manner: Manner,
+    pub(super) images: Images,
+    /// The width and height of a cell in pixels.
+    pub(super) cell: (u16, u16),
 }
 
 /// Short-lived words to the user, and keys that mean something when pressed twice.
@@ -428,6 +432,12 @@ impl App {
     }
 
     /// What blocks are laid out by.
+    /// Room for pictures, where they are painted: a third of the screen for one.
+    fn picture_room(&self) -> Option<PictureRoom> {
+        let rows = self.size.1 / 3;
+        (self.place.images == Images::Painted).then_some(PictureRoom { cell: self.place.cell, rows })
+    }
+
     pub(super) fn ctx(&self) -> Ctx {
         Ctx {
             width: usize::from(self.size.0).saturating_sub(1).max(1),
@@ -436,6 +446,7 @@ impl App {
             zone: self.place.zone.clone(),
             manner: self.place.manner,
             code_told: render::code_told(),
+            pictures: self.picture_room(),
         }
     }
 

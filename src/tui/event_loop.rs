@@ -94,6 +94,8 @@ impl Front {
             banner: options.banner.clone(),
             keymap: Arc::default(),
             manner: options.abilities.manner(),
+            images: options.abilities.images,
+            cell: (8, 16),
         };
         let mut app = App::new(place, history);
         if let Some(draft) =
