@@ -23,9 +23,11 @@ mod journeys {
     mod resuming;
     mod rpc;
     mod screen {
+        mod approvals;
         mod commands;
         mod endings;
         mod expansion;
+        mod queue;
         mod steering;
         mod tour;
         mod typing;
