@@ -60,7 +60,9 @@ fn what_waits_is_edited_moved_taken_out_brought_back_and_promoted_and_the_log_te
         r#"{"expect": "second", "text": "Second."}"#,
     ];
     let mut terminal = begin(&house, &answers);
-    ["first", "second", "third"].map(|text| follow_up(&mut terminal, text));
+    for text in ["first", "second", "third"] {
+        follow_up(&mut terminal, text);
+    }
     terminal.send("half a thought");
     terminal.wait_for("❯ half a thought");
     terminal.key(Key::AltUp);
