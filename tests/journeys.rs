@@ -27,6 +27,8 @@ mod journeys {
         mod commands;
         mod endings;
         mod expansion;
+        mod faults;
+        mod opening;
         mod queue;
         mod steering;
         mod tour;

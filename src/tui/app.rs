@@ -13,7 +13,8 @@ use super::editor::Editor;
 use super::keymap::Keymap;
 use super::layout::{Ctx, Folds};
 use super::pace::Stale;
-use super::popup::{Item, Picker, Popup};
+use super::picker::{Choice, Item, Narrowed, Narrowing, Picker};
+use super::popup::Popup;
 use super::queue;
 use super::theme::Theme;
 use super::transcript::Transcript;
@@ -24,7 +25,7 @@ use crate::agent::{
 use crate::event::{CompactionChoice, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
-use crate::render::Line;
+use crate::render::{self, Line, Manner};
 use crate::resource::typed_skill;
 use crate::session::{Entry, Scope, Visibility};
 use crate::unit::UnixMs;
@@ -74,6 +75,13 @@ pub(super) enum Report {
         items: Vec<Item>,
         selected: usize,
     },
+    /// What came of narrowing a long list.
+    Narrowed(Narrowed),
+    /// What there is to read of something that can be chosen.
+    Preview {
+        of: Choice,
+        lines: Vec<Line>,
+    },
     /// What a look through the sessions found.
     Browsed {
         scope: Scope,
@@ -95,6 +103,8 @@ pub(super) enum Report {
     /// What the agent does with a `/`, as it is now.
     Commands(Vec<SlashCommand>),
     Note(String),
+    /// The words of some code were told apart; what shows it is laid out anew.
+    CodeTold,
 }
 
 /// What a look through the sessions found.
@@ -143,6 +153,8 @@ pub(super) enum Action {
     ResolveCompaction(CompactionChoice),
     /// Gather what a picker offers.
     Gather(List),
+    /// Narrow a list that is long.
+    Narrow(Narrowing),
     /// Look through the sessions.
     Browse(Ask),
     /// Nobody looks at the sessions any more.
@@ -157,6 +169,10 @@ pub(super) enum Action {
     /// Have skills, templates and context files read anew.
     ReadResources,
     ShowFacts,
+    /// Show the end of tiller's own log.
+    ShowLogs,
+    /// Tell apart the words of the code that is shown plain until then.
+    TellCode,
     /// Write the session to a file, whose name may be empty.
     Export(String),
     Copy(String),
@@ -265,6 +281,8 @@ struct Gap {
 /// What the session is doing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
+    /// Since when the session is being opened.
+    pub(super) opening_since: Option<UnixMs>,
     pub(super) running_since: Option<UnixMs>,
     /// Calls at work, with the names of their tools.
     pub(super) calls: Vec<(CallId, String)>,
@@ -291,6 +309,8 @@ pub(super) struct Place {
     pub(super) theme: Theme,
     pub(super) banner: Vec<String>,
     pub(super) keymap: Arc<Keymap>,
+    /// In what manner text becomes lines.
+    pub(super) manner: Manner,
 }
 
 /// Short-lived words to the user, and keys that mean something when pressed twice.
@@ -365,6 +385,7 @@ impl App {
         if self.transcript.wants_older() {
             actions.extend(self.load_older(OLDER));
         }
+        actions.extend(self.mind_list());
         let is_browsing = self.popups.iter().any(Popup::is_browser);
         if std::mem::replace(&mut self.is_browsing, is_browsing) && !is_browsing {
             actions.push(Action::EndBrowse);
@@ -397,7 +418,10 @@ impl App {
 
     /// Whether time alone changes the screen.
     pub(super) fn is_animated(&self) -> bool {
-        self.is_working() || self.work.summary.is_some() || self.transcript.is_alive()
+        self.is_working()
+            || self.work.opening_since.is_some()
+            || self.work.summary.is_some()
+            || self.transcript.is_alive()
     }
 
     /// Whether ticks are wanted.
@@ -428,15 +452,14 @@ impl App {
             folds: self.folds,
             now: self.now,
             zone: self.place.zone.clone(),
+            manner: self.place.manner,
+            code_told: render::code_told(),
         }
     }
 
     fn pasted(&mut self, text: &str) -> Vec<Action> {
         match self.popups.last_mut() {
-            Some(Popup::Pick(picker)) => {
-                text.chars().filter(|c| !c.is_control()).for_each(|c| picker.push(c));
-                return picker.ask().map(Action::Browse).into_iter().collect();
-            }
+            Some(Popup::Pick(_)) => return self.paste_into_list(text),
             Some(Popup::Read(_)) => {}
             None => self.editor.paste(text),
         }
@@ -471,11 +494,20 @@ impl App {
                     picker.fill(items, selected);
                 }
             }
+            Report::Narrowed(done) => {
+                let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
+                pickers.for_each(|picker| picker.narrowed(&done));
+            }
+            Report::Preview { of, lines } => {
+                let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
+                pickers.for_each(|picker| picker.show(&of, lines.clone()));
+            }
             Report::Browsed { scope, what } => {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.browsed(scope, &what));
             }
             Report::Ask { title, items } => self.popups.push(Popup::Pick(Picker::of(&title, items))),
+            Report::CodeTold => {}
             Report::Outdated => {
                 if let Some(Popup::Pick(Picker { list: Some(list), .. })) = self.popups.last() {
                     return vec![Action::Gather(*list)];
@@ -512,6 +544,7 @@ impl App {
         self.transcript = Transcript::of(older, &entries);
         self.know(snapshot.state);
         self.work = Work {
+            opening_since: None,
             retry: live.retry,
             unasked: None,
             running_since: live.running_since,

@@ -5,7 +5,8 @@ use super::layout::{Ctx, Folds, right_aligned, rule};
 use super::receipt;
 use crate::id::EntryId;
 use crate::render::{
-    self, Breaks, Carriage, Emphasis, Indent, Line, MarkdownStream, Role, Span, Style, clean, cut_to, wrap,
+    self, Breaks, Carriage, Emphasis, Found, Indent, Line, MarkdownStream, Role, Span, Style, clean, cut_to,
+    wrap,
 };
 use crate::resource::typed_skill;
 use crate::session::entry::Receipt;
@@ -87,6 +88,8 @@ pub(super) enum Level {
 struct Cache {
     width: usize,
     folds: Folds,
+    /// How much code had been told apart.
+    code: u64,
     lines: Vec<Line>,
 }
 
@@ -112,13 +115,20 @@ impl Block {
     pub(super) fn measure(&mut self, ctx: &Ctx) -> usize {
         let inner = Ctx { width: ctx.width.saturating_sub(self.inset()).max(1), ..ctx.clone() };
         if let BlockKind::Growing(stream) = &mut self.kind {
-            stream.set_width(inner.width);
+            stream.set_page(inner.page());
             stream.settle();
             return stream.len();
         }
-        let cache =
-            self.cache.take().filter(|cache| cache.width == inner.width && cache.folds == inner.folds);
-        let make = || Cache { width: inner.width, folds: inner.folds, lines: self.lines(&inner) };
+        let is_good = |cache: &Cache| {
+            cache.width == inner.width && cache.folds == inner.folds && cache.code == inner.code_told
+        };
+        let cache = self.cache.take().filter(is_good);
+        let make = || Cache {
+            width: inner.width,
+            folds: inner.folds,
+            code: inner.code_told,
+            lines: self.lines(&inner),
+        };
         let mut cache = cache.unwrap_or_else(make);
         if let (Some(head), Some(first)) = (self.moving_head(&inner), cache.lines.first_mut()) {
             *first = head;
@@ -178,7 +188,7 @@ impl Block {
         match &self.kind {
             BlockKind::Banner(lines) => banner(lines, ctx.width),
             BlockKind::User { text, note, at, receipt } => user(text, (note, *at), receipt.as_deref(), ctx),
-            BlockKind::Answer(text) => render::markdown(text, ctx.width),
+            BlockKind::Answer(text) => render::markdown(text, ctx.page()),
             BlockKind::Growing(stream) => stream.lines().cloned().collect(),
             BlockKind::Thinking(text) => thought(text, ctx),
             BlockKind::Call(call) => call.lines(ctx),
@@ -207,7 +217,8 @@ fn user(text: &str, (note, at): (&str, UnixMs), receipt: Option<&Receipt>, ctx: 
     let style = Style::from(Role::User).with(Emphasis::BOLD);
     let mut lines: Vec<Line> = Vec::new();
     for line in text.split('\n') {
-        lines.extend(wrap(&[Span::new(line, style)], room, &Indent::all(vec![bar.clone()]), Breaks::Words));
+        let spans = render::linked(vec![Span::new(line, style)], Found::AsItIs);
+        lines.extend(wrap(&spans, room, &Indent::all(vec![bar.clone()]), Breaks::Words));
     }
     if let Some(first) = lines.first_mut() {
         let left = std::mem::take(&mut first.spans);
@@ -253,7 +264,7 @@ fn unfolding_rule(title: &str, text: &str, ctx: &Ctx) -> Vec<Line> {
     let hint = if text.is_empty() { "" } else { " (ctrl+o)" };
     let mut lines = vec![rule(&format!("{title}{hint}"), ctx.width)];
     if ctx.folds.output_open {
-        lines.extend(render::markdown(text, ctx.width));
+        lines.extend(render::markdown(text, ctx.page()));
     }
     lines
 }

@@ -6,7 +6,7 @@ use super::layout::{Ctx, right_aligned};
 use crate::event::ToolOutcome;
 use crate::id::CallId;
 use crate::message::joined_text;
-use crate::render::{self, Breaks, Carriage, Indent, Line, Role, Span, Style, clean, cut_to, wrap};
+use crate::render::{self, Breaks, Carriage, Found, Indent, Line, Role, Span, Style, clean, cut_to, wrap};
 use crate::unit::UnixMs;
 
 /// Columns of a tool's name, so that the arguments of calls stand in a column.
@@ -219,11 +219,14 @@ pub(super) fn finished_output(text: &str, ctx: &Ctx) -> Vec<Line> {
 }
 
 fn output_lines(text: &str, role: Role, ctx: &Ctx) -> Vec<Line> {
-    let text = clean(text.trim_end(), Carriage::Returns);
-    let skipped = text.lines().count().saturating_sub(MOST_LINES);
+    let lines = render::printed(text.trim_end(), role);
+    let skipped = lines.len().saturating_sub(MOST_LINES);
     let width = ctx.width.saturating_sub(4).max(1);
-    let wrapped = |line| wrap(&[Span::new(line, role)], width, &Indent::default(), Breaks::Anywhere);
-    text.lines().skip(skipped).flat_map(wrapped).collect()
+    let wrapped = |line: Line| {
+        let spans = render::linked(line.spans, Found::AsItIs);
+        wrap(&spans, width, &Indent::default(), Breaks::Anywhere)
+    };
+    lines.into_iter().skip(skipped).flat_map(wrapped).collect()
 }
 
 /// The first and the last lines, with what is between them counted.

@@ -15,6 +15,7 @@ use super::theme::Theme;
 use super::view::view;
 use crate::agent::Snapshot;
 use crate::event::Event;
+use crate::render::Manner;
 use crate::session::Reader;
 use crate::unit::UnixMs;
 
@@ -43,8 +44,9 @@ impl OffScreen {
             home: options.home.clone(),
             zone: TimeZone::UTC,
             theme: Theme::of(options.colours),
-            banner: options.banner.clone(),
+            banner: Vec::new(),
             keymap: Arc::default(),
+            manner: Manner::default(),
         };
         let Ok(terminal) = Terminal::new(TestBackend::new(size.0, size.1));
         let mut screen = Self { app: App::new(place, Vec::new()), reader, terminal };

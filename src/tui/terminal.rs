@@ -1,11 +1,14 @@
 //! The terminal: taken over whole, and given back whatever happens.
 //!
-//! Given back on drop, and by the panic hook before the message is printed; signals end the loop, whose end is a drop. The
+//! Given back on drop, and by the panic hook (`report`) before it says anything; signals end the loop, whose end is a drop. The
 //! keyboard protocol is asked for without asking whether it is there: terminals that don't know it ignore it, and waiting for
 //! an answer would delay the first frame wherever none comes.
 
+mod ability;
+mod links;
+mod painter;
+
 use std::io::{self, BufWriter, Stdout, Write};
-use std::sync::Once;
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::cursor::{SetCursorStyle, Show};
@@ -14,29 +17,31 @@ use crossterm::event::{
     PushKeyboardEnhancementFlags,
 };
 use crossterm::terminal::{
-    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
-    LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode,
 };
 use crossterm::{execute, queue};
 use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
 
 use super::app::App;
-use super::view::view;
+use super::view::{Areas, view};
+pub use ability::Abilities;
+pub(super) use links::mark;
+pub(super) use painter::Painter;
 
 /// Bytes gathered before they are written, so that a frame goes out in few writes.
 const BUFFER: usize = 64 * 1024;
 
 /// The terminal while it is ours.
 pub(super) struct Screen {
-    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    terminal: Terminal<Painter<BufWriter<Stdout>>>,
     is_stale: bool,
 }
 
 impl Screen {
     /// Takes the terminal over.
     pub(super) fn enter() -> io::Result<Self> {
-        restore_on_panic();
         enable_raw_mode()?;
         // From here on a failure gives the terminal back.
         let given_back = GiveBack;
@@ -51,7 +56,7 @@ impl Screen {
             SetCursorStyle::SteadyBar
         )?;
         let writer = BufWriter::with_capacity(BUFFER, io::stdout());
-        let terminal = Terminal::new(CrosstermBackend::new(writer))?;
+        let terminal = Terminal::new(Painter::new(writer))?;
         std::mem::forget(given_back);
         Ok(Self { terminal, is_stale: false })
     }
@@ -61,22 +66,27 @@ impl Screen {
         self.terminal.size().map_or((80, 24), |size| (size.width, size.height))
     }
 
-    /// Draws the state. The terminal shows all of it or nothing yet.
+    /// Draws the state. The terminal shows all of it or nothing yet; where nothing changed nothing is written.
     pub(super) fn draw(&mut self, app: &mut App) -> io::Result<()> {
-        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        self.terminal.autoresize()?;
+        let mut areas = prepared(app, self.terminal.get_frame().area());
+        let painter = self.terminal.backend_mut();
+        self.is_stale |= painter.learn(app.transcript.links());
         if std::mem::take(&mut self.is_stale) {
-            queue!(self.terminal.backend_mut(), Clear(ClearType::All))?;
+            painter.forget()?;
+            queue!(painter, Clear(ClearType::All))?;
             // Each swap empties one of the two buffers. `Terminal::clear` would ask where the cursor is.
             self.terminal.swap_buffers();
             self.terminal.swap_buffers();
         }
         self.terminal.draw(|frame| {
-            // Asked for again, the size could be another one by now, and the frame would not fit its buffer.
-            app.size = (frame.area().width, frame.area().height);
-            let areas = app.prepare();
+            // By now the size could be another one, and what was prepared would not fit the buffer.
+            if (frame.area().width, frame.area().height) != app.size {
+                areas = prepared(app, frame.area());
+            }
             view(app, &areas, frame);
         })?;
-        execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
+        self.terminal.backend_mut().finish()
     }
 
     /// Has the next frame written whole: what the terminal shows is no longer what was drawn, as after a resize, also one to
@@ -89,6 +99,11 @@ impl Screen {
     pub(super) fn copy(&mut self, text: &str) -> io::Result<()> {
         execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
     }
+}
+
+fn prepared(app: &mut App, area: Rect) -> Areas {
+    app.size = (area.width, area.height);
+    app.prepare()
 }
 
 impl Drop for Screen {
@@ -105,8 +120,8 @@ impl Drop for GiveBack {
     }
 }
 
-/// Nobody is left to tell when this fails.
-fn give_back() {
+/// Makes the terminal what it was. Nobody is left to tell when this fails.
+pub(super) fn give_back() {
     let mut out = io::stdout();
     let _ = execute!(
         out,
@@ -119,17 +134,4 @@ fn give_back() {
     );
     let _ = out.flush();
     let _ = disable_raw_mode();
-}
-
-fn restore_on_panic() {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let before = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            if crossterm::terminal::is_raw_mode_enabled().unwrap_or(false) {
-                give_back();
-            }
-            before(info);
-        }));
-    });
 }

@@ -5,7 +5,7 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use crate::render::{self, Emphasis, Role};
+use crate::render::{self, Ansi, Emphasis, Role};
 
 /// Which colours there are to paint with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +58,7 @@ impl Colours {
         let modifiers = [
             (Emphasis::BOLD, Modifier::BOLD),
             (Emphasis::ITALIC, Modifier::ITALIC),
+            (Emphasis::DIM, Modifier::DIM),
             (Emphasis::UNDERLINE, Modifier::UNDERLINED),
             (Emphasis::STRIKE, Modifier::CROSSED_OUT),
             (Emphasis::REVERSED, Modifier::REVERSED),
@@ -66,6 +67,10 @@ impl Colours {
             if style.emphasis.has(emphasis) {
                 look = look.add_modifier(modifier);
             }
+        }
+        if self != Self::None {
+            look.fg = style.fg.map(colour).or(look.fg);
+            look.bg = style.bg.map(colour).or(look.bg);
         }
         look
     }
@@ -104,6 +109,14 @@ impl Colours {
             Role::Operator => style.fg(pick(Color::Indexed(249), Color::Indexed(240))),
             Role::Name => style.fg(pick(Color::Indexed(109), Color::Indexed(24))),
         }
+    }
+}
+
+/// A colour of a command's own choice: the first sixteen are the terminal's.
+const fn colour(ansi: Ansi) -> Color {
+    match ansi {
+        Ansi::Basic(index) | Ansi::Indexed(index) => Color::Indexed(index),
+        Ansi::Rgb(red, green, blue) => Color::Rgb(red, green, blue),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod approval;
 mod footer;
+mod list;
 mod panel;
 mod prompt;
 mod queue;
@@ -12,6 +13,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::app::App;
 use super::layout::right_aligned;
+use super::terminal::mark;
 use super::theme::Theme;
 use crate::render::{Emphasis, Line, Role, Span, Style};
 
@@ -112,7 +114,7 @@ pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
     let over = app.popups.last().map(|popup| {
         let area = frame.area();
         let area = Rect { height: area.height - areas.footer.height, ..area };
-        panel::draw(popup, area, frame.buffer_mut(), theme)
+        panel::draw(popup, area, frame.buffer_mut(), &app.place)
     });
     if let Some(cursor) = over.unwrap_or(Some(cursor)) {
         frame.set_cursor_position(Position::from(cursor));
@@ -180,7 +182,8 @@ fn put(line: &Line, area: Rect, buffer: &mut Buffer, theme: &Theme) {
             return;
         }
         let room = usize::from(area.right() - x);
-        (x, _) = buffer.set_stringn(x, area.y, &span.text, room, theme.style(span.style));
+        let look = theme.style(span.style).underline_color(mark(span.link.as_deref()));
+        (x, _) = buffer.set_stringn(x, area.y, &span.text, room, look);
     }
 }
 

@@ -14,6 +14,7 @@ use crate::message::{
     AssistantBlock, AssistantMessage, Cost, Message, ModelRef, StopReason, ThinkingLevel, ToolCall,
     ToolResultMessage, Usage, UserBlock, UserMessage,
 };
+use crate::render::Manner;
 use crate::session::EntryBody;
 use crate::session::entry::{MessageEntry, Receipt};
 use crate::tui::app::{Action, App, Input, Loaded, Place, Report};
@@ -45,6 +46,7 @@ impl Stage {
                 "demo model: canned answers; connect a real one with ANTHROPIC_API_KEY".into(),
             ],
             keymap: Arc::default(),
+            manner: Manner::default(),
         };
         let mut stage = Self {
             app: App::new(place, vec!["an earlier prompt".into()]),

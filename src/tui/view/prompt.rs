@@ -10,6 +10,7 @@ use super::super::layout::spinner;
 use crate::agent::{Summarizing, SummaryOf};
 use crate::event::CompactionReason;
 use crate::render::{Line, Role, Span, cut_to};
+use crate::unit::UnixMs;
 
 /// Columns of a command's name and argument, unless they are more.
 const NAME_WIDTH: usize = 25;
@@ -25,6 +26,9 @@ pub(super) fn status(app: &App) -> Option<Line> {
     if app.leaving.is_some() {
         let text = "what matters in the summary of what you leave? enter makes it · esc stays here";
         return Some(Line::from(vec![Span::new("  ? ", Role::Warning), Span::new(text, Role::Text)]));
+    }
+    if let Some(since) = app.work.opening_since {
+        return opening(app, since);
     }
     if app.queue.is_editing() {
         let keymap = &app.place.keymap;
@@ -57,6 +61,21 @@ pub(super) fn status(app: &App) -> Option<Line> {
     let fits = used + all.chars().count() <= usize::from(app.size.0);
     spans.push(Span::new(if steerable && fits { all } else { " · esc stops" }, Role::Muted));
     Some(spans.into())
+}
+
+/// That the session is being opened, once that takes long enough to be noticed.
+fn opening(app: &App, since: UnixMs) -> Option<Line> {
+    /// Milliseconds in which nobody asks what goes on.
+    const UNNOTICED: u64 = 200;
+    let taken = app.now.since_ms(since);
+    let line = || {
+        Line::from(vec![
+            Span::new(format!("  {} ", spinner(app.now)), Role::Accent),
+            Span::new(format!("opening the session… {}", seconds(taken)), Role::Text),
+            Span::new(" · what you send now goes to it", Role::Muted),
+        ])
+    };
+    (taken >= UNNOTICED).then(line)
 }
 
 fn doing(app: &App) -> String {
