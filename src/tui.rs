@@ -10,6 +10,7 @@ mod block;
 mod browse;
 mod call;
 mod command;
+mod ears;
 mod editor;
 mod event_loop;
 mod feed;
@@ -39,9 +40,10 @@ use std::sync::Arc;
 use crate::agent::AgentSession;
 use crate::id::SessionId;
 use crate::session::Reader;
+use crate::setting::Setting;
 
 pub use offscreen::OffScreen;
-pub use theme::Colours;
+pub use theme::{Asking, ThemeOptions};
 
 /// What the terminal front end is told by whoever starts it; it reads neither environment nor settings itself.
 #[derive(Clone, Debug, Default)]
@@ -52,14 +54,16 @@ pub struct TuiOptions {
     pub draft_file: Option<PathBuf>,
     /// Where prompts are kept over sessions, one JSON string a line; `None` keeps none.
     pub history_file: Option<PathBuf>,
-    /// The colours to paint with; see [`Colours::choose`].
-    pub colours: Colours,
+    /// How it looks.
+    pub themes: ThemeOptions,
     /// The command that Ctrl+G edits with, a shell's words: the value of `VISUAL` or `EDITOR`. Default `vi`.
     pub editor: Option<String>,
     /// The user's home, which the footer shows as `~`.
     pub home: Option<PathBuf>,
     /// What `/export` does; `None` says that it can't.
     pub exporter: Option<Exporter>,
+    /// What keeps a setting that is chosen on the screen; `None` keeps none.
+    pub keeper: Option<Keeper>,
 }
 
 /// A session that is open, and what is known only now that it is.
@@ -101,6 +105,32 @@ impl Exporter {
 impl std::fmt::Debug for Exporter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Exporter")
+    }
+}
+
+/// Writes a setting to the user's own file; given by whoever starts the front end, because it knows where that is.
+#[derive(Clone)]
+pub struct Keeper(Arc<Keep>);
+
+/// From a setting and its value as typed to nothing, or to what went wrong and what to do about it.
+type Keep = dyn Fn(&'static Setting, &str) -> Result<(), (String, Option<String>)> + Send + Sync;
+
+impl Keeper {
+    /// Keeps by this function.
+    pub fn new(
+        keep: impl Fn(&'static Setting, &str) -> Result<(), (String, Option<String>)> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(keep))
+    }
+
+    fn keep(&self, setting: &'static Setting, value: &str) -> Result<(), (String, Option<String>)> {
+        (self.0)(setting, value)
+    }
+}
+
+impl std::fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Keeper")
     }
 }
 

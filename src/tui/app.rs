@@ -26,6 +26,8 @@ use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::render::Line;
 use crate::resource::typed_skill;
 use crate::session::{Entry, Scope, Visibility};
+use crate::setting::Setting;
+use crate::theme::{Library, Rgb};
 use crate::unit::UnixMs;
 
 /// How long a word at the foot of the screen stays, in milliseconds.
@@ -46,6 +48,10 @@ pub(super) enum Input {
     /// Events were lost.
     Lagged,
     Report(Report),
+    /// The terminal said of which colour its ground is.
+    Ground(Rgb),
+    /// Other themes are known than before.
+    Themes(Arc<Library>),
 }
 
 /// What came of an action.
@@ -165,6 +171,11 @@ pub(super) enum Action {
     ShowFacts,
     /// Write the session to a file, whose name may be empty.
     Export(String),
+    /// Write a setting to the user's own file.
+    Keep {
+        setting: &'static Setting,
+        value: String,
+    },
     Copy(String),
     Remember(String),
     EditElsewhere(String),
@@ -217,6 +228,7 @@ pub(super) enum List {
     /// The tree with its hidden branches.
     WholeTree,
     Forks,
+    Themes,
 }
 
 /// The front end's state.
@@ -367,6 +379,11 @@ impl App {
             Input::Agent(event) => self.agent(&event),
             Input::Lagged => vec![Action::Reload],
             Input::Report(report) => self.report(report),
+            Input::Ground(ground) => {
+                self.place.theme.learn(ground);
+                Vec::new()
+            }
+            Input::Themes(library) => self.restock(library),
         };
         if self.editor.is_empty()
             && self.popups.is_empty()
@@ -378,6 +395,7 @@ impl App {
             actions.extend(self.load_older(OLDER));
         }
         actions.extend(self.mind_list());
+        self.mind_theme();
         let is_browsing = self.popups.iter().any(Popup::is_browser);
         if std::mem::replace(&mut self.is_browsing, is_browsing) && !is_browsing {
             actions.push(Action::EndBrowse);

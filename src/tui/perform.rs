@@ -9,12 +9,13 @@ use tokio::task::{JoinSet, spawn_blocking};
 
 use super::app::{Action, Go, List, Loaded, Report, Say};
 use super::browse::{Ask, browse};
-use super::{Exporter, files, gather};
+use super::{Exporter, Keeper, files, gather};
 use crate::agent::compaction::CompactionError;
 use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions};
 use crate::id::EntryId;
 use crate::message::ThinkingLevel;
 use crate::session::{Entry, Reader, Visibility};
+use crate::setting::Setting;
 use crate::unit::UnixMs;
 
 /// Actions that may wait: more than a person can type while one is carried out.
@@ -37,12 +38,12 @@ impl Performer {
     pub(super) fn start(
         agent: AgentSession,
         history: Option<PathBuf>,
-        exporter: Option<Exporter>,
+        (exporter, keeper): (Option<Exporter>, Option<Keeper>),
     ) -> (Self, mpsc::Receiver<Report>) {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
-        task.spawn(Worker { agent, history, exporter, reports, browser: None }.work(todo));
+        task.spawn(Worker { agent, history, exporter, keeper, reports, browser: None }.work(todo));
         (Self { actions, task }, received)
     }
 
@@ -61,6 +62,7 @@ struct Worker {
     agent: AgentSession,
     history: Option<PathBuf>,
     exporter: Option<Exporter>,
+    keeper: Option<Keeper>,
     reports: mpsc::Sender<Report>,
     /// Whoever looks through the sessions; the look ends when this is dropped.
     browser: Option<std::sync::mpsc::Sender<Ask>>,
@@ -125,6 +127,10 @@ impl Worker {
             Action::Hide(entry, visibility) => self.hide(entry, visibility).await?,
             Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
+            Action::Keep { setting, value } => {
+                self.keep(setting, value, beside);
+                Vec::new()
+            }
             Action::Gather(list) => self.gather(list, beside).await?,
             Action::Narrow(narrowing) => {
                 self.read_beside(beside, move || Report::Narrowed(narrowing.done()));
@@ -303,6 +309,8 @@ impl Worker {
     async fn gather(&self, list: List, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
         let reader = self.agent.reader();
         Ok(match list {
+            // They are known without looking.
+            List::Themes => Vec::new(),
             List::Models => {
                 let models = self.agent.models().await?;
                 let current = self.agent.snapshot().await?.state.model;
@@ -326,6 +334,15 @@ impl Worker {
                 Vec::new()
             }
         })
+    }
+
+    /// Keeps a setting for the next time.
+    fn keep(&self, setting: &'static Setting, value: String, beside: &mut JoinSet<()>) {
+        let Some(keeper) = self.keeper.clone() else { return };
+        self.read_beside(beside, move || match keeper.keep(setting, &value) {
+            Ok(()) => Report::Note(format!("{} is {value} from now on", setting.name)),
+            Err((what, hint)) => Report::Failed { what, hint, text: None },
+        });
     }
 
     async fn export(&self, file: String, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {

@@ -79,4 +79,6 @@ pub(in crate::tui) enum Choice {
     Unqueue(QueueId),
     /// Put this prompt into the editor.
     Prompt(String),
+    /// Wear the theme of this name.
+    Theme(String),
 }
