@@ -6,6 +6,7 @@
 //! again at any time. Start with `app`, then `keys`, `feed` and `transcript`.
 
 mod app;
+mod approval;
 mod block;
 mod browse;
 mod call;
@@ -20,12 +21,16 @@ mod help;
 mod keymap;
 mod keys;
 mod layout;
+mod logs;
 mod offscreen;
 mod pace;
 mod perform;
 mod picker;
 mod popup;
+mod queue;
+mod receipt;
 mod record;
+mod report;
 mod terminal;
 mod theme;
 mod transcript;
@@ -56,6 +61,10 @@ pub struct TuiOptions {
     pub history_file: Option<PathBuf>,
     /// How it looks.
     pub themes: ThemeOptions,
+    /// Tiller's own log, which `/logs` shows; `None` when nothing is logged.
+    pub log_file: Option<PathBuf>,
+    /// Where reports on faults of tiller's own are kept; `None` prints them.
+    pub report_folder: Option<PathBuf>,
     /// The command that Ctrl+G edits with, a shell's words: the value of `VISUAL` or `EDITOR`. Default `vi`.
     pub editor: Option<String>,
     /// The user's home, which the footer shows as `~`.

@@ -17,7 +17,7 @@ use super::input::{self, Stdin};
 use super::run::name;
 use super::sessions::export::{self, Asked};
 use super::themes::{self, Themes};
-use super::{DONE, FAILED, Failure, INTERRUPTED, extensions};
+use super::{DONE, FAILED, Failure, INTERRUPTED, extensions, log};
 use crate::agent::AgentSession;
 use crate::config::{Config, Project};
 use crate::provider::demo;
@@ -82,6 +82,8 @@ fn options(Given { arguments, config, .. }: &Given, cwd: &Path, themes: &Themes)
         draft_file: kept("draft.json"),
         history_file: kept("history.jsonl"),
         themes: themes.options.clone(),
+        log_file: log::path(config).filter(|_| !arguments.session.no_session),
+        report_folder: kept("reports"),
         editor: config.variable("VISUAL").or_else(|| config.variable("EDITOR")).map(str::to_owned),
         home: config.variable("HOME").map(Into::into),
         exporter: Some(Exporter::new(export)),

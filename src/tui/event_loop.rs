@@ -23,6 +23,7 @@ use super::ears::{self, Ears, Heard};
 use super::files;
 use super::pace::{Pace, Stale};
 use super::perform::{Performer, now};
+use super::report;
 use super::terminal::Screen;
 use super::theme::Theme;
 use super::{Asking, ExitReason, Opened, TuiError, TuiExit, TuiOptions};
@@ -132,6 +133,7 @@ impl Front {
         let signals = Signals::catch()?;
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        report::on_panic(options.report_folder.clone());
         let screen = Screen::enter()?;
         app.size = screen.size();
         app.now = now();
@@ -161,9 +163,7 @@ impl Front {
         self.app.work.opening_since = None;
         // First the events, then the snapshot that the reload takes: nothing falls between the two.
         let events = agent.subscribe();
-        let history = self.options.history_file.clone();
-        let tools = (self.options.exporter.clone(), self.options.keeper.clone());
-        let (performer, reports) = Performer::start(agent, history, tools);
+        let (performer, reports) = Performer::start(agent, self.options.clone());
         performer.tell(Action::Reload);
         self.app.expect_snapshot();
         self.link = Some(Link { events, reports, performer, notices });
@@ -351,7 +351,7 @@ impl Front {
 
     fn store_draft(&self) {
         if let Some(path) = &self.options.draft_file {
-            files::store_draft(path, &self.app.place.cwd, &self.app.editor.expanded());
+            files::store_draft(path, &self.app.place.cwd, &self.app.unsent());
         }
     }
 

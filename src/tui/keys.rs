@@ -1,27 +1,23 @@
 //! What keys do.
 //!
-//! The order in which a key is offered: a popup, an approval that waits (only while the editor is empty, so that what is being
-//! typed is never taken for an answer), the keys of the whole screen, the completion of a command, the editor.
+//! The order in which a key is offered: a popup, the waiting messages if the keys are theirs, an approval that waits (only while the
+//! editor is empty, so that what is being typed is never taken for an answer), the keys of the whole screen, the completion of a command, the editor.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use super::app::{Action, App, Go, List, Say, Twice};
 use super::command::{self, Completion, Meaning, Verb};
-use super::keymap::{Context, KeyCommand, Keymap};
+use super::keymap::{Context, KeyCommand};
 use super::picker::{Item, Picker, Way};
 use super::popup::{Page, Popup};
 use super::{gather, help};
 use crate::agent::{BashContext, BranchSummary, Direction};
-use crate::event::{ApprovalRequest, Decision, QueueItem, QueueKind};
+use crate::event::{QueueItem, QueueKind};
 use crate::message::ThinkingLevel;
 use crate::unit::UnixMs;
 
-/// How long an approval is on the screen before keys answer it, in milliseconds: longer than a key already on its way.
-const APPROVAL_MS: u64 = 400;
-
-/// How long no other key may follow one that answers an approval, in milliseconds: somebody who types "yes, but" is writing a
-/// message.
-pub(super) const ANSWER_MS: u64 = 350;
+/// How long Enter doesn't send what has just come to mean something else, in milliseconds: longer than a key already on its way.
+const SHIFTED_MS: u64 = 600;
 
 /// Within what time a second Esc counts, in milliseconds.
 const TWICE_ESCAPE_MS: u64 = 600;
@@ -40,16 +36,6 @@ enum When {
     Afterwards,
 }
 
-/// The word that a key says on a call that asks; without a rule there is no "this session".
-fn decision(keymap: &Keymap, key: KeyEvent, request: &ApprovalRequest) -> Option<Decision> {
-    match keymap.command(Context::Approval, key)? {
-        KeyCommand::Allow => Some(Decision::Once),
-        KeyCommand::AllowSession if !request.rule.is_empty() => Some(Decision::Session),
-        KeyCommand::Deny => Some(Decision::Deny { reason: "the user said no".to_owned() }),
-        _ => None,
-    }
-}
-
 impl App {
     pub(super) fn key(&mut self, key: KeyEvent) -> Vec<Action> {
         if key.kind == KeyEventKind::Release {
@@ -59,54 +45,14 @@ impl App {
         if !self.popups.is_empty() {
             return self.popup_key(key);
         }
-        if let Some(actions) = self.approval_key(key).or_else(|| self.screen_key(key, pressed)) {
+        let taken = self.queue_key(key).or_else(|| self.approval_key(key));
+        if let Some(actions) = taken.or_else(|| self.screen_key(key, pressed)) {
             return actions;
         }
         if !self.completion_key(key) {
             self.editor.key(key);
         }
         Vec::new()
-    }
-
-    /// `y`, `a` and `n` answer the call that asks, when nothing else is typed right after them. Other text goes to the
-    /// editor, and Enter steers with it.
-    fn approval_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let asked = self.work.approvals.first_mut()?;
-        let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
-        if let Some((begun, _)) = asked.answer.take() {
-            match key.code {
-                KeyCode::Enter => {
-                    asked.answer = Some((begun, self.now));
-                    return Some(self.answer_approval(0).into_iter().collect());
-                }
-                KeyCode::Char(_) if is_plain => drop(self.editor.key(begun)),
-                _ => {}
-            }
-            return None;
-        }
-        if !self.editor.is_empty() || !is_plain || decision(&self.place.keymap, key, &asked.request).is_none()
-        {
-            return None;
-        }
-        if self.now.since_ms(asked.since) >= APPROVAL_MS {
-            asked.answer = Some((key, self.now));
-        }
-        Some(Vec::new())
-    }
-
-    /// Takes the answer to the first call that asks, once it stands for so long.
-    pub(super) fn answer_approval(&mut self, after_ms: u64) -> Option<Action> {
-        let asked = self.work.approvals.first()?;
-        let (key, at) = asked.answer?;
-        if self.now.since_ms(at) < after_ms {
-            return None;
-        }
-        let decision = decision(&self.place.keymap, key, &asked.request)?;
-        let asked = self.work.approvals.remove(0);
-        if let Some(next) = self.work.approvals.first_mut() {
-            next.since = self.now;
-        }
-        Some(Action::Decide(asked.request.tool_call_id, decision))
     }
 
     fn screen_key(&mut self, key: KeyEvent, pressed: Option<(Twice, UnixMs)>) -> Option<Vec<Action>> {
@@ -120,7 +66,7 @@ impl App {
             KeyCommand::Stop => self.escape(pressed),
             KeyCommand::Interrupt => self.interrupt(pressed),
             KeyCommand::Quit if at_rest && !self.is_working() => vec![Action::Quit],
-            KeyCommand::EditQueue => self.unqueue(),
+            KeyCommand::EditQueue => self.enter_queue(),
             KeyCommand::PickModel => self.pick("models", List::Models),
             KeyCommand::NextModel => vec![Action::CycleModel(Direction::Forward)],
             KeyCommand::PreviousModel => vec![Action::CycleModel(Direction::Back)],
@@ -152,18 +98,6 @@ impl App {
             _ => return None,
         }
         Some(Vec::new())
-    }
-
-    /// Takes a waiting message back: the only one, or the one that is chosen.
-    fn unqueue(&mut self) -> Vec<Action> {
-        match self.work.queue.as_slice() {
-            [] => {
-                self.flash("no message waits");
-                Vec::new()
-            }
-            [item] => vec![Action::Unqueue(item.id.clone())],
-            several => self.choose("take back", gather::queue(several)),
-        }
     }
 
     fn search_history(&mut self) -> Vec<Action> {
@@ -200,6 +134,10 @@ impl App {
     }
 
     fn submit(&mut self, when: When) -> Vec<Action> {
+        if self.notes.shifted.take().is_some_and(|at| self.now.since_ms(at) < SHIFTED_MS) {
+            self.flash("what is in the editor has just become a message of its own; once more sends it");
+            return Vec::new();
+        }
         if let Some(entry) = self.leaving.take() {
             let instructions = Some(self.editor.take()).filter(|words| !words.trim().is_empty());
             return vec![Action::Go(Go::Navigate(entry, BranchSummary::Made { instructions }))];
@@ -283,6 +221,7 @@ impl App {
             Verb::Theme if argument.is_empty() => self.pick_theme(),
             Verb::Theme => self.wear_theme(argument),
             Verb::Reload => vec![Action::ReadResources],
+            Verb::Logs => vec![Action::ShowLogs],
             Verb::Help => {
                 let page = help::page(&self.place.keymap, &self.commands);
                 self.read("help", page)

@@ -138,7 +138,6 @@ impl App {
             Choice::Open(path) => Action::Go(Go::Open(path)),
             Choice::Model(words) => Action::SetModel(words),
             Choice::Theme(name) => return self.wear_theme(&name),
-            Choice::Unqueue(id) => Action::Unqueue(id),
             Choice::Prompt(text) => {
                 self.editor.recall_text(&text);
                 return Vec::new();
