@@ -29,6 +29,7 @@ mod journeys {
         mod faults;
         mod opening;
         mod steering;
+        mod themes;
         mod tour;
         mod typing;
     }

@@ -46,7 +46,7 @@ const fn row(verb: Verb, name: &'static str, argument: &'static str, about: &'st
 }
 
 /// Every slash command, in the order they are shown.
-pub(super) const TABLE: [Command; 19] = [
+pub(super) const TABLE: [Command; 20] = [
     row(Verb::New, "new", "", "begin a fresh session"),
     row(Verb::Resume, "resume", "[WORDS]", "go to another session: by its name, or what was said in it"),
     row(Verb::Tree, "tree", "", "the session as a tree: go back to any point of it"),

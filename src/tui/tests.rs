@@ -30,6 +30,7 @@ use crate::unit::{Tokens, UnixMs, Usd};
 mod approval;
 mod queue;
 mod stage;
+mod themes;
 
 use stage::{START, Stage, at_work, state, steered};
 
