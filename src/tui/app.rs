@@ -29,6 +29,8 @@ use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::render::{self, Line, Manner, PictureRoom};
 use crate::resource::typed_skill;
 use crate::session::{Entry, Scope, Visibility};
+use crate::setting::Setting;
+use crate::theme::{Library, Rgb};
 use crate::unit::UnixMs;
 
 /// How long a word at the foot of the screen stays, in milliseconds.
@@ -49,6 +51,10 @@ pub(super) enum Input {
     /// Events were lost.
     Lagged,
     Report(Report),
+    /// The terminal said of which colour its ground is.
+    Ground(Rgb),
+    /// Other themes are known than before.
+    Themes(Arc<Library>),
 }
 
 /// What came of an action.
@@ -176,6 +182,11 @@ pub(super) enum Action {
     TellCode,
     /// Write the session to a file, whose name may be empty.
     Export(String),
+    /// Write a setting to the user's own file.
+    Keep {
+        setting: &'static Setting,
+        value: String,
+    },
     Copy(String),
     Remember(String),
     EditElsewhere(String),
@@ -228,6 +239,7 @@ pub(super) enum List {
     /// The tree with its hidden branches.
     WholeTree,
     Forks,
+    Themes,
 }
 
 /// The front end's state.
@@ -378,6 +390,11 @@ impl App {
             Input::Agent(event) => self.agent(&event),
             Input::Lagged => vec![Action::Reload],
             Input::Report(report) => self.report(report),
+            Input::Ground(ground) => {
+                self.place.theme.learn(ground);
+                Vec::new()
+            }
+            Input::Themes(library) => self.restock(library),
         };
         if self.editor.is_empty()
             && self.popups.is_empty()
@@ -390,6 +407,7 @@ impl App {
             actions.extend(self.load_older(OLDER));
         }
         actions.extend(self.mind_list());
+        self.mind_theme();
         let is_browsing = self.popups.iter().any(Popup::is_browser);
         if std::mem::replace(&mut self.is_browsing, is_browsing) && !is_browsing {
             actions.push(Action::EndBrowse);

@@ -218,6 +218,8 @@ impl App {
             Verb::FollowUp => vec![Action::Say(Say::FollowUp(argument.to_owned()))],
             Verb::Session => vec![Action::ShowFacts],
             Verb::Export => vec![Action::Export(argument.to_owned())],
+            Verb::Theme if argument.is_empty() => self.pick_theme(),
+            Verb::Theme => self.wear_theme(argument),
             Verb::Reload => vec![Action::ReadResources],
             Verb::Logs => vec![Action::ShowLogs],
             Verb::Help => {

@@ -14,6 +14,7 @@ use crate::id::EntryId;
 use crate::message::ThinkingLevel;
 use crate::render;
 use crate::session::{Entry, Reader, Visibility};
+use crate::setting::Setting;
 use crate::unit::UnixMs;
 
 /// Actions that may wait: more than a person can type while one is carried out.
@@ -134,6 +135,10 @@ impl Worker {
             Action::Hide(entry, visibility) => self.hide(entry, visibility).await?,
             Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
+            Action::Keep { setting, value } => {
+                self.keep(setting, value, beside);
+                Vec::new()
+            }
             Action::Gather(list) => self.gather(list, beside).await?,
             Action::Narrow(narrowing) => {
                 self.read_beside(beside, move || Report::Narrowed(narrowing.done()));
@@ -318,6 +323,8 @@ impl Worker {
     async fn gather(&self, list: List, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
         let reader = self.agent.reader();
         Ok(match list {
+            // They are known without looking.
+            List::Themes => Vec::new(),
             List::Models => {
                 let models = self.agent.models().await?;
                 let current = self.agent.snapshot().await?.state.model;
@@ -341,6 +348,15 @@ impl Worker {
                 Vec::new()
             }
         })
+    }
+
+    /// Keeps a setting for the next time.
+    fn keep(&self, setting: &'static Setting, value: String, beside: &mut JoinSet<()>) {
+        let Some(keeper) = self.options.keeper.clone() else { return };
+        self.read_beside(beside, move || match keeper.keep(setting, &value) {
+            Ok(()) => Report::Note(format!("{} is {value} from now on", setting.name)),
+            Err((what, hint)) => Report::Failed { what, hint, text: None },
+        });
     }
 
     async fn export(&self, file: String, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {

@@ -24,6 +24,7 @@ mod approval;
 mod drawing;
 mod queue;
 mod stage;
+mod themes;
 
 use stage::{START, Stage, at_work, state, steered};
 
