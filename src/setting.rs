@@ -9,7 +9,7 @@ use std::fmt;
 use serde_json::Value;
 
 /// One row of the table.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Setting {
     /// Dotted name.
     pub name: &'static str,

@@ -11,6 +11,7 @@ mod block;
 mod browse;
 mod call;
 mod command;
+mod desk;
 mod editor;
 mod event_loop;
 mod feed;
@@ -45,6 +46,7 @@ use crate::agent::AgentSession;
 use crate::id::SessionId;
 use crate::session::Reader;
 
+pub use desk::SettingsDesk;
 pub use offscreen::OffScreen;
 pub use theme::Colours;
 
@@ -69,6 +71,8 @@ pub struct TuiOptions {
     pub home: Option<PathBuf>,
     /// What `/export` does; `None` says that it can't.
     pub exporter: Option<Exporter>,
+    /// Where `/settings` reads and writes; `None` says that it can't.
+    pub desk: Option<SettingsDesk>,
 }
 
 /// A session that is open, and what is known only now that it is.

@@ -1,6 +1,6 @@
 //! What may lie over the transcript: one stack of pickers and pages to read.
 
-pub(super) use super::picker::{Choice, Item, Picker};
+use super::picker::{Choice, Item, Picker};
 use crate::render::Line;
 
 /// Something over the transcript.
