@@ -1,7 +1,7 @@
 //! What may lie over the transcript: one stack of pickers and pages to read.
 
 use super::app::List;
-pub(super) use super::picker::{Choice, Item, Picker};
+use super::picker::{Choice, Item, Picker};
 use crate::render::Line;
 
 /// Something over the transcript.
