@@ -35,6 +35,7 @@ mod report;
 mod terminal;
 mod theme;
 mod transcript;
+mod tree;
 mod view;
 
 #[cfg(test)]

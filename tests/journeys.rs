@@ -33,6 +33,7 @@ mod journeys {
         mod steering;
         mod themes;
         mod tour;
+        mod tree;
         mod typing;
     }
     mod shell;

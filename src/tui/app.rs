@@ -19,13 +19,14 @@ use super::queue;
 use super::terminal::Images;
 use super::theme::Theme;
 use super::transcript::Transcript;
+use super::tree;
 use crate::agent::turn::Retry;
 use crate::agent::{
     ApprovalMode, BashContext, BranchSummary, ContextUse, Direction, Moved, SlashCommand, Snapshot, State,
     Summarizing,
 };
 use crate::event::{CompactionChoice, Decision, Event, QueueItem};
-use crate::id::{CallId, EntryId};
+use crate::id::{CallId, EntryId, SessionId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::render::{self, Line, Manner, PictureRoom};
 use crate::resource::typed_skill;
@@ -109,8 +110,13 @@ pub(super) enum Report {
         title: String,
         items: Vec<Item>,
     },
-    /// What the list on top shows has changed.
-    Outdated,
+    /// What the tree asked for; the session is the one it is about.
+    Tree {
+        session: SessionId,
+        news: tree::News,
+    },
+    /// A session was made beside this one.
+    Beside(SessionId),
     Page {
         title: String,
         lines: Vec<Line>,
@@ -161,6 +167,7 @@ pub(super) enum Action {
     Rename(String),
     /// Label the newest message, or take its label away.
     Label(Option<String>),
+    LabelEntry(EntryId, Option<String>),
     /// Ask whether this entry and what follows it are to leave the tree.
     AskToHide(EntryId),
     Hide(EntryId, Visibility),
@@ -168,6 +175,8 @@ pub(super) enum Action {
     Compact(Option<String>),
     /// What to do after a summary could not be made.
     ResolveCompaction(CompactionChoice),
+    /// Look up what the tree wants to know.
+    Tree(tree::Ask),
     /// Gather what a picker offers.
     Gather(List),
     /// Narrow a list that is long.
@@ -239,13 +248,15 @@ impl Say {
 }
 
 /// Somewhere else to go on.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Go {
     New,
     Open(PathBuf),
     Fork(EntryId),
     /// In a new session that begins with the whole of the one at this path.
     ForkOf(PathBuf),
+    /// Nowhere, but make a session that begins with the path to this entry.
+    ForkBeside(EntryId),
     /// In a new session that begins with the path of this one.
     Clone,
     /// From this entry, but ask first what the model is to be told of what is left behind, if anything is.
@@ -261,10 +272,6 @@ pub(super) enum List {
     Approval,
     Tools,
     Settings,
-    Tree,
-    /// The tree with its hidden branches.
-    WholeTree,
-    Forks,
     Themes,
 }
 
@@ -434,6 +441,7 @@ impl App {
         }
         actions.extend(self.mind_list());
         self.mind_theme();
+        actions.extend(self.tree_actions());
         let is_browsing = self.popups.iter().any(Popup::is_browser);
         if std::mem::replace(&mut self.is_browsing, is_browsing) && !is_browsing {
             actions.push(Action::EndBrowse);
@@ -515,6 +523,7 @@ impl App {
     fn pasted(&mut self, text: &str) -> Vec<Action> {
         match self.popups.last_mut() {
             Some(Popup::Pick(_)) => return self.paste_into_list(text),
+            Some(Popup::Tree(tree)) => tree.paste(text),
             Some(Popup::Read(_)) => {}
             None => self.editor.paste(text),
         }
@@ -541,7 +550,7 @@ impl App {
             Report::Moved(moved) => {
                 self.popups.clear();
                 if let Some(text) = moved.editor {
-                    self.editor.set_text(&text);
+                    self.editor.put_before(&[text]);
                 }
             }
             Report::Items { items, selected } => {
@@ -566,11 +575,8 @@ impl App {
             }
             Report::Ask { title, items } => self.popups.push(Popup::Pick(Picker::of(&title, items))),
             Report::CodeTold => {}
-            Report::Outdated => {
-                if let Some(Popup::Pick(Picker { list: Some(list), .. })) = self.popups.last() {
-                    return vec![Action::Gather(*list)];
-                }
-            }
+            Report::Tree { session, news } => self.tree_news(&session, news),
+            Report::Beside(session) => self.forked_beside(&session),
             Report::Page { title, lines } => {
                 self.popups.push(Popup::Read(super::popup::Page::new(&title, lines)));
             }
@@ -589,7 +595,7 @@ impl App {
             self.editor.put_before(&[text]);
         }
         // A list would lie over what went wrong.
-        if matches!(self.popups.last(), Some(Popup::Pick(_))) {
+        if matches!(self.popups.last(), Some(Popup::Pick(_) | Popup::Tree(_))) {
             self.popups.clear();
         }
         self.say(Level::Error, what, hint);
@@ -598,6 +604,7 @@ impl App {
     fn load(&mut self, loaded: Loaded) {
         let Loaded { snapshot, older, entries } = loaded;
         let live = snapshot.live;
+        self.outdate_tree();
         self.facts.seq = snapshot.seq;
         self.transcript = Transcript::of(older, &entries);
         self.know(snapshot.state);

@@ -10,6 +10,7 @@ use super::command::{self, Completion, Meaning, Verb};
 use super::keymap::{Context, KeyCommand};
 use super::picker::{Item, Picker, Way};
 use super::popup::{Page, Popup};
+use super::tree::Purpose;
 use super::{gather, help};
 use crate::agent::{BashContext, BranchSummary, Direction};
 use crate::event::{QueueItem, QueueKind};
@@ -195,8 +196,8 @@ impl App {
         match verb {
             Verb::New => vec![Action::Go(Go::New)],
             Verb::Resume => self.browse(argument),
-            Verb::Tree => self.pick("tree", List::Tree),
-            Verb::Fork => self.pick("fork before", List::Forks),
+            Verb::Tree => self.open_tree(Purpose::Go),
+            Verb::Fork => self.open_tree(Purpose::Fork),
             Verb::Clone => vec![Action::Go(Go::Clone)],
             Verb::Name if argument.is_empty() => self.ask_for("/name ", "a name follows /name"),
             Verb::Name => vec![Action::Rename(argument.to_owned())],
@@ -261,9 +262,7 @@ impl App {
         let picker = Picker::waiting_for(title, list);
         self.popups.push(Popup::Pick(match list {
             List::Models | List::Tools | List::Settings => picker.previewing(),
-            List::Thinking | List::Approval | List::Tree | List::WholeTree | List::Forks | List::Themes => {
-                picker
-            }
+            List::Thinking | List::Approval | List::Themes => picker,
         }));
         vec![Action::Gather(list)]
     }
@@ -293,7 +292,7 @@ impl App {
             return Vec::new();
         }
         if self.is_second(pressed, Twice::Escape, TWICE_ESCAPE_MS) {
-            return self.pick("tree", List::Tree);
+            return self.open_tree(Purpose::Go);
         }
         self.notes.pressed = Some((Twice::Escape, self.now));
         Vec::new()
@@ -372,7 +371,7 @@ impl App {
     }
 
     fn popup_key(&mut self, key: KeyEvent) -> Vec<Action> {
-        if let Some(actions) = self.list_key(key) {
+        if let Some(actions) = self.tree_key(key).or_else(|| self.list_key(key)) {
             return actions;
         }
         let page = isize::try_from(self.size.1 / 2).unwrap_or(10).max(1);
@@ -396,7 +395,7 @@ impl App {
         match self.popups.last_mut() {
             Some(Popup::Pick(picker)) => picker.step(rows),
             Some(Popup::Read(page)) => page.step(rows),
-            None => {}
+            Some(Popup::Tree(_)) | None => {}
         }
         Vec::new()
     }

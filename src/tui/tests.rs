@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use super::app::{Action, Browsed, Go, Input, List, Loaded, Report, Say};
+use super::app::{Action, Browsed, Go, Input, Loaded, Report, Say};
 use super::browse::Ask;
 use super::pace::{Pace, Stale};
 use super::picker::{Choice, Item, hits, sessions};
@@ -14,7 +14,6 @@ use crate::event::{
     AssistantDelta, CompactionChoice, CompactionReason, EventKind, QueueItem, QueueKind, ToolOutcome,
 };
 use crate::message::{Message, UserMessage};
-use crate::render::Role;
 use crate::resource::skill_message;
 use crate::session::{Entry, EntryBody, Hit, Piece, Scope, SessionSummary};
 use crate::unit::{Tokens, UnixMs, Usd};
@@ -24,6 +23,7 @@ mod drawing;
 mod queue;
 mod stage;
 mod themes;
+mod tree;
 
 use stage::{START, Stage, at_work, state, steered};
 
@@ -76,31 +76,6 @@ fn a_steered_run_says_what_was_skipped_and_why() {
         let mut stage = Stage::new(width, height);
         steered(&mut stage);
         insta::assert_snapshot!(format!("steered_{width}x{height}"), stage.screen());
-    }
-}
-
-#[test]
-fn the_tree_is_drawn_with_its_branches() {
-    let item = |lead: &str, label: &str, on_path: bool| {
-        let item = Item::new(label, Choice::Navigate(label.into())).with_lead(lead);
-        let item = item.with_note(if on_path { "●" } else { "" });
-        item.in_role(if on_path { Role::Text } else { Role::Muted })
-    };
-    let items = vec![
-        item("", "▌ the parser test fails", true),
-        item("├─ ", "▌ change the lexer", false),
-        item("│  ", "→ edit_file", false),
-        item("└─ ", "▌ look at the fixture", true),
-        item("   ", "You're right: line 3", true),
-    ];
-    for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Stage::new(width, height);
-        assert_eq!(stage.key(KeyCode::Esc), []);
-        assert_eq!(stage.key(KeyCode::Esc), [Action::Gather(List::Tree)]);
-        stage.input(Input::Report(Report::Items { items: items.clone(), selected: 4 }));
-        insta::assert_snapshot!(format!("tree_{width}x{height}"), stage.screen());
-        stage.type_text("lexer");
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::AskToLeave("▌ change the lexer".into()))]);
     }
 }
 
@@ -279,43 +254,6 @@ fn the_choice_stays_with_its_session_when_the_list_grows() {
     stage.key(KeyCode::Down);
     stage.browsed(scope, Browsed::Sessions(items));
     assert_eq!(stage.key(KeyCode::Enter)[0], Action::Go(Go::Open("/s/30.jsonl".into())));
-}
-
-#[test]
-fn a_branch_of_the_tree_is_hidden_after_a_question_and_brought_back_from_the_whole_tree() {
-    use crate::session::Visibility;
-    let item = |label: &str, note: &str, choice: Choice| Item::new(label, choice).with_note(note);
-    let mut stage = Stage::new(80, 24);
-    stage.type_text("/tree");
-    assert!(stage.key(KeyCode::Enter).contains(&Action::Gather(List::Tree)));
-    let left = vec![item("left", "[a try]", Choice::Navigate("e1".into()))];
-    stage.input(Input::Report(Report::Items { items: left, selected: 0 }));
-    assert!(stage.screen().contains("ctrl+x hide") && stage.screen().contains("[a try]"));
-    assert_eq!(stage.control('x'), [Action::AskToHide("e1".into())]);
-    let question =
-        vec![item("hide it", "", Choice::Hide("e1".into())), item("leave it", "", Choice::Nothing)];
-    let ask = || Report::Ask { title: "hide this branch?".into(), items: question.clone() };
-    stage.input(Input::Report(ask()));
-    assert!(stage.screen().contains("hide this branch?"));
-    stage.key(KeyCode::Down);
-    assert_eq!(stage.key(KeyCode::Enter), []);
-    assert!(stage.screen().contains("── tree ──"), "the tree is still there");
-    stage.input(Input::Report(ask()));
-    assert_eq!(stage.key(KeyCode::Enter), [Action::Hide("e1".into(), Visibility::Hidden)]);
-    stage.actions.clear();
-    stage.input(Input::Report(Report::Outdated));
-    assert_eq!(stage.actions, [Action::Gather(List::Tree)]);
-
-    assert_eq!(stage.control('a'), [Action::Gather(List::WholeTree)]);
-    let hidden = vec![item("left", "hidden", Choice::Show("e1".into()))];
-    stage.input(Input::Report(Report::Items { items: hidden, selected: 0 }));
-    assert_eq!(stage.key(KeyCode::Enter), [Action::Hide("e1".into(), Visibility::Shown)]);
-    assert_eq!(stage.control('x'), [Action::Hide("e1".into(), Visibility::Shown)]);
-    assert_eq!(stage.control('a'), [Action::Gather(List::Tree)]);
-    let failed = Report::Failed { what: "it can't be hidden".into(), hint: None, text: None };
-    stage.input(Input::Report(failed));
-    let screen = stage.screen();
-    assert!(screen.contains("it can't be hidden") && !screen.contains("── tree"), "{screen}");
 }
 
 #[test]
@@ -559,7 +497,7 @@ fn a_half_typed_command_is_completed() {
     assert_eq!(stage.app.editor.text(), "/followup ");
     stage.control('u');
     stage.type_text("/tr");
-    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Gather(List::Tree)]);
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Tree(super::tree::Ask::Shape)]);
 }
 
 #[test]

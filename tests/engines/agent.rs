@@ -6,6 +6,7 @@ mod compaction;
 mod embed;
 mod faults;
 mod hooks;
+mod leaving;
 mod order;
 mod paired;
 mod processes;
