@@ -11,6 +11,7 @@ mod hidden;
 mod link;
 mod markdown;
 mod page;
+mod picture;
 mod printed;
 mod stream;
 mod table;
@@ -21,10 +22,11 @@ use std::sync::Arc;
 pub use clean::{Carriage, clean};
 pub use code::{Highlighter, Language, code_told, code_waits, highlight, tell_waiting};
 pub use columns::columns;
-pub use diff::{DiffKind, DiffLine, diff, diff_lines};
+pub use diff::{DiffKind, DiffLine, Edit, diff, diff_lines, edit};
 pub use link::{Found, linked, safe_address};
 pub use markdown::{markdown, options as markdown_options};
 pub use page::{Links, Manner, Page, Telling};
+pub use picture::{Picture, PictureRoom, PictureRow, picture};
 pub use printed::printed;
 pub use stream::MarkdownStream;
 pub use wrap::{Breaks, Indent, cut_to, wrap};
@@ -144,6 +146,8 @@ pub struct Style {
     pub fg: Option<Ansi>,
     /// The colour of the ground, if a command chose one.
     pub bg: Option<Ansi>,
+    /// The role whose ground it stands on, if that is another one: a keyword in an added line.
+    pub ground: Option<Role>,
 }
 
 impl Style {
@@ -201,12 +205,14 @@ impl Span {
 pub struct Line {
     /// Its pieces, left to right.
     pub spans: Vec<Span>,
+    /// The row of a picture that is painted here; such a line has no text.
+    pub picture: Option<PictureRow>,
 }
 
 impl Line {
     /// A line of one piece.
     pub fn new(text: impl Into<String>, style: impl Into<Style>) -> Self {
-        Self { spans: vec![Span::new(text, style)] }
+        vec![Span::new(text, style)].into()
     }
 
     /// Columns it takes.
@@ -224,7 +230,7 @@ impl Line {
 
 impl From<Vec<Span>> for Line {
     fn from(spans: Vec<Span>) -> Self {
-        Self { spans }
+        Self { spans, picture: None }
     }
 }
 

@@ -46,7 +46,7 @@ use crate::id::SessionId;
 use crate::session::Reader;
 
 pub use offscreen::OffScreen;
-pub use terminal::Abilities;
+pub use terminal::{Abilities, Images};
 pub use theme::Colours;
 
 /// What the terminal front end is told by whoever starts it; it reads neither environment nor settings itself.

@@ -111,7 +111,7 @@ fn line_of(before: &[Span], cells: &[Cell<'_>]) -> Line {
         }
     }
     spans.extend(open);
-    Line { spans }
+    spans.into()
 }
 
 /// The beginning of `text` that fits into `width` columns, ending in `…` when something is left out.

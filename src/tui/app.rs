@@ -16,6 +16,7 @@ use super::pace::Stale;
 use super::picker::{Choice, Item, Narrowed, Narrowing, Picker};
 use super::popup::Popup;
 use super::queue;
+use super::terminal::Images;
 use super::theme::Theme;
 use super::transcript::Transcript;
 use crate::agent::turn::Retry;
@@ -25,7 +26,7 @@ use crate::agent::{
 use crate::event::{CompactionChoice, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
-use crate::render::{self, Line, Manner};
+use crate::render::{self, Line, Manner, PictureRoom};
 use crate::resource::typed_skill;
 use crate::session::{Entry, Scope, Visibility};
 use crate::unit::UnixMs;
@@ -311,6 +312,9 @@ pub(super) struct Place {
     pub(super) keymap: Arc<Keymap>,
     /// In what manner text becomes lines.
     pub(super) manner: Manner,
+    pub(super) images: Images,
+    /// The width and height of a cell in pixels.
+    pub(super) cell: (u16, u16),
 }
 
 /// Short-lived words to the user, and keys that mean something when pressed twice.
@@ -446,6 +450,12 @@ impl App {
     }
 
     /// What blocks are laid out by.
+    /// Room for pictures, where they are painted: a third of the screen for one.
+    fn picture_room(&self) -> Option<PictureRoom> {
+        let rows = self.size.1 / 3;
+        (self.place.images == Images::Painted).then_some(PictureRoom { cell: self.place.cell, rows })
+    }
+
     pub(super) fn ctx(&self) -> Ctx {
         Ctx {
             width: usize::from(self.size.0).saturating_sub(1).max(1),
@@ -454,6 +464,7 @@ impl App {
             zone: self.place.zone.clone(),
             manner: self.place.manner,
             code_told: render::code_told(),
+            pictures: self.picture_room(),
         }
     }
 

@@ -4,9 +4,10 @@ use super::call::{self, Call};
 use super::layout::{Ctx, Folds, right_aligned, rule};
 use super::receipt;
 use crate::id::EntryId;
+use crate::message::Image;
 use crate::render::{
-    self, Breaks, Carriage, Emphasis, Found, Indent, Line, MarkdownStream, Role, Span, Style, clean, cut_to,
-    wrap,
+    self, Breaks, Carriage, Emphasis, Found, Indent, Line, MarkdownStream, PictureRoom, Role, Span, Style,
+    clean, cut_to, wrap,
 };
 use crate::resource::typed_skill;
 use crate::session::entry::Receipt;
@@ -40,6 +41,8 @@ pub(super) enum BlockKind {
         /// How it waited, if it did.
         receipt: Option<Box<Receipt>>,
     },
+    /// Images that go with what stands above.
+    Images(Vec<Image>),
     Answer(String),
     /// An answer that is still arriving.
     Growing(Box<MarkdownStream>),
@@ -90,6 +93,7 @@ struct Cache {
     folds: Folds,
     /// How much code had been told apart.
     code: u64,
+    pictures: Option<PictureRoom>,
     lines: Vec<Line>,
 }
 
@@ -120,13 +124,15 @@ impl Block {
             return stream.len();
         }
         let is_good = |cache: &Cache| {
-            cache.width == inner.width && cache.folds == inner.folds && cache.code == inner.code_told
+            (cache.width, cache.folds) == (inner.width, inner.folds)
+                && (cache.code, cache.pictures) == (inner.code_told, inner.pictures)
         };
         let cache = self.cache.take().filter(is_good);
         let make = || Cache {
             width: inner.width,
             folds: inner.folds,
             code: inner.code_told,
+            pictures: inner.pictures,
             lines: self.lines(&inner),
         };
         let mut cache = cache.unwrap_or_else(make);
@@ -160,7 +166,7 @@ impl Block {
             above.kind,
             BlockKind::Answer(_) | BlockKind::Growing(_) | BlockKind::Thinking(_) | BlockKind::Call(_)
         );
-        !(matches!(self.kind, BlockKind::Call(_)) && spoke)
+        !(matches!(self.kind, BlockKind::Call(_)) && spoke || matches!(self.kind, BlockKind::Images(_)))
     }
 
     /// Whether its lines change by themselves.
@@ -188,6 +194,9 @@ impl Block {
         match &self.kind {
             BlockKind::Banner(lines) => banner(lines, ctx.width),
             BlockKind::User { text, note, at, receipt } => user(text, (note, *at), receipt.as_deref(), ctx),
+            BlockKind::Images(images) => {
+                images.iter().flat_map(|image| image_lines(&image.mime_type, &image.data, ctx)).collect()
+            }
             BlockKind::Answer(text) => render::markdown(text, ctx.page()),
             BlockKind::Growing(stream) => stream.lines().cloned().collect(),
             BlockKind::Thinking(text) => thought(text, ctx),
@@ -197,6 +206,11 @@ impl Block {
             BlockKind::Notice { level, text, hint } => notice(*level, text, hint.as_deref(), ctx.width),
         }
     }
+}
+
+/// An image as its line, and the picture where it is painted.
+pub(super) fn image_lines(mime_type: &str, data: &str, ctx: &Ctx) -> Vec<Line> {
+    render::picture(mime_type, data, ctx.width, ctx.pictures)
 }
 
 fn banner(lines: &[String], width: usize) -> Vec<Line> {

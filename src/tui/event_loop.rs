@@ -122,6 +122,8 @@ impl Front {
             banner: Vec::new(),
             keymap: Arc::default(),
             manner: options.abilities.manner(),
+            images: options.abilities.images,
+            cell: (8, 16),
         };
         let mut app = App::new(place, history);
         if let Some(draft) =

@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 
-use crate::render::{Line, Manner, Page, Role, Span};
+use crate::render::{Line, Manner, Page, PictureRoom, Role, Span};
 use crate::unit::UnixMs;
 
 /// Frames of the sign that something is going on, 100 ms each.
@@ -25,6 +25,8 @@ pub(super) struct Ctx {
     pub(super) manner: Manner,
     /// How often code was told apart so far; see [`crate::render::code_told`].
     pub(super) code_told: u64,
+    /// Room for pictures, where they are painted.
+    pub(super) pictures: Option<PictureRoom>,
 }
 
 impl Default for Ctx {
@@ -36,6 +38,7 @@ impl Default for Ctx {
             zone: TimeZone::UTC,
             manner: Manner::default(),
             code_told: 0,
+            pictures: None,
         }
     }
 }

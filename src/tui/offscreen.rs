@@ -11,6 +11,7 @@ use ratatui::buffer::Buffer;
 use super::TuiOptions;
 use super::app::{Action, App, Input, Loaded, Place, Report};
 use super::perform::{newest, read};
+use super::terminal::Images;
 use super::theme::Theme;
 use super::view::view;
 use crate::agent::Snapshot;
@@ -47,6 +48,8 @@ impl OffScreen {
             banner: Vec::new(),
             keymap: Arc::default(),
             manner: Manner::default(),
+            images: Images::default(),
+            cell: (8, 16),
         };
         let Ok(terminal) = Terminal::new(TestBackend::new(size.0, size.1));
         let mut screen = Self { app: App::new(place, Vec::new()), reader, terminal };

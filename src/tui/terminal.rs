@@ -7,6 +7,7 @@
 mod ability;
 mod links;
 mod painter;
+mod pictures;
 
 use std::io::{self, BufWriter, Stdout, Write};
 
@@ -22,13 +23,15 @@ use crossterm::terminal::{
 };
 use crossterm::{execute, queue};
 use ratatui::Terminal;
+use ratatui::backend::Backend;
 use ratatui::layout::Rect;
 
 use super::app::App;
 use super::view::{Areas, view};
-pub use ability::Abilities;
+pub use ability::{Abilities, Images};
 pub(super) use links::mark;
 pub(super) use painter::Painter;
+pub(super) use pictures::Placement;
 
 /// Bytes gathered before they are written, so that a frame goes out in few writes.
 const BUFFER: usize = 64 * 1024;
@@ -58,7 +61,7 @@ impl Screen {
         let writer = BufWriter::with_capacity(BUFFER, io::stdout());
         let terminal = Terminal::new(Painter::new(writer))?;
         std::mem::forget(given_back);
-        Ok(Self { terminal, is_stale: false })
+        Ok(Self { terminal, is_stale: true })
     }
 
     /// Columns and rows.
@@ -69,6 +72,9 @@ impl Screen {
     /// Draws the state. The terminal shows all of it or nothing yet; where nothing changed nothing is written.
     pub(super) fn draw(&mut self, app: &mut App) -> io::Result<()> {
         self.terminal.autoresize()?;
+        if self.is_stale {
+            app.place.cell = self.cell();
+        }
         let mut areas = prepared(app, self.terminal.get_frame().area());
         let painter = self.terminal.backend_mut();
         self.is_stale |= painter.learn(app.transcript.links());
@@ -86,7 +92,20 @@ impl Screen {
             }
             view(app, &areas, frame);
         })?;
-        self.terminal.backend_mut().finish()
+        let painter = self.terminal.backend_mut();
+        painter.show(app.pictures(&areas))?;
+        painter.finish()
+    }
+
+    /// The size of a cell in pixels; where the terminal doesn't say, twice as high as wide.
+    fn cell(&mut self) -> (u16, u16) {
+        let size = self.terminal.backend_mut().window_size().ok().filter(|size| {
+            size.pixels.width >= size.columns_rows.width && size.pixels.height >= size.columns_rows.height
+        });
+        size.map_or((8, 16), |size| {
+            let cells = size.columns_rows;
+            (size.pixels.width / cells.width.max(1), size.pixels.height / cells.height.max(1))
+        })
     }
 
     /// Has the next frame written whole: what the terminal shows is no longer what was drawn, as after a resize, also one to
@@ -108,6 +127,9 @@ fn prepared(app: &mut App, area: Rect) -> Areas {
 
 impl Drop for Screen {
     fn drop(&mut self) {
+        let painter = self.terminal.backend_mut();
+        // Nobody is left to tell when this fails.
+        let _ = painter.show(Vec::new()).and_then(|()| painter.finish());
         give_back();
     }
 }

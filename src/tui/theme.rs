@@ -69,6 +69,7 @@ impl Colours {
             }
         }
         if self != Self::None {
+            look.bg = style.ground.map_or(look.bg, |ground| self.coloured(ground).bg);
             look.fg = style.fg.map(colour).or(look.fg);
             look.bg = style.bg.map(colour).or(look.bg);
         }

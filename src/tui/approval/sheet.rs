@@ -64,7 +64,7 @@ fn change_lines(change: &FileChange, width: usize) -> Vec<Line> {
         Span::new(format!("  +{} −{}", change.added, change.removed), Role::Muted),
     ];
     let mut lines = row(&head, width);
-    for mut line in diff(&exposed(&change.diff), width.saturating_sub(BAR_WIDTH).max(1)) {
+    for mut line in diff(&exposed(&change.diff), &change.path, width.saturating_sub(BAR_WIDTH).max(1)) {
         line.spans.insert(0, Span::new(BAR, Role::Warning));
         lines.push(line);
     }

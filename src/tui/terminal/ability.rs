@@ -14,6 +14,18 @@ const LINKING_TERMS: [&str; 6] = ["xterm-kitty", "xterm-ghostty", "wezterm", "fo
 pub struct Abilities {
     /// Whether text can lead somewhere.
     pub links: Links,
+    /// What becomes of images.
+    pub images: Images,
+}
+
+/// What becomes of images.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Images {
+    /// A line that says what it is.
+    #[default]
+    Line,
+    /// The line, and the picture beneath it by the graphics protocol of kitty.
+    Painted,
 }
 
 impl Abilities {
@@ -22,7 +34,10 @@ impl Abilities {
     #[must_use]
     pub fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
         let terminal = Terminal::of(variable);
-        Self { links: if terminal.links() { Links::Live } else { Links::Spelled } }
+        Self {
+            links: if terminal.links() { Links::Live } else { Links::Spelled },
+            images: if terminal.paints() { Images::Painted } else { Images::Line },
+        }
     }
 
     /// In what manner text becomes lines on it.
@@ -61,6 +76,14 @@ impl<F: Fn(&str) -> Option<String>> Terminal<F> {
             || self.term.starts_with("screen")
     }
 
+    fn paints(&self) -> bool {
+        let is_known = ["WezTerm", "ghostty"].contains(&self.program.as_str())
+            || ["xterm-kitty", "xterm-ghostty", "wezterm"].iter().any(|term| self.term.starts_with(term))
+            || self.has("KITTY_WINDOW_ID");
+        // Konsole has kitty's protocol since 22.04.
+        !self.is_inside() && self.term != "dumb" && (is_known || self.number("KONSOLE_VERSION") >= 220_400)
+    }
+
     fn links(&self) -> bool {
         let is_known = LINKING_PROGRAMS.contains(&self.program.as_str())
             || LINKING_TERMS.iter().any(|term| self.term.starts_with(term))
@@ -79,6 +102,24 @@ mod tests {
         Abilities::of(|name| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         })
+    }
+
+    #[test]
+    fn pictures_are_for_terminals_that_have_the_protocol_and_never_through_another_program() {
+        for variables in [
+            &[("TERM", "xterm-kitty")][..],
+            &[("TERM", "xterm-256color"), ("TERM_PROGRAM", "ghostty")],
+            &[("TERM", "xterm-256color"), ("KONSOLE_VERSION", "230804")],
+        ] {
+            assert_eq!(abilities(variables).images, Images::Painted, "{variables:?}");
+        }
+        for variables in [
+            &[("TERM", "xterm-256color"), ("TERM_PROGRAM", "iTerm.app")][..],
+            &[("TERM", "tmux-256color"), ("KITTY_WINDOW_ID", "1")],
+            &[("TERM", "xterm-kitty"), ("STY", "1.pts")],
+        ] {
+            assert_eq!(abilities(variables).images, Images::Line, "{variables:?}");
+        }
     }
 
     #[test]

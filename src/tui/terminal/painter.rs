@@ -13,12 +13,14 @@ use ratatui::layout::{Position, Size};
 use ratatui::style::Color;
 
 use super::links::Addresses;
+use super::pictures::{Pictures, Placement};
 
 /// Writes frames, each as one update of the terminal.
 #[derive(Debug)]
 pub(in crate::tui) struct Painter<W: Write> {
     cells: CrosstermBackend<W>,
     addresses: Addresses,
+    pictures: Pictures,
     /// Whether something of this frame was written already.
     is_writing: bool,
     /// Where the cursor is, and whether it shows; `None` when that isn't known.
@@ -31,6 +33,7 @@ impl<W: Write> Painter<W> {
         Self {
             cells: CrosstermBackend::new(writer),
             addresses: Addresses::default(),
+            pictures: Pictures::default(),
             is_writing: false,
             cursor: None,
             shows_cursor: None,
@@ -45,7 +48,22 @@ impl<W: Write> Painter<W> {
     /// Takes for granted no longer what was written before: the next frame is written whole.
     pub(in crate::tui) fn forget(&mut self) -> io::Result<()> {
         (self.cursor, self.shows_cursor) = (None, None);
-        self.begin()
+        self.begin()?;
+        let pictures = self.pictures.clear();
+        queue!(self.cells, Print(pictures))
+    }
+
+    /// Has these pictures show, after the cells of the frame.
+    pub(in crate::tui) fn show(&mut self, pictures: Vec<Placement>) -> io::Result<()> {
+        let written = self.pictures.show(pictures);
+        if !written.is_empty() {
+            self.begin()?;
+            queue!(self.cells, Print(written))?;
+            if let Some(cursor) = self.cursor {
+                queue!(self.cells, MoveTo(cursor.x, cursor.y))?;
+            }
+        }
+        Ok(())
     }
 
     /// The frame is over.

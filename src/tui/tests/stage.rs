@@ -18,6 +18,7 @@ use crate::render::Manner;
 use crate::session::EntryBody;
 use crate::session::entry::{MessageEntry, Receipt};
 use crate::tui::app::{Action, App, Input, Loaded, Place, Report};
+use crate::tui::terminal::Images;
 use crate::tui::theme::{Colours, Theme};
 use crate::tui::view::view;
 use crate::unit::{Tokens, UnixMs, Usd};
@@ -47,6 +48,8 @@ impl Stage {
             ],
             keymap: Arc::default(),
             manner: Manner::default(),
+            images: Images::default(),
+            cell: (8, 16),
         };
         let mut stage = Self {
             app: App::new(place, vec!["an earlier prompt".into()]),
