@@ -31,6 +31,7 @@ mod journeys {
         mod opening;
         mod queue;
         mod steering;
+        mod themes;
         mod tour;
         mod typing;
     }

@@ -13,7 +13,7 @@ use super::editor::Editor;
 use super::keymap::Keymap;
 use super::layout::{Ctx, Folds};
 use super::pace::Stale;
-use super::picker::{Choice, Item, Narrowed, Narrowing, Picker};
+use super::picker::{Choice, Item, Narrowed, Narrowing, Picker, Sessions, Word};
 use super::popup::Popup;
 use super::queue;
 use super::terminal::Images;
@@ -21,7 +21,8 @@ use super::theme::Theme;
 use super::transcript::Transcript;
 use crate::agent::turn::Retry;
 use crate::agent::{
-    BashContext, BranchSummary, ContextUse, Direction, Moved, SlashCommand, Snapshot, State, Summarizing,
+    ApprovalMode, BashContext, BranchSummary, ContextUse, Direction, Moved, SlashCommand, Snapshot, State,
+    Summarizing,
 };
 use crate::event::{CompactionChoice, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId};
@@ -29,6 +30,8 @@ use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::render::{self, Line, Manner, PictureRoom};
 use crate::resource::typed_skill;
 use crate::session::{Entry, Scope, Visibility};
+use crate::setting::{Setting, Settings};
+use crate::theme::{Library, Rgb};
 use crate::unit::UnixMs;
 
 /// How long a word at the foot of the screen stays, in milliseconds.
@@ -49,6 +52,10 @@ pub(super) enum Input {
     /// Events were lost.
     Lagged,
     Report(Report),
+    /// The terminal said of which colour its ground is.
+    Ground(Rgb),
+    /// Other themes are known than before.
+    Themes(Arc<Library>),
 }
 
 /// What came of an action.
@@ -83,6 +90,15 @@ pub(super) enum Report {
         of: Choice,
         lines: Vec<Line>,
     },
+    /// The settings as they are now.
+    Settings(Box<Settings>),
+    /// What the list on top should say of what was done in it.
+    Said(Word),
+    /// Sessions are others than before; perhaps one went to the trash.
+    SessionsChanged {
+        word: Word,
+        trashed: Option<PathBuf>,
+    },
     /// What a look through the sessions found.
     Browsed {
         scope: Scope,
@@ -112,7 +128,7 @@ pub(super) enum Report {
 #[derive(Debug)]
 pub(super) enum Browsed {
     /// The sessions that are known so far.
-    Sessions(Vec<Item>),
+    Sessions(Sessions),
     /// Those in which this was said.
     Hits { words: String, items: Vec<Item> },
     /// How many of how many logs are read; `None` when all are.
@@ -156,6 +172,16 @@ pub(super) enum Action {
     Gather(List),
     /// Narrow a list that is long.
     Narrow(Narrowing),
+    /// Read the last exchange of a session.
+    Preview(PathBuf),
+    NameSession(PathBuf, String),
+    TrashSession(PathBuf),
+    RestoreSession(PathBuf),
+    SetApproval(ApprovalMode),
+    /// Offer a tool to the model, or don't any more.
+    ToggleTool(String),
+    /// Write a setting as it was typed; empty takes it out of the file.
+    Set(&'static Setting, String),
     /// Look through the sessions.
     Browse(Ask),
     /// Nobody looks at the sessions any more.
@@ -176,6 +202,11 @@ pub(super) enum Action {
     TellCode,
     /// Write the session to a file, whose name may be empty.
     Export(String),
+    /// Write a setting to the user's own file.
+    Keep {
+        setting: &'static Setting,
+        value: String,
+    },
     Copy(String),
     Remember(String),
     EditElsewhere(String),
@@ -213,6 +244,8 @@ pub(super) enum Go {
     New,
     Open(PathBuf),
     Fork(EntryId),
+    /// In a new session that begins with the whole of the one at this path.
+    ForkOf(PathBuf),
     /// In a new session that begins with the path of this one.
     Clone,
     /// From this entry, but ask first what the model is to be told of what is left behind, if anything is.
@@ -224,10 +257,15 @@ pub(super) enum Go {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum List {
     Models,
+    Thinking,
+    Approval,
+    Tools,
+    Settings,
     Tree,
     /// The tree with its hidden branches.
     WholeTree,
     Forks,
+    Themes,
 }
 
 /// The front end's state.
@@ -378,6 +416,11 @@ impl App {
             Input::Agent(event) => self.agent(&event),
             Input::Lagged => vec![Action::Reload],
             Input::Report(report) => self.report(report),
+            Input::Ground(ground) => {
+                self.place.theme.learn(ground);
+                Vec::new()
+            }
+            Input::Themes(library) => self.restock(library),
         };
         if self.editor.is_empty()
             && self.popups.is_empty()
@@ -390,6 +433,7 @@ impl App {
             actions.extend(self.load_older(OLDER));
         }
         actions.extend(self.mind_list());
+        self.mind_theme();
         let is_browsing = self.popups.iter().any(Popup::is_browser);
         if std::mem::replace(&mut self.is_browsing, is_browsing) && !is_browsing {
             actions.push(Action::EndBrowse);
@@ -513,6 +557,9 @@ impl App {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.show(&of, lines.clone()));
             }
+            Report::Settings(settings) => self.settings_changed(&settings),
+            Report::Said(word) => self.say_in_list(word),
+            Report::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
             Report::Browsed { scope, what } => {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.browsed(scope, &what));

@@ -206,11 +206,18 @@ impl App {
             }
             Verb::Model if argument.is_empty() => self.pick("models", List::Models),
             Verb::Model => vec![Action::SetModel(argument.to_owned())],
-            Verb::Thinking if argument.is_empty() => self.next_thinking(),
+            Verb::Thinking if argument.is_empty() => self.pick("thinking", List::Thinking),
             Verb::Thinking => match command::level(argument) {
                 Ok(level) => vec![Action::SetThinking(level)],
                 Err(what) => self.ask_for("/thinking ", &what),
             },
+            Verb::Approval if argument.is_empty() => self.pick("approval", List::Approval),
+            Verb::Approval => match command::mode(argument) {
+                Ok(mode) => vec![Action::SetApproval(mode)],
+                Err(what) => self.ask_for("/approval ", &what),
+            },
+            Verb::Tools => self.pick("tools", List::Tools),
+            Verb::Settings => self.pick("settings", List::Settings),
             Verb::Copy => self.copy(),
             Verb::FollowUp if argument.is_empty() => {
                 self.ask_for("/followup ", "a message follows /followup")
@@ -218,6 +225,8 @@ impl App {
             Verb::FollowUp => vec![Action::Say(Say::FollowUp(argument.to_owned()))],
             Verb::Session => vec![Action::ShowFacts],
             Verb::Export => vec![Action::Export(argument.to_owned())],
+            Verb::Theme if argument.is_empty() => self.pick_theme(),
+            Verb::Theme => self.wear_theme(argument),
             Verb::Reload => vec![Action::ReadResources],
             Verb::Logs => vec![Action::ShowLogs],
             Verb::Help => {
@@ -249,7 +258,13 @@ impl App {
     }
 
     pub(super) fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
-        self.popups.push(Popup::Pick(Picker::waiting_for(title, list)));
+        let picker = Picker::waiting_for(title, list);
+        self.popups.push(Popup::Pick(match list {
+            List::Models | List::Tools | List::Settings => picker.previewing(),
+            List::Thinking | List::Approval | List::Tree | List::WholeTree | List::Forks | List::Themes => {
+                picker
+            }
+        }));
         vec![Action::Gather(list)]
     }
 

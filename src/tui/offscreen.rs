@@ -44,7 +44,7 @@ impl OffScreen {
             cwd: snapshot.state.cwd.clone(),
             home: options.home.clone(),
             zone: TimeZone::UTC,
-            theme: Theme::of(options.colours),
+            theme: Theme::of(&options.themes),
             banner: Vec::new(),
             keymap: Arc::default(),
             manner: Manner::default(),

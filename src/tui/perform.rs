@@ -2,10 +2,15 @@
 //!
 //! In order, so that two messages sent quickly arrive as they were typed. What reads much of the log runs beside it.
 
+mod lists;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 
-use super::app::{Action, Go, List, Loaded, Report, Say};
+use super::app::{Action, Go, Loaded, Report, Say};
 use super::browse::{Ask, browse};
 use super::{TuiOptions, files, gather, logs, queue, report};
 use crate::agent::compaction::CompactionError;
@@ -14,6 +19,7 @@ use crate::id::EntryId;
 use crate::message::ThinkingLevel;
 use crate::render;
 use crate::session::{Entry, Reader, Visibility};
+use crate::setting::Setting;
 use crate::unit::UnixMs;
 
 /// Actions that may wait: more than a person can type while one is carried out.
@@ -37,7 +43,7 @@ impl Performer {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
-        task.spawn(Worker { agent, options, reports, browser: None }.work(todo));
+        task.spawn(Worker { agent, options, reports, browser: None, looked: Arc::default() }.work(todo));
         (Self { actions, task }, received)
     }
 
@@ -58,6 +64,8 @@ struct Worker {
     reports: mpsc::Sender<Report>,
     /// Whoever looks through the sessions; the look ends when this is dropped.
     browser: Option<std::sync::mpsc::Sender<Ask>>,
+    /// How many previews were asked for.
+    looked: Arc<AtomicU64>,
 }
 
 impl Worker {
@@ -78,7 +86,10 @@ impl Worker {
                     self.browser = None;
                     Ok(Vec::new())
                 }
-                action => self.perform(action, &mut beside, &mut waiting).await,
+                action => match self.in_list(action, &mut beside).await {
+                    Ok(done) => done,
+                    Err(action) => self.perform(action, &mut beside, &mut waiting).await,
+                },
             };
             let reports = match done {
                 Ok(reports) => reports,
@@ -134,9 +145,8 @@ impl Worker {
             Action::Hide(entry, visibility) => self.hide(entry, visibility).await?,
             Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
-            Action::Gather(list) => self.gather(list, beside).await?,
-            Action::Narrow(narrowing) => {
-                self.read_beside(beside, move || Report::Narrowed(narrowing.done()));
+            Action::Keep { setting, value } => {
+                self.keep(setting, value, beside);
                 Vec::new()
             }
             Action::LoadOlder(ids) => {
@@ -160,8 +170,17 @@ impl Worker {
             Action::TellCode => self.tell_code(beside),
             Action::Export(file) => self.export(file, beside).await?,
             Action::Remember(prompt) => self.remember(prompt, beside),
-            // Looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
-            Action::Browse(_)
+            // What lists want is done already; looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
+            Action::Gather(_)
+            | Action::Narrow(_)
+            | Action::Preview(_)
+            | Action::NameSession(..)
+            | Action::TrashSession(_)
+            | Action::RestoreSession(_)
+            | Action::SetApproval(_)
+            | Action::ToggleTool(_)
+            | Action::Set(..)
+            | Action::Browse(_)
             | Action::EndBrowse
             | Action::Copy(_)
             | Action::EditElsewhere(_)
@@ -248,7 +267,9 @@ impl Worker {
         let agent = &self.agent;
         Ok(match go {
             Go::New => vec![Report::Moved(agent.new_session().await?)],
-            Go::Open(path) => vec![Report::Moved(agent.open_session(path).await?)],
+            Go::ForkOf(path) => vec![Report::Moved(agent.fork_session(path).await?)],
+            // A list's.
+            Go::Open(_) => Vec::new(),
             Go::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
             Go::Clone => self.copy_session().await?,
             Go::AskToLeave(entry) => self.ask_to_leave(entry).await?,
@@ -315,32 +336,13 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
-    async fn gather(&self, list: List, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
-        let reader = self.agent.reader();
-        Ok(match list {
-            List::Models => {
-                let models = self.agent.models().await?;
-                let current = self.agent.snapshot().await?.state.model;
-                let facts = models.iter().map(|model| &*model.facts);
-                let (items, selected) = gather::models(facts, Some(&current));
-                vec![Report::Items { items, selected }]
-            }
-            List::Tree | List::WholeTree => {
-                let hidden = if list == List::WholeTree { Visibility::Shown } else { Visibility::Hidden };
-                self.read_beside(beside, move || {
-                    let (items, selected) = gather::tree(&reader, hidden);
-                    Report::Items { items, selected }
-                });
-                Vec::new()
-            }
-            List::Forks => {
-                self.read_beside(beside, move || Report::Items {
-                    items: gather::forks(&reader),
-                    selected: 0,
-                });
-                Vec::new()
-            }
-        })
+    /// Keeps a setting for the next time.
+    fn keep(&self, setting: &'static Setting, value: String, beside: &mut JoinSet<()>) {
+        let Some(desk) = self.options.desk.clone() else { return };
+        self.read_beside(beside, move || match desk.write(setting, &value) {
+            Ok(()) => Report::Note(format!("{} is {value} from now on", setting.name)),
+            Err((what, hint)) => Report::Failed { what, hint, text: None },
+        });
     }
 
     async fn export(&self, file: String, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {

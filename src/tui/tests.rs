@@ -7,9 +7,8 @@ use crossterm::event::{KeyCode, KeyModifiers};
 
 use super::app::{Action, Browsed, Go, Input, List, Loaded, Report, Say};
 use super::browse::Ask;
-use super::gather;
 use super::pace::{Pace, Stale};
-use super::popup::{Choice, Item};
+use super::picker::{Choice, Item, hits, sessions};
 use crate::agent::{BashContext, BranchSummary, CommandSource, Live, SlashCommand, Snapshot};
 use crate::event::{
     AssistantDelta, CompactionChoice, CompactionReason, EventKind, QueueItem, QueueKind, ToolOutcome,
@@ -24,6 +23,7 @@ mod approval;
 mod drawing;
 mod queue;
 mod stage;
+mod themes;
 
 use stage::{START, Stage, at_work, state, steered};
 
@@ -219,7 +219,7 @@ impl Stage {
     }
 
     fn know_sessions(&mut self, scope: Scope) {
-        let items = gather::sessions(&summaries(), scope, UnixMs(self.now));
+        let items = sessions(&summaries(), scope, UnixMs(self.now));
         self.browsed(scope, Browsed::Sessions(items));
     }
 }
@@ -237,14 +237,14 @@ fn sessions_are_listed_and_what_was_said_in_others_appears_below() {
         for (words, key) in [("w", 'w'), ("wi", 'i'), ("win", 'n')] {
             assert_eq!(stage.key(KeyCode::Char(key)), [ask(Scope::Everywhere, words)]);
         }
-        let hits = [
+        let found = [
             hit(
                 summary(9, Some("elsewhere"), "", "/srv"),
                 &[("…open the ", false), ("window", true), (" again", false)],
             ),
             hit(summaries().remove(0), &[("shown already", true)]),
         ];
-        let items = gather::hits(&hits, UnixMs(stage.now));
+        let items = hits(&found, UnixMs(stage.now));
         stage.browsed(Scope::Everywhere, Browsed::Hits { words: "win".into(), items });
         insta::assert_snapshot!(format!("sessions_{width}x{height}"), stage.screen());
         stage.key(KeyCode::End);
@@ -260,7 +260,7 @@ fn what_a_look_found_for_other_words_or_another_scope_is_dropped() {
     stage.know_sessions(Scope::Everywhere);
     assert!(stage.screen().contains("looking…"));
     stage.know_sessions(Scope::ThisDirectory);
-    let items = gather::hits(&[hit(summary(9, None, "p", "/srv"), &[("said", true)])], UnixMs(stage.now));
+    let items = hits(&[hit(summary(9, None, "p", "/srv"), &[("said", true)])], UnixMs(stage.now));
     stage.browsed(Scope::ThisDirectory, Browsed::Hits { words: "not".into(), items: items.clone() });
     assert!(stage.screen().contains("nothing fits"));
     stage.browsed(Scope::ThisDirectory, Browsed::Hits { words: "not there".into(), items });
@@ -274,8 +274,8 @@ fn the_choice_stays_with_its_session_when_the_list_grows() {
     stage.type_text("/resume");
     stage.key(KeyCode::Enter);
     let scope = Scope::ThisDirectory;
-    let items = gather::sessions(&summaries(), scope, UnixMs(stage.now));
-    stage.browsed(scope, Browsed::Sessions(items[1..].to_vec()));
+    let items = sessions(&summaries(), scope, UnixMs(stage.now));
+    stage.browsed(scope, Browsed::Sessions(sessions(&summaries()[1..], scope, UnixMs(stage.now))));
     stage.key(KeyCode::Down);
     stage.browsed(scope, Browsed::Sessions(items));
     assert_eq!(stage.key(KeyCode::Enter)[0], Action::Go(Go::Open("/s/30.jsonl".into())));

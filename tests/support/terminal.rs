@@ -251,6 +251,21 @@ impl Terminal {
         }
     }
 
+    /// Waits until the emulated screen is as it should be, colours included.
+    pub(crate) fn wait_until_look(&self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) {
+        let until = Instant::now() + DEADLINE;
+        let mut state = self.shown.lock();
+        while !is_so(state.emulator.screen()) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || state.over {
+                let text = state.text();
+                drop(state);
+                panic!("there never was {what}:\n{}", framed(&text));
+            }
+            state = self.shown.changed.wait_timeout(state, left).unwrap().0;
+        }
+    }
+
     /// Waits for `text` and sees it stay on the screen for that long.
     pub(crate) fn wait_for_lasting(&self, text: &str, lasting: Duration) {
         self.wait_for(text);
