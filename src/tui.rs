@@ -11,6 +11,7 @@ mod block;
 mod browse;
 mod call;
 mod command;
+mod complete;
 mod desk;
 mod editor;
 mod event_loop;
