@@ -17,7 +17,9 @@ use crate::agent::compaction::CompactionError;
 use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions};
 use crate::id::EntryId;
 use crate::message::ThinkingLevel;
+use crate::render;
 use crate::session::{Entry, Reader, Visibility};
+use crate::setting::Setting;
 use crate::unit::UnixMs;
 
 /// Actions that may wait: more than a person can type while one is carried out.
@@ -143,6 +145,10 @@ impl Worker {
             Action::Hide(entry, visibility) => self.hide(entry, visibility).await?,
             Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
+            Action::Keep { setting, value } => {
+                self.keep(setting, value, beside);
+                Vec::new()
+            }
             Action::LoadOlder(ids) => {
                 let reader = agent.reader();
                 self.read_beside(beside, move || Report::Older(read(&reader, &ids)));
@@ -161,6 +167,7 @@ impl Worker {
                 self.read_beside(beside, move || logs::page(log.as_deref(), reports.as_deref()));
                 Vec::new()
             }
+            Action::TellCode => self.tell_code(beside),
             Action::Export(file) => self.export(file, beside).await?,
             Action::Remember(prompt) => self.remember(prompt, beside),
             // What lists want is done already; looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
@@ -332,6 +339,15 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
+    /// Keeps a setting for the next time.
+    fn keep(&self, setting: &'static Setting, value: String, beside: &mut JoinSet<()>) {
+        let Some(desk) = self.options.desk.clone() else { return };
+        self.read_beside(beside, move || match desk.write(setting, &value) {
+            Ok(()) => Report::Note(format!("{} is {value} from now on", setting.name)),
+            Err((what, hint)) => Report::Failed { what, hint, text: None },
+        });
+    }
+
     async fn export(&self, file: String, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
         let Some(exporter) = self.options.exporter.clone() else {
             return Ok(vec![Report::Note("there is nothing here to export with".to_owned())]);
@@ -362,6 +378,13 @@ impl Worker {
         let trouble = if problems == 0 { String::new() } else { format!("; {problems} with problems") };
         let note = format!("{skills} skills, {templates} templates, {context_files} context files{trouble}");
         Ok(vec![Report::Note(note)])
+    }
+
+    fn tell_code(&self, beside: &mut JoinSet<()>) -> Vec<Report> {
+        let reports = self.reports.clone();
+        // Nobody listens any more when the front end has ended.
+        beside.spawn_blocking(move || render::tell_waiting(|| _ = reports.blocking_send(Report::CodeTold)));
+        Vec::new()
     }
 
     fn read_beside(&self, beside: &mut JoinSet<()>, read: impl FnOnce() -> Report + Send + 'static) {

@@ -36,6 +36,8 @@ impl Worker {
             List::Approval => picker::modes(&agent.state().await?.state.approval),
             List::Tools => (picker::tools(&agent.tools().await?), 0),
             List::Settings => return Ok(vec![self.settings().await]),
+            // They are known without looking.
+            List::Themes => return Ok(Vec::new()),
             List::Tree | List::WholeTree => {
                 let hidden = if list == List::WholeTree { Visibility::Shown } else { Visibility::Hidden };
                 self.read_beside(beside, move || {

@@ -26,6 +26,7 @@ pub(super) fn hints(picker: &Picker) -> Vec<(KeyCommand, &'static str)> {
         }
         Some(List::Models) => ("takes it", &[(K::ThinkToo, "takes it, then how much it thinks")]),
         Some(List::Tools) => ("offers it or not", &[]),
+        Some(List::Themes) => ("wears it", &[]),
         Some(List::Settings) => ("changes it", &[(K::ResetSetting, "back to the default")]),
         Some(List::Thinking | List::Approval | List::Forks) => ("takes it", &[]),
         None if picker.browsing().is_some() => ("opens", &[]),
@@ -50,7 +51,7 @@ fn context(picker: &Picker) -> Option<Context> {
         Some(List::Models) => Some(Context::Models),
         Some(List::Settings) => Some(Context::Settings),
         None if picker.browsing().is_some() => Some(Context::Sessions),
-        Some(List::Thinking | List::Approval | List::Tools | List::Forks) | None => None,
+        Some(List::Thinking | List::Approval | List::Tools | List::Forks | List::Themes) | None => None,
     }
 }
 
@@ -224,6 +225,7 @@ impl App {
             Choice::Fork(entry) => Action::Go(Go::Fork(entry)),
             Choice::ForkOf(path) => Action::Go(Go::ForkOf(path)),
             Choice::Model(words) => Action::SetModel(words),
+            Choice::Theme(name) => return self.wear_theme(&name),
             Choice::Thinking(level) => Action::SetThinking(level),
             Choice::Approval(mode) => Action::SetApproval(mode),
             Choice::Prompt(text) => {
@@ -284,6 +286,10 @@ impl App {
     /// The choice in a list moved: what is to be gathered for its preview, or tried on while it is looked at.
     fn looked_at(&mut self, list: Option<List>, choice: Option<Choice>) -> Vec<Action> {
         match (list, choice) {
+            (Some(List::Themes), choice) => {
+                self.try_theme(choice.as_ref());
+                Vec::new()
+            }
             (None, Some(Choice::Open(path))) => vec![Action::Preview(path)],
             _ => Vec::new(),
         }

@@ -92,4 +92,6 @@ pub(in crate::tui) enum Choice {
     ForkOf(PathBuf),
     /// Put this prompt into the editor.
     Prompt(String),
+    /// Wear the theme of this name.
+    Theme(String),
 }
