@@ -9,26 +9,31 @@ use jiff::tz::TimeZone;
 use super::approval::Asked;
 use super::block::{Block, BlockKind, Level};
 use super::browse::Ask;
+use super::complete::{Completing, FileList, Listing, Ranked, Ranking, Wanted};
 use super::editor::Editor;
 use super::keymap::Keymap;
 use super::layout::{Ctx, Folds};
 use super::pace::Stale;
-use super::picker::{Choice, Item, Narrowed, Narrowing, Picker};
+use super::picker::{Choice, Item, Narrowed, Narrowing, Picker, Sessions, Word};
 use super::popup::Popup;
 use super::queue;
+use super::terminal::Images;
 use super::theme::Theme;
 use super::transcript::Transcript;
 use super::tree;
 use crate::agent::turn::Retry;
 use crate::agent::{
-    BashContext, BranchSummary, ContextUse, Direction, Moved, SlashCommand, Snapshot, State, Summarizing,
+    ApprovalMode, BashContext, BranchSummary, ContextUse, Direction, Moved, SlashCommand, Snapshot, State,
+    Summarizing,
 };
 use crate::event::{CompactionChoice, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId, SessionId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
-use crate::render::Line;
+use crate::render::{self, Line, Manner, PictureRoom};
 use crate::resource::typed_skill;
 use crate::session::{Entry, Scope, Visibility};
+use crate::setting::{Setting, Settings};
+use crate::theme::{Library, Rgb};
 use crate::unit::UnixMs;
 
 /// How long a word at the foot of the screen stays, in milliseconds.
@@ -49,6 +54,10 @@ pub(super) enum Input {
     /// Events were lost.
     Lagged,
     Report(Report),
+    /// The terminal said of which colour its ground is.
+    Ground(Rgb),
+    /// Other themes are known than before.
+    Themes(Arc<Library>),
 }
 
 /// What came of an action.
@@ -83,6 +92,23 @@ pub(super) enum Report {
         of: Choice,
         lines: Vec<Line>,
     },
+    /// The names of models that can be asked.
+    ModelNames(Vec<String>),
+    /// The project's files.
+    Files(Arc<FileList>),
+    /// Those that fit what was typed.
+    Ranked(Ranked),
+    /// What a path may become.
+    Listed(Listing),
+    /// The settings as they are now.
+    Settings(Box<Settings>),
+    /// What the list on top should say of what was done in it.
+    Said(Word),
+    /// Sessions are others than before; perhaps one went to the trash.
+    SessionsChanged {
+        word: Word,
+        trashed: Option<PathBuf>,
+    },
     /// What a look through the sessions found.
     Browsed {
         scope: Scope,
@@ -109,13 +135,15 @@ pub(super) enum Report {
     /// What the agent does with a `/`, as it is now.
     Commands(Vec<SlashCommand>),
     Note(String),
+    /// The words of some code were told apart; what shows it is laid out anew.
+    CodeTold,
 }
 
 /// What a look through the sessions found.
 #[derive(Debug)]
 pub(super) enum Browsed {
     /// The sessions that are known so far.
-    Sessions(Vec<Item>),
+    Sessions(Sessions),
     /// Those in which this was said.
     Hits { words: String, items: Vec<Item> },
     /// How many of how many logs are read; `None` when all are.
@@ -162,6 +190,21 @@ pub(super) enum Action {
     Gather(List),
     /// Narrow a list that is long.
     Narrow(Narrowing),
+    /// Read the last exchange of a session.
+    Preview(PathBuf),
+    NameSession(PathBuf, String),
+    TrashSession(PathBuf),
+    RestoreSession(PathBuf),
+    SetApproval(ApprovalMode),
+    /// Offer a tool to the model, or don't any more.
+    ToggleTool(String),
+    /// Write a setting as it was typed; empty takes it out of the file.
+    Set(&'static Setting, String),
+    /// Find the files beneath a directory.
+    WalkFiles(PathBuf),
+    RankFiles(Ranking),
+    /// Look into the directory of a half-typed path.
+    ListPaths(Wanted),
     /// Look through the sessions.
     Browse(Ask),
     /// Nobody looks at the sessions any more.
@@ -178,8 +221,15 @@ pub(super) enum Action {
     ShowFacts,
     /// Show the end of tiller's own log.
     ShowLogs,
+    /// Tell apart the words of the code that is shown plain until then.
+    TellCode,
     /// Write the session to a file, whose name may be empty.
     Export(String),
+    /// Write a setting to the user's own file.
+    Keep {
+        setting: &'static Setting,
+        value: String,
+    },
     Copy(String),
     Remember(String),
     EditElsewhere(String),
@@ -217,6 +267,8 @@ pub(super) enum Go {
     New,
     Open(PathBuf),
     Fork(EntryId),
+    /// In a new session that begins with the whole of the one at this path.
+    ForkOf(PathBuf),
     /// Nowhere, but make a session that begins with the path to this entry.
     ForkBeside(EntryId),
     /// In a new session that begins with the path of this one.
@@ -230,6 +282,11 @@ pub(super) enum Go {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum List {
     Models,
+    Thinking,
+    Approval,
+    Tools,
+    Settings,
+    Themes,
 }
 
 /// The front end's state.
@@ -248,8 +305,8 @@ pub(super) struct App {
     pub(super) notes: Notes,
     /// What the agent does with a `/`: templates, skills.
     pub(super) commands: Vec<SlashCommand>,
-    /// Which of the completions of a half-typed command is chosen.
-    pub(super) completion: usize,
+    /// What the text before the cursor may become.
+    pub(super) complete: Completing,
     /// How far what is on the screen is out of date.
     pub(super) stale: Stale,
     /// Whether sessions were looked through when the last input came.
@@ -312,6 +369,11 @@ pub(super) struct Place {
     pub(super) theme: Theme,
     pub(super) banner: Vec<String>,
     pub(super) keymap: Arc<Keymap>,
+    /// In what manner text becomes lines.
+    pub(super) manner: Manner,
+    pub(super) images: Images,
+    /// The width and height of a cell in pixels.
+    pub(super) cell: (u16, u16),
 }
 
 /// Short-lived words to the user, and keys that mean something when pressed twice.
@@ -345,7 +407,7 @@ impl App {
             now: UnixMs(0),
             notes: Notes::default(),
             commands: Vec::new(),
-            completion: 0,
+            complete: Completing::default(),
             stale: Stale::ByUser,
             is_browsing: false,
             leaving: None,
@@ -375,6 +437,11 @@ impl App {
             Input::Agent(event) => self.agent(&event),
             Input::Lagged => vec![Action::Reload],
             Input::Report(report) => self.report(report),
+            Input::Ground(ground) => {
+                self.place.theme.learn(ground);
+                Vec::new()
+            }
+            Input::Themes(library) => self.restock(library),
         };
         if self.editor.is_empty()
             && self.popups.is_empty()
@@ -387,6 +454,8 @@ impl App {
             actions.extend(self.load_older(OLDER));
         }
         actions.extend(self.mind_list());
+        actions.extend(self.mind_completion());
+        self.mind_theme();
         actions.extend(self.tree_actions());
         let is_browsing = self.popups.iter().any(Popup::is_browser);
         if std::mem::replace(&mut self.is_browsing, is_browsing) && !is_browsing {
@@ -448,12 +517,21 @@ impl App {
     }
 
     /// What blocks are laid out by.
+    /// Room for pictures, where they are painted: a third of the screen for one.
+    fn picture_room(&self) -> Option<PictureRoom> {
+        let rows = self.size.1 / 3;
+        (self.place.images == Images::Painted).then_some(PictureRoom { cell: self.place.cell, rows })
+    }
+
     pub(super) fn ctx(&self) -> Ctx {
         Ctx {
             width: usize::from(self.size.0).saturating_sub(1).max(1),
             folds: self.folds,
             now: self.now,
             zone: self.place.zone.clone(),
+            manner: self.place.manner,
+            code_told: render::code_told(),
+            pictures: self.picture_room(),
         }
     }
 
@@ -503,11 +581,19 @@ impl App {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.show(&of, lines.clone()));
             }
+            Report::ModelNames(names) => self.complete.know_models(names),
+            Report::Files(files) => return self.know_files(files),
+            Report::Ranked(ranked) => self.files_ranked(ranked),
+            Report::Listed(listing) => self.paths_listed(listing),
+            Report::Settings(settings) => self.settings_changed(&settings),
+            Report::Said(word) => self.say_in_list(word),
+            Report::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
             Report::Browsed { scope, what } => {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.browsed(scope, &what));
             }
             Report::Ask { title, items } => self.popups.push(Popup::Pick(Picker::of(&title, items))),
+            Report::CodeTold => {}
             Report::Tree { session, news } => self.tree_news(&session, news),
             Report::Beside(session) => self.forked_beside(&session),
             Report::Page { title, lines } => {
@@ -516,7 +602,7 @@ impl App {
             Report::Branch(branch) => self.facts.branch = branch,
             Report::Commands(commands) => {
                 self.commands = commands;
-                self.completion = 0;
+                self.complete.forget();
             }
             Report::Note(text) => self.flash(text),
         }

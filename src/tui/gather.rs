@@ -1,109 +1,20 @@
-//! What pickers offer: models, sessions, the tree, messages to fork before; and the facts of a session.
+//! What pickers offer of the session at hand: the tree, messages to fork before, what waits; and its facts.
 
 use std::collections::HashSet;
 
 use super::app::Report;
 use super::call::one_line;
-use super::picker::{Choice, Item, MARKS};
+use super::picker::{Choice, Item};
 use crate::agent::compaction::BranchPlan;
 use crate::agent::{BranchSummary, State};
 use crate::id::EntryId;
-use crate::message::{Message, ModelRef};
-use crate::provider::catalog::ModelFacts;
+use crate::message::{Message, UserMessage};
 use crate::render::{Line, Role, Span};
-use crate::session::{Hit, Piece, Reader, Scope, SessionSummary};
-use crate::unit::UnixMs;
+use crate::resource::typed_skill;
+use crate::session::Reader;
 
 /// Characters of a label that are looked at, for drawing and for narrowing.
-const LONGEST: usize = 300;
-
-/// Characters of a directory beside a session.
-const LONGEST_PLACE: usize = 28;
-
-/// Characters of a title beside what was said.
-const LONGEST_TITLE: usize = 24;
-
-/// Models to choose from.
-pub(super) fn models<'a>(
-    facts: impl Iterator<Item = &'a ModelFacts>,
-    current: Option<&ModelRef>,
-) -> (Vec<Item>, usize) {
-    let items: Vec<Item> = facts.map(model).collect();
-    let current = current.map(ToString::to_string);
-    let selected = items.iter().position(|item| Some(&item.label) == current.as_ref()).unwrap_or(0);
-    (items, selected)
-}
-
-fn model(facts: &ModelFacts) -> Item {
-    let name = format!("{}/{}", facts.provider, facts.id);
-    let mut notes = vec![format!("{} window", facts.window)];
-    notes.extend(facts.thinks.then(|| "thinks".to_owned()));
-    notes.extend(facts.price.map(|price| format!("{} in, {} out", price.input, price.output)));
-    Item::new(name.clone(), Choice::Model(name)).with_note(notes.join(" · "))
-}
-
-/// Sessions to choose from; where they are is said when they may be anywhere.
-pub(super) fn sessions(list: &[SessionSummary], scope: Scope, now: UnixMs) -> Vec<Item> {
-    let item = |session: &SessionSummary| {
-        let size = format!("{} entries", session.entries);
-        let about = if scope == Scope::Everywhere { tail(&session.cwd) } else { size };
-        Item::new(title_and_prompt(session), Choice::Open(session.path.clone())).with_note(format!(
-            "{about} · {} · {}",
-            age(session.modified, now),
-            session.id.short()
-        ))
-    };
-    list.iter().map(item).collect()
-}
-
-/// What was said in sessions, to choose them by.
-pub(super) fn hits(hits: &[Hit], now: UnixMs) -> Vec<Item> {
-    let item = |hit: &Hit| {
-        let piece = |piece: &Piece| match piece.matched {
-            true => format!("{}{}{}", MARKS[0], piece.text, MARKS[1]),
-            false => piece.text.clone(),
-        };
-        let said: String = hit.snippet.iter().map(piece).collect();
-        let title: String = title(&hit.session).chars().take(LONGEST_TITLE).collect();
-        let label = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        let note = format!("{title} · {} · {}", age(hit.timestamp, now), hit.session.id.short());
-        let item = Item::new(label, Choice::Open(hit.session.path.clone())).with_note(note);
-        item.with_lead("» ").in_role(Role::Muted)
-    };
-    hits.iter().map(item).collect()
-}
-
-/// What it is called and what was said first: either may be what somebody remembers.
-fn title_and_prompt(session: &SessionSummary) -> String {
-    match (&session.name, &session.first_prompt) {
-        (Some(name), Some(prompt)) => {
-            let prompt: String = prompt.chars().take(LONGEST).collect();
-            spaced(&format!("{name} · {prompt}"))
-        }
-        _ => title(session),
-    }
-}
-
-fn title(session: &SessionSummary) -> String {
-    let said = session.title().unwrap_or("(nothing said)");
-    spaced(&said.chars().take(LONGEST).collect::<String>())
-}
-
-/// The end of a path, where its name is.
-fn tail(path: &str) -> String {
-    let cut = path.chars().count().saturating_sub(LONGEST_PLACE);
-    if cut == 0 {
-        one_line(path)
-    } else {
-        one_line(&format!("…{}", path.chars().skip(cut + 1).collect::<String>()))
-    }
-}
-
-/// How long ago a moment is: `now`, `5m`, `3h`, `2d`.
-fn age(moment: UnixMs, now: UnixMs) -> String {
-    let age = moment.age(now);
-    if age == "now" { age } else { format!("{age} ago") }
-}
+pub(super) const LONGEST: usize = 300;
 
 /// The question whether an entry and what follows it are to be hidden.
 pub(super) fn hiding(reader: &Reader, entry: EntryId) -> Report {
@@ -164,8 +75,18 @@ pub(super) fn newest_message(reader: &Reader) -> Option<EntryId> {
     })
 }
 
+/// What the user typed for a message.
+pub(super) fn typed(user: &UserMessage) -> String {
+    typed_text(&user.content.joined_text())
+}
+
+/// What the user typed for a text.
+fn typed_text(text: &str) -> String {
+    typed_skill(text).unwrap_or_else(|| text.to_owned())
+}
+
 /// A text on one line, with one space wherever there was more.
-fn spaced(text: &str) -> String {
+pub(super) fn spaced(text: &str) -> String {
     one_line(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 

@@ -24,6 +24,12 @@ pub(super) enum Context {
     Popup,
     /// The tree, besides.
     Tree,
+    /// A list of sessions, besides.
+    Sessions,
+    /// The list of models, besides.
+    Models,
+    /// The list of settings, besides.
+    Settings,
 }
 
 /// Something that a key does.
@@ -87,6 +93,12 @@ pub(super) enum KeyCommand {
     Switch,
     Hide,
     ShowHidden,
+    Rename,
+    Trash,
+    Untrash,
+    Threads,
+    ThinkToo,
+    ResetSetting,
     Fold,
     Unfold,
     FoldOthers,
@@ -123,7 +135,7 @@ const fn row(
     Row { command, name, context, keys, about }
 }
 
-use Context::{Approval, Main, Popup, Queue, Tree};
+use Context::{Approval, Main, Models, Popup, Queue, Sessions, Settings, Tree};
 use KeyCommand as K;
 
 /// Everything that a key can do, in the order it is likely to be wanted.
@@ -214,6 +226,22 @@ pub(super) const TABLE: &[Row] = &[
     row(K::ClearFilter, (Popup, "clear_filter"), &["ctrl+u"], "take back what narrows the list"),
     row(K::DeleteWord, (Popup, "delete_word"), &["ctrl+w"], "take back the last word of it"),
     row(K::Switch, (Popup, "switch"), &["tab"], "this directory's sessions, or all"),
+    row(K::Rename, (Sessions, "rename_session"), &["ctrl+r"], "name a session of the list"),
+    row(K::Trash, (Sessions, "trash_session"), &["ctrl+x", "delete"], "move it to the trash"),
+    row(K::Untrash, (Sessions, "undo_trash"), &["ctrl+z"], "bring back what went to the trash last"),
+    row(K::Threads, (Sessions, "threads"), &["ctrl+t"], "forks beneath what they come from, or newest first"),
+    row(
+        K::ThinkToo,
+        (Models, "model_and_thinking"),
+        &["shift+tab"],
+        "take the model, then how much it thinks",
+    ),
+    row(
+        K::ResetSetting,
+        (Settings, "reset_setting"),
+        &["ctrl+x", "delete"],
+        "take a setting out of your file",
+    ),
     row(
         K::NextFilter,
         (Tree, "tree_filter"),

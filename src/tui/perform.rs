@@ -2,13 +2,15 @@
 //!
 //! In order, so that two messages sent quickly arrive as they were typed. What reads much of the log runs beside it.
 
+mod lists;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 
-use super::app::{Action, Go, List, Loaded, Report, Say};
+use super::app::{Action, Go, Loaded, Report, Say};
 use super::browse::{Ask, browse};
 use super::tree::{self, Wanted};
 use super::{TuiOptions, files, gather, logs, queue, report};
@@ -16,7 +18,9 @@ use crate::agent::compaction::CompactionError;
 use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions};
 use crate::id::EntryId;
 use crate::message::ThinkingLevel;
+use crate::render;
 use crate::session::{Entry, Reader};
+use crate::setting::Setting;
 use crate::unit::UnixMs;
 
 /// Actions that may wait: more than a person can type while one is carried out.
@@ -40,8 +44,8 @@ impl Performer {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
-        let searches = Arc::default();
-        task.spawn(Worker { agent, options, reports, browser: None, searches }.work(todo));
+        let (looked, searches) = (Arc::default(), Arc::default());
+        task.spawn(Worker { agent, options, reports, browser: None, looked, searches }.work(todo));
         (Self { actions, task }, received)
     }
 
@@ -62,6 +66,8 @@ struct Worker {
     reports: mpsc::Sender<Report>,
     /// Whoever looks through the sessions; the look ends when this is dropped.
     browser: Option<std::sync::mpsc::Sender<Ask>>,
+    /// How many previews were asked for.
+    looked: Arc<AtomicU64>,
     /// How many searches of the tree were begun or ended: each goes on as long as there is none after it.
     searches: Arc<AtomicU64>,
 }
@@ -84,7 +90,10 @@ impl Worker {
                     self.browser = None;
                     Ok(Vec::new())
                 }
-                action => self.perform(action, &mut beside, &mut waiting).await,
+                action => match self.in_list(action, &mut beside).await {
+                    Ok(done) => done,
+                    Err(action) => self.perform(action, &mut beside, &mut waiting).await,
+                },
             };
             let reports = match done {
                 Ok(reports) => reports,
@@ -145,9 +154,8 @@ impl Worker {
             Action::Hide(entry, visibility) => said(agent.hide(entry, visibility).await?),
             Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
-            Action::Gather(list) => self.gather(list).await?,
-            Action::Narrow(narrowing) => {
-                self.read_beside(beside, move || Report::Narrowed(narrowing.done()));
+            Action::Keep { setting, value } => {
+                self.keep(setting, value, beside);
                 Vec::new()
             }
             Action::LoadOlder(ids) => {
@@ -168,10 +176,23 @@ impl Worker {
                 self.read_beside(beside, move || logs::page(log.as_deref(), reports.as_deref()));
                 Vec::new()
             }
+            Action::TellCode => self.tell_code(beside),
             Action::Export(file) => self.export(file, beside).await?,
             Action::Remember(prompt) => self.remember(prompt, beside),
-            // Looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
-            Action::Browse(_)
+            // What lists want is done already; looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
+            Action::Gather(_)
+            | Action::Narrow(_)
+            | Action::Preview(_)
+            | Action::NameSession(..)
+            | Action::TrashSession(_)
+            | Action::RestoreSession(_)
+            | Action::SetApproval(_)
+            | Action::ToggleTool(_)
+            | Action::Set(..)
+            | Action::WalkFiles(_)
+            | Action::RankFiles(_)
+            | Action::ListPaths(_)
+            | Action::Browse(_)
             | Action::EndBrowse
             | Action::Copy(_)
             | Action::EditElsewhere(_)
@@ -258,7 +279,9 @@ impl Worker {
         let agent = &self.agent;
         Ok(match go {
             Go::New => vec![Report::Moved(agent.new_session().await?)],
-            Go::Open(path) => vec![Report::Moved(agent.open_session(path).await?)],
+            Go::ForkOf(path) => vec![Report::Moved(agent.fork_session(path).await?)],
+            // A list's.
+            Go::Open(_) => Vec::new(),
             Go::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
             Go::ForkBeside(entry) => vec![Report::Beside(agent.fork_beside(entry).await?.session)],
             Go::Clone => self.copy_session().await?,
@@ -344,16 +367,13 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
-    async fn gather(&self, list: List) -> Result<Vec<Report>, AgentError> {
-        Ok(match list {
-            List::Models => {
-                let models = self.agent.models().await?;
-                let current = self.agent.snapshot().await?.state.model;
-                let facts = models.iter().map(|model| &*model.facts);
-                let (items, selected) = gather::models(facts, Some(&current));
-                vec![Report::Items { items, selected }]
-            }
-        })
+    /// Keeps a setting for the next time.
+    fn keep(&self, setting: &'static Setting, value: String, beside: &mut JoinSet<()>) {
+        let Some(desk) = self.options.desk.clone() else { return };
+        self.read_beside(beside, move || match desk.write(setting, &value) {
+            Ok(()) => Report::Note(format!("{} is {value} from now on", setting.name)),
+            Err((what, hint)) => Report::Failed { what, hint, text: None },
+        });
     }
 
     async fn export(&self, file: String, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
@@ -377,7 +397,8 @@ impl Worker {
         let ((older, entries), branch) = spawn_blocking(read).await.unwrap_or_default();
         let loaded = Report::Loaded(Box::new(Loaded { snapshot, older, entries }));
         let commands = Report::Commands(self.agent.slash_commands().await?);
-        Ok(vec![loaded, Report::Branch(branch), commands])
+        let names = self.agent.models().await?.iter().map(|model| model.reference().to_string()).collect();
+        Ok(vec![loaded, Report::Branch(branch), commands, Report::ModelNames(names)])
     }
 
     async fn read_resources(&self) -> Result<Vec<Report>, AgentError> {
@@ -385,6 +406,13 @@ impl Worker {
         let trouble = if problems == 0 { String::new() } else { format!("; {problems} with problems") };
         let note = format!("{skills} skills, {templates} templates, {context_files} context files{trouble}");
         Ok(vec![Report::Note(note)])
+    }
+
+    fn tell_code(&self, beside: &mut JoinSet<()>) -> Vec<Report> {
+        let reports = self.reports.clone();
+        // Nobody listens any more when the front end has ended.
+        beside.spawn_blocking(move || render::tell_waiting(|| _ = reports.blocking_send(Report::CodeTold)));
+        Vec::new()
     }
 
     fn read_beside(&self, beside: &mut JoinSet<()>, read: impl FnOnce() -> Report + Send + 'static) {

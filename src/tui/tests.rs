@@ -1,34 +1,31 @@
 //! The front end as a whole: scripted events and keys in, actions and screens out.
 
-use std::cell::RefCell;
-use std::io::Write;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyModifiers};
-use ratatui::backend::CrosstermBackend;
-use ratatui::layout::Rect;
-use ratatui::{Terminal, TerminalOptions, Viewport};
 
 use super::app::{Action, Browsed, Go, Input, Loaded, Report, Say};
 use super::browse::Ask;
-use super::gather;
 use super::pace::{Pace, Stale};
-use super::popup::{Choice, Item};
-use super::view::view;
+use super::picker::{Choice, Item, Word, hits, sessions};
 use crate::agent::{BashContext, BranchSummary, CommandSource, Live, SlashCommand, Snapshot};
 use crate::event::{
     AssistantDelta, CompactionChoice, CompactionReason, EventKind, QueueItem, QueueKind, ToolOutcome,
 };
 use crate::message::{Message, UserMessage};
+use crate::render::{Line, Role};
 use crate::resource::skill_message;
 use crate::session::{Entry, EntryBody, Hit, Piece, Scope, SessionSummary};
 use crate::unit::{Tokens, UnixMs, Usd};
 
 mod approval;
+mod complete;
+mod drawing;
+mod lists;
 mod queue;
 mod stage;
+mod themes;
 mod tree;
 
 use stage::{START, Stage, at_work, state, steered};
@@ -200,7 +197,7 @@ impl Stage {
     }
 
     fn know_sessions(&mut self, scope: Scope) {
-        let items = gather::sessions(&summaries(), scope, UnixMs(self.now));
+        let items = sessions(&summaries(), scope, UnixMs(self.now));
         self.browsed(scope, Browsed::Sessions(items));
     }
 }
@@ -216,21 +213,69 @@ fn sessions_are_listed_and_what_was_said_in_others_appears_below() {
         stage.know_sessions(Scope::Everywhere);
         stage.browsed(Scope::Everywhere, Browsed::Indexing(Some((1_204, 10_000))));
         for (words, key) in [("w", 'w'), ("wi", 'i'), ("win", 'n')] {
-            assert_eq!(stage.key(KeyCode::Char(key)), [ask(Scope::Everywhere, words)]);
+            assert_eq!(stage.key(KeyCode::Char(key))[0], ask(Scope::Everywhere, words));
         }
-        let hits = [
+        let found = [
             hit(
                 summary(9, Some("elsewhere"), "", "/srv"),
                 &[("…open the ", false), ("window", true), (" again", false)],
             ),
             hit(summaries().remove(0), &[("shown already", true)]),
         ];
-        let items = gather::hits(&hits, UnixMs(stage.now));
+        let items = hits(&found, UnixMs(stage.now));
         stage.browsed(Scope::Everywhere, Browsed::Hits { words: "win".into(), items });
         insta::assert_snapshot!(format!("sessions_{width}x{height}"), stage.screen());
-        stage.key(KeyCode::End);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/9.jsonl".into())), Action::EndBrowse]);
+        assert_eq!(stage.key(KeyCode::End), [Action::Preview("/s/9.jsonl".into())]);
+        let lines = vec![Line::new("▌ open the window", Role::User)];
+        let of = |name: &str| Choice::Open(format!("/s/{name}.jsonl").into());
+        stage.input(Input::Report(Report::Preview { of: of("9"), lines }));
+        let late = vec![Line::new("of another one", Role::User)];
+        stage.input(Input::Report(Report::Preview { of: of("0"), lines: late }));
+        insta::assert_snapshot!(format!("session_previewed_{width}x{height}"), stage.screen());
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/9.jsonl".into()))]);
+        assert_eq!(stage.key(KeyCode::Esc), [Action::EndBrowse], "until it is there one can stay here");
     }
+}
+
+#[test]
+fn a_session_is_named_and_trashed_in_its_list_and_brought_back() {
+    let scope = Scope::ThisDirectory;
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        stage.type_text("/resume");
+        stage.key(KeyCode::Enter);
+        stage.know_sessions(scope);
+        stage.control('r');
+        stage.type_text("better name");
+        insta::assert_snapshot!(format!("session_named_{width}x{height}"), stage.screen());
+        let named = Action::NameSession("/s/0.jsonl".into(), "better name".into());
+        assert_eq!(stage.key(KeyCode::Enter), [named]);
+        assert_eq!(stage.control('z'), [], "nothing went to the trash yet");
+        assert_eq!(stage.control('x'), [Action::TrashSession("/s/0.jsonl".into())]);
+        stage.actions.clear();
+        let word = Word::note("moved to the trash");
+        let trashed = Some("/s/0.jsonl".into());
+        stage.input(Input::Report(Report::SessionsChanged { word, trashed }));
+        assert_eq!(stage.actions, [Action::EndBrowse, ask(scope, "")]);
+        assert!(stage.screen().contains("moved to the trash"));
+        assert_eq!(stage.control('z'), [Action::RestoreSession("/s/0.jsonl".into())]);
+        assert_eq!(stage.control('z'), []);
+    }
+}
+
+#[test]
+fn forks_stand_beneath_their_session_until_the_newest_is_to_come_first() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/resume");
+    stage.key(KeyCode::Enter);
+    let scope = Scope::ThisDirectory;
+    let mut known = summaries();
+    known[0].parent_session = Some("/s/30.jsonl".into());
+    stage.browsed(scope, Browsed::Sessions(sessions(&known, scope, UnixMs(stage.now))));
+    insta::assert_snapshot!("threads_80x24", stage.screen());
+    stage.control('t');
+    let screen = stage.screen();
+    assert!(screen.contains("   fix-crlf") && !screen.contains("└─"), "{screen}");
 }
 
 #[test]
@@ -241,7 +286,7 @@ fn what_a_look_found_for_other_words_or_another_scope_is_dropped() {
     stage.know_sessions(Scope::Everywhere);
     assert!(stage.screen().contains("looking…"));
     stage.know_sessions(Scope::ThisDirectory);
-    let items = gather::hits(&[hit(summary(9, None, "p", "/srv"), &[("said", true)])], UnixMs(stage.now));
+    let items = hits(&[hit(summary(9, None, "p", "/srv"), &[("said", true)])], UnixMs(stage.now));
     stage.browsed(Scope::ThisDirectory, Browsed::Hits { words: "not".into(), items: items.clone() });
     assert!(stage.screen().contains("nothing fits"));
     stage.browsed(Scope::ThisDirectory, Browsed::Hits { words: "not there".into(), items });
@@ -255,8 +300,8 @@ fn the_choice_stays_with_its_session_when_the_list_grows() {
     stage.type_text("/resume");
     stage.key(KeyCode::Enter);
     let scope = Scope::ThisDirectory;
-    let items = gather::sessions(&summaries(), scope, UnixMs(stage.now));
-    stage.browsed(scope, Browsed::Sessions(items[1..].to_vec()));
+    let items = sessions(&summaries(), scope, UnixMs(stage.now));
+    stage.browsed(scope, Browsed::Sessions(sessions(&summaries()[1..], scope, UnixMs(stage.now))));
     stage.key(KeyCode::Down);
     stage.browsed(scope, Browsed::Sessions(items));
     assert_eq!(stage.key(KeyCode::Enter)[0], Action::Go(Go::Open("/s/30.jsonl".into())));
@@ -576,40 +621,6 @@ fn a_thousand_pieces_in_a_second_are_drawn_some_thirty_times_and_then_never_agai
         drawn.push(draw_if_due(&mut stage));
     }
     assert_eq!(drawn, [32; 10], "one more frame for the end");
-}
-
-/// Keeps what is written to a terminal.
-#[derive(Clone, Default)]
-struct Tap(Rc<RefCell<Vec<u8>>>);
-
-impl Write for Tap {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.borrow_mut().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-#[test]
-fn a_frame_in_which_nothing_changed_writes_no_text() {
-    let viewport = Viewport::Fixed(Rect::new(0, 0, 80, 24));
-    let tap = Tap::default();
-    let backend = CrosstermBackend::new(tap.clone());
-    let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport }).unwrap();
-    let mut stage = Stage::new(80, 24);
-    steered(&mut stage);
-    let mut written = |stage: &mut Stage| {
-        let areas = stage.app.prepare();
-        terminal.draw(|frame| view(&stage.app, &areas, frame)).unwrap();
-        let bytes = tap.0.take();
-        crate::render::clean(&String::from_utf8(bytes).unwrap(), crate::render::Carriage::Shown).into_owned()
-    };
-    assert!(written(&mut stage).contains("fixture"));
-    assert_eq!(written(&mut stage), "");
-    stage.type_text("x");
-    assert_eq!(written(&mut stage), "x");
 }
 
 #[test]

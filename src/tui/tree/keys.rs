@@ -9,7 +9,8 @@ use crate::session::Visibility;
 use crate::tui::app::{Action, App, Go};
 use crate::tui::block::Level;
 use crate::tui::keymap::{Context, KeyCommand};
-use crate::tui::popup::{Choice, Item, Picker, Popup};
+use crate::tui::picker::{Choice, Item, Picker};
+use crate::tui::popup::Popup;
 
 /// Lines that the preview is scrolled by.
 const PREVIEW_LINES: usize = 3;
