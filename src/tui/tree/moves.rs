@@ -58,7 +58,7 @@ impl TreeView {
         // What is folded above it would hide it.
         let here = shape.here.unwrap_or(0);
         let above = std::iter::successors(Some(here), |at| shape.node(*at).parent);
-        let unfolded = above.skip(1).fold(false, |any, at| self.sieve.folded.remove(&at) || any);
+        let unfolded = above.skip(1).filter(|at| self.sieve.folded.remove(at)).count() > 0;
         self.place.node = here;
         if unfolded {
             self.arrange();
