@@ -165,6 +165,8 @@ table! {
     THEME_LIGHT = "theme_light", Kind::Text, "light";
     /// How many colours the terminal has; auto goes by what its environment says.
     COLOURS = "colours", Kind::Choice(&["auto", "24bit", "256", "16", "none"]), "auto";
+    /// Whether images are painted beneath their line where the terminal can, or stay a line.
+    IMAGES = "images", Kind::Choice(&["auto", "line"]), "auto";
     /// What goes to the log file of tiller itself.
     LOG_LEVEL = "log.level", Kind::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "warn";
     /// Where that file is, beginning at the state folder; unset is `tiller.log`.

@@ -48,6 +48,7 @@ use crate::session::Reader;
 use crate::setting::Setting;
 
 pub use offscreen::OffScreen;
+pub use terminal::{Abilities, Images};
 pub use theme::{Asking, ThemeOptions};
 
 /// What the terminal front end is told by whoever starts it; it reads neither environment nor settings itself.
@@ -65,6 +66,8 @@ pub struct TuiOptions {
     pub log_file: Option<PathBuf>,
     /// Where reports on faults of tiller's own are kept; `None` prints them.
     pub report_folder: Option<PathBuf>,
+    /// What the terminal can do beyond text and colours; see [`Abilities::of`].
+    pub abilities: Abilities,
     /// The command that Ctrl+G edits with, a shell's words: the value of `VISUAL` or `EDITOR`. Default `vi`.
     pub editor: Option<String>,
     /// The user's home, which the footer shows as `~`.

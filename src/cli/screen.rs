@@ -22,7 +22,8 @@ use crate::agent::AgentSession;
 use crate::config::{Config, Project};
 use crate::provider::demo;
 use crate::session::Reader;
-use crate::tui::{self, ExitReason, Exporter, TuiError, TuiOptions};
+use crate::setting;
+use crate::tui::{self, Abilities, ExitReason, Exporter, Images, TuiError, TuiOptions};
 
 /// Time that a screen whose terminal went away has to end by itself, and then the session's log to be closed.
 const GRACE: Duration = Duration::from_secs(3);
@@ -84,6 +85,7 @@ fn options(Given { arguments, config, .. }: &Given, cwd: &Path, themes: &Themes)
         themes: themes.options.clone(),
         log_file: log::path(config).filter(|_| !arguments.session.no_session),
         report_folder: kept("reports"),
+        abilities: abilities(config),
         editor: config.variable("VISUAL").or_else(|| config.variable("EDITOR")).map(str::to_owned),
         home: config.variable("HOME").map(Into::into),
         exporter: Some(Exporter::new(export)),
@@ -176,4 +178,11 @@ fn banner(is_demo: bool) -> Vec<String> {
     }
     lines.push("? shows the keys · /help the commands · Ctrl+D quits".into());
     lines
+}
+
+/// What the terminal can do, as far as the user wants it done.
+fn abilities(config: &Config) -> Abilities {
+    let abilities = Abilities::of(|name| config.variable(name).map(str::to_owned));
+    let wanted = if config.settings.is(&setting::IMAGES, "line") { Images::Line } else { abilities.images };
+    Abilities { images: wanted, ..abilities }
 }

@@ -123,6 +123,9 @@ impl Front {
             theme: Theme::of(&options.themes),
             banner: Vec::new(),
             keymap: Arc::default(),
+            manner: options.abilities.manner(),
+            images: options.abilities.images,
+            cell: (8, 16),
         };
         let mut app = App::new(place, history);
         if let Some(draft) =
@@ -297,6 +300,12 @@ impl Front {
         let drawn = self.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&mut self.app));
         let at = self.began.elapsed();
         self.pace.drew(at, at - before);
+        // A full channel is no harm: the next frame asks again.
+        if render::code_waits()
+            && let Some(link) = &self.link
+        {
+            link.performer.tell(Action::TellCode);
+        }
         drawn.err().map(|_| ExitReason::HungUp)
     }
 

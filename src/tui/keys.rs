@@ -135,7 +135,7 @@ impl App {
 
     fn submit(&mut self, when: When) -> Vec<Action> {
         if self.notes.shifted.take().is_some_and(|at| self.now.since_ms(at) < SHIFTED_MS) {
-            self.flash("what is in the editor has just become a message of its own; once more sends it");
+            self.flash("that text is a message of its own now; once more sends it");
             return Vec::new();
         }
         if let Some(entry) = self.leaving.take() {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ratatui::style::{Color, Modifier, Style};
 use tokio::sync::watch;
 
-use crate::render::{self, Emphasis};
+use crate::render::{self, Ansi, Emphasis};
 use crate::theme::{self, Background, Colour, Depth, Known, Library, Look, ROLES, Rgb, Wish};
 
 /// The themes there are, which one is wanted, and what the terminal can show of it.
@@ -62,7 +62,10 @@ impl Theme {
 
     /// How a style looks.
     pub(super) fn style(&self, style: render::Style) -> Style {
-        self.looks[style.role as usize].add_modifier(modifiers(style.emphasis))
+        let look = self.looks[style.role as usize].add_modifier(modifiers(style.emphasis));
+        let printed =
+            |ansi: Option<Ansi>| ansi.and_then(|ansi| self.worn.printed(ansi, self.depth)).map(colour);
+        Style { fg: printed(style.fg).or(look.fg), bg: printed(style.bg).or(look.bg), ..look }
     }
 
     /// The terminal said of which colour its ground is.
@@ -109,12 +112,15 @@ fn looks(theme: &theme::Theme, depth: Depth) -> [Style; ROLES.len()] {
 }
 
 fn style_of(look: Look) -> Style {
-    let colour = |colour: Colour| match colour {
-        Colour::Rgb(Rgb(red, green, blue)) => Color::Rgb(red, green, blue),
-        Colour::Indexed(index) => Color::Indexed(index),
-    };
     let style = Style { fg: look.fg.map(colour), bg: look.bg.map(colour), ..Style::new() };
     style.add_modifier(modifiers(look.emphasis))
+}
+
+const fn colour(colour: Colour) -> Color {
+    match colour {
+        Colour::Rgb(Rgb(red, green, blue)) => Color::Rgb(red, green, blue),
+        Colour::Indexed(index) => Color::Indexed(index),
+    }
 }
 
 fn modifiers(emphasis: Emphasis) -> Modifier {
@@ -153,6 +159,17 @@ mod tests {
         let theme = dressed(Depth::None, Background::Dark);
         let style = theme.style(render::Style::from(Role::Link).with(Emphasis::BOLD));
         assert_eq!(style.add_modifier, Modifier::BOLD | Modifier::UNDERLINED);
+    }
+
+    #[test]
+    fn what_a_command_painted_keeps_its_colours_where_there_are_any() {
+        let style =
+            render::Style { fg: Some(Ansi::Basic(1)), bg: Some(Ansi::Rgb(1, 2, 3)), ..Role::Muted.into() };
+        let painted = |depth| dressed(depth, Background::Dark).style(style);
+        let look = painted(Depth::Millions);
+        assert_eq!((look.fg, look.bg), (Some(Color::Indexed(1)), Some(Color::Rgb(1, 2, 3))));
+        assert_eq!(painted(Depth::Sixteen).bg, Some(Color::Indexed(0)));
+        assert_eq!((painted(Depth::None).fg, painted(Depth::None).bg), (None, None));
     }
 
     #[test]

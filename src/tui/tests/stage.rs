@@ -14,10 +14,12 @@ use crate::message::{
     AssistantBlock, AssistantMessage, Cost, Message, ModelRef, StopReason, ThinkingLevel, ToolCall,
     ToolResultMessage, Usage, UserBlock, UserMessage,
 };
+use crate::render::Manner;
 use crate::session::EntryBody;
 use crate::session::entry::{MessageEntry, Receipt};
 use crate::theme::Depth;
 use crate::tui::app::{Action, App, Input, Loaded, Place, Report};
+use crate::tui::terminal::Images;
 use crate::tui::theme::{Theme, ThemeOptions};
 use crate::tui::view::view;
 use crate::unit::{Tokens, UnixMs, Usd};
@@ -46,6 +48,9 @@ impl Stage {
                 "demo model: canned answers; connect a real one with ANTHROPIC_API_KEY".into(),
             ],
             keymap: Arc::default(),
+            manner: Manner::default(),
+            images: Images::default(),
+            cell: (8, 16),
         };
         let mut stage = Self {
             app: App::new(place, vec!["an earlier prompt".into()]),

@@ -155,7 +155,7 @@ fn item(theme: &Theme, known: &Known) -> Item {
 fn sample(about: &str) -> Vec<Line> {
     let mut lines = vec![line(&[(about, Role::Muted)]), Line::default()];
     lines.extend(CONVERSATION.iter().map(|spans| line(spans)));
-    lines.extend(diff(DIFF, DIFF_COLUMNS));
+    lines.extend(diff(DIFF, "", DIFF_COLUMNS));
     lines.push(Line::default());
     lines.extend(CODE.iter().map(|spans| line(spans)));
     lines
