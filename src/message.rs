@@ -88,7 +88,10 @@ impl Content {
             Self::Text(_) => &[],
             Self::Blocks(blocks) => blocks.as_slice(),
         };
-        let image = |(mime_type, data): (&str, &str)| Image { data: data.to_owned(), mime_type: mime_type.to_owned() };
+        let image = |(mime_type, data): (&str, &str)| Image {
+            data: data.to_owned(),
+            mime_type: mime_type.to_owned(),
+        };
         blocks.iter().filter_map(UserBlock::as_image).map(image)
     }
 

@@ -21,8 +21,8 @@ use std::sync::Arc;
 
 pub use clean::{Carriage, clean};
 pub use code::{Highlighter, Language, code_told, code_waits, highlight, tell_waiting};
-pub use diff::{DiffKind, DiffLine, Edit, diff, diff_lines, edit};
 pub use columns::columns;
+pub use diff::{DiffKind, DiffLine, diff, diff_lines};
 pub use link::{Found, linked, safe_address};
 pub use markdown::{markdown, options as markdown_options};
 pub use page::{Links, Manner, Page, Telling};
@@ -102,7 +102,7 @@ impl Emphasis {
     pub const STRIKE: Self = Self(8);
     /// Foreground and background exchanged.
     pub const REVERSED: Self = Self(16);
-    /// Dim.
+    /// Dimmed.
     pub const DIM: Self = Self(32);
 
     /// Both together.

@@ -192,7 +192,11 @@ fn changes(out: &mut Markup, lines: &[DiffLine]) {
             DiffKind::Removed => ("<span class=\"line removed\">", "- "),
             DiffKind::Same => ("<span class=\"line\">", "  "),
         };
-        out.tags(class).tags("<span class=\"number\">").number(line.number().unwrap_or_default()).tags("</span>").tags(sign);
+        out.tags(class)
+            .tags("<span class=\"number\">")
+            .number(line.number().unwrap_or_default())
+            .tags("</span>")
+            .tags(sign);
         // Its end stands inside it: a line is a block, and what stands between blocks would be a line of its own.
         out.spans(&line.spans).tags("\n</span>");
     }

@@ -159,9 +159,15 @@ fn push(spans: &mut Vec<Span>, text: &str, role: Role) {
 
 /// The lines of some code, highlighted and not wrapped.
 #[must_use]
-pub fn highlight(code: &str, language: Language<'_>) -> Vec<Line> {
-    let mut highlighter = Highlighter::new(language);
-    clean(code, Carriage::Shown).lines().map(|line| Line::from(highlighter.line(line))).collect()
+pub fn highlight(code: &str, language: Language<'_>, telling: Telling) -> Vec<Line> {
+    let code = clean(code, Carriage::Shown);
+    match telling {
+        Telling::Later => told_later(&code, language),
+        Telling::Now => {
+            let mut highlighter = Highlighter::new(language);
+            code.lines().map(|line| Line::from(highlighter.line(line))).collect()
+        }
+    }
 }
 
 /// A block of code with its language above it; `left` bytes of an answer's code may still be told apart at once.
@@ -182,7 +188,9 @@ pub(super) fn code_block(code: &str, language: &str, page: Page, left: &mut usiz
 pub(super) fn told_later(code: &str, language: Language<'_>) -> Vec<Line> {
     let words = (is_code(language) && code.len() <= LARGEST_BLOCK).then(|| shelf::told(language, code));
     let line = |(at, line): (usize, &str)| match &words {
-        Some(Some(words)) => words.get(at).map_or_else(|| plain(line, Role::Text), |words| shelf::spans(line, words)),
+        Some(Some(words)) => {
+            words.get(at).map_or_else(|| plain(line, Role::Text), |words| shelf::spans(line, words))
+        }
         Some(None) => plain(line, Role::Text),
         None => plain(line, unread(language)),
     };

@@ -55,7 +55,9 @@ pub fn linked(spans: Vec<Span>, found: Found) -> Vec<Span> {
     for span in spans {
         // Markdown comes in pieces that end in the middle of an address.
         match out.last_mut() {
-            Some(last) if last.style == span.style && last.link == span.link => last.text.push_str(&span.text),
+            Some(last) if last.style == span.style && last.link == span.link => {
+                last.text.push_str(&span.text)
+            }
             _ => out.push(span),
         }
     }
@@ -94,9 +96,9 @@ fn split(span: &Span, found: Found, out: &mut Vec<Span>) {
 
 /// Where the scheme begins that ends `before`, if it is one that links have and no longer word ends with it.
 fn scheme_start(before: &str) -> Option<usize> {
-    let word = before.rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |at| {
-        at + before[at..].chars().next().map_or(1, char::len_utf8)
-    });
+    let word = before
+        .rfind(|c: char| !c.is_ascii_alphanumeric())
+        .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
     let scheme = &before[word..];
     SCHEMES.iter().any(|known| known.trim_end_matches("://").eq_ignore_ascii_case(scheme)).then_some(word)
 }
@@ -172,12 +174,14 @@ mod tests {
 
     #[test]
     fn addresses_in_a_text_lead_where_they_say() {
-        assert_eq!(links("see https://a.b/c_d?e=f#g, or HTTP://x.y."), ["https://a.b/c_d?e=f#g", "HTTP://x.y"]);
-        assert_eq!(links("(http://a.b/c_(d)) [http://e.f] <http://g.h>"), [
-            "http://a.b/c_(d)",
-            "http://e.f",
-            "http://g.h"
-        ]);
+        assert_eq!(
+            links("see https://a.b/c_d?e=f#g, or HTTP://x.y."),
+            ["https://a.b/c_d?e=f#g", "HTTP://x.y"]
+        );
+        assert_eq!(
+            links("(http://a.b/c_(d)) [http://e.f] <http://g.h>"),
+            ["http://a.b/c_(d)", "http://e.f", "http://g.h"]
+        );
         assert_eq!(links("file:///etc/hosts and \"https://a.b\""), ["file:///etc/hosts", "https://a.b"]);
         assert_eq!(links("ühttps://a.b nothttp://c.d ftp://e.f http:// ://"), ["https://a.b"]);
     }
@@ -186,7 +190,10 @@ mod tests {
     fn an_address_in_pieces_is_one() {
         let pieces = ["http://a.b/x", "_", "y z"].map(|text| Span::new(text, Role::Text));
         let spans = linked(pieces.to_vec(), Found::AsItIs);
-        assert_eq!((spans[0].text.as_str(), spans[0].link.as_deref()), ("http://a.b/x_y", Some("http://a.b/x_y")));
+        assert_eq!(
+            (spans[0].text.as_str(), spans[0].link.as_deref()),
+            ("http://a.b/x_y", Some("http://a.b/x_y"))
+        );
         assert_eq!(spans[0].style, Role::Text.into());
     }
 

@@ -2,8 +2,8 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::table::Table;
 use super::link::{Found, linked, misleads, safe_address};
+use super::table::Table;
 use super::{Breaks, Carriage, Emphasis, Indent, Line, Links, Page, Role, Span, Style, clean, code, wrap};
 
 /// What of Markdown is understood beyond CommonMark.

@@ -158,6 +158,10 @@ mod tests {
         assert_eq!(rows(1_600, 1_600, 80), Some((16, 8)), "no higher than there is room");
         assert_eq!(rows(4_000, 200, 40), Some((40, 1)), "no wider");
         assert_eq!(rows(0, 10, 40), None);
-        assert_eq!(picture("image/jpeg", &png(100, 40), 80, Some(ROOM)).len(), 1, "of other kinds only the line");
+        assert_eq!(
+            picture("image/jpeg", &png(100, 40), 80, Some(ROOM)).len(),
+            1,
+            "of other kinds only the line"
+        );
     }
 }

@@ -45,7 +45,7 @@ impl OffScreen {
             home: options.home.clone(),
             zone: TimeZone::UTC,
             theme: Theme::of(options.colours),
-            banner: options.banner.clone(),
+            banner: Vec::new(),
             keymap: Arc::default(),
             manner: Manner::default(),
             images: Images::default(),

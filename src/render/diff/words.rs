@@ -14,8 +14,9 @@ pub(super) fn marked_lines(change: &Change) -> (Vec<Vec<Span>>, Vec<Vec<Span>>) 
         && !change.added.is_empty()
         && change.removed.len() + change.added.len() <= MOST_COMPARED;
     if !compared {
-        let whole =
-            |lines: &[String], role: Role| lines.iter().map(|line| vec![Span::new(line.clone(), role)]).collect();
+        let whole = |lines: &[String], role: Role| {
+            lines.iter().map(|line| vec![Span::new(line.clone(), role)]).collect()
+        };
         return (whole(&change.removed, Role::DiffRemoved), whole(&change.added, Role::DiffAdded));
     }
     let closed = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
@@ -73,7 +74,11 @@ fn laid_over(spans: &[Span], words: &Line) -> Vec<Span> {
         let mut rest = span.text.as_str();
         while !rest.is_empty() {
             let (length, role) = word.unwrap_or((rest.len(), Role::Text));
-            let cut = if rest.is_char_boundary(length.min(rest.len())) { length.min(rest.len()) } else { rest.len() };
+            let cut = if rest.is_char_boundary(length.min(rest.len())) {
+                length.min(rest.len())
+            } else {
+                rest.len()
+            };
             let style = told(span.style, role);
             match out.last_mut() {
                 Some(last) if last.style == style => last.text.push_str(&rest[..cut]),

@@ -18,18 +18,7 @@ fn lists_nest_and_number_and_wrap_beneath_their_text() {
     let text = "intro\n- one two three\n  1. first\n  2. second\n- [x] done\n- [ ] open\n\nafter";
     assert_eq!(
         shown(text, 11),
-        [
-            "intro",
-            "",
-            "• one two",
-            "  three",
-            "  1. first",
-            "  2. second",
-            "☑ done",
-            "☐ open",
-            "",
-            "after"
-        ]
+        ["intro", "", "• one two", "  three", "  1. first", "  2. second", "☑ done", "☐ open", "", "after"]
     );
 }
 
@@ -79,8 +68,7 @@ fn a_table_that_is_too_narrow_for_columns_is_a_list() {
 
 #[test]
 fn nothing_escapes_through_markdown() {
-    let lines =
-        shown("a \u{1b}[2Jb `\u{1b}]0;x\u{7}c`\n\n```\n\u{1b}[31md\n```\n\n[x](http://\u{1b}c)", 40);
+    let lines = shown("a \u{1b}[2Jb `\u{1b}]0;x\u{7}c`\n\n```\n\u{1b}[31md\n```\n\n[x](http://\u{1b}c)", 40);
     assert!(lines.iter().all(|line| !line.contains(char::is_control)), "{lines:?}");
 }
 
@@ -125,6 +113,8 @@ fn a_link_is_spelled_out_unless_it_is_live_and_honest() {
 fn a_link_leads_there_on_every_line_of_its_text() {
     let lines = markdown("[some words that wrap](https://a.b)", 10);
     let links = lines.iter().flat_map(|line| &line.spans).filter(|span| span.style.role == Role::Link);
-    assert!(links.clone().count() > 2 && links.clone().all(|span| span.link.as_deref() == Some("https://a.b")));
+    assert!(
+        links.clone().count() > 2 && links.clone().all(|span| span.link.as_deref() == Some("https://a.b"))
+    );
     assert_eq!(markdown("[x](javascript:alert(1))", 40)[0].spans[0].link, None);
 }

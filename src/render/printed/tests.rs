@@ -42,7 +42,11 @@ fn colours_in_their_other_spellings_are_understood() {
     assert_eq!(fg("\u{1b}[38:2:9:8:7mx"), Some(Ansi::Rgb(9, 8, 7)));
     assert_eq!(fg("\u{1b}[38:5:3mx"), Some(Ansi::Basic(3)));
     assert_eq!(fg("\u{1b}[97mx"), Some(Ansi::Basic(15)));
-    assert_eq!(fg("\u{1b}[58;5;3;31mx"), Some(Ansi::Basic(1)), "an underline's colour takes its numbers along");
+    assert_eq!(
+        fg("\u{1b}[58;5;3;31mx"),
+        Some(Ansi::Basic(1)),
+        "an underline's colour takes its numbers along"
+    );
     assert_eq!(fg("\u{1b}[38;5;999mx"), None);
 }
 

@@ -70,7 +70,10 @@ impl<F: Fn(&str) -> Option<String>> Terminal<F> {
 
     /// Whether another program stands between.
     fn is_inside(&self) -> bool {
-        self.has("TMUX") || self.has("STY") || self.term.starts_with("tmux") || self.term.starts_with("screen")
+        self.has("TMUX")
+            || self.has("STY")
+            || self.term.starts_with("tmux")
+            || self.term.starts_with("screen")
     }
 
     fn paints(&self) -> bool {

@@ -93,7 +93,8 @@ impl<W: Write> Painter<W> {
         if mark == Color::Reset {
             self.cells.draw(run.iter().copied())?;
         } else {
-            let bare: Vec<(u16, u16, Cell)> = run.iter().map(|(x, y, cell)| (*x, *y, unmarked(cell))).collect();
+            let bare: Vec<(u16, u16, Cell)> =
+                run.iter().map(|(x, y, cell)| (*x, *y, unmarked(cell))).collect();
             self.cells.draw(bare.iter().map(|(x, y, cell)| (*x, *y, cell)))?;
         }
         if address.is_some() {

@@ -48,7 +48,9 @@ impl Pictures {
         for key in known.difference(&needed) {
             let _ = write!(out, "\u{1b}_Ga=d,d=I,i={key},q=2\u{1b}\\");
         }
-        for (key, nth) in before.keys().filter(|place| needed.contains(&place.0) && !self.placed.contains_key(place)) {
+        for (key, nth) in
+            before.keys().filter(|place| needed.contains(&place.0) && !self.placed.contains_key(place))
+        {
             let _ = write!(out, "\u{1b}_Ga=d,d=i,i={key},p={nth},q=2\u{1b}\\");
         }
         let mut sent = known;
@@ -113,9 +115,9 @@ mod tests {
         let written = pictures.show(vec![placement(5, 0, 4)]);
         assert!(written.starts_with("\u{1b}_Ga=t,f=100,i=7,q=2,m=1;iVBO"));
         assert_eq!(written.matches("\u{1b}_Gm=0;").count(), 1, "6,000 bytes are two chunks");
-        assert!(written.ends_with(
-            "\u{1b}[6;3H\u{1b}_Ga=p,i=7,p=1,x=0,y=0,w=100,h=80,c=10,r=4,C=1,q=2\u{1b}\\"
-        ));
+        assert!(
+            written.ends_with("\u{1b}[6;3H\u{1b}_Ga=p,i=7,p=1,x=0,y=0,w=100,h=80,c=10,r=4,C=1,q=2\u{1b}\\")
+        );
         assert_eq!(pictures.show(vec![placement(5, 0, 4)]), "");
     }
 

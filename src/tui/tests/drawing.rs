@@ -17,7 +17,8 @@ use crate::tui::view::view;
 use crate::unit::UnixMs;
 
 /// A PNG of one pixel.
-const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const DOT: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /// Keeps what is written to a terminal.
 #[derive(Clone, Default)]
@@ -88,7 +89,10 @@ fn a_frame_in_which_nothing_changed_writes_no_byte() {
 fn a_link_is_written_around_its_cells_and_ends_with_them() {
     let (mut stage, mut paper) = (Stage::new(80, 24), Paper::new());
     stage.app.place.manner.links = Links::Live;
-    said(&mut stage, "see [the docs](https://docs.example/a) or https://b.example, not [x](javascript:alert)");
+    said(
+        &mut stage,
+        "see [the docs](https://docs.example/a) or https://b.example, not [x](javascript:alert)",
+    );
     let written = paper.written(&mut stage);
     let links: Vec<&str> = written.split("\u{1b}]8;id=").skip(1).collect();
     let shown = |link: &str| {
@@ -96,10 +100,13 @@ fn a_link_is_written_around_its_cells_and_ends_with_them() {
         let text = rest.split_once("\u{1b}]8;;\u{1b}\\").unwrap().0;
         (address.split_once(';').unwrap().1.to_owned(), clean(text, Carriage::Returns).into_owned())
     };
-    assert_eq!(links.iter().map(|link| shown(link)).collect::<Vec<_>>(), [
-        ("https://docs.example/a".to_owned(), "the docs".to_owned()),
-        ("https://b.example".to_owned(), "https://b.example".to_owned())
-    ]);
+    assert_eq!(
+        links.iter().map(|link| shown(link)).collect::<Vec<_>>(),
+        [
+            ("https://docs.example/a".to_owned(), "the docs".to_owned()),
+            ("https://b.example".to_owned(), "https://b.example".to_owned())
+        ]
+    );
     assert!(!written.contains("\u{1b}[58"), "the mark of a link is no colour");
 }
 
