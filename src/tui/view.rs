@@ -96,11 +96,6 @@ impl App {
     }
 }
 
-/// Lines of the call that asks that are on the screen at once.
-pub(super) fn question_rows(app: &App) -> usize {
-    approval::body_rows(app, usize::from(Areas::of(app).approval.height))
-}
-
 impl App {
     /// The pictures on the screen as it was prepared: those of the transcript, where nothing lies over it.
     pub(super) fn pictures(&self, areas: &Areas) -> Vec<Placement> {
@@ -123,6 +118,11 @@ impl App {
         }
         placements
     }
+}
+
+/// Lines of the call that asks that are on the screen at once.
+pub(super) fn question_rows(app: &App) -> usize {
+    approval::body_rows(app, usize::from(Areas::of(app).approval.height))
 }
 
 /// Draws the screen as it was prepared.
