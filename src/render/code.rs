@@ -164,6 +164,12 @@ pub fn highlight(code: &str, language: Language<'_>) -> Vec<Line> {
     clean(code, Carriage::Shown).lines().map(|line| Line::from(highlighter.line(line))).collect()
 }
 
+/// The same as far as its words were told apart already; what isn't is plain until then, see [`code_waits`].
+#[must_use]
+pub fn highlight_later(code: &str, language: Language<'_>) -> Vec<Line> {
+    told_later(&clean(code, Carriage::Shown), language)
+}
+
 /// A block of code with its language above it; `left` bytes of an answer's code may still be told apart at once.
 pub(super) fn code_block(code: &str, language: &str, page: Page, left: &mut usize) -> Vec<Line> {
     if page.manner.code == Telling::Later {

@@ -14,11 +14,10 @@ use super::popup::{Page, Popup};
 use super::view;
 use crate::event::ApprovalRequest;
 use crate::id::CallId;
-use crate::render::Line;
+use crate::render::{Line, code_told};
 use crate::unit::UnixMs;
 
 pub(super) use keys::ANSWER_MS;
-pub(super) use sheet::exposed_line;
 
 /// A call that waits for the user's word.
 #[derive(Clone, Debug)]
@@ -56,6 +55,8 @@ pub(super) enum Answer {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sheet {
     width: usize,
+    /// How often code had been told apart; see [`code_told`].
+    told: u64,
     pub(super) lines: Vec<Line>,
     /// The first line on the screen.
     pub(super) top: usize,
@@ -112,12 +113,18 @@ impl App {
     pub(super) fn look_at_question(&mut self) {
         let width = usize::from(self.size.0);
         let Some(asked) = self.work.approvals.first_mut() else { return };
-        if asked.sheet.width != width || asked.sheet.lines.is_empty() {
+        let told = code_told();
+        if (asked.sheet.width, asked.sheet.told) != (width, told) || asked.sheet.lines.is_empty() {
             let place = sheet::Place { cwd: &self.place.cwd, home: self.place.home.as_deref() };
-            // What was seen at another width was seen.
-            let seen = if asked.is_seen() && !asked.sheet.lines.is_empty() { usize::MAX } else { 0 };
             let lines = sheet::lines(&asked.request, &place, width);
-            asked.sheet = Sheet { width, top: 0, seen: seen.min(lines.len()), lines };
+            let was_seen = asked.is_seen() && !asked.sheet.lines.is_empty();
+            let (top, seen) = match was_seen {
+                // What was seen at another width was seen.
+                true => (asked.sheet.top, lines.len()),
+                false if asked.sheet.width == width => (asked.sheet.top, asked.sheet.seen),
+                false => (0, 0),
+            };
+            asked.sheet = Sheet { width, told, top, seen, lines };
         }
         if self.popups.is_empty() {
             let rows = view::question_rows(self);
@@ -132,7 +139,7 @@ impl App {
     fn show_whole(&mut self) {
         if let Some(asked) = self.work.approvals.first_mut() {
             asked.sheet.seen = asked.sheet.lines.len();
-            let title = format!("{} asks", exposed_line(&asked.request.tool_name));
+            let title = format!("{} asks", super::call::one_line(&asked.request.tool_name));
             let lines = asked.sheet.lines.iter().map(sheet::bare).collect();
             self.popups.push(Popup::Read(Page::new(&title, lines)));
         }

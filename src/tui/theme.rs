@@ -62,7 +62,10 @@ impl Theme {
 
     /// How a style looks.
     pub(super) fn style(&self, style: render::Style) -> Style {
-        let look = self.looks[style.role as usize].add_modifier(modifiers(style.emphasis));
+        let mut look = self.looks[style.role as usize].add_modifier(modifiers(style.emphasis));
+        if let Some(ground) = style.ground {
+            look.bg = self.looks[ground as usize].bg;
+        }
         let printed =
             |ansi: Option<Ansi>| ansi.and_then(|ansi| self.worn.printed(ansi, self.depth)).map(colour);
         Style { fg: printed(style.fg).or(look.fg), bg: printed(style.bg).or(look.bg), ..look }
