@@ -143,7 +143,12 @@ impl DiffLine {
             Span::new(format!("{sign} "), role),
         ];
         let rest = vec![Span::new(" ".repeat(digits + 3), Role::Muted)];
-        wrap(&self.spans, width, &Indent { first: gutter, rest }, Breaks::Anywhere)
+        let mut lines = wrap(&self.spans, width, &Indent { first: gutter, rest }, Breaks::Anywhere);
+        // Numbers and signs are no part of the code.
+        if let Some(first) = lines.first_mut() {
+            first.margins.before = 2;
+        }
+        lines
     }
 }
 

@@ -3,6 +3,7 @@
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::table::Table;
+use super::wrap::is_margin;
 use super::{Breaks, Carriage, Emphasis, Indent, Line, Role, Span, Style, clean, code, wrap};
 
 /// What of Markdown is understood beyond CommonMark.
@@ -113,7 +114,7 @@ impl Writer {
             Event::Rule => {
                 self.begin_block();
                 let room = self.room();
-                self.emit(vec![Span::new("─".repeat(room), Role::Muted)]);
+                self.emit(Line::new("─".repeat(room), Role::Muted));
                 self.gap = true;
             }
             Event::TaskListMarker(done) => self.mark_task(done),
@@ -183,12 +184,12 @@ impl Writer {
                     Words::Told { left } => code::code_block(&code.text, &code.language, room, left),
                     Words::Untold => code::unread_block(&code.text, &code.language, room),
                 };
-                lines.into_iter().for_each(|line| self.emit(line.spans));
+                lines.into_iter().for_each(|line| self.emit(line));
                 self.gap = true;
             }
             TagEnd::Table => {
                 let table = self.table.take().unwrap_or_default();
-                table.render(self.room()).into_iter().for_each(|line| self.emit(line.spans));
+                table.render(self.room()).into_iter().for_each(|line| self.emit(line));
                 self.gap = true;
             }
             TagEnd::TableCell => self.end_cell(),
@@ -303,10 +304,15 @@ impl Writer {
         }
     }
 
-    fn emit(&mut self, spans: Vec<Span>) {
-        let mut line = self.marked_prefix();
-        line.extend(spans);
-        self.lines.push(Line::from(line));
+    fn emit(&mut self, mut line: Line) {
+        let before = self.marked_prefix();
+        if before.iter().all(|span| is_margin(&span.text)) {
+            line.margins.before += before.len();
+        } else {
+            line.margins.before = 0;
+        }
+        line.spans.splice(0..0, before);
+        self.lines.push(line);
     }
 
     fn room(&self) -> usize {
