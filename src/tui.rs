@@ -9,6 +9,7 @@ mod app;
 mod block;
 mod browse;
 mod call;
+mod clipboard;
 mod command;
 mod editor;
 mod event_loop;
@@ -19,15 +20,20 @@ mod help;
 mod keymap;
 mod keys;
 mod layout;
+mod mouse;
+mod moving;
 mod offscreen;
 mod pace;
+mod passage;
 mod perform;
 mod popup;
 mod record;
+mod search;
 mod terminal;
 mod theme;
 mod transcript;
 mod view;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -40,6 +46,7 @@ use crate::id::SessionId;
 use crate::session::Reader;
 
 pub use offscreen::OffScreen;
+pub use terminal::MouseUse;
 pub use theme::Colours;
 
 /// What the terminal front end is told by whoever starts it; it reads neither environment nor settings itself.
@@ -63,6 +70,8 @@ pub struct TuiOptions {
     pub editor: Option<String>,
     /// The user's home, which the footer shows as `~`.
     pub home: Option<PathBuf>,
+    /// Whether the mouse is tiller's while it has the screen. Default: yes.
+    pub mouse: MouseUse,
     /// What `/export` does; `None` says that it can't.
     pub exporter: Option<Exporter>,
 }

@@ -19,7 +19,8 @@ use crate::agent::AgentSession;
 use crate::config::{Config, Project};
 use crate::provider::demo;
 use crate::session::Reader;
-use crate::tui::{self, Colours, ExitReason, Exporter, TuiOptions};
+use crate::setting;
+use crate::tui::{self, Colours, ExitReason, Exporter, MouseUse, TuiOptions};
 
 /// Time that a screen whose terminal went away has to end by itself, and then the session's log to be closed.
 const GRACE: Duration = Duration::from_secs(3);
@@ -59,6 +60,7 @@ pub(super) async fn run(
         colours: Colours::choose(config.variable("NO_COLOR"), config.variable("COLORFGBG")),
         editor: config.variable("VISUAL").or_else(|| config.variable("EDITOR")).map(str::to_owned),
         home: config.variable("HOME").map(Into::into),
+        mouse: if config.settings.is(&setting::MOUSE, "off") { MouseUse::Terminal } else { MouseUse::Tiller },
         exporter: Some(Exporter::new(export)),
     };
     let _scratch = assembled.scratch;

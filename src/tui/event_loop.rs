@@ -19,11 +19,13 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, 
 
 use super::app::{Action, App, Input, Place, Report, Say};
 use super::block::Level;
+use super::clipboard::{MOST_BY_TERMINAL, SystemClipboard};
 use super::files;
 use super::pace::{Pace, Stale};
 use super::perform::{Performer, now};
 use super::terminal::Screen;
 use super::theme::Theme;
+use super::transcript::Copied;
 use super::{ExitReason, TuiError, TuiExit, TuiOptions};
 use crate::agent::{AgentSession, EventStream, Lagged};
 use crate::event::Event;
@@ -65,6 +67,7 @@ struct Front {
     tick: Interval,
     began: Instant,
     pace: Pace,
+    clipboard: SystemClipboard,
     options: TuiOptions,
 }
 
@@ -118,12 +121,13 @@ impl Front {
         let signals = Signals::catch().map_err(TuiError::Terminal)?;
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let screen = Screen::enter().map_err(TuiError::Terminal)?;
+        let screen = Screen::enter(options.mouse).map_err(TuiError::Terminal)?;
         app.size = screen.size();
         let (screen, keys) = (Some(screen), Some(Keys::new()));
         let performer = Some(performer);
         let (began, pace) = (Instant::now(), Pace::default());
-        Ok(Self { app, screen, keys, events, reports, performer, signals, tick, began, pace, options })
+        let clipboard = SystemClipboard::default();
+        Ok(Self { app, screen, keys, events, reports, performer, signals, tick, began, pace, clipboard, options })
     }
 
     async fn work(&mut self) -> ExitReason {
@@ -215,10 +219,7 @@ impl Front {
     fn perform(&mut self, action: Action) -> Option<ExitReason> {
         match action {
             Action::Quit => return Some(ExitReason::Quit),
-            Action::Copy(text) => {
-                let copied = self.screen.as_mut().is_some_and(|screen| screen.copy(&text).is_ok());
-                self.app.flash(if copied { "copied the last answer" } else { "the terminal didn't take it" });
-            }
+            Action::Copy(copied) => self.copy(copied),
             Action::Suspend => return self.away(|_| _ = raise(Signal::SIGTSTP)),
             Action::EditElsewhere(text) => return self.away(|front| front.edit(&text)),
             action => {
@@ -230,12 +231,27 @@ impl Front {
         None
     }
 
+    /// Gives a text to the terminal's clipboard and to the system's: either may be the one that the user pastes from.
+    fn copy(&mut self, Copied { text, what }: Copied) {
+        let fits = text.len() <= MOST_BY_TERMINAL;
+        let copied = fits && self.screen.as_mut().is_some_and(|screen| screen.copy(&text).is_ok());
+        self.app.flash(match (copied, fits) {
+            (true, _) => format!("copied {what}"),
+            (false, true) => "the terminal didn't take it".to_owned(),
+            (false, false) => format!(
+                "copied {what} to the system's clipboard only: a terminal takes no more than {} kB",
+                MOST_BY_TERMINAL / 1_000
+            ),
+        });
+        self.clipboard.put(text);
+    }
+
     /// Gives the terminal back, does something, and takes it over again. Nothing reads the keys meanwhile.
     fn away(&mut self, what: impl FnOnce(&mut Self)) -> Option<ExitReason> {
         self.keys = None;
         self.screen = None;
         what(self);
-        match Screen::enter() {
+        match Screen::enter(self.options.mouse) {
             Ok(screen) => {
                 self.app.size = screen.size();
                 self.screen = Some(screen);
@@ -311,7 +327,8 @@ fn input_of(event: TerminalEvent) -> Option<Input> {
         TerminalEvent::Key(key) => Some(Input::Key(key)),
         TerminalEvent::Paste(text) => Some(Input::Paste(text)),
         TerminalEvent::Resize(width, height) => Some(Input::Resize { width, height }),
-        TerminalEvent::FocusGained | TerminalEvent::FocusLost | TerminalEvent::Mouse(_) => None,
+        TerminalEvent::Mouse(event) => Some(Input::Mouse(event)),
+        TerminalEvent::FocusGained | TerminalEvent::FocusLost => None,
     }
 }
 

@@ -9,6 +9,7 @@ use super::app::{Action, App, Go, List, Say, Twice};
 use super::command::{self, Completion, Meaning, Verb};
 use super::keymap::{Context, KeyCommand, Keymap};
 use super::popup::{Choice, Item, Page, Picker, Popup};
+use super::transcript::{Copied, Goal};
 use super::{gather, help};
 use crate::agent::{BashContext, BranchSummary, Direction};
 use crate::event::{ApprovalRequest, CompactionChoice, Decision, QueueItem, QueueKind};
@@ -58,6 +59,9 @@ impl App {
         let pressed = self.notes.pressed.take();
         if !self.popups.is_empty() {
             return self.popup_key(key);
+        }
+        if let Some(actions) = self.moving_key(key) {
+            return actions;
         }
         if let Some(actions) = self.approval_key(key).or_else(|| self.screen_key(key, pressed)) {
             return actions;
@@ -140,16 +144,19 @@ impl App {
     fn transcript_key(&mut self, command: KeyCommand) -> Option<Vec<Action>> {
         let at_rest = self.editor.is_empty();
         match command {
-            KeyCommand::UnfoldOutput => self.folds.output_open = !self.folds.output_open,
-            KeyCommand::UnfoldThinking => self.folds.thinking_open = !self.folds.thinking_open,
+            KeyCommand::UnfoldOutput => {
+                self.folds.output_open = !self.folds.output_open;
+                self.transcript.fold_alike();
+            }
+            KeyCommand::UnfoldThinking => {
+                self.folds.thinking_open = !self.folds.thinking_open;
+                self.transcript.fold_alike();
+            }
             KeyCommand::PageUp => return Some(self.scroll(-1)),
             KeyCommand::PageDown => return Some(self.scroll(1)),
-            KeyCommand::Top if at_rest => {
-                self.transcript.scroll_to_top();
-                return Some(self.load_older(usize::MAX).into_iter().collect());
-            }
+            KeyCommand::Top if at_rest => self.transcript.go(Goal::Top),
             KeyCommand::Bottom if at_rest => self.transcript.follow(),
-            _ => return None,
+            command => return self.go_key(command),
         }
         Some(Vec::new())
     }
@@ -205,6 +212,9 @@ impl App {
             return vec![Action::Go(Go::Navigate(entry, BranchSummary::Made { instructions }))];
         }
         if self.editor.expanded().trim().is_empty() {
+            if let Some(actions) = self.take_back() {
+                return actions;
+            }
             let hurries = when != When::Afterwards && self.is_steered();
             return if hurries { vec![Action::Say(Say::Hurry)] } else { Vec::new() };
         }
@@ -301,7 +311,9 @@ impl App {
 
     fn copy(&mut self) -> Vec<Action> {
         match self.transcript.last_answer() {
-            Some(text) => vec![Action::Copy(text.to_owned())],
+            Some(text) => {
+                vec![Action::Copy(Copied { text: text.to_owned(), what: "the last answer".to_owned() })]
+            }
             None => {
                 self.flash("there is no answer to copy yet");
                 Vec::new()

@@ -2,18 +2,24 @@
 //!
 //! In order, so that two messages sent quickly arrive as they were typed. What reads much of the log runs beside it.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::app::{Action, Go, List, Loaded, Report, Say};
 use super::browse::{Ask, browse};
+use super::record::Stretch;
+use super::search::{Found, Lookup, hits};
+use super::transcript::Wanted;
 use super::{Exporter, files, gather};
 use crate::agent::compaction::CompactionError;
 use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions};
-use crate::id::EntryId;
-use crate::message::ThinkingLevel;
+use crate::id::{CallId, EntryId};
+use crate::message::{Message, ThinkingLevel};
 use crate::session::{Entry, Reader, Visibility};
 use crate::unit::UnixMs;
 
@@ -42,7 +48,7 @@ impl Performer {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
-        task.spawn(Worker { agent, history, exporter, reports, browser: None }.work(todo));
+        task.spawn(Worker { agent, history, exporter, reports, browser: None, lookup: Arc::default() }.work(todo));
         (Self { actions, task }, received)
     }
 
@@ -64,6 +70,8 @@ struct Worker {
     reports: mpsc::Sender<Report>,
     /// Whoever looks through the sessions; the look ends when this is dropped.
     browser: Option<std::sync::mpsc::Sender<Ask>>,
+    /// The number of the newest look for words.
+    lookup: Arc<AtomicU64>,
 }
 
 impl Worker {
@@ -96,6 +104,7 @@ impl Worker {
             }
         }
         self.browser = None;
+        self.lookup.store(u64::MAX, Ordering::Relaxed);
         while beside.join_next().await.is_some() {}
     }
 
@@ -126,11 +135,12 @@ impl Worker {
             Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
             Action::Gather(list) => self.gather(list, beside).await?,
-            Action::LoadOlder(ids) => {
+            Action::Read(wanted) => {
                 let reader = agent.reader();
-                self.read_beside(beside, move || Report::Older(read(&reader, &ids)));
+                self.read_beside(beside, move || read_part(&reader, wanted));
                 Vec::new()
             }
+            Action::Search(lookup) => self.search(lookup, beside),
             Action::Reload => self.load().await?,
             Action::AskCommands => vec![Report::Commands(agent.slash_commands().await?)],
             Action::ReadResources => self.read_resources().await?,
@@ -355,6 +365,19 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
+    /// Looks for words; a newer look ends this one.
+    fn search(&self, lookup: Lookup, beside: &mut JoinSet<()>) -> Vec<Report> {
+        self.lookup.store(lookup.number, Ordering::Relaxed);
+        let (newest, reader, reports) = (Arc::clone(&self.lookup), self.agent.reader(), self.reports.clone());
+        beside.spawn_blocking(move || {
+            look_up(&reader, &lookup, |found| {
+                newest.load(Ordering::Relaxed) == lookup.number
+                    && reports.blocking_send(Report::Found(found)).is_ok()
+            });
+        });
+        Vec::new()
+    }
+
     fn read_beside(&self, beside: &mut JoinSet<()>, read: impl FnOnce() -> Report + Send + 'static) {
         let reports = self.reports.clone();
         beside.spawn_blocking(move || _ = reports.blocking_send(read()));
@@ -399,6 +422,61 @@ pub(super) fn newest(reader: &Reader) -> (Vec<EntryId>, Vec<Entry>) {
     let mut older = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
     let ids = older.split_off(older.len().saturating_sub(FIRST));
     (older, read(reader, &ids))
+}
+
+/// A part of the path, and of what follows it as much as it takes for its calls to have their results.
+pub(super) fn read_part(reader: &Reader, wanted: Wanted) -> Report {
+    let entries = read(reader, &wanted.ids);
+    let ahead = read_results(reader, &entries, &wanted.ahead);
+    Report::Read { wanted, entries, ahead }
+}
+
+/// Of the entries after some others those that hold results of their calls, and what stands between.
+fn read_results(reader: &Reader, entries: &[Entry], after: &[EntryId]) -> Vec<Entry> {
+    let mut open = HashSet::new();
+    let mut ahead = Vec::new();
+    entries.iter().for_each(|entry| note_calls(&mut open, entry));
+    for id in after {
+        if open.is_empty() {
+            break;
+        }
+        if let Ok(entry) = reader.entry(id) {
+            let answers = matches!(entry.body.as_message().map(|said| &**said), Some(Message::Assistant(_)));
+            if answers {
+                break;
+            }
+            note_calls(&mut open, &entry);
+            ahead.push(entry);
+        }
+    }
+    ahead
+}
+
+fn note_calls(open: &mut HashSet<CallId>, entry: &Entry) {
+    match entry.body.as_message().map(|said| &**said) {
+        Some(Message::Assistant(answer)) => open.extend(answer.tool_calls().map(|call| call.id.clone())),
+        Some(Message::ToolResult(result)) => _ = open.remove(&result.tool_call_id),
+        _ => {}
+    }
+}
+
+/// Looks through parts of the path for words, until the report isn't wanted any more.
+pub(super) fn look_up(reader: &Reader, lookup: &Lookup, mut report: impl FnMut(Found) -> bool) {
+    /// Parts after which somebody is told even that there was nothing.
+    const OFTEN: usize = 20;
+    let mut after: &[EntryId] = &[];
+    for (at, unseen) in lookup.parts.iter().enumerate() {
+        let entries = read(reader, &unseen.ids);
+        let mut stretch = Stretch::of(&entries);
+        stretch.take_results(&read_results(reader, &entries, after));
+        after = &unseen.ids;
+        let hits = hits(&stretch.blocks, &lookup.words);
+        let is_last = at + 1 == lookup.parts.len();
+        let tells = !hits.is_empty() || is_last || at % OFTEN == 0;
+        if tells && !report(Found { number: lookup.number, part: unseen.part, hits, is_last }) {
+            return;
+        }
+    }
 }
 
 /// Entries by their ids; a damaged one costs only itself.

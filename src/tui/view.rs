@@ -3,18 +3,20 @@
 mod footer;
 mod panel;
 mod prompt;
+mod text;
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::app::App;
+use super::keymap::KeyCommand;
 use super::layout::right_aligned;
 use super::theme::Theme;
 use crate::render::{Emphasis, Line, Role, Span, Style};
 
 /// Columns before the text of the editor.
-const MARK: u16 = 3;
+pub(super) const MARK: u16 = 3;
 
 /// Rows of completions shown at once.
 const MOST_COMPLETIONS: u16 = 7;
@@ -30,8 +32,8 @@ pub(super) struct Areas {
     status: Rect,
     queue: Rect,
     completion: Rect,
-    top_rule: Rect,
-    editor: Rect,
+    pub(super) top_rule: Rect,
+    pub(super) editor: Rect,
     bottom_rule: Rect,
     footer: Rect,
 }
@@ -80,6 +82,7 @@ impl App {
     pub(super) fn prepare(&mut self) -> Areas {
         let areas = Areas::of(self);
         let ctx = self.ctx();
+        self.follow_search();
         self.transcript.lay_out(usize::from(areas.transcript.height), &ctx);
         areas
     }
@@ -89,7 +92,7 @@ impl App {
 pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
     let theme = &app.place.theme;
-    transcript(app, areas.transcript, buffer);
+    text::draw(app, areas.transcript, buffer);
     lines(&prompt::approval(app), areas.approval, buffer, theme);
     let status: Vec<Line> = prompt::status(app).into_iter().collect();
     if !status.is_empty() {
@@ -99,6 +102,7 @@ pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
     lines(&prompt::completion(app), areas.completion, buffer, theme);
     lines(&[top_rule(app)], areas.top_rule, buffer, theme);
     let cursor = editor(app, areas.editor, buffer);
+    let cursor = text::search_cursor(app, bottom_row(areas.status)).unwrap_or(cursor);
     let rule = Line::new("─".repeat(usize::from(areas.bottom_rule.width)), Role::Muted);
     lines(&[rule], areas.bottom_rule, buffer, theme);
     lines(&[footer::line(app)], areas.footer, buffer, theme);
@@ -116,30 +120,17 @@ fn bottom_row(area: Rect) -> Rect {
     Rect { y: area.y + area.height.saturating_sub(1), height: area.height.min(1), ..area }
 }
 
-fn transcript(app: &App, area: Rect, buffer: &mut Buffer) {
-    for (y, row) in (area.y..area.bottom()).zip(app.transcript.visible()) {
-        if let Some((inset, line)) = row {
-            let inset = u16::try_from(inset).unwrap_or(0).min(area.width);
-            put(
-                line,
-                Rect { x: area.x + inset, y, width: area.width - inset, height: 1 },
-                buffer,
-                &app.place.theme,
-            );
-        }
-    }
-}
-
 /// The rule above the editor says when there is something below the screen.
 fn top_rule(app: &App) -> Line {
     let width = usize::from(app.size.0);
     if app.transcript.follows() {
         return Line::new("─".repeat(width), Role::Muted);
     }
-    let (words, role) = if app.transcript.has_unseen() {
-        (" ↓ new output below · end ", Role::Accent)
-    } else {
-        (" ↓ more below · end ", Role::Muted)
+    let end = app.place.keymap.key_of(KeyCommand::Bottom);
+    let (words, role) = match app.transcript.news() {
+        Some(0) => (format!(" ↓ new output below · {end} "), Role::Accent),
+        Some(count) => (format!(" ↓ {count} new below · {end} "), Role::Accent),
+        None => (format!(" ↓ more below · {end} "), Role::Muted),
     };
     let rule = "─".repeat(width.saturating_sub(words.chars().count() + 2));
     let spans = vec![Span::new(rule, Role::Muted), Span::new(words, role), Span::new("──", Role::Muted)];
