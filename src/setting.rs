@@ -161,6 +161,8 @@ table! {
     EXTENSIONS_TIMEOUT_MS = "extensions.timeout_ms", Kind::Count { min: 10, max: 600_000 }, "5000";
     /// What goes to the log file of tiller itself.
     LOG_LEVEL = "log.level", Kind::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "warn";
+    /// Where that file is, beginning at the state folder; unset is `tiller.log`.
+    LOG_FILE = "log.file", Kind::Text, "", scope Scope::User;
 }
 
 impl Setting {

@@ -106,7 +106,8 @@ fn line_of(before: &[Span], cells: &[Cell<'_>]) -> Line {
         }
     }
     spans.extend(open);
-    let margins = Margins { before: before.iter().take_while(|span| is_margin(&span.text)).count(), behind: 0 };
+    let margins =
+        Margins { before: before.iter().take_while(|span| is_margin(&span.text)).count(), behind: 0 };
     Line { margins, ..Line::from(spans) }
 }
 
@@ -193,7 +194,10 @@ mod tests {
 
     #[test]
     fn lines_tell_what_was_broken_and_what_stands_beside_the_text() {
-        let indent = Indent { first: vec![Span::new("│ ", Role::Quote), Span::new("• ", Role::Accent)], ..Indent::all(vec![Span::new("│   ", Role::Quote)]) };
+        let indent = Indent {
+            first: vec![Span::new("│ ", Role::Quote), Span::new("• ", Role::Accent)],
+            ..Indent::all(vec![Span::new("│   ", Role::Quote)])
+        };
         let lines = wrap(&[Span::new("one  twothree\nfour", Role::Text)], 8, &indent, Breaks::Words);
         let told: Vec<(String, Joint, usize)> =
             lines.iter().map(|line| (line.text(), line.joint, line.margins.before)).collect();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyEvent, MouseEvent};
 use jiff::tz::TimeZone;
 
+use super::approval::Asked;
 use super::block::{Block, BlockKind, Level};
 use super::browse::Ask;
 use super::editor::Editor;
@@ -13,7 +14,9 @@ use super::keymap::{KeyCommand, Keymap};
 use super::layout::{Ctx, Folds};
 use super::moving::Moving;
 use super::pace::Stale;
-use super::popup::{Item, Picker, Popup};
+use super::picker::{Choice, Item, Narrowed, Narrowing, Picker};
+use super::popup::Popup;
+use super::queue;
 use super::search::{Found, Lookup};
 use super::theme::Theme;
 use super::transcript::{Copied, Transcript, Wanted};
@@ -21,8 +24,8 @@ use crate::agent::turn::Retry;
 use crate::agent::{
     BashContext, BranchSummary, ContextUse, Direction, Moved, SlashCommand, Snapshot, State, Summarizing,
 };
-use crate::event::{ApprovalRequest, CompactionChoice, Decision, Event, QueueItem};
-use crate::id::{CallId, EntryId, QueueId};
+use crate::event::{CompactionChoice, Decision, Event, QueueItem};
+use crate::id::{CallId, EntryId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::render::Line;
 use crate::resource::typed_skill;
@@ -73,11 +76,20 @@ pub(super) enum Report {
     Found(Found),
     /// Messages that waited and don't any more.
     Queue(Vec<QueueItem>),
+    /// What came of an order for messages that wait.
+    Waiting(queue::Outcome),
     Moved(Moved),
     /// What the picker on top has to offer, and where it begins.
     Items {
         items: Vec<Item>,
         selected: usize,
+    },
+    /// What came of narrowing a long list.
+    Narrowed(Narrowed),
+    /// What there is to read of something that can be chosen.
+    Preview {
+        of: Choice,
+        lines: Vec<Line>,
     },
     /// What a look through the sessions found.
     Browsed {
@@ -129,8 +141,8 @@ pub(super) enum Action {
     Say(Say),
     Go(Go),
     Abort,
-    /// Take a waiting message back into the editor.
-    Unqueue(QueueId),
+    /// Do something with messages that wait.
+    Queue(queue::Order),
     Decide(CallId, Decision),
     SetModel(String),
     /// The next model of those that can be asked, or the one before.
@@ -148,6 +160,8 @@ pub(super) enum Action {
     ResolveCompaction(CompactionChoice),
     /// Gather what a picker offers.
     Gather(List),
+    /// Narrow a list that is long.
+    Narrow(Narrowing),
     /// Look through the sessions.
     Browse(Ask),
     /// Nobody looks at the sessions any more.
@@ -165,6 +179,8 @@ pub(super) enum Action {
     /// Have skills, templates and context files read anew.
     ReadResources,
     ShowFacts,
+    /// Show the end of tiller's own log.
+    ShowLogs,
     /// Write the session to a file, whose name may be empty.
     Export(String),
     Copy(Copied),
@@ -228,6 +244,8 @@ pub(super) struct App {
     pub(super) popups: Vec<Popup>,
     pub(super) facts: Facts,
     pub(super) work: Work,
+    /// Who has the keys of the messages that wait.
+    pub(super) queue: queue::Panel,
     pub(super) place: Place,
     pub(super) folds: Folds,
     pub(super) size: (u16, u16),
@@ -272,6 +290,8 @@ struct Gap {
 /// What the session is doing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
+    /// Since when the session is being opened.
+    pub(super) opening_since: Option<UnixMs>,
     pub(super) running_since: Option<UnixMs>,
     /// Calls at work, with the names of their tools.
     pub(super) calls: Vec<(CallId, String)>,
@@ -287,16 +307,6 @@ pub(super) struct Work {
     pub(super) approvals: Vec<Asked>,
     /// Output tokens of the answer that is arriving.
     pub(super) output: u64,
-}
-
-/// A call that waits for the user's word.
-#[derive(Clone, Debug)]
-pub(super) struct Asked {
-    pub(super) request: ApprovalRequest,
-    /// When it appeared on the screen.
-    pub(super) since: UnixMs,
-    /// The key that answers it, and when it was pressed: it counts when no other key follows at once.
-    pub(super) answer: Option<(KeyEvent, UnixMs)>,
 }
 
 /// Where the front end runs.
@@ -315,6 +325,8 @@ pub(super) struct Place {
 pub(super) struct Notes {
     pub(super) flash: Option<(String, UnixMs)>,
     pub(super) pressed: Option<(Twice, UnixMs)>,
+    /// When what is in the editor came to mean something else without the user's doing: Enter isn't meant for that yet.
+    pub(super) shifted: Option<UnixMs>,
 }
 
 /// A key that means something when pressed twice.
@@ -332,6 +344,7 @@ impl App {
             popups: Vec::new(),
             facts: Facts::default(),
             work: Work::default(),
+            queue: queue::Panel::default(),
             place,
             folds: Folds::default(),
             size: (80, 24),
@@ -377,8 +390,10 @@ impl App {
         {
             self.ask_what_to_do(&error);
         }
+        self.look_at_question();
         self.follow_search();
         actions.extend(self.transcript.take_wanted().into_iter().map(Action::Read));
+        actions.extend(self.mind_list());
         let is_browsing = self.popups.iter().any(Popup::is_browser);
         if std::mem::replace(&mut self.is_browsing, is_browsing) && !is_browsing {
             actions.push(Action::EndBrowse);
@@ -402,12 +417,15 @@ impl App {
             self.notes.flash = None;
             self.stale = Stale::ByUser;
         }
-        self.answer_approval(super::keys::ANSWER_MS).into_iter().collect()
+        self.answer_approval(super::approval::ANSWER_MS)
     }
 
     /// Whether time alone changes the screen.
     pub(super) fn is_animated(&self) -> bool {
-        self.is_working() || self.work.summary.is_some() || self.transcript.is_alive()
+        self.is_working()
+            || self.work.opening_since.is_some()
+            || self.work.summary.is_some()
+            || self.transcript.is_alive()
     }
 
     /// Whether ticks are wanted.
@@ -447,10 +465,7 @@ impl App {
             return self.search_for(|typed| typed.extend(text.chars().filter(|c| !c.is_control())));
         }
         match self.popups.last_mut() {
-            Some(Popup::Pick(picker)) => {
-                text.chars().filter(|c| !c.is_control()).for_each(|c| picker.push(c));
-                return picker.ask().map(Action::Browse).into_iter().collect();
-            }
+            Some(Popup::Pick(_)) => return self.paste_into_list(text),
             Some(Popup::Read(_)) => {}
             None => self.editor.paste(text),
         }
@@ -479,6 +494,7 @@ impl App {
                     self.editor.put_before(&texts);
                 }
             }
+            Report::Waiting(outcome) => self.queue_outcome(outcome),
             Report::Moved(moved) => {
                 self.popups.clear();
                 if let Some(text) = moved.editor {
@@ -489,6 +505,14 @@ impl App {
                 if let Some(Popup::Pick(picker)) = self.popups.last_mut() {
                     picker.fill(items, selected);
                 }
+            }
+            Report::Narrowed(done) => {
+                let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
+                pickers.for_each(|picker| picker.narrowed(&done));
+            }
+            Report::Preview { of, lines } => {
+                let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
+                pickers.for_each(|picker| picker.show(&of, lines.clone()));
             }
             Report::Browsed { scope, what } => {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
@@ -531,19 +555,18 @@ impl App {
         self.transcript.replace(older, &entries);
         self.know(snapshot.state);
         self.work = Work {
+            opening_since: None,
             retry: live.retry,
             unasked: None,
             running_since: live.running_since,
             calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),
             summary: live.summary.clone(),
-            queue: live.queue.clone(),
-            approvals: Vec::new(),
+            queue: Vec::new(),
+            approvals: live.approvals.iter().map(|request| Asked::new(request.clone(), self.now)).collect(),
             output: 0,
         };
-        for request in &live.approvals {
-            self.work.approvals.push(Asked { request: request.clone(), since: self.now, answer: None });
-        }
+        self.queue_changed(&live.queue);
         if self.transcript.is_empty() {
             self.transcript.push(Block::new(BlockKind::Banner(self.place.banner.clone())));
         }
@@ -562,7 +585,11 @@ impl App {
         if self.transcript.unanswered().is_some() {
             let send = self.place.keymap.key_of(KeyCommand::Send);
             let hint = Some(format!("{send} takes it back into the editor, to be sent again"));
-            self.transcript.say(Level::Warning, "not answered: tiller was stopped before the model said anything", hint);
+            self.transcript.say(
+                Level::Warning,
+                "not answered: tiller was stopped before the model said anything",
+                hint,
+            );
         }
     }
 

@@ -2,12 +2,14 @@
 
 use super::call::{self, Call, CallState};
 use super::layout::{Ctx, Folds, right_aligned, rule};
+use super::receipt;
 use crate::id::EntryId;
 use crate::render::{
     self, Breaks, Carriage, Emphasis, Indent, Joint, Line, MarkdownStream, Role, Span, Style, clean, cut_to,
     wrap,
 };
 use crate::resource::typed_skill;
+use crate::session::entry::Receipt;
 use crate::unit::UnixMs;
 
 /// Lines of a thought shown before it is unfolded.
@@ -62,6 +64,8 @@ pub(super) enum BlockKind {
         text: String,
         note: String,
         at: UnixMs,
+        /// How it waited, if it did.
+        receipt: Option<Box<Receipt>>,
     },
     Answer(String),
     /// An answer that is still arriving.
@@ -210,12 +214,16 @@ impl Block {
         let clean = |text: &str| clean(text, Carriage::Returns).into_owned();
         match &self.kind {
             BlockKind::Banner(lines) => lines.clone(),
-            BlockKind::User { text, .. } | BlockKind::Answer(text) | BlockKind::Thinking(text) => vec![clean(text)],
+            BlockKind::User { text, .. } | BlockKind::Answer(text) | BlockKind::Thinking(text) => {
+                vec![clean(text)]
+            }
             BlockKind::Growing(stream) => vec![clean(stream.text())],
             BlockKind::Call(call) => call.texts().iter().map(|text| clean(text)).collect(),
             BlockKind::Shell(shell) => vec![clean(&shell.command), clean(&shell.output)],
             BlockKind::Rule { title, text } => vec![clean(title), clean(text)],
-            BlockKind::Notice { text, hint, .. } => std::iter::once(text).chain(hint).map(|text| clean(text)).collect(),
+            BlockKind::Notice { text, hint, .. } => {
+                std::iter::once(text).chain(hint).map(|text| clean(text)).collect()
+            }
         }
     }
 
@@ -304,7 +312,7 @@ impl Block {
     fn lines(&self, ctx: &Ctx) -> Vec<Line> {
         match &self.kind {
             BlockKind::Banner(lines) => banner(lines, ctx.width),
-            BlockKind::User { text, note, at } => user(text, note, *at, ctx),
+            BlockKind::User { text, note, at, receipt } => user(text, (note, *at), receipt.as_deref(), ctx),
             BlockKind::Answer(text) => render::markdown(text, ctx.width),
             BlockKind::Growing(stream) => stream.lines().cloned().collect(),
             BlockKind::Thinking(text) => thought(text, ctx),
@@ -343,23 +351,32 @@ fn banner(lines: &[String], width: usize) -> Vec<Line> {
     lines.iter().enumerate().flat_map(|(at, line)| render::plain(line, style(at), width)).collect()
 }
 
-fn user(text: &str, note: &str, at: UnixMs, ctx: &Ctx) -> Vec<Line> {
+fn user(text: &str, (note, at): (&str, UnixMs), receipt: Option<&Receipt>, ctx: &Ctx) -> Vec<Line> {
     let folded = !ctx.folds.output_open;
     let typed = typed_skill(text).filter(|_| folded);
     let hint = if typed.is_some() { &*ctx.unfold } else { "" };
-    let time = ctx.clock(at);
+    let time = receipt.map_or_else(|| ctx.clock(at), |receipt| receipt::word(receipt, at, ctx));
     let words = [hint, note, time.as_str()].into_iter().filter(|word| !word.is_empty());
     let time = words.collect::<Vec<_>>().join(" ");
     let room = ctx.width.saturating_sub(time.chars().count() + 2).max(ctx.width / 2);
     let text = typed.as_deref().unwrap_or(text).trim_end();
     let (shown, hidden) = if folded { beginning(text) } else { (text, 0) };
-    let mut lines = said_lines(&clean(shown, Carriage::Shown), Style::from(Role::User).with(Emphasis::BOLD), room);
+    let mut lines =
+        said_lines(&clean(shown, Carriage::Shown), Style::from(Role::User).with(Emphasis::BOLD), room);
     if hidden > 0 {
         let note = format!("… {hidden} more lines ({})", ctx.unfold);
         lines.extend(said_lines(&note, Role::Muted.into(), room));
     }
     if let Some(first) = lines.first_mut() {
         *first = right_aligned(std::mem::take(first), Some(Span::new(time, Role::Muted)), ctx.width);
+    }
+    let story = receipt.map(Receipt::story).filter(|story| !story.is_empty());
+    if let Some(story) = story {
+        let indent = Indent {
+            first: vec![Span::new("▌ ", Role::Accent), Span::new("↳ ", Role::Muted)],
+            rest: vec![Span::new("    ", Role::Muted)],
+        };
+        lines.extend(wrap(&[Span::new(story, Role::Muted)], ctx.width, &indent, Breaks::Words));
     }
     lines
 }

@@ -6,9 +6,7 @@ use super::layout::{Ctx, right_aligned};
 use crate::event::ToolOutcome;
 use crate::id::CallId;
 use crate::message::joined_text;
-use crate::render::{
-    self, Breaks, Carriage, Indent, Line, Margins, Role, Span, Style, clean, cut_to, wrap,
-};
+use crate::render::{self, Breaks, Carriage, Indent, Line, Margins, Role, Span, Style, clean, cut_to, wrap};
 use crate::unit::UnixMs;
 
 /// Columns of a tool's name, so that the arguments of calls stand in a column.

@@ -28,6 +28,24 @@ struct Paste {
     text: String,
 }
 
+/// What was put aside.
+#[derive(Debug)]
+pub(super) struct Draft {
+    area: TextArea<'static>,
+    pastes: Vec<Paste>,
+}
+
+impl Draft {
+    /// The text as it is meant.
+    pub(super) fn expanded(&self) -> String {
+        expanded(&self.area, &self.pastes)
+    }
+}
+
+fn expanded(area: &TextArea<'_>, pastes: &[Paste]) -> String {
+    pastes.iter().fold(area.lines().join("\n"), |text, paste| text.replace(&paste.token, &paste.text))
+}
+
 impl Editor {
     pub(super) fn new(history: Vec<String>) -> Self {
         Self { area: blank_area(Vec::new()), pastes: Vec::new(), history, recalled: None }
@@ -40,7 +58,7 @@ impl Editor {
 
     /// The text as it is meant.
     pub(super) fn expanded(&self) -> String {
-        self.pastes.iter().fold(self.text(), |text, paste| text.replace(&paste.token, &paste.text))
+        expanded(&self.area, &self.pastes)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -76,6 +94,18 @@ impl Editor {
         self.pastes.clear();
         self.recalled = None;
         text
+    }
+
+    /// Puts what is there aside, and empties the editor.
+    pub(super) fn put_aside(&mut self) -> Draft {
+        let area = std::mem::replace(&mut self.area, blank_area(Vec::new()));
+        self.recalled = None;
+        Draft { area, pastes: std::mem::take(&mut self.pastes) }
+    }
+
+    /// Takes up what was put aside, in the place of what is there.
+    pub(super) fn take_up(&mut self, draft: Draft) {
+        (self.area, self.pastes, self.recalled) = (draft.area, draft.pastes, None);
     }
 
     /// Puts a prompt into the history; false when it is the same as the newest there.

@@ -4,6 +4,7 @@
 //! flood of keys what is shown. [`Pace`] says when a frame is due; when nothing changes, nothing is written. While one is awaited the agent's events gather, and are taken all
 //! at once before it is drawn: a fast stream wakes the loop twice a frame, not once a piece.
 
+use std::future::pending;
 use std::io::Write;
 use std::process::Command;
 use std::sync::Arc;
@@ -23,10 +24,11 @@ use super::clipboard::{MOST_BY_TERMINAL, SystemClipboard};
 use super::files;
 use super::pace::{Pace, Stale};
 use super::perform::{Performer, now};
+use super::report;
 use super::terminal::Screen;
 use super::theme::Theme;
 use super::transcript::Copied;
-use super::{ExitReason, TuiError, TuiExit, TuiOptions};
+use super::{ExitReason, Opened, TuiError, TuiExit, TuiOptions};
 use crate::agent::{AgentSession, EventStream, Lagged};
 use crate::event::Event;
 use crate::render;
@@ -59,10 +61,10 @@ struct Front {
     app: App,
     screen: Option<Screen>,
     keys: Option<Keys>,
-    events: EventStream,
-    reports: mpsc::Receiver<Report>,
-    /// There until the end.
-    performer: Option<Performer>,
+    /// `None` until the session is open.
+    link: Option<Link>,
+    /// What is to be done as soon as it is.
+    waiting: Vec<Action>,
     signals: Signals,
     tick: Interval,
     began: Instant,
@@ -71,30 +73,56 @@ struct Front {
     options: TuiOptions,
 }
 
+/// The agent's side.
+struct Link {
+    events: EventStream,
+    reports: mpsc::Receiver<Report>,
+    performer: Performer,
+    /// What the user is to know once the session is on the screen.
+    notices: Vec<String>,
+}
+
 struct Signals {
     terminate: SignalStream,
     interrupt: SignalStream,
     hangup: SignalStream,
 }
 
-pub(super) async fn run(agent: AgentSession, options: TuiOptions) -> Result<TuiExit, TuiError> {
-    let mut front = Front::start(&agent, options).await?;
-    let reason = front.work().await;
-    front.end(&agent, reason).await
+pub(super) async fn run<E: std::fmt::Debug>(
+    options: TuiOptions,
+    open: impl Future<Output = Result<Opened, E>>,
+) -> Result<TuiExit, TuiError<E>> {
+    let mut front = Front::start(options).map_err(TuiError::Terminal)?;
+    // Whatever the loop awaits can be given up at any moment: it goes on where it was.
+    let opened = tokio::select! {
+        biased;
+        reason = front.work() => return Ok(front.leave(reason)),
+        opened = open => opened,
+    };
+    match opened {
+        Ok(opened) => {
+            let agent = opened.agent.clone();
+            front.join(opened);
+            let reason = front.work().await;
+            Ok(front.end(&agent, reason).await)
+        }
+        Err(error) => {
+            front.leave(ExitReason::Closed);
+            Err(TuiError::Open(error))
+        }
+    }
 }
 
 impl Front {
-    async fn start(agent: &AgentSession, options: TuiOptions) -> Result<Self, TuiError> {
-        // First the events, then the snapshot: nothing falls between the two.
-        let events = agent.subscribe();
-        let state = agent.snapshot().await?.state;
+    /// Takes the terminal over and draws the first frame; the session may still be opened.
+    fn start(options: TuiOptions) -> std::io::Result<Self> {
         let history = options.history_file.as_deref().map(files::load_history).unwrap_or_default();
         let place = Place {
-            cwd: state.cwd,
+            cwd: options.cwd.clone(),
             home: options.home.clone(),
             zone: TimeZone::system(),
             theme: Theme::of(options.colours),
-            banner: options.banner.clone(),
+            banner: Vec::new(),
             keymap: Arc::default(),
         };
         let mut app = App::new(place, history);
@@ -103,35 +131,74 @@ impl Front {
         {
             app.editor.set_text(&draft);
         }
-        let (performer, reports) =
-            Performer::start(agent.clone(), options.history_file.clone(), options.exporter.clone());
-        performer.tell(Action::Reload);
-        app.expect_snapshot();
-        match options.prompt.clone() {
-            // What is to be said is for the session that is picked.
-            Some(prompt) if options.pick => app.editor.set_text(&prompt),
-            Some(prompt) => _ = performer.tell(Action::Say(Say::Steer(prompt))),
-            None => {}
-        }
-        if options.pick {
-            for action in app.browse("") {
-                performer.tell(action);
-            }
-        }
-        let signals = Signals::catch().map_err(TuiError::Terminal)?;
+        let signals = Signals::catch()?;
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let screen = Screen::enter(options.mouse).map_err(TuiError::Terminal)?;
+        report::on_panic(options.report_folder.clone());
+        let screen = Screen::enter(options.mouse)?;
         app.size = screen.size();
-        let (screen, keys) = (Some(screen), Some(Keys::new()));
-        let performer = Some(performer);
+        app.now = now();
+        app.work.opening_since = Some(app.now);
         let (began, pace) = (Instant::now(), Pace::default());
-        let clipboard = SystemClipboard::default();
-        Ok(Self { app, screen, keys, events, reports, performer, signals, tick, began, pace, clipboard, options })
+        let mut front = Self {
+            app,
+            screen: Some(screen),
+            keys: None,
+            link: None,
+            waiting: Vec::new(),
+            signals,
+            tick,
+            began,
+            pace,
+            clipboard: SystemClipboard::default(),
+            options,
+        };
+        front.frame();
+        front.keys = Some(Keys::new());
+        Ok(front)
+    }
+
+    /// Takes the session up.
+    fn join(&mut self, opened: Opened) {
+        let Opened { agent, prompt, pick, banner, notices } = opened;
+        self.app.place.banner = banner;
+        self.app.work.opening_since = None;
+        // First the events, then the snapshot that the reload takes: nothing falls between the two.
+        let events = agent.subscribe();
+        let (performer, reports) = Performer::start(agent, self.options.clone());
+        performer.tell(Action::Reload);
+        self.app.expect_snapshot();
+        self.link = Some(Link { events, reports, performer, notices });
+        match prompt {
+            // What is to be said is for the session that is picked.
+            Some(prompt) if pick => self.app.editor.put_before(&[prompt]),
+            Some(prompt) => _ = self.perform(Action::Say(Say::Steer(prompt))),
+            None => {}
+        }
+        let actions = if pick { self.app.browse("") } else { Vec::new() };
+        for action in actions.into_iter().chain(std::mem::take(&mut self.waiting)) {
+            self.perform(action);
+        }
+        self.app.stale = Stale::ByUser;
+    }
+
+    /// Ends before there is a session. What was to be said to it is a draft again.
+    fn leave(mut self, reason: ExitReason) -> TuiExit {
+        self.keys = None;
+        self.screen = None;
+        let said = self.waiting.iter().filter_map(|action| match action {
+            Action::Say(say) => say.text().map(str::to_owned),
+            _ => None,
+        });
+        let said: Vec<String> = said.collect();
+        if !said.is_empty() {
+            self.app.editor.put_before(&said);
+        }
+        self.store_draft();
+        TuiExit { session: None, reason }
     }
 
     async fn work(&mut self) -> ExitReason {
-        let mut noticed = false;
         loop {
             let input = match self.wake().await {
                 Wake::Hangup => return ExitReason::HungUp,
@@ -155,8 +222,8 @@ impl Front {
             if let Some(reason) = self.take(input) {
                 return reason;
             }
-            if loaded && !std::mem::replace(&mut noticed, true) {
-                for notice in std::mem::take(&mut self.options.notices) {
+            if loaded && let Some(link) = &mut self.link {
+                for notice in std::mem::take(&mut link.notices) {
                     self.app.say(Level::Note, notice, None);
                 }
             }
@@ -166,6 +233,10 @@ impl Front {
     async fn wake(&mut self) -> Wake {
         let due = self.pace.due(self.app.stale).map(|due| self.began + due);
         let keys = self.keys.get_or_insert_with(Keys::new);
+        let (reports, events) = match &mut self.link {
+            Some(link) => (Some(&mut link.reports), Some(&mut link.events)),
+            None => (None, None),
+        };
         tokio::select! {
             biased;
             _ = self.signals.hangup.recv() => Wake::Hangup,
@@ -173,8 +244,8 @@ impl Front {
             _ = self.signals.interrupt.recv() => Wake::Signal,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Wake::Frame,
             event = keys.next() => Wake::Terminal(event),
-            report = self.reports.recv() => Wake::Report(report),
-            event = self.events.next(), if due.is_none() => Wake::Agent(event),
+            report = next_report(reports) => Wake::Report(report),
+            event = next_event(events), if due.is_none() => Wake::Agent(event),
             _ = self.tick.tick(), if self.app.wants_ticks() => Wake::Tick,
         }
     }
@@ -182,7 +253,7 @@ impl Front {
     /// Takes the events that are there already.
     fn take_batch(&mut self) -> Option<ExitReason> {
         for _ in 0..BATCH {
-            let input = match self.events.try_next()? {
+            let input = match self.link.as_mut()?.events.try_next()? {
                 Ok(event) => Input::Agent(event),
                 Err(Lagged(_)) => Input::Lagged,
             };
@@ -222,11 +293,14 @@ impl Front {
             Action::Copy(copied) => self.copy(copied),
             Action::Suspend => return self.away(|_| _ = raise(Signal::SIGTSTP)),
             Action::EditElsewhere(text) => return self.away(|front| front.edit(&text)),
-            action => {
-                if !self.performer.as_ref().is_some_and(|performer| performer.tell(action)) {
-                    self.app.flash("busy; try again in a moment");
+            action => match &self.link {
+                Some(link) => {
+                    if !link.performer.tell(action) {
+                        self.app.flash("busy; try again in a moment");
+                    }
                 }
-            }
+                None => self.waiting.push(action),
+            },
         }
         None
     }
@@ -275,15 +349,16 @@ impl Front {
 
     fn store_draft(&self) {
         if let Some(path) = &self.options.draft_file {
-            files::store_draft(path, &self.app.place.cwd, &self.app.editor.expanded());
+            files::store_draft(path, &self.app.place.cwd, &self.app.unsent());
         }
     }
 
     /// Lets what was typed last reach the agent; what it refuses is a draft again.
     async fn settle(&mut self) {
-        let _task = self.performer.take().map(Performer::finish);
+        let Some(Link { performer, mut reports, .. }) = self.link.take() else { return };
+        let _task = performer.finish();
         let until = Instant::now() + SETTLE;
-        while let Ok(Some(report)) = timeout_at(until, self.reports.recv()).await {
+        while let Ok(Some(report)) = timeout_at(until, reports.recv()).await {
             if matches!(report, Report::Failed { text: Some(_), .. }) {
                 self.app.update(Input::Report(report), now());
                 self.store_draft();
@@ -291,7 +366,7 @@ impl Front {
         }
     }
 
-    async fn end(mut self, agent: &AgentSession, reason: ExitReason) -> Result<TuiExit, TuiError> {
+    async fn end(mut self, agent: &AgentSession, reason: ExitReason) -> TuiExit {
         // The thread that reads the keys spins on a terminal that is gone; it ends here, before anything that may take time.
         self.keys = None;
         self.screen = None;
@@ -308,7 +383,23 @@ impl Front {
             // A closed output is nobody to tell.
             let _ = writeln!(std::io::stdout(), "{}", lines.join("\n"));
         }
-        Ok(TuiExit { session: reader.id().clone(), reason })
+        TuiExit { session: Some(reader.id().clone()), reason }
+    }
+}
+
+/// The next report; none before there is somebody who reports.
+async fn next_report(reports: Option<&mut mpsc::Receiver<Report>>) -> Option<Report> {
+    match reports {
+        Some(reports) => reports.recv().await,
+        None => pending().await,
+    }
+}
+
+/// The next event; none before there is an agent.
+async fn next_event(events: Option<&mut EventStream>) -> Option<Result<Arc<Event>, Lagged>> {
+    match events {
+        Some(events) => events.next().await,
+        None => pending().await,
     }
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::app::{Action, App, Asked};
+use super::app::{Action, App};
+use super::approval::Asked;
 use super::block::{Block, BlockKind, Level, Shell, ShellState};
 use super::call::{Call, CallState, one_line};
 use super::popup::{Choice, Item, Picker, Popup};
@@ -16,7 +17,7 @@ use crate::event::{
 };
 use crate::id::{CallId, EntryId};
 use crate::message::{AssistantBlock, BashExecutionMessage, Message, Usage};
-use crate::render::{MarkdownStream, Role};
+use crate::render::MarkdownStream;
 use crate::session::{Entry, EntryBody};
 use crate::unit::UnixMs;
 
@@ -53,7 +54,7 @@ impl App {
             EventKind::SessionChanged { .. } => return vec![Action::Reload],
             EventKind::ThinkingLevelChanged { level } => self.facts.thinking = *level,
             EventKind::SessionInfoChanged { name } => self.facts.name.clone_from(name),
-            EventKind::QueueUpdate { items, .. } => self.work.queue.clone_from(items),
+            EventKind::QueueUpdate { items, .. } => self.queue_changed(items),
             EventKind::EntryAppended { entry_id, entry } => self.appended(entry_id, entry, event.time),
             EventKind::ResourcesChanged { .. } => {
                 self.flash("skills, templates or context files have changed; they count from now on");
@@ -104,11 +105,11 @@ impl App {
             }
             EventKind::ToolExecutionEnd { tool_call_id, .. } => self.call_ended(tool_call_id),
             EventKind::ApprovalRequested(request) => {
-                self.work.approvals.push(Asked { request: request.clone(), since: self.now, answer: None });
+                self.work.approvals.push(Asked::new(request.clone(), self.now));
                 self.transcript.with_call(&request.tool_call_id, |state| *state = CallState::Asks);
             }
             EventKind::ApprovalResolved { tool_call_id, .. } => {
-                self.work.approvals.retain(|asked| asked.request.tool_call_id != *tool_call_id);
+                self.question_resolved(tool_call_id);
                 self.transcript.with_call(tool_call_id, unask);
             }
             // Turns and the ends of messages are drawn from what they are made of.
@@ -139,17 +140,13 @@ impl App {
     /// Asks what to do about a summary that could not be made.
     pub(super) fn ask_what_to_do(&mut self, error: &str) {
         self.popups.retain(|popup| !popup.is_of_failure());
-        let item = |choice: CompactionChoice| Item {
-            lead: String::new(),
-            label: match choice {
+        let item = |choice: CompactionChoice| {
+            let label = match choice {
                 CompactionChoice::Retry => "try again",
                 CompactionChoice::Truncate => "leave the older part out, without a summary",
                 CompactionChoice::GoOn => "go on as it is",
-            }
-            .to_owned(),
-            note: String::new(),
-            role: Role::Text,
-            choice: Choice::AfterFailure(choice),
+            };
+            Item::new(label, Choice::AfterFailure(choice))
         };
         let title = format!("no summary: {}", one_line(error));
         let items = CompactionChoice::ALL.map(item).to_vec();
@@ -175,7 +172,7 @@ impl App {
 
     fn call_ended(&mut self, id: &CallId) {
         self.work.calls.retain(|(running, _)| running != id);
-        self.work.approvals.retain(|asked| asked.request.tool_call_id != *id);
+        self.question_resolved(id);
     }
 
     /// Adds a piece to the answer that is arriving. Content blocks arrive in order, so the last of them is the one that grows;

@@ -18,6 +18,8 @@ pub(super) enum Context {
     Main,
     /// A call that asks, the editor being empty.
     Approval,
+    /// The messages that wait.
+    Queue,
     /// Whatever lies over the transcript.
     Popup,
     /// The tree, besides.
@@ -56,6 +58,25 @@ pub(super) enum KeyCommand {
     Allow,
     AllowSession,
     Deny,
+    DenyWithWord,
+    ShowWhole,
+    QuestionUp,
+    QuestionDown,
+    NextAnswer,
+    PreviousAnswer,
+    TakeAnswer,
+    NoAnswer,
+    QueueUp,
+    QueueDown,
+    QueueEdit,
+    QueueEarlier,
+    QueueLater,
+    QueueTurn,
+    QueueRelease,
+    QueueRemove,
+    QueueUndo,
+    QueueClear,
+    QueueBack,
     Up,
     Down,
     PopupPageUp,
@@ -66,6 +87,7 @@ pub(super) enum KeyCommand {
     Back,
     Close,
     ClearFilter,
+    DeleteWord,
     Switch,
     Hide,
     ShowHidden,
@@ -109,7 +131,7 @@ const fn row(
     Row { command, name, context, keys, about }
 }
 
-use Context::{Approval, Block, Main, Popup, Search, Tree};
+use Context::{Approval, Block, Main, Popup, Queue, Search, Tree};
 use KeyCommand as K;
 
 /// Everything that a key can do, in the order it is likely to be wanted.
@@ -134,7 +156,7 @@ pub(super) const TABLE: &[Row] = &[
         &["esc"],
         "stop the agent, what waited comes back into the editor; twice, when nothing runs: the tree",
     ),
-    row(K::EditQueue, (Main, "edit_queue"), &["alt+up"], "take a waiting message back into the editor"),
+    row(K::EditQueue, (Main, "edit_queue"), &["alt+up"], "edit, reorder or remove the messages that wait"),
     row(
         K::Interrupt,
         (Main, "interrupt"),
@@ -156,7 +178,12 @@ pub(super) const TABLE: &[Row] = &[
     row(K::Newest, (Main, "newest"), &["ctrl+end"], "the end, whatever is typed"),
     row(K::OlderPrompt, (Main, "older_prompt"), &["alt+pgup", "alt+p"], "to the prompt before"),
     row(K::NewerPrompt, (Main, "newer_prompt"), &["alt+pgdn", "alt+n"], "to the prompt after"),
-    row(K::ChooseOlder, (Main, "choose_older"), &["alt+k"], "choose a block of the transcript; again: the one above"),
+    row(
+        K::ChooseOlder,
+        (Main, "choose_older"),
+        &["alt+k"],
+        "choose a block of the transcript; again: the one above",
+    ),
     row(K::ChooseNewer, (Main, "choose_newer"), &["alt+j"], "the same, downwards"),
     row(K::Search, (Main, "search"), &["ctrl+f"], "search in the transcript"),
     row(K::SearchHistory, (Main, "search_history"), &["ctrl+r"], "search earlier prompts"),
@@ -166,6 +193,35 @@ pub(super) const TABLE: &[Row] = &[
     row(K::Allow, (Approval, "allow"), &["y"], "let the call that asks run, this once"),
     row(K::AllowSession, (Approval, "allow_session"), &["a"], "let it and its like run in this session"),
     row(K::Deny, (Approval, "deny"), &["n"], "don't let it run"),
+    row(
+        K::DenyWithWord,
+        (Approval, "deny_with_word"),
+        &["d", "tab"],
+        "don't let it run, and tell the model why",
+    ),
+    row(K::ShowWhole, (Approval, "show_whole"), &["v"], "the whole call that asks, on a page of its own"),
+    row(K::QuestionUp, (Approval, "question_up"), &["shift+up"], "back in the call that asks"),
+    row(K::QuestionDown, (Approval, "question_down"), &["shift+down"], "on in the call that asks"),
+    row(K::NextAnswer, (Approval, "next_answer"), &["right"], "choose an answer"),
+    row(K::PreviousAnswer, (Approval, "previous_answer"), &["left"], "choose the answer before"),
+    row(K::TakeAnswer, (Approval, "take_answer"), &["enter"], "give the answer that is chosen"),
+    row(K::NoAnswer, (Approval, "no_answer"), &["esc"], "choose none of them"),
+    row(K::QueueUp, (Queue, "queue_up"), &["up", "k"], "the waiting message above"),
+    row(K::QueueDown, (Queue, "queue_down"), &["down", "j"], "the waiting message below"),
+    row(
+        K::QueueEdit,
+        (Queue, "queue_edit"),
+        &["enter", "e"],
+        "edit it; enter puts it back, esc leaves it as it was",
+    ),
+    row(K::QueueEarlier, (Queue, "queue_earlier"), &["shift+up", "alt+up"], "deliver it earlier"),
+    row(K::QueueLater, (Queue, "queue_later"), &["shift+down", "alt+down"], "deliver it later"),
+    row(K::QueueTurn, (Queue, "queue_turn"), &["p"], "let it steer, or wait until the agent has finished"),
+    row(K::QueueRelease, (Queue, "queue_release"), &["r"], "let a held one go in"),
+    row(K::QueueRemove, (Queue, "queue_remove"), &["d", "backspace", "delete"], "take it out"),
+    row(K::QueueUndo, (Queue, "queue_undo"), &["u"], "bring back what was taken out"),
+    row(K::QueueClear, (Queue, "queue_clear"), &["D"], "take all of them out"),
+    row(K::QueueBack, (Queue, "queue_back"), &["esc", "ctrl+c"], "back to the editor"),
     row(K::Up, (Popup, "up"), &["up", "ctrl+p"], "one up"),
     row(K::Down, (Popup, "down"), &["down", "ctrl+n"], "one down"),
     row(K::PopupPageUp, (Popup, "list_page_up"), &["pgup"], "a page up"),
@@ -176,10 +232,16 @@ pub(super) const TABLE: &[Row] = &[
     row(K::Back, (Popup, "back"), &["esc"], "one level back"),
     row(K::Close, (Popup, "close"), &["ctrl+c"], "back to the transcript"),
     row(K::ClearFilter, (Popup, "clear_filter"), &["ctrl+u"], "take back what narrows the list"),
+    row(K::DeleteWord, (Popup, "delete_word"), &["ctrl+w"], "take back the last word of it"),
     row(K::Switch, (Popup, "switch"), &["tab"], "this directory's sessions, or all"),
     row(K::Hide, (Tree, "hide_branch"), &["ctrl+x"], "hide a branch"),
     row(K::ShowHidden, (Tree, "show_hidden"), &["ctrl+a"], "show the hidden ones"),
-    row(K::BlockOlder, (Block, "block_above"), &["up", "k"], "choose the block above (a block is chosen, editor empty)"),
+    row(
+        K::BlockOlder,
+        (Block, "block_above"),
+        &["up", "k"],
+        "choose the block above (a block is chosen, editor empty)",
+    ),
     row(K::BlockNewer, (Block, "block_below"), &["down", "j"], "choose the block below"),
     row(K::BlockFold, (Block, "fold_block"), &["space", "enter"], "fold the chosen block, or unfold it"),
     row(K::BlockCopy, (Block, "copy_block"), &["c"], "copy the chosen block"),

@@ -1,28 +1,24 @@
 //! What keys do.
 //!
-//! The order in which a key is offered: a popup, an approval that waits (only while the editor is empty, so that what is being
-//! typed is never taken for an answer), the keys of the whole screen, the completion of a command, the editor.
+//! The order in which a key is offered: a popup, the waiting messages if the keys are theirs, an approval that waits (only while the
+//! editor is empty, so that what is being typed is never taken for an answer), the keys of the whole screen, the completion of a command, the editor.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use super::app::{Action, App, Go, List, Say, Twice};
 use super::command::{self, Completion, Meaning, Verb};
-use super::keymap::{Context, KeyCommand, Keymap};
-use super::popup::{Choice, Item, Page, Picker, Popup};
+use super::keymap::{Context, KeyCommand};
+use super::picker::{Item, Picker, Way};
+use super::popup::{Page, Popup};
 use super::transcript::{Copied, Goal};
 use super::{gather, help};
 use crate::agent::{BashContext, BranchSummary, Direction};
-use crate::event::{ApprovalRequest, CompactionChoice, Decision, QueueItem, QueueKind};
+use crate::event::{QueueItem, QueueKind};
 use crate::message::ThinkingLevel;
-use crate::session::Visibility;
 use crate::unit::UnixMs;
 
-/// How long an approval is on the screen before keys answer it, in milliseconds: longer than a key already on its way.
-const APPROVAL_MS: u64 = 400;
-
-/// How long no other key may follow one that answers an approval, in milliseconds: somebody who types "yes, but" is writing a
-/// message.
-pub(super) const ANSWER_MS: u64 = 350;
+/// How long Enter doesn't send what has just come to mean something else, in milliseconds: longer than a key already on its way.
+const SHIFTED_MS: u64 = 600;
 
 /// Within what time a second Esc counts, in milliseconds.
 const TWICE_ESCAPE_MS: u64 = 600;
@@ -41,16 +37,6 @@ enum When {
     Afterwards,
 }
 
-/// The word that a key says on a call that asks; without a rule there is no "this session".
-fn decision(keymap: &Keymap, key: KeyEvent, request: &ApprovalRequest) -> Option<Decision> {
-    match keymap.command(Context::Approval, key)? {
-        KeyCommand::Allow => Some(Decision::Once),
-        KeyCommand::AllowSession if !request.rule.is_empty() => Some(Decision::Session),
-        KeyCommand::Deny => Some(Decision::Deny { reason: "the user said no".to_owned() }),
-        _ => None,
-    }
-}
-
 impl App {
     pub(super) fn key(&mut self, key: KeyEvent) -> Vec<Action> {
         if key.kind == KeyEventKind::Release {
@@ -60,57 +46,14 @@ impl App {
         if !self.popups.is_empty() {
             return self.popup_key(key);
         }
-        if let Some(actions) = self.moving_key(key) {
-            return actions;
-        }
-        if let Some(actions) = self.approval_key(key).or_else(|| self.screen_key(key, pressed)) {
+        let taken = self.queue_key(key).or_else(|| self.moving_key(key)).or_else(|| self.approval_key(key));
+        if let Some(actions) = taken.or_else(|| self.screen_key(key, pressed)) {
             return actions;
         }
         if !self.completion_key(key) {
             self.editor.key(key);
         }
         Vec::new()
-    }
-
-    /// `y`, `a` and `n` answer the call that asks, when nothing else is typed right after them. Other text goes to the
-    /// editor, and Enter steers with it.
-    fn approval_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let asked = self.work.approvals.first_mut()?;
-        let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
-        if let Some((begun, _)) = asked.answer.take() {
-            match key.code {
-                KeyCode::Enter => {
-                    asked.answer = Some((begun, self.now));
-                    return Some(self.answer_approval(0).into_iter().collect());
-                }
-                KeyCode::Char(_) if is_plain => drop(self.editor.key(begun)),
-                _ => {}
-            }
-            return None;
-        }
-        if !self.editor.is_empty() || !is_plain || decision(&self.place.keymap, key, &asked.request).is_none()
-        {
-            return None;
-        }
-        if self.now.since_ms(asked.since) >= APPROVAL_MS {
-            asked.answer = Some((key, self.now));
-        }
-        Some(Vec::new())
-    }
-
-    /// Takes the answer to the first call that asks, once it stands for so long.
-    pub(super) fn answer_approval(&mut self, after_ms: u64) -> Option<Action> {
-        let asked = self.work.approvals.first()?;
-        let (key, at) = asked.answer?;
-        if self.now.since_ms(at) < after_ms {
-            return None;
-        }
-        let decision = decision(&self.place.keymap, key, &asked.request)?;
-        let asked = self.work.approvals.remove(0);
-        if let Some(next) = self.work.approvals.first_mut() {
-            next.since = self.now;
-        }
-        Some(Action::Decide(asked.request.tool_call_id, decision))
     }
 
     fn screen_key(&mut self, key: KeyEvent, pressed: Option<(Twice, UnixMs)>) -> Option<Vec<Action>> {
@@ -124,7 +67,7 @@ impl App {
             KeyCommand::Stop => self.escape(pressed),
             KeyCommand::Interrupt => self.interrupt(pressed),
             KeyCommand::Quit if at_rest && !self.is_working() => vec![Action::Quit],
-            KeyCommand::EditQueue => self.unqueue(),
+            KeyCommand::EditQueue => self.enter_queue(),
             KeyCommand::PickModel => self.pick("models", List::Models),
             KeyCommand::NextModel => vec![Action::CycleModel(Direction::Forward)],
             KeyCommand::PreviousModel => vec![Action::CycleModel(Direction::Back)],
@@ -161,25 +104,13 @@ impl App {
         Some(Vec::new())
     }
 
-    /// Takes a waiting message back: the only one, or the one that is chosen.
-    fn unqueue(&mut self) -> Vec<Action> {
-        match self.work.queue.as_slice() {
-            [] => {
-                self.flash("no message waits");
-                Vec::new()
-            }
-            [item] => vec![Action::Unqueue(item.id.clone())],
-            several => self.choose("take back", gather::queue(several)),
-        }
-    }
-
     fn search_history(&mut self) -> Vec<Action> {
         let prompts = gather::prompts(self.editor.history());
         self.choose("earlier prompts", prompts)
     }
 
     fn choose(&mut self, title: &str, items: Vec<Item>) -> Vec<Action> {
-        self.popups.push(Popup::Pick(Picker::of(title, items)));
+        self.popups.push(Popup::Pick(Picker::of(title, items).fitting(Way::Prose)));
         Vec::new()
     }
 
@@ -207,6 +138,10 @@ impl App {
     }
 
     fn submit(&mut self, when: When) -> Vec<Action> {
+        if self.notes.shifted.take().is_some_and(|at| self.now.since_ms(at) < SHIFTED_MS) {
+            self.flash("what is in the editor has just become a message of its own; once more sends it");
+            return Vec::new();
+        }
         if let Some(entry) = self.leaving.take() {
             let instructions = Some(self.editor.take()).filter(|words| !words.trim().is_empty());
             return vec![Action::Go(Go::Navigate(entry, BranchSummary::Made { instructions }))];
@@ -291,6 +226,7 @@ impl App {
             Verb::Session => vec![Action::ShowFacts],
             Verb::Export => vec![Action::Export(argument.to_owned())],
             Verb::Reload => vec![Action::ReadResources],
+            Verb::Logs => vec![Action::ShowLogs],
             Verb::Help => {
                 let page = help::page(&self.place.keymap, &self.commands);
                 self.read("help", page)
@@ -321,7 +257,7 @@ impl App {
         }
     }
 
-    fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
+    pub(super) fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
         self.popups.push(Popup::Pick(Picker::waiting_for(title, list)));
         vec![Action::Gather(list)]
     }
@@ -430,26 +366,26 @@ impl App {
     }
 
     fn popup_key(&mut self, key: KeyEvent) -> Vec<Action> {
+        if let Some(actions) = self.list_key(key) {
+            return actions;
+        }
         let page = isize::try_from(self.size.1 / 2).unwrap_or(10).max(1);
-        let Some(command) = self.place.keymap.command(Context::Popup, key) else {
-            return self.popup_text_key(key);
-        };
-        let rows = match command {
-            KeyCommand::Up => -1,
-            KeyCommand::Down => 1,
-            KeyCommand::PopupPageUp => -page,
-            KeyCommand::PopupPageDown => page,
-            KeyCommand::First => isize::MIN / 2,
-            KeyCommand::Last => isize::MAX / 2,
-            KeyCommand::Back => {
+        let rows = match self.place.keymap.command(Context::Popup, key) {
+            Some(KeyCommand::Up) => -1,
+            Some(KeyCommand::Down) => 1,
+            Some(KeyCommand::PopupPageUp) => -page,
+            Some(KeyCommand::PopupPageDown) => page,
+            Some(KeyCommand::First) => isize::MIN / 2,
+            Some(KeyCommand::Last) => isize::MAX / 2,
+            Some(KeyCommand::Back) => {
                 let left = self.popups.pop();
-                return without_word(left.as_slice());
+                return self.left(left.as_slice());
             }
-            KeyCommand::Close => {
+            Some(KeyCommand::Close) => {
                 let left = std::mem::take(&mut self.popups);
-                return without_word(&left);
+                return self.left(&left);
             }
-            command => return self.popup_command(command),
+            command => return self.page_key(command, key),
         };
         match self.popups.last_mut() {
             Some(Popup::Pick(picker)) => picker.step(rows),
@@ -459,98 +395,13 @@ impl App {
         Vec::new()
     }
 
-    fn popup_command(&mut self, command: KeyCommand) -> Vec<Action> {
-        let picker = match self.popups.last_mut() {
-            Some(Popup::Pick(picker)) => picker,
-            Some(Popup::Read(_)) if command == KeyCommand::Accept => {
-                self.popups.pop();
-                return Vec::new();
-            }
-            Some(Popup::Read(_)) | None => return Vec::new(),
-        };
-        match command {
-            KeyCommand::Accept => {
-                let Some(choice) = picker.chosen().map(|item| item.choice.clone()) else { return Vec::new() };
-                // The tree stays open when something comes back into it.
-                if !matches!(choice, Choice::Show(_)) {
-                    self.popups.pop();
-                }
-                return self.chosen(choice);
-            }
-            KeyCommand::ClearFilter => picker.clear(),
-            KeyCommand::Switch => picker.switch_scope(),
-            _ => return Vec::new(),
+    /// A page is left by the keys that opened it, too.
+    fn page_key(&mut self, command: Option<KeyCommand>, key: KeyEvent) -> Vec<Action> {
+        let is_page = matches!(self.popups.last(), Some(Popup::Read(_)));
+        let leaves = command == Some(KeyCommand::Accept) || matches!(key.code, KeyCode::Char('q' | '?'));
+        if is_page && leaves {
+            self.popups.pop();
         }
-        picker.ask().map(Action::Browse).into_iter().collect()
+        Vec::new()
     }
-
-    /// Keys that mean something in one kind of popup, and what is typed to narrow a list.
-    fn popup_text_key(&mut self, key: KeyEvent) -> Vec<Action> {
-        let picker = match self.popups.last_mut() {
-            Some(Popup::Pick(picker)) => picker,
-            Some(Popup::Read(_)) if matches!(key.code, KeyCode::Char('q' | '?')) => {
-                self.popups.pop();
-                return Vec::new();
-            }
-            Some(Popup::Read(_)) | None => return Vec::new(),
-        };
-        match self.place.keymap.command(Context::Tree, key) {
-            Some(KeyCommand::Hide) => return picker.hide(),
-            Some(KeyCommand::ShowHidden) => return self.other_tree(),
-            _ => {}
-        }
-        match key.code {
-            KeyCode::Char(c) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => picker.push(c),
-            KeyCode::Backspace if picker.pop() => {}
-            KeyCode::Backspace => {
-                self.popups.pop();
-                return Vec::new();
-            }
-            _ => return Vec::new(),
-        }
-        picker.ask().map(Action::Browse).into_iter().collect()
-    }
-
-    /// Goes from the tree to the tree with its hidden branches, and back.
-    fn other_tree(&mut self) -> Vec<Action> {
-        let Some(Popup::Pick(Picker { list: Some(list), .. })) = self.popups.last() else {
-            return Vec::new();
-        };
-        let (title, list) = match list {
-            List::Tree => ("tree with hidden branches", List::WholeTree),
-            List::WholeTree => ("tree", List::Tree),
-            List::Models | List::Forks => return Vec::new(),
-        };
-        self.popups.pop();
-        self.pick(title, list)
-    }
-
-    fn chosen(&mut self, choice: Choice) -> Vec<Action> {
-        vec![match choice {
-            Choice::Navigate(entry) => Action::Go(Go::AskToLeave(entry)),
-            Choice::Leave(entry, summary) => Action::Go(Go::Navigate(entry, summary)),
-            Choice::Instruct(entry) => {
-                self.leaving = Some(entry);
-                return Vec::new();
-            }
-            Choice::AfterFailure(choice) => Action::ResolveCompaction(choice),
-            Choice::Hide(entry) => Action::Hide(entry, Visibility::Hidden),
-            Choice::Show(entry) => Action::Hide(entry, Visibility::Shown),
-            Choice::Nothing => return Vec::new(),
-            Choice::Fork(entry) => Action::Go(Go::Fork(entry)),
-            Choice::Open(path) => Action::Go(Go::Open(path)),
-            Choice::Model(words) => Action::SetModel(words),
-            Choice::Unqueue(id) => Action::Unqueue(id),
-            Choice::Prompt(text) => {
-                self.editor.recall_text(&text);
-                return Vec::new();
-            }
-        }]
-    }
-}
-
-/// A question about a failed summary that is left without a word: everything stays as it is.
-fn without_word(left: &[Popup]) -> Vec<Action> {
-    let asked = left.iter().any(Popup::is_of_failure);
-    if asked { vec![Action::ResolveCompaction(CompactionChoice::GoOn)] } else { Vec::new() }
 }

@@ -30,7 +30,13 @@ pub(super) struct Ctx {
 
 impl Default for Ctx {
     fn default() -> Self {
-        Self { width: 80, folds: Folds::default(), now: UnixMs(0), zone: TimeZone::UTC, unfold: "ctrl+o".into() }
+        Self {
+            width: 80,
+            folds: Folds::default(),
+            now: UnixMs(0),
+            zone: TimeZone::UTC,
+            unfold: "ctrl+o".into(),
+        }
     }
 }
 

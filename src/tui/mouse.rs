@@ -108,7 +108,9 @@ impl App {
 
     fn press_text(&mut self, place: Position, area: Rect) {
         let again = self.moving.mouse.press.filter(|before| {
-            before.place == place && self.now.since_ms(before.since) <= TWICE_MS && before.held != Held::Dragged
+            before.place == place
+                && self.now.since_ms(before.since) <= TWICE_MS
+                && before.held != Held::Dragged
         });
         let spot = match again {
             Some(before) => {

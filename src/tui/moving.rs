@@ -90,7 +90,9 @@ impl App {
         let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         match key.code {
             KeyCode::Char(c) if is_plain => Some(self.search_for(|typed| typed.push(c))),
-            KeyCode::Backspace if self.moving.search.as_ref().is_some_and(|search| search.typed().is_empty()) => {
+            KeyCode::Backspace
+                if self.moving.search.as_ref().is_some_and(|search| search.typed().is_empty()) =>
+            {
                 Some(self.leave_search())
             }
             KeyCode::Backspace => Some(self.search_for(|typed| _ = typed.pop())),

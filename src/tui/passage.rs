@@ -41,7 +41,8 @@ pub(super) fn columns(line: &Line) -> Range<usize> {
 impl Passage {
     /// The passage in which a line of a block stands, as it was measured last.
     pub(super) fn around(block: &Block, line: usize) -> Self {
-        let goes_on = |at: usize| block.line(at).is_some_and(|line| matches!(line.joint, Joint::GoesOn { .. }));
+        let goes_on =
+            |at: usize| block.line(at).is_some_and(|line| matches!(line.joint, Joint::GoesOn { .. }));
         let least = line.saturating_sub(LONGEST);
         let first = (least..=line).rev().find(|at| !goes_on(*at)).unwrap_or(least);
         let end = (line + 1..line + LONGEST).find(|at| !goes_on(*at)).unwrap_or(line + LONGEST);
@@ -87,7 +88,9 @@ impl Passage {
         let at = self.cells.iter().position(|cell| cell.line == line && cell.columns.contains(&column))?;
         let kind = |cell: usize| Kind::of(self.grapheme(cell));
         // Spaces that are not drawn stand between two cells all the same.
-        let joined = |before: usize| self.cells[before].byte + self.grapheme(before).len() == self.cells[before + 1].byte;
+        let joined = |before: usize| {
+            self.cells[before].byte + self.grapheme(before).len() == self.cells[before + 1].byte
+        };
         let same = |other: usize| kind(other) == kind(at);
         let (mut from, mut to) = (at, at + 1);
         while from > 0 && same(from - 1) && joined(from - 1) {

@@ -3,7 +3,6 @@
 //! In order, so that two messages sent quickly arrive as they were typed. What reads much of the log runs beside it.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,7 +14,7 @@ use super::browse::{Ask, browse};
 use super::record::Stretch;
 use super::search::{Found, Lookup, hits};
 use super::transcript::Wanted;
-use super::{Exporter, files, gather};
+use super::{TuiOptions, files, gather, logs, queue, report};
 use crate::agent::compaction::CompactionError;
 use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions};
 use crate::id::{CallId, EntryId};
@@ -40,15 +39,11 @@ pub(super) struct Performer {
 
 impl Performer {
     /// Begins; what comes of the actions is to be received.
-    pub(super) fn start(
-        agent: AgentSession,
-        history: Option<PathBuf>,
-        exporter: Option<Exporter>,
-    ) -> (Self, mpsc::Receiver<Report>) {
+    pub(super) fn start(agent: AgentSession, options: TuiOptions) -> (Self, mpsc::Receiver<Report>) {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
-        task.spawn(Worker { agent, history, exporter, reports, browser: None, lookup: Arc::default() }.work(todo));
+        task.spawn(Worker { agent, options, reports, browser: None, lookup: Arc::default() }.work(todo));
         (Self { actions, task }, received)
     }
 
@@ -65,8 +60,7 @@ impl Performer {
 
 struct Worker {
     agent: AgentSession,
-    history: Option<PathBuf>,
-    exporter: Option<Exporter>,
+    options: TuiOptions,
     reports: mpsc::Sender<Report>,
     /// Whoever looks through the sessions; the look ends when this is dropped.
     browser: Option<std::sync::mpsc::Sender<Ask>>,
@@ -80,9 +74,10 @@ impl Worker {
         // Nobody waits for these in the end: closing the session stops them.
         let mut waiting = JoinSet::new();
         while let Some(action) = todo.recv().await {
-            while beside.try_join_next().is_some() || waiting.try_join_next().is_some() {}
+            self.reap(&mut beside, &mut waiting).await;
             let text = match &action {
                 Action::Say(say) => say.text().map(str::to_owned),
+                Action::Queue(queue::Order::Edit(_, words)) => Some(words.clone()),
                 _ => None,
             };
             let done = match action {
@@ -108,6 +103,20 @@ impl Worker {
         while beside.join_next().await.is_some() {}
     }
 
+    /// Takes leave of what is done. What fell over is told: the rest goes on without it.
+    async fn reap(&self, beside: &mut JoinSet<()>, waiting: &mut JoinSet<()>) {
+        while let Some(ended) = beside.try_join_next().or_else(|| waiting.try_join_next()) {
+            if ended.is_err_and(|error| error.is_panic()) {
+                let what =
+                    "a part of tiller failed because of a fault of its own; the rest goes on".to_owned();
+                let hint =
+                    report::newest().map(|path| format!("what is known of it is in {}", path.display()));
+                // The loop may be gone; then nobody is to be told.
+                let _ = self.reports.send(Report::Failed { what, hint, text: None }).await;
+            }
+        }
+    }
+
     async fn perform(
         &self,
         action: Action,
@@ -119,7 +128,7 @@ impl Worker {
             Action::Say(say) => said(self.say(say).await?),
             Action::Go(go) => self.go(go, waiting).await?,
             Action::Abort => vec![Report::Queue(agent.abort().await?)],
-            Action::Unqueue(id) => vec![Report::Queue(vec![agent.remove_queued(id).await?])],
+            Action::Queue(order) => queue::perform::perform(agent, order).await?,
             Action::Decide(call, decision) => said(agent.decide(call, decision).await?),
             Action::SetModel(words) => self.set_model(words).await?,
             Action::CycleModel(direction) => self.cycle_model(direction).await?,
@@ -135,6 +144,10 @@ impl Worker {
             Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
             Action::Gather(list) => self.gather(list, beside).await?,
+            Action::Narrow(narrowing) => {
+                self.read_beside(beside, move || Report::Narrowed(narrowing.done()));
+                Vec::new()
+            }
             Action::Read(wanted) => {
                 let reader = agent.reader();
                 self.read_beside(beside, move || read_part(&reader, wanted));
@@ -148,6 +161,11 @@ impl Worker {
             Action::ShowFacts => {
                 let lines = gather::facts(&agent.snapshot().await?.state, &agent.reader());
                 vec![Report::Page { title: "session".to_owned(), lines }]
+            }
+            Action::ShowLogs => {
+                let (log, reports) = (self.options.log_file.clone(), self.options.report_folder.clone());
+                self.read_beside(beside, move || logs::page(log.as_deref(), reports.as_deref()));
+                Vec::new()
             }
             Action::Export(file) => self.export(file, beside).await?,
             Action::Remember(prompt) => self.remember(prompt, beside),
@@ -267,7 +285,7 @@ impl Worker {
     }
 
     fn remember(&self, prompt: String, beside: &mut JoinSet<()>) -> Vec<Report> {
-        if let Some(path) = self.history.clone() {
+        if let Some(path) = self.options.history_file.clone() {
             beside.spawn_blocking(move || files::store_prompt(&path, &prompt));
         }
         Vec::new()
@@ -335,7 +353,7 @@ impl Worker {
     }
 
     async fn export(&self, file: String, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
-        let Some(exporter) = self.exporter.clone() else {
+        let Some(exporter) = self.options.exporter.clone() else {
             return Ok(vec![Report::Note("there is nothing here to export with".to_owned())]);
         };
         let cwd = self.agent.snapshot().await?.state.cwd;
@@ -410,6 +428,7 @@ fn failed(error: &AgentError, text: Option<String>) -> Report {
         | AgentError::Store(_)
         | AgentError::Extension(_)
         | AgentError::Gone(_)
+        | AgentError::InUse
         | AgentError::Compaction(_)
         | AgentError::Summarizing
         | AgentError::Closed => None,

@@ -8,7 +8,8 @@ use super::call::{Call, CallState};
 use crate::event::ToolOutcome;
 use crate::id::{CallId, EntryId};
 use crate::message::{
-    AssistantBlock, AssistantMessage, BashExecutionMessage, Message, StopReason, ToolResultMessage, joined_text,
+    AssistantBlock, AssistantMessage, BashExecutionMessage, Message, StopReason, ToolResultMessage,
+    joined_text,
 };
 use crate::session::entry::{Compaction, MessageEntry, OwnFact};
 use crate::session::{Entry, EntryBody};
@@ -143,7 +144,10 @@ impl Stretch {
             }
             EntryBody::CustomMessage { content, display: true, .. } => {
                 let text = content.joined_text();
-                self.push(entry, BlockKind::User { text, note: "added".to_owned(), at: entry.timestamp });
+                self.push(
+                    entry,
+                    BlockKind::User { text, note: "added".to_owned(), at: entry.timestamp, receipt: None },
+                );
             }
             EntryBody::Custom { .. } => self.note_decision(entry),
             EntryBody::ModelChange { .. }
@@ -160,13 +164,12 @@ impl Stretch {
     fn take_message(&mut self, entry: &Entry, said: &MessageEntry) {
         match &*said.message {
             Message::User(user) => {
-                let note = match (&said.tiller_receipt, &said.tiller_queue_id) {
-                    (Some(_), _) => "steered",
-                    (None, Some(_)) => "queued",
-                    (None, None) => "",
-                };
+                // Logs of earlier versions have no receipts of follow-ups.
+                let is_told = said.tiller_queue_id.is_none() || said.tiller_receipt.is_some();
+                let note = if is_told { String::new() } else { "queued".to_owned() };
+                let receipt = said.tiller_receipt.clone().map(Box::new);
                 let text = user.content.joined_text();
-                self.push(entry, BlockKind::User { text, note: note.to_owned(), at: entry.timestamp });
+                self.push(entry, BlockKind::User { text, note, at: entry.timestamp, receipt });
                 self.spoke = Some(Spoke::User(entry.id.clone()));
             }
             Message::Assistant(answer) => {

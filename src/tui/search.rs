@@ -122,8 +122,11 @@ impl Search {
         if self.current.is_some() {
             return false;
         }
-        let above = |hit: &Hit| transcript.logged(*hit).unwrap_or(At { part: hit.0, block: hit.1 }) <= self.origin.bottom;
-        let nearest = self.hits.iter().rev().find(|(hit, _)| above(hit)).map(|(hit, count)| (*hit, count - 1));
+        let above = |hit: &Hit| {
+            transcript.logged(*hit).unwrap_or(At { part: hit.0, block: hit.1 }) <= self.origin.bottom
+        };
+        let nearest =
+            self.hits.iter().rev().find(|(hit, _)| above(hit)).map(|(hit, count)| (*hit, count - 1));
         let below = || self.hits.keys().next().filter(|_| !self.looking).map(|hit| (*hit, 0));
         self.current = nearest.or_else(below);
         self.current.is_some()
@@ -213,7 +216,11 @@ impl App {
 
     fn end_lookup(&mut self) -> Vec<Action> {
         self.moving.searches += 1;
-        vec![Action::Search(Lookup { number: self.moving.searches, words: Words::new(""), parts: Vec::new() })]
+        vec![Action::Search(Lookup {
+            number: self.moving.searches,
+            words: Words::new(""),
+            parts: Vec::new(),
+        })]
     }
 
     pub(super) fn step_search(&mut self, toward: Toward) {

@@ -1,17 +1,16 @@
 //! The terminal: taken over whole, and given back whatever happens.
 //!
-//! Given back on drop, and by the panic hook before the message is printed; signals end the loop, whose end is a drop. The
+//! Given back on drop, and by the panic hook (`report`) before it says anything; signals end the loop, whose end is a drop. The
 //! keyboard protocol is asked for without asking whether it is there: terminals that don't know it ignore it, and waiting for
 //! an answer would delay the first frame wherever none comes.
 
 use std::io::{self, BufWriter, Stdout, Write};
-use std::sync::Once;
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::cursor::{SetCursorStyle, Show};
 use crossterm::event::{
-    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, KeyboardEnhancementFlags, PopKeyboardEnhancementFlags,
-    PushKeyboardEnhancementFlags,
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, KeyboardEnhancementFlags,
+    PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
 use crossterm::terminal::{
     BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
@@ -49,7 +48,6 @@ pub(super) struct Screen {
 impl Screen {
     /// Takes the terminal over.
     pub(super) fn enter(mouse: MouseUse) -> io::Result<Self> {
-        restore_on_panic();
         enable_raw_mode()?;
         // From here on a failure gives the terminal back.
         let given_back = GiveBack;
@@ -121,8 +119,8 @@ impl Drop for GiveBack {
     }
 }
 
-/// Nobody is left to tell when this fails.
-fn give_back() {
+/// Makes the terminal what it was. Nobody is left to tell when this fails.
+pub(super) fn give_back() {
     let mut out = io::stdout();
     let _ = execute!(
         out,
@@ -136,17 +134,4 @@ fn give_back() {
     );
     let _ = out.flush();
     let _ = disable_raw_mode();
-}
-
-fn restore_on_panic() {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let before = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            if crossterm::terminal::is_raw_mode_enabled().unwrap_or(false) {
-                give_back();
-            }
-            before(info);
-        }));
-    });
 }

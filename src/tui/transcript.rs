@@ -28,8 +28,8 @@ use crate::unit::UnixMs;
 pub(super) use go::{Goal, Toward};
 pub(super) use part::At;
 use part::{Content, ENTRIES, Part};
-use rows::View;
 pub(super) use rows::Shown;
+use rows::View;
 pub(super) use select::{Copied, Spot, Unit, amount};
 
 /// Entries after a part that are looked through for the results of its calls.
@@ -114,7 +114,9 @@ impl Transcript {
 
     /// Takes a part that was read.
     pub(super) fn take(&mut self, wanted: &Wanted, entries: &[Entry], ahead: &[Entry]) {
-        let Some(part) = self.parts.get_mut(wanted.part).filter(|_| wanted.epoch == self.epoch) else { return };
+        let Some(part) = self.parts.get_mut(wanted.part).filter(|_| wanted.epoch == self.epoch) else {
+            return;
+        };
         if matches!(part.content, Content::Asked) {
             let mut stretch = Stretch::of(entries);
             stretch.take_results(ahead);
@@ -182,7 +184,10 @@ impl Transcript {
         let Some(block) = self.block(at) else { return places };
         while line < count {
             let passage = Passage::around(block, line);
-            let found = words.find(&passage.text).into_iter().filter_map(|found| passage.places(&found).into_iter().next());
+            let found = words
+                .find(&passage.text)
+                .into_iter()
+                .filter_map(|found| passage.places(&found).into_iter().next());
             places.extend(found.map(|(line, columns)| (line, columns.start)));
             line = passage.lines.end.max(line + 1);
         }

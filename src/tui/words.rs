@@ -56,7 +56,8 @@ impl Words {
         if folded.len() == text.len() {
             return found;
         }
-        let mut at = folded.char_indices().map(|(at, _)| at).zip(text.char_indices().map(|(at, _)| at)).peekable();
+        let mut at =
+            folded.char_indices().map(|(at, _)| at).zip(text.char_indices().map(|(at, _)| at)).peekable();
         let mut original = |wanted: usize| {
             while at.peek().is_some_and(|(folded, _)| *folded < wanted) {
                 at.next();

@@ -68,7 +68,9 @@ impl Transcript {
     pub(in crate::tui) fn reach_goal(&mut self) {
         match self.view.goal.take() {
             None => {}
-            Some(Goal::Top) if self.count(0).is_some() && (self.parts.len() == 1 || self.count(1).is_some()) => {
+            Some(Goal::Top)
+                if self.count(0).is_some() && (self.parts.len() == 1 || self.count(1).is_some()) =>
+            {
                 self.stay(At::default(), 0);
             }
             Some(Goal::Prompt { from, toward }) => self.reach_prompt(from, toward),

@@ -5,7 +5,9 @@ use proptest::prelude::*;
 use super::super::block::BlockKind;
 use super::super::layout::Folds;
 use super::*;
-use crate::message::{AssistantBlock, AssistantMessage, Message, StopReason, ToolCall, UserBlock, UserMessage};
+use crate::message::{
+    AssistantBlock, AssistantMessage, Message, StopReason, ToolCall, UserBlock, UserMessage,
+};
 use crate::render::MarkdownStream;
 use crate::session::EntryBody;
 
@@ -187,9 +189,15 @@ fn call(at: usize, text: &str, calls: &[&str]) -> Entry {
     let mut content = vec![AssistantBlock::Text { text: text.into() }];
     content.extend(calls.iter().map(|id| {
         let arguments = serde_json::json!({"command": "ls"});
-        AssistantBlock::ToolCall(ToolCall { id: (*id).into(), name: "bash".into(), arguments, raw_arguments: None })
+        AssistantBlock::ToolCall(ToolCall {
+            id: (*id).into(),
+            name: "bash".into(),
+            arguments,
+            raw_arguments: None,
+        })
     }));
-    let answer = AssistantMessage { content, stop_reason: StopReason::ToolUse, ..AssistantMessage::default() };
+    let answer =
+        AssistantMessage { content, stop_reason: StopReason::ToolUse, ..AssistantMessage::default() };
     entry(at, Message::Assistant(answer))
 }
 
@@ -216,7 +224,8 @@ fn a_block_folded_by_itself_stays_so_when_it_is_laid_out_or_read_anew() {
     let read = |transcript: &mut Transcript| {
         for wanted in transcript.take_wanted() {
             let first = wanted.ids[0].as_str() == "e0";
-            let others: Vec<Entry> = wanted.ids.iter().map(|id| said(id.as_str()[1..].parse().unwrap())).collect();
+            let others: Vec<Entry> =
+                wanted.ids.iter().map(|id| said(id.as_str()[1..].parse().unwrap())).collect();
             transcript.take(&wanted, if first { &entries } else { &others }, &[]);
         }
     };
@@ -226,7 +235,9 @@ fn a_block_folded_by_itself_stays_so_when_it_is_laid_out_or_read_anew() {
     assert!(draw(&mut transcript, 40, &ctx).contains(&"  │ … 26 more lines (ctrl+o)".to_owned()));
     assert!(transcript.toggle(At { part: 0, block: 1 }, &ctx));
     assert!(draw(&mut transcript, 40, &ctx).contains(&"  │ line 20".to_owned()));
-    assert!(draw(&mut transcript, 40, &Ctx { width: 30, ..Ctx::default() }).contains(&"  │ line 20".to_owned()));
+    assert!(
+        draw(&mut transcript, 40, &Ctx { width: 30, ..Ctx::default() }).contains(&"  │ line 20".to_owned())
+    );
     transcript.follow();
     draw(&mut transcript, 40, &ctx);
     assert!(!transcript.is_read(0), "it was forgotten");
@@ -251,14 +262,12 @@ fn a_call_has_its_result_when_that_stands_in_the_part_behind() {
 #[test]
 fn calls_take_as_long_as_the_log_says() {
     let at = |ms: i64, entry: Entry| Entry { timestamp: UnixMs(ms), ..entry };
-    let entries = [
-        at(1_000, call(0, "look", &["a", "b"])),
-        result(1, "a", "out", 3_500),
-        result(2, "b", "out", 4_000),
-    ];
+    let entries =
+        [at(1_000, call(0, "look", &["a", "b"])), result(1, "a", "out", 3_500), result(2, "b", "out", 4_000)];
     let mut transcript = Transcript::of(0, Vec::new(), &entries);
     let rows = draw(&mut transcript, 10, &Ctx::default());
-    let times: Vec<&str> = rows.iter().filter(|row| row.starts_with('✓')).filter_map(|row| row.rsplit(' ').next()).collect();
+    let times: Vec<&str> =
+        rows.iter().filter(|row| row.starts_with('✓')).filter_map(|row| row.rsplit(' ').next()).collect();
     assert_eq!(times, ["2.5s", "0.5s"]);
 }
 
@@ -272,8 +281,10 @@ fn after_a_crash_the_call_that_ran_reads_differently_from_those_that_had_not_beg
     let told_at_once = told(&rows);
     assert!(told_at_once[0].contains("cut off, no result"), "{rows:?}");
     assert!(told_at_once[1].contains("not begun: tiller was stopped"), "{rows:?}");
-    let again: Vec<Entry> =
-        entries.into_iter().chain([result(3, "b", "interrupted: x", 9), result(4, "c", "interrupted: x", 9)]).collect();
+    let again: Vec<Entry> = entries
+        .into_iter()
+        .chain([result(3, "b", "interrupted: x", 9), result(4, "c", "interrupted: x", 9)])
+        .collect();
     let mut transcript = Transcript::of(0, Vec::new(), &again);
     assert_eq!(told(&draw(&mut transcript, 10, &Ctx::default())), told_at_once, "and so it stays");
 }
@@ -418,7 +429,10 @@ fn a_selection_joins_broken_lines_and_leaves_out_what_stands_beside_the_text() {
     assert_eq!(rows[2..5], ["│ one two three", "│ four", ""]);
     transcript.select(spot(&transcript, 0, 2), Unit::Character);
     transcript.select_to(spot(&transcript, rows.len() - 1, 5));
-    assert_eq!(selected(&mut transcript, &ctx).as_deref(), Some("m0\n\none two three four\n\n• item\n\n  rust\nfn x() {\n    y\n}"));
+    assert_eq!(
+        selected(&mut transcript, &ctx).as_deref(),
+        Some("m0\n\none two three four\n\n• item\n\n  rust\nfn x() {\n    y\n}")
+    );
     transcript.select(spot(&transcript, 3, 5), Unit::Line);
     assert_eq!(selected(&mut transcript, &ctx).as_deref(), Some("one two three four"));
     transcript.select(spot(&transcript, 2, 9), Unit::Word);
@@ -429,7 +443,8 @@ fn a_selection_joins_broken_lines_and_leaves_out_what_stands_beside_the_text() {
 
 #[test]
 fn wide_characters_are_selected_whole_and_backwards_as_forwards() {
-    let mut transcript = Transcript::of(0, Vec::new(), &[answered(0, "日本語 👨\u{200d}👩\u{200d}👧 e\u{301}x")]);
+    let mut transcript =
+        Transcript::of(0, Vec::new(), &[answered(0, "日本語 👨\u{200d}👩\u{200d}👧 e\u{301}x")]);
     let ctx = Ctx::default();
     draw(&mut transcript, 5, &ctx);
     transcript.select(spot(&transcript, 0, 5), Unit::Character);

@@ -113,11 +113,10 @@ pub(super) fn search(app: &App) -> Option<Line> {
     let used = SEARCH.len() + typed.chars().count() + count.chars().count() + 4;
     let keys = if used + keys.chars().count() <= width { keys } else { String::new() };
     let role = if all == 0 && !looking { Role::Warning } else { Role::Text };
-    let left = vec![
-        Span::new(SEARCH, Style::from(Role::Accent).with(Emphasis::BOLD)),
-        Span::new(typed, Role::Text),
-    ];
-    let mut line = spread(left, Span::new(" ".repeat(count.chars().count() + keys.chars().count()), Role::Text), width);
+    let left =
+        vec![Span::new(SEARCH, Style::from(Role::Accent).with(Emphasis::BOLD)), Span::new(typed, Role::Text)];
+    let mut line =
+        spread(left, Span::new(" ".repeat(count.chars().count() + keys.chars().count()), Role::Text), width);
     line.spans.pop();
     line.spans.extend([Span::new(count, role), Span::new(keys, Role::Muted)]);
     Some(line)
