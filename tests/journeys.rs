@@ -27,6 +27,7 @@ mod journeys {
         mod endings;
         mod expansion;
         mod faults;
+        mod moving;
         mod opening;
         mod steering;
         mod tour;

@@ -28,6 +28,7 @@ use crate::session::{Entry, EntryBody, Hit, Piece, Scope, SessionSummary};
 use crate::unit::{Tokens, UnixMs, Usd};
 
 mod approval;
+mod moving;
 mod queue;
 mod stage;
 
