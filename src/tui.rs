@@ -12,6 +12,7 @@ mod browse;
 mod call;
 mod clipboard;
 mod command;
+mod ears;
 mod editor;
 mod event_loop;
 mod feed;
@@ -50,10 +51,11 @@ use std::sync::Arc;
 use crate::agent::AgentSession;
 use crate::id::SessionId;
 use crate::session::Reader;
+use crate::setting::Setting;
 
 pub use offscreen::OffScreen;
-pub use terminal::MouseUse;
-pub use theme::Colours;
+pub use terminal::{Abilities, Images, MouseUse};
+pub use theme::{Asking, ThemeOptions};
 
 /// What the terminal front end is told by whoever starts it; it reads neither environment nor settings itself.
 #[derive(Clone, Debug, Default)]
@@ -64,12 +66,14 @@ pub struct TuiOptions {
     pub draft_file: Option<PathBuf>,
     /// Where prompts are kept over sessions, one JSON string a line; `None` keeps none.
     pub history_file: Option<PathBuf>,
+    /// How it looks.
+    pub themes: ThemeOptions,
     /// Tiller's own log, which `/logs` shows; `None` when nothing is logged.
     pub log_file: Option<PathBuf>,
     /// Where reports on faults of tiller's own are kept; `None` prints them.
     pub report_folder: Option<PathBuf>,
-    /// The colours to paint with; see [`Colours::choose`].
-    pub colours: Colours,
+    /// What the terminal can do beyond text and colours; see [`Abilities::of`].
+    pub abilities: Abilities,
     /// The command that Ctrl+G edits with, a shell's words: the value of `VISUAL` or `EDITOR`. Default `vi`.
     pub editor: Option<String>,
     /// The user's home, which the footer shows as `~`.
@@ -78,6 +82,8 @@ pub struct TuiOptions {
     pub mouse: MouseUse,
     /// What `/export` does; `None` says that it can't.
     pub exporter: Option<Exporter>,
+    /// What keeps a setting that is chosen on the screen; `None` keeps none.
+    pub keeper: Option<Keeper>,
 }
 
 /// A session that is open, and what is known only now that it is.
@@ -119,6 +125,32 @@ impl Exporter {
 impl std::fmt::Debug for Exporter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Exporter")
+    }
+}
+
+/// Writes a setting to the user's own file; given by whoever starts the front end, because it knows where that is.
+#[derive(Clone)]
+pub struct Keeper(Arc<Keep>);
+
+/// From a setting and its value as typed to nothing, or to what went wrong and what to do about it.
+type Keep = dyn Fn(&'static Setting, &str) -> Result<(), (String, Option<String>)> + Send + Sync;
+
+impl Keeper {
+    /// Keeps by this function.
+    pub fn new(
+        keep: impl Fn(&'static Setting, &str) -> Result<(), (String, Option<String>)> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(keep))
+    }
+
+    fn keep(&self, setting: &'static Setting, value: &str) -> Result<(), (String, Option<String>)> {
+        (self.0)(setting, value)
+    }
+}
+
+impl std::fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Keeper")
     }
 }
 

@@ -23,13 +23,16 @@ mod journeys {
     mod resuming;
     mod rpc;
     mod screen {
+        mod approvals;
         mod commands;
         mod endings;
         mod expansion;
         mod faults;
         mod moving;
         mod opening;
+        mod queue;
         mod steering;
+        mod themes;
         mod tour;
         mod typing;
     }

@@ -18,6 +18,7 @@ use super::picker::{Choice, Item, Narrowed, Narrowing, Picker};
 use super::popup::Popup;
 use super::queue;
 use super::search::{Found, Lookup};
+use super::terminal::Images;
 use super::theme::Theme;
 use super::transcript::{Copied, Transcript, Wanted};
 use crate::agent::turn::Retry;
@@ -27,9 +28,11 @@ use crate::agent::{
 use crate::event::{CompactionChoice, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
-use crate::render::Line;
+use crate::render::{self, Line, Manner, PictureRoom};
 use crate::resource::typed_skill;
 use crate::session::{Entry, Scope, Visibility};
+use crate::setting::Setting;
+use crate::theme::{Library, Rgb};
 use crate::unit::UnixMs;
 
 /// How long a word at the foot of the screen stays, in milliseconds.
@@ -51,6 +54,10 @@ pub(super) enum Input {
     /// Events were lost.
     Lagged,
     Report(Report),
+    /// The terminal said of which colour its ground is.
+    Ground(Rgb),
+    /// Other themes are known than before.
+    Themes(Arc<Library>),
 }
 
 /// What came of an action.
@@ -112,6 +119,8 @@ pub(super) enum Report {
     /// What the agent does with a `/`, as it is now.
     Commands(Vec<SlashCommand>),
     Note(String),
+    /// The words of some code were told apart; what shows it is laid out anew.
+    CodeTold,
 }
 
 /// What a look through the sessions found.
@@ -181,8 +190,15 @@ pub(super) enum Action {
     ShowFacts,
     /// Show the end of tiller's own log.
     ShowLogs,
+    /// Tell apart the words of the code that is shown plain until then.
+    TellCode,
     /// Write the session to a file, whose name may be empty.
     Export(String),
+    /// Write a setting to the user's own file.
+    Keep {
+        setting: &'static Setting,
+        value: String,
+    },
     Copy(Copied),
     Remember(String),
     EditElsewhere(String),
@@ -235,6 +251,7 @@ pub(super) enum List {
     /// The tree with its hidden branches.
     WholeTree,
     Forks,
+    Themes,
 }
 
 /// The front end's state.
@@ -318,6 +335,11 @@ pub(super) struct Place {
     pub(super) theme: Theme,
     pub(super) banner: Vec<String>,
     pub(super) keymap: Arc<Keymap>,
+    /// In what manner text becomes lines.
+    pub(super) manner: Manner,
+    pub(super) images: Images,
+    /// The width and height of a cell in pixels.
+    pub(super) cell: (u16, u16),
 }
 
 /// Short-lived words to the user, and keys that mean something when pressed twice.
@@ -383,6 +405,11 @@ impl App {
             Input::Agent(event) => self.agent(&event),
             Input::Lagged => vec![Action::Reload],
             Input::Report(report) => self.report(report),
+            Input::Ground(ground) => {
+                self.place.theme.learn(ground);
+                Vec::new()
+            }
+            Input::Themes(library) => self.restock(library),
         };
         if self.editor.is_empty()
             && self.popups.is_empty()
@@ -394,6 +421,7 @@ impl App {
         self.follow_search();
         actions.extend(self.transcript.take_wanted().into_iter().map(Action::Read));
         actions.extend(self.mind_list());
+        self.mind_theme();
         let is_browsing = self.popups.iter().any(Popup::is_browser);
         if std::mem::replace(&mut self.is_browsing, is_browsing) && !is_browsing {
             actions.push(Action::EndBrowse);
@@ -450,6 +478,12 @@ impl App {
     }
 
     /// What blocks are laid out by.
+    /// Room for pictures, where they are painted: a third of the screen for one.
+    fn picture_room(&self) -> Option<PictureRoom> {
+        let rows = self.size.1 / 3;
+        (self.place.images == Images::Painted).then_some(PictureRoom { cell: self.place.cell, rows })
+    }
+
     pub(super) fn ctx(&self) -> Ctx {
         Ctx {
             width: usize::from(self.size.0).saturating_sub(1).max(1),
@@ -457,6 +491,9 @@ impl App {
             now: self.now,
             zone: self.place.zone.clone(),
             unfold: self.place.keymap.key_of(KeyCommand::UnfoldOutput).into(),
+            manner: self.place.manner,
+            code_told: render::code_told(),
+            pictures: self.picture_room(),
         }
     }
 
@@ -519,6 +556,7 @@ impl App {
                 pickers.for_each(|picker| picker.browsed(scope, &what));
             }
             Report::Ask { title, items } => self.popups.push(Popup::Pick(Picker::of(&title, items))),
+            Report::CodeTold => {}
             Report::Outdated => {
                 if let Some(Popup::Pick(Picker { list: Some(list), .. })) = self.popups.last() {
                     return vec![Action::Gather(*list)];

@@ -18,6 +18,7 @@ use crate::render::Line;
 use crate::unit::UnixMs;
 
 pub(super) use keys::ANSWER_MS;
+pub(super) use sheet::exposed_line;
 
 /// A call that waits for the user's word.
 #[derive(Clone, Debug)]
@@ -80,6 +81,11 @@ impl Asked {
         all.into_iter().filter(|answer| *answer != Answer::Session || !self.request.rule.is_empty()).collect()
     }
 
+    /// Whether an answer is chosen, or a reason being written.
+    pub(super) fn is_half_answered(&self) -> bool {
+        self.mode != Mode::Choosing(None)
+    }
+
     /// Whether all of the call has been on the screen.
     pub(super) fn is_seen(&self) -> bool {
         self.sheet.seen >= self.sheet.lines.len()
@@ -126,7 +132,7 @@ impl App {
     fn show_whole(&mut self) {
         if let Some(asked) = self.work.approvals.first_mut() {
             asked.sheet.seen = asked.sheet.lines.len();
-            let title = format!("{} asks", super::call::one_line(&asked.request.tool_name));
+            let title = format!("{} asks", exposed_line(&asked.request.tool_name));
             let lines = asked.sheet.lines.iter().map(sheet::bare).collect();
             self.popups.push(Popup::Read(Page::new(&title, lines)));
         }

@@ -4,9 +4,10 @@ use super::call::{self, Call, CallState};
 use super::layout::{Ctx, Folds, right_aligned, rule};
 use super::receipt;
 use crate::id::EntryId;
+use crate::message::Image;
 use crate::render::{
-    self, Breaks, Carriage, Emphasis, Indent, Joint, Line, MarkdownStream, Role, Span, Style, clean, cut_to,
-    wrap,
+    self, Breaks, Carriage, Emphasis, Found, Indent, Joint, Line, MarkdownStream, PictureRoom, Role, Span,
+    Style, clean, cut_to, wrap,
 };
 use crate::resource::typed_skill;
 use crate::session::entry::Receipt;
@@ -67,6 +68,8 @@ pub(super) enum BlockKind {
         /// How it waited, if it did.
         receipt: Option<Box<Receipt>>,
     },
+    /// Images that go with what stands above.
+    Images(Vec<Image>),
     Answer(String),
     /// An answer that is still arriving.
     Growing(Box<MarkdownStream>),
@@ -115,6 +118,9 @@ pub(super) enum Level {
 struct Cache {
     width: usize,
     folds: Folds,
+    /// How much code had been told apart.
+    code: u64,
+    pictures: Option<PictureRoom>,
     lines: Vec<Line>,
 }
 
@@ -141,13 +147,22 @@ impl Block {
         let folds = self.fold.of(ctx.folds);
         let inner = Ctx { width: ctx.width.saturating_sub(self.inset()).max(1), folds, ..ctx.clone() };
         if let BlockKind::Growing(stream) = &mut self.kind {
-            stream.set_width(inner.width);
+            stream.set_page(inner.page());
             stream.settle();
             return stream.len();
         }
-        let cache =
-            self.cache.take().filter(|cache| cache.width == inner.width && cache.folds == inner.folds);
-        let make = || Cache { width: inner.width, folds: inner.folds, lines: self.lines(&inner) };
+        let is_good = |cache: &Cache| {
+            (cache.width, cache.folds) == (inner.width, inner.folds)
+                && (cache.code, cache.pictures) == (inner.code_told, inner.pictures)
+        };
+        let cache = self.cache.take().filter(is_good);
+        let make = || Cache {
+            width: inner.width,
+            folds: inner.folds,
+            code: inner.code_told,
+            pictures: inner.pictures,
+            lines: self.lines(&inner),
+        };
         let mut cache = cache.unwrap_or_else(make);
         if let (Some(head), Some(first)) = (self.moving_head(&inner), cache.lines.first_mut()) {
             *first = head;
@@ -221,6 +236,7 @@ impl Block {
             BlockKind::Call(call) => call.texts().iter().map(|text| clean(text)).collect(),
             BlockKind::Shell(shell) => vec![clean(&shell.command), clean(&shell.output)],
             BlockKind::Rule { title, text } => vec![clean(title), clean(text)],
+            BlockKind::Images(_) => Vec::new(),
             BlockKind::Notice { text, hint, .. } => {
                 std::iter::once(text).chain(hint).map(|text| clean(text)).collect()
             }
@@ -242,6 +258,7 @@ impl Block {
             BlockKind::Banner(_)
             | BlockKind::Answer(_)
             | BlockKind::Growing(_)
+            | BlockKind::Images(_)
             | BlockKind::Notice { .. } => false,
         }
     }
@@ -285,7 +302,7 @@ impl Block {
             above.kind,
             BlockKind::Answer(_) | BlockKind::Growing(_) | BlockKind::Thinking(_) | BlockKind::Call(_)
         );
-        !(matches!(self.kind, BlockKind::Call(_)) && spoke)
+        !(matches!(self.kind, BlockKind::Call(_)) && spoke || matches!(self.kind, BlockKind::Images(_)))
     }
 
     /// Whether its lines change by themselves.
@@ -313,7 +330,10 @@ impl Block {
         match &self.kind {
             BlockKind::Banner(lines) => banner(lines, ctx.width),
             BlockKind::User { text, note, at, receipt } => user(text, (note, *at), receipt.as_deref(), ctx),
-            BlockKind::Answer(text) => render::markdown(text, ctx.width),
+            BlockKind::Images(images) => {
+                images.iter().flat_map(|image| image_lines(&image.mime_type, &image.data, ctx)).collect()
+            }
+            BlockKind::Answer(text) => render::markdown(text, ctx.page()),
             BlockKind::Growing(stream) => stream.lines().cloned().collect(),
             BlockKind::Thinking(text) => thought(text, ctx),
             BlockKind::Call(call) => call.lines(ctx),
@@ -322,6 +342,11 @@ impl Block {
             BlockKind::Notice { level, text, hint } => notice(*level, text, hint.as_deref(), ctx.width),
         }
     }
+}
+
+/// An image as its line, and the picture where it is painted.
+pub(super) fn image_lines(mime_type: &str, data: &str, ctx: &Ctx) -> Vec<Line> {
+    render::picture(mime_type, data, ctx.width, ctx.pictures)
 }
 
 impl Fold {
@@ -393,7 +418,8 @@ fn beginning(text: &str) -> (&str, usize) {
 
 fn said_lines(text: &str, style: Style, width: usize) -> Vec<Line> {
     let bar = Indent::all(vec![Span::new("▌ ", Role::Accent)]);
-    text.split('\n').flat_map(|line| wrap(&[Span::new(line, style)], width, &bar, Breaks::Words)).collect()
+    let linked = |line| render::linked(vec![Span::new(line, style)], Found::AsItIs);
+    text.split('\n').flat_map(|line| wrap(&linked(line), width, &bar, Breaks::Words)).collect()
 }
 
 fn thought(text: &str, ctx: &Ctx) -> Vec<Line> {
@@ -425,7 +451,7 @@ fn unfolding_rule(title: &str, text: &str, ctx: &Ctx) -> Vec<Line> {
     let hint = if text.is_empty() { String::new() } else { format!(" ({})", ctx.unfold) };
     let mut lines = vec![rule(&format!("{title}{hint}"), ctx.width)];
     if ctx.folds.output_open {
-        lines.extend(render::markdown(text, ctx.width));
+        lines.extend(render::markdown(text, ctx.page()));
     }
     lines
 }

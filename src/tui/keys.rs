@@ -139,7 +139,7 @@ impl App {
 
     fn submit(&mut self, when: When) -> Vec<Action> {
         if self.notes.shifted.take().is_some_and(|at| self.now.since_ms(at) < SHIFTED_MS) {
-            self.flash("what is in the editor has just become a message of its own; once more sends it");
+            self.flash("that text is a message of its own now; once more sends it");
             return Vec::new();
         }
         if let Some(entry) = self.leaving.take() {
@@ -225,6 +225,8 @@ impl App {
             Verb::FollowUp => vec![Action::Say(Say::FollowUp(argument.to_owned()))],
             Verb::Session => vec![Action::ShowFacts],
             Verb::Export => vec![Action::Export(argument.to_owned())],
+            Verb::Theme if argument.is_empty() => self.pick_theme(),
+            Verb::Theme => self.wear_theme(argument),
             Verb::Reload => vec![Action::ReadResources],
             Verb::Logs => vec![Action::ShowLogs],
             Verb::Help => {

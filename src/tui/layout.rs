@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 
-use crate::render::{Line, Role, Span};
+use crate::render::{Line, Manner, Page, PictureRoom, Role, Span};
 use crate::unit::UnixMs;
 
 /// Frames of the sign that something is going on, 100 ms each.
@@ -26,6 +26,11 @@ pub(super) struct Ctx {
     pub(super) zone: TimeZone,
     /// The key that unfolds.
     pub(super) unfold: Arc<str>,
+    pub(super) manner: Manner,
+    /// How often code was told apart so far; see [`crate::render::code_told`].
+    pub(super) code_told: u64,
+    /// Room for pictures, where they are painted.
+    pub(super) pictures: Option<PictureRoom>,
 }
 
 impl Default for Ctx {
@@ -36,11 +41,19 @@ impl Default for Ctx {
             now: UnixMs(0),
             zone: TimeZone::UTC,
             unfold: "ctrl+o".into(),
+            manner: Manner::default(),
+            code_told: 0,
+            pictures: None,
         }
     }
 }
 
 impl Ctx {
+    /// What text is laid out for.
+    pub(super) fn page(&self) -> Page {
+        Page { width: self.width, manner: self.manner }
+    }
+
     /// The sign that something is going on, as it looks now.
     pub(super) fn spinner(&self) -> &'static str {
         spinner(self.now)

@@ -11,10 +11,12 @@ use ratatui::buffer::Buffer;
 use super::TuiOptions;
 use super::app::{Action, App, Input, Loaded, Place, Report};
 use super::perform::{look_up, newest, read_part};
+use super::terminal::Images;
 use super::theme::Theme;
 use super::view::view;
 use crate::agent::Snapshot;
 use crate::event::Event;
+use crate::render::Manner;
 use crate::session::Reader;
 use crate::unit::UnixMs;
 
@@ -42,9 +44,12 @@ impl OffScreen {
             cwd: snapshot.state.cwd.clone(),
             home: options.home.clone(),
             zone: TimeZone::UTC,
-            theme: Theme::of(options.colours),
+            theme: Theme::of(&options.themes),
             banner: Vec::new(),
             keymap: Arc::default(),
+            manner: Manner::default(),
+            images: Images::default(),
+            cell: (8, 16),
         };
         let Ok(terminal) = Terminal::new(TestBackend::new(size.0, size.1));
         let mut screen = Self { app: App::new(place, Vec::new()), reader, terminal };

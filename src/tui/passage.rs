@@ -5,10 +5,9 @@
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
 
 use super::block::Block;
-use crate::render::{Joint, Line};
+use crate::render::{self, Joint, Line, Span};
 
 /// Lines of a passage that are looked at before and after the one in question: what is longer than that is no prose.
 const LONGEST: usize = 200;
@@ -31,8 +30,8 @@ pub(super) struct Passage {
 }
 
 /// Columns of a line that hold what it says.
-pub(super) fn columns(line: &Line) -> Range<usize> {
-    let width = |spans: &[crate::render::Span]| spans.iter().map(crate::render::Span::width).sum::<usize>();
+pub(super) fn said_columns(line: &Line) -> Range<usize> {
+    let width = |spans: &[Span]| spans.iter().map(Span::width).sum::<usize>();
     let said = line.said();
     let from = width(&line.spans[..line.margins.before.min(line.spans.len())]);
     from..from + width(said)
@@ -61,9 +60,9 @@ impl Passage {
         {
             self.text.extend(std::iter::repeat_n(' ', spaces));
         }
-        let mut column = columns(line).start;
+        let mut column = said_columns(line).start;
         for grapheme in line.said().iter().flat_map(|span| span.text.graphemes(true)) {
-            let end = column + grapheme.width();
+            let end = column + render::columns(grapheme);
             self.cells.push(Cell { byte: self.text.len(), line: at, columns: column..end });
             self.text.push_str(grapheme);
             column = end;

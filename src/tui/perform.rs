@@ -19,7 +19,9 @@ use crate::agent::compaction::CompactionError;
 use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions};
 use crate::id::{CallId, EntryId};
 use crate::message::{Message, ThinkingLevel};
+use crate::render;
 use crate::session::{Entry, Reader, Visibility};
+use crate::setting::Setting;
 use crate::unit::UnixMs;
 
 /// Actions that may wait: more than a person can type while one is carried out.
@@ -143,6 +145,10 @@ impl Worker {
             Action::Hide(entry, visibility) => self.hide(entry, visibility).await?,
             Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
+            Action::Keep { setting, value } => {
+                self.keep(setting, value, beside);
+                Vec::new()
+            }
             Action::Gather(list) => self.gather(list, beside).await?,
             Action::Narrow(narrowing) => {
                 self.read_beside(beside, move || Report::Narrowed(narrowing.done()));
@@ -167,6 +173,7 @@ impl Worker {
                 self.read_beside(beside, move || logs::page(log.as_deref(), reports.as_deref()));
                 Vec::new()
             }
+            Action::TellCode => self.tell_code(beside),
             Action::Export(file) => self.export(file, beside).await?,
             Action::Remember(prompt) => self.remember(prompt, beside),
             // Looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
@@ -327,6 +334,8 @@ impl Worker {
     async fn gather(&self, list: List, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
         let reader = self.agent.reader();
         Ok(match list {
+            // They are known without looking.
+            List::Themes => Vec::new(),
             List::Models => {
                 let models = self.agent.models().await?;
                 let current = self.agent.snapshot().await?.state.model;
@@ -350,6 +359,15 @@ impl Worker {
                 Vec::new()
             }
         })
+    }
+
+    /// Keeps a setting for the next time.
+    fn keep(&self, setting: &'static Setting, value: String, beside: &mut JoinSet<()>) {
+        let Some(keeper) = self.options.keeper.clone() else { return };
+        self.read_beside(beside, move || match keeper.keep(setting, &value) {
+            Ok(()) => Report::Note(format!("{} is {value} from now on", setting.name)),
+            Err((what, hint)) => Report::Failed { what, hint, text: None },
+        });
     }
 
     async fn export(&self, file: String, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
@@ -393,6 +411,13 @@ impl Worker {
                     && reports.blocking_send(Report::Found(found)).is_ok()
             });
         });
+        Vec::new()
+    }
+
+    fn tell_code(&self, beside: &mut JoinSet<()>) -> Vec<Report> {
+        let reports = self.reports.clone();
+        // Nobody listens any more when the front end has ended.
+        beside.spawn_blocking(move || render::tell_waiting(|| _ = reports.blocking_send(Report::CodeTold)));
         Vec::new()
     }
 

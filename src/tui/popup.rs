@@ -1,5 +1,6 @@
 //! What may lie over the transcript: one stack of pickers and pages to read.
 
+use super::app::List;
 pub(super) use super::picker::{Choice, Item, Picker};
 use crate::render::Line;
 
@@ -30,6 +31,11 @@ impl Popup {
     pub(super) fn is_of_failure(&self) -> bool {
         let asks = |item: &Item| matches!(item.choice, Choice::AfterFailure(_));
         matches!(self, Self::Pick(picker) if picker.chosen().is_some_and(asks))
+    }
+
+    /// Whether it offers themes.
+    pub(super) fn is_of_themes(&self) -> bool {
+        matches!(self, Self::Pick(picker) if picker.list == Some(List::Themes))
     }
 
     /// Whether it looks through sessions.

@@ -1,22 +1,15 @@
 //! The front end as a whole: scripted events and keys in, actions and screens out.
 
-use std::cell::RefCell;
-use std::io::Write;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyModifiers};
-use ratatui::backend::CrosstermBackend;
-use ratatui::layout::Rect;
-use ratatui::{Terminal, TerminalOptions, Viewport};
 
 use super::app::{Action, Browsed, Go, Input, List, Loaded, Report, Say};
 use super::browse::Ask;
 use super::gather;
 use super::pace::{Pace, Stale};
 use super::popup::{Choice, Item};
-use super::view::view;
 use crate::agent::{BashContext, BranchSummary, CommandSource, Live, SlashCommand, Snapshot};
 use crate::event::{
     AssistantDelta, CompactionChoice, CompactionReason, EventKind, QueueItem, QueueKind, ToolOutcome,
@@ -28,9 +21,11 @@ use crate::session::{Entry, EntryBody, Hit, Piece, Scope, SessionSummary};
 use crate::unit::{Tokens, UnixMs, Usd};
 
 mod approval;
+mod drawing;
 mod moving;
 mod queue;
 mod stage;
+mod themes;
 
 use stage::{START, Stage, at_work, state, steered};
 
@@ -639,40 +634,6 @@ fn a_thousand_pieces_in_a_second_are_drawn_some_thirty_times_and_then_never_agai
         drawn.push(draw_if_due(&mut stage));
     }
     assert_eq!(drawn, [32; 10], "one more frame for the end");
-}
-
-/// Keeps what is written to a terminal.
-#[derive(Clone, Default)]
-struct Tap(Rc<RefCell<Vec<u8>>>);
-
-impl Write for Tap {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.borrow_mut().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-#[test]
-fn a_frame_in_which_nothing_changed_writes_no_text() {
-    let viewport = Viewport::Fixed(Rect::new(0, 0, 80, 24));
-    let tap = Tap::default();
-    let backend = CrosstermBackend::new(tap.clone());
-    let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport }).unwrap();
-    let mut stage = Stage::new(80, 24);
-    steered(&mut stage);
-    let mut written = |stage: &mut Stage| {
-        let areas = stage.app.prepare();
-        terminal.draw(|frame| view(&stage.app, &areas, frame)).unwrap();
-        let bytes = tap.0.take();
-        crate::render::clean(&String::from_utf8(bytes).unwrap(), crate::render::Carriage::Shown).into_owned()
-    };
-    assert!(written(&mut stage).contains("fixture"));
-    assert_eq!(written(&mut stage), "");
-    stage.type_text("x");
-    assert_eq!(written(&mut stage), "x");
 }
 
 #[test]

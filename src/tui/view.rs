@@ -8,6 +8,8 @@ mod prompt;
 mod queue;
 mod text;
 
+use std::sync::Arc;
+
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -15,7 +17,9 @@ use ratatui::layout::{Position, Rect};
 use super::app::App;
 use super::keymap::KeyCommand;
 use super::layout::right_aligned;
+use super::terminal::{Placement, mark};
 use super::theme::Theme;
+use super::transcript::Shown;
 use crate::render::{Emphasis, Line, Role, Span, Style};
 
 /// Columns before the text of the editor.
@@ -96,6 +100,30 @@ pub(super) fn question_rows(app: &App) -> usize {
     approval::body_rows(app, usize::from(Areas::of(app).approval.height))
 }
 
+impl App {
+    /// The pictures on the screen as it was prepared: those of the transcript, where nothing lies over it.
+    pub(super) fn pictures(&self, areas: &Areas) -> Vec<Placement> {
+        let area = areas.transcript;
+        let mut placements: Vec<Placement> = Vec::new();
+        if !self.popups.is_empty() {
+            return placements;
+        }
+        for (row, shown) in (area.y..area.bottom()).zip(self.transcript.visible()) {
+            let Some(Shown { inset, line, .. }) = shown else { continue };
+            let Some(slice) = &line.picture else { continue };
+            match placements.last_mut() {
+                Some(last) if Arc::ptr_eq(&last.picture, &slice.picture) => last.rows += 1,
+                _ => {
+                    let column = area.x + u16::try_from(inset + line.width()).unwrap_or(0);
+                    let picture = Arc::clone(&slice.picture);
+                    placements.push(Placement { picture, column, row, from: slice.row, rows: 1 });
+                }
+            }
+        }
+        placements
+    }
+}
+
 /// Draws the screen as it was prepared.
 pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
@@ -172,7 +200,8 @@ fn put(line: &Line, area: Rect, buffer: &mut Buffer, theme: &Theme) {
             return;
         }
         let room = usize::from(area.right() - x);
-        (x, _) = buffer.set_stringn(x, area.y, &span.text, room, theme.style(span.style));
+        let look = theme.style(span.style).underline_color(mark(span.link.as_deref()));
+        (x, _) = buffer.set_stringn(x, area.y, &span.text, room, look);
     }
 }
 

@@ -310,7 +310,7 @@ async fn steering_skips_what_has_not_begun_and_a_follow_up_comes_last() {
         ]
     );
     let log = std::fs::read_to_string(stage.agent.reader().path().unwrap()).unwrap();
-    assert!(log.contains(r#""tillerReceipt":{"afterCalls":1,"skippedCalls":2}"#), "{log}");
+    assert!(log.contains(r#""tillerReceipt":{"afterCalls":1,"skippedCalls":2,"queuedAt":"#), "{log}");
 }
 
 #[tokio::test]

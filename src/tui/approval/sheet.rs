@@ -17,13 +17,27 @@ pub(super) struct Place<'a> {
 /// What stands before each line.
 const BAR: &str = "  │ ";
 
+/// Its columns.
+const BAR_WIDTH: usize = 4;
+
+/// A text with the beginnings of escape sequences shown. Elsewhere such sequences are left out, which is harmless; here one could hide
+/// what is to be allowed: to a shell, what stands in it are words like any others.
+fn exposed(text: &str) -> String {
+    text.replace('\u{1b}', "␛").replace('\u{9b}', "\u{fffd}")
+}
+
+/// The same on one line.
+pub(in crate::tui) fn exposed_line(text: &str) -> String {
+    one_line(&exposed(text))
+}
+
 /// The lines of a call, wrapped to `width`.
 pub(super) fn lines(request: &ApprovalRequest, place: &Place<'_>, width: usize) -> Vec<Line> {
     match &request.preview {
         Some(Preview::Change(change)) => change_lines(change, width),
         Some(Preview::Failure { message }) => {
             let mut lines =
-                row(&[Span::new(format!("it would fail: {}", one_line(message)), Role::Error)], width);
+                row(&[Span::new(format!("it would fail: {}", exposed_line(message)), Role::Error)], width);
             lines.extend(arguments(&request.tool_name, &request.args, width));
             lines
         }
@@ -46,11 +60,11 @@ fn row(spans: &[Span], width: usize) -> Vec<Line> {
 
 fn change_lines(change: &FileChange, width: usize) -> Vec<Line> {
     let head = [
-        Span::new(one_line(&change.path), Role::Text),
+        Span::new(exposed_line(&change.path), Role::Text),
         Span::new(format!("  +{} −{}", change.added, change.removed), Role::Muted),
     ];
     let mut lines = row(&head, width);
-    for mut line in diff(&change.diff, width.saturating_sub(BAR.len()).max(1)) {
+    for mut line in diff(&exposed(&change.diff), &change.path, width.saturating_sub(BAR_WIDTH).max(1)) {
         line.spans.insert(0, Span::new(BAR, Role::Warning));
         lines.push(line);
     }
@@ -62,8 +76,10 @@ fn change_lines(change: &FileChange, width: usize) -> Vec<Line> {
 }
 
 fn command_lines(command: &str, request: &ApprovalRequest, place: &Place<'_>, width: usize) -> Vec<Line> {
-    let mut lines: Vec<Line> =
-        highlight(command, Language::Named("bash")).iter().flat_map(|line| row(&line.spans, width)).collect();
+    let mut lines: Vec<Line> = highlight(&exposed(command), Language::Named("bash"))
+        .iter()
+        .flat_map(|line| row(&line.spans, width))
+        .collect();
     let mut facts = vec![format!("in {}", shown(place))];
     if let Some(limit_s) = request.args["timeout"].as_u64() {
         facts.push(format!("stopped after {}", seconds(limit_s.saturating_mul(1_000))));
@@ -81,7 +97,7 @@ fn shown(place: &Place<'_>) -> String {
         Some(rest) => format!("~/{}", rest.display()),
         None => place.cwd.display().to_string(),
     };
-    one_line(&cwd)
+    exposed_line(&cwd)
 }
 
 fn others<'a>(args: &'a Value, told: &'a [&str]) -> impl Iterator<Item = (&'a String, &'a Value)> {
@@ -92,7 +108,7 @@ fn others<'a>(args: &'a Value, told: &'a [&str]) -> impl Iterator<Item = (&'a St
 fn arguments(tool: &str, args: &Value, width: usize) -> Vec<Line> {
     let main = argument(tool, args);
     let mut lines = Vec::new();
-    for line in clean(&main, Carriage::Shown).lines() {
+    for line in clean(&exposed(&main), Carriage::Shown).lines() {
         lines.extend(row(&[Span::new(line, Role::Code)], width));
     }
     let others = others(args, &[]).filter(|(_, value)| value.as_str() != Some(&main));
@@ -109,7 +125,8 @@ fn argument_lines(name: &str, value: &Value, width: usize) -> Vec<Line> {
         Value::Array(_) | Value::Object(_) => serde_json::to_string_pretty(value).unwrap_or_default(),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
     };
-    let (name, text) = (one_line(name), clean(&text, Carriage::Shown));
+    let (name, text) = (exposed_line(name), exposed(&text));
+    let text = clean(&text, Carriage::Shown);
     if !text.contains('\n') {
         let spans = [Span::new(format!("{name}: "), Role::Muted), Span::new(text.as_ref(), Role::Text)];
         return row(&spans, width);
@@ -144,6 +161,13 @@ mod tests {
         );
         let long = request("bash", json!({"command": "x".repeat(20)}), None);
         assert_eq!(shown_lines(&long, 14)[..2], ["  │ xxxxxxxxxx", "  │ xxxxxxxxxx"]);
+    }
+
+    #[test]
+    fn no_escape_sequence_hides_what_a_shell_would_run() {
+        let args = json!({"command": "echo \u{1b}]0; rm -r x #\u{7}\u{9b}1m"});
+        assert_eq!(shown_lines(&request("bash", args, None), 60)[0], "  │ echo ␛]0; rm -r x #␇\u{fffd}1m");
+        assert_eq!(exposed_line("a\u{1b}[8m\nb"), "a␛[8m ⏎ b");
     }
 
     #[test]

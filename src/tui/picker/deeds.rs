@@ -29,6 +29,7 @@ pub(super) fn hints(picker: &Picker) -> Vec<(KeyCommand, &'static str)> {
         (_, Some(Scope::Everywhere)) => {
             vec![(Accept, "opens it"), (Back, "back"), (Switch, "this directory")]
         }
+        (Some(List::Themes), _) => vec![(Accept, "wears it"), (Back, "as it was")],
         (Some(List::Models | List::Forks) | None, None) => vec![(Accept, "takes it"), (Back, "back")],
     }
 }
@@ -37,7 +38,7 @@ pub(super) fn hints(picker: &Picker) -> Vec<(KeyCommand, &'static str)> {
 const fn context(picker: &Picker) -> Option<Context> {
     match picker.list {
         Some(List::Tree | List::WholeTree) => Some(Context::Tree),
-        Some(List::Models | List::Forks) | None => None,
+        Some(List::Models | List::Forks | List::Themes) | None => None,
     }
 }
 
@@ -115,7 +116,7 @@ impl App {
         let (title, list) = match self.top_picker().and_then(|picker| picker.list) {
             Some(List::Tree) => ("tree with hidden branches", List::WholeTree),
             Some(List::WholeTree) => ("tree", List::Tree),
-            Some(List::Models | List::Forks) | None => return Vec::new(),
+            Some(List::Models | List::Forks | List::Themes) | None => return Vec::new(),
         };
         self.popups.pop();
         self.pick(title, list)
@@ -136,6 +137,7 @@ impl App {
             Choice::Fork(entry) => Action::Go(Go::Fork(entry)),
             Choice::Open(path) => Action::Go(Go::Open(path)),
             Choice::Model(words) => Action::SetModel(words),
+            Choice::Theme(name) => return self.wear_theme(&name),
             Choice::Prompt(text) => {
                 self.editor.recall_text(&text);
                 return Vec::new();
@@ -162,6 +164,10 @@ impl App {
     /// The choice in a list moved: what is to be gathered for its preview, or tried on while it is looked at.
     fn looked_at(&mut self, list: Option<List>, choice: Option<Choice>) -> Vec<Action> {
         match (list, choice) {
+            (Some(List::Themes), choice) => {
+                self.try_theme(choice.as_ref());
+                Vec::new()
+            }
             (Some(List::Tree | List::WholeTree | List::Models | List::Forks) | None, _) => Vec::new(),
         }
     }

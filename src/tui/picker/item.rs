@@ -77,4 +77,6 @@ pub(in crate::tui) enum Choice {
     Model(String),
     /// Put this prompt into the editor.
     Prompt(String),
+    /// Wear the theme of this name.
+    Theme(String),
 }

@@ -222,7 +222,11 @@ fn what_is_searched_for_stands_out_and_is_gone_through() {
         for _ in 0..12 {
             stage.key(KeyCode::Enter);
         }
-        assert!(stage.screen().contains("18 of 30") && stage.screen().contains("prompt 17"), "{}", stage.screen());
+        assert!(
+            stage.screen().contains("18 of 30") && stage.screen().contains("prompt 17"),
+            "{}",
+            stage.screen()
+        );
         stage.key(KeyCode::Down);
         assert!(stage.screen().contains("19 of 30"), "{}", stage.screen());
         stage.key(KeyCode::Esc);
@@ -335,7 +339,10 @@ fn what_is_found_in_what_was_never_read_comes_in_and_is_gone_to() {
         read(&mut stage);
     }
     let screen = stage.screen();
-    assert!(screen.contains("1 of 11") && screen.contains("▌ prompt 25 of the log"), "after the last comes the first: {screen}");
+    assert!(
+        screen.contains("1 of 11") && screen.contains("▌ prompt 25 of the log"),
+        "after the last comes the first: {screen}"
+    );
     stage.key(KeyCode::Esc);
     assert!(stage.app.transcript.follows());
 }

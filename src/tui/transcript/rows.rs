@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::super::block::{Block, Mark};
 use super::super::layout::{Ctx, Folds};
@@ -320,6 +321,12 @@ impl Transcript {
                 Some(Shown { at, number, inset: block.inset(), line: block.line(number)? })
             }
         })
+    }
+
+    /// Where the links on the screen lead, once for each piece of text.
+    pub(in crate::tui) fn links(&self) -> impl Iterator<Item = &Arc<str>> {
+        let lines = self.visible().flatten().map(|row| row.line);
+        lines.flat_map(|line| &line.spans).filter_map(|span| span.link.as_ref())
     }
 
     /// The blocks on the screen, first and last.

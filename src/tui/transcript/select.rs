@@ -5,7 +5,7 @@
 use std::ops::{Range, RangeInclusive};
 
 use super::super::layout::Ctx;
-use super::super::passage::{Passage, columns};
+use super::super::passage::{Passage, said_columns};
 use super::rows::{Row, Shown};
 use super::{At, Step, Transcript};
 use crate::render::Joint;
@@ -122,7 +122,7 @@ impl Transcript {
             Unit::Line => Some(0..passage.cells.len()).filter(|cells| !cells.is_empty()),
         };
         let Some(cells) = cells else {
-            let said = block.line(spot.line).map(columns).unwrap_or_default();
+            let said = block.line(spot.line).map(said_columns).unwrap_or_default();
             let column = spot.column.clamp(said.start, said.end);
             return (Spot { column, ..spot }, Spot { column, ..spot });
         };
@@ -134,7 +134,7 @@ impl Transcript {
     /// Columns of a row on the screen that are selected, those left free at its left not counted.
     pub(in crate::tui) fn selected(&self, row: &Shown<'_>) -> Option<Range<usize>> {
         let range = self.view.selection.as_ref()?.range();
-        let said = columns(row.line);
+        let said = said_columns(row.line);
         let here = |spot: Spot| (spot.at, spot.line).cmp(&(row.at, row.number));
         let from = match here(range.start) {
             std::cmp::Ordering::Less => said.start,
@@ -197,13 +197,12 @@ fn end_line(text: &mut String) {
 /// The text of a line between two columns.
 fn cut(line: &crate::render::Line, columns: &Range<usize>) -> String {
     use unicode_segmentation::UnicodeSegmentation;
-    use unicode_width::UnicodeWidthStr;
     let mut column = 0;
     let graphemes = line.spans.iter().flat_map(|span| span.text.graphemes(true));
     graphemes
         .filter(|grapheme| {
             let from = column;
-            column += grapheme.width();
+            column += crate::render::columns(grapheme);
             columns.contains(&from)
         })
         .collect()

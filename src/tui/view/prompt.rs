@@ -1,6 +1,7 @@
 //! What stands between transcript and editor: what goes on, what a command may become.
 
 use super::super::app::App;
+use super::super::approval::Asked;
 use super::super::block::BlockKind;
 use super::super::call::{one_line, seconds};
 use super::super::command::Completion;
@@ -53,6 +54,12 @@ pub(super) fn status(app: &App) -> Option<Line> {
     }
     if app.is_working() && summary.is_some() {
         spans.push(Span::new(" · compacting", Role::Muted));
+    }
+    // While the keys are somebody else's, Esc and Enter mean something else.
+    let is_elsewhere =
+        app.queue.has_keys() || app.work.approvals.first().is_some_and(Asked::is_half_answered);
+    if is_elsewhere {
+        return Some(spans.into());
     }
     let steerable = app.work.running_since.is_some() && app.work.approvals.is_empty();
     let used: usize = spans.iter().map(Span::width).sum();

@@ -25,10 +25,12 @@ fn log(house: &House, count: usize) -> String {
     let entry = |at: usize| {
         let message = match at % 2 {
             0 => json!({"role": "user", "content": format!("prompt {at}")}),
-            _ => json!({"role": "assistant", "content": [{"type": "text", "text": format!("the answer to {}", at - 1)}],
+            _ => {
+                json!({"role": "assistant", "content": [{"type": "text", "text": format!("the answer to {}", at - 1)}],
                 "api": "x", "provider": "x", "model": "x", "stopReason": "stop", "timestamp": 0,
                 "usage": {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2,
-                    "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}}}),
+                    "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}}})
+            }
         };
         let parent = at.checked_sub(1).map(|parent| format!("{parent:08x}"));
         json!({"type": "message", "id": format!("{at:08x}"), "parentId": parent,
