@@ -322,7 +322,9 @@ impl Front {
             Action::EditElsewhere(text) => return self.away(|front| front.edit(&text)),
             action => match &self.link {
                 Some(link) => {
+                    let part = if let Action::Read(wanted) = &action { Some(wanted.part()) } else { None };
                     if !link.performer.tell(action) {
+                        part.into_iter().for_each(|part| self.app.transcript.unask(part));
                         self.app.flash("busy; try again in a moment");
                     }
                 }

@@ -64,6 +64,13 @@ pub(super) struct Wanted {
     pub(super) ahead: Vec<EntryId>,
 }
 
+impl Wanted {
+    /// The number of the part.
+    pub(super) fn part(&self) -> usize {
+        self.part
+    }
+}
+
 /// A stretch of the path, to be looked through.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Unseen {
@@ -142,6 +149,15 @@ impl Transcript {
             });
         }
         wanted
+    }
+
+    /// A part was asked for and won't come: it is asked for again.
+    pub(super) fn unask(&mut self, part: usize) {
+        if let Some(part) = self.parts.get_mut(part)
+            && matches!(part.content, Content::Asked)
+        {
+            part.content = Content::Unread;
+        }
     }
 
     /// The path but for its last part, newest first; the last part is always in memory.
