@@ -9,7 +9,7 @@ use std::fmt;
 use serde_json::Value;
 
 /// One row of the table.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Setting {
     /// Dotted name.
     pub name: &'static str,
@@ -159,6 +159,14 @@ table! {
     EXTENSIONS_TIMEOUT_MS = "extensions.timeout_ms", Kind::Count { min: 10, max: 600_000 }, "5000";
     /// Whether images are painted beneath their line where the terminal can, or stay a line.
     IMAGES = "images", Kind::Choice(&["auto", "line"]), "auto";
+    /// How the screen looks: the name of a theme, the path of its file, or auto: theme_dark or theme_light, as the terminal's ground is.
+    THEME = "theme", Kind::Text, "auto";
+    /// The theme for terminals with a dark ground.
+    THEME_DARK = "theme_dark", Kind::Text, "dark";
+    /// The theme for terminals with a light ground.
+    THEME_LIGHT = "theme_light", Kind::Text, "light";
+    /// How many colours the terminal has; auto goes by what its environment says.
+    COLOURS = "colours", Kind::Choice(&["auto", "24bit", "256", "16", "none"]), "auto";
     /// What goes to the log file of tiller itself.
     LOG_LEVEL = "log.level", Kind::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "warn";
     /// Where that file is, beginning at the state folder; unset is `tiller.log`.

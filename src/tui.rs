@@ -11,6 +11,8 @@ mod block;
 mod browse;
 mod call;
 mod command;
+mod desk;
+mod ears;
 mod editor;
 mod event_loop;
 mod feed;
@@ -33,6 +35,7 @@ mod report;
 mod terminal;
 mod theme;
 mod transcript;
+mod tree;
 mod view;
 
 #[cfg(test)]
@@ -45,9 +48,10 @@ use crate::agent::AgentSession;
 use crate::id::SessionId;
 use crate::session::Reader;
 
+pub use desk::SettingsDesk;
 pub use offscreen::OffScreen;
 pub use terminal::{Abilities, Images};
-pub use theme::Colours;
+pub use theme::{Asking, ThemeOptions};
 
 /// What the terminal front end is told by whoever starts it; it reads neither environment nor settings itself.
 #[derive(Clone, Debug, Default)]
@@ -58,12 +62,12 @@ pub struct TuiOptions {
     pub draft_file: Option<PathBuf>,
     /// Where prompts are kept over sessions, one JSON string a line; `None` keeps none.
     pub history_file: Option<PathBuf>,
+    /// How it looks.
+    pub themes: ThemeOptions,
     /// Tiller's own log, which `/logs` shows; `None` when nothing is logged.
     pub log_file: Option<PathBuf>,
     /// Where reports on faults of tiller's own are kept; `None` prints them.
     pub report_folder: Option<PathBuf>,
-    /// The colours to paint with; see [`Colours::choose`].
-    pub colours: Colours,
     /// What the terminal can do beyond text and colours; see [`Abilities::of`].
     pub abilities: Abilities,
     /// The command that Ctrl+G edits with, a shell's words: the value of `VISUAL` or `EDITOR`. Default `vi`.
@@ -72,6 +76,8 @@ pub struct TuiOptions {
     pub home: Option<PathBuf>,
     /// What `/export` does; `None` says that it can't.
     pub exporter: Option<Exporter>,
+    /// Where `/settings` reads and writes; `None` says that it can't.
+    pub desk: Option<SettingsDesk>,
 }
 
 /// A session that is open, and what is known only now that it is.

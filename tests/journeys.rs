@@ -23,13 +23,17 @@ mod journeys {
     mod resuming;
     mod rpc;
     mod screen {
+        mod approvals;
         mod commands;
         mod endings;
         mod expansion;
         mod faults;
         mod opening;
+        mod queue;
         mod steering;
+        mod themes;
         mod tour;
+        mod tree;
         mod typing;
     }
     mod shell;

@@ -10,27 +10,28 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossterm::event::{Event as TerminalEvent, EventStream as Keys};
-use futures_util::StreamExt;
+use crossterm::event::Event as TerminalEvent;
 use jiff::tz::TimeZone;
 use nix::sys::signal::{Signal, raise};
 use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, timeout_at};
 
 use super::app::{Action, App, Input, Place, Report, Say};
 use super::block::Level;
+use super::ears::{self, Ears, Heard};
 use super::files;
 use super::pace::{Pace, Stale};
 use super::perform::{Performer, now};
 use super::report;
 use super::terminal::Screen;
 use super::theme::Theme;
-use super::{ExitReason, Opened, TuiError, TuiExit, TuiOptions};
+use super::{Asking, ExitReason, Opened, TuiError, TuiExit, TuiOptions};
 use crate::agent::{AgentSession, EventStream, Lagged};
 use crate::event::Event;
 use crate::render;
 use crate::resource::typed_skill;
+use crate::theme::Library;
 
 /// Time between two states of a spinner.
 const TICK: Duration = Duration::from_millis(100);
@@ -48,7 +49,8 @@ const FAREWELL: usize = 40;
 enum Wake {
     Hangup,
     Signal,
-    Terminal(Option<std::io::Result<TerminalEvent>>),
+    Terminal(Option<std::io::Result<Heard>>),
+    Themes(Arc<Library>),
     Frame,
     Report(Option<Report>),
     Agent(Option<Result<Arc<Event>, Lagged>>),
@@ -58,7 +60,7 @@ enum Wake {
 struct Front {
     app: App,
     screen: Option<Screen>,
-    keys: Option<Keys>,
+    keys: Option<Ears>,
     /// `None` until the session is open.
     link: Option<Link>,
     /// What is to be done as soon as it is.
@@ -118,7 +120,7 @@ impl Front {
             cwd: options.cwd.clone(),
             home: options.home.clone(),
             zone: TimeZone::system(),
-            theme: Theme::of(options.colours),
+            theme: Theme::of(&options.themes),
             banner: Vec::new(),
             keymap: Arc::default(),
             manner: options.abilities.manner(),
@@ -153,7 +155,7 @@ impl Front {
             options,
         };
         front.frame();
-        front.keys = Some(Keys::new());
+        front.listen();
         Ok(front)
     }
 
@@ -202,7 +204,7 @@ impl Front {
             let input = match self.wake().await {
                 Wake::Hangup => return ExitReason::HungUp,
                 Wake::Signal => return ExitReason::Signal,
-                Wake::Terminal(Some(Ok(event))) => match input_of(event) {
+                Wake::Terminal(Some(Ok(heard))) => match input_of(heard) {
                     Some(input) => input,
                     None => continue,
                 },
@@ -215,6 +217,7 @@ impl Front {
                 Wake::Agent(Some(Ok(event))) => Input::Agent(event),
                 Wake::Agent(Some(Err(Lagged(_)))) => Input::Lagged,
                 Wake::Report(None) | Wake::Agent(None) => return ExitReason::Closed,
+                Wake::Themes(library) => Input::Themes(library),
                 Wake::Tick => Input::Tick,
             };
             let loaded = matches!(input, Input::Report(Report::Loaded(_)));
@@ -231,7 +234,9 @@ impl Front {
 
     async fn wake(&mut self) -> Wake {
         let due = self.pace.due(self.app.stale).map(|due| self.began + due);
-        let keys = self.keys.get_or_insert_with(Keys::new);
+        self.listen();
+        let keys = self.keys.as_mut();
+        let news = self.options.themes.news.as_mut();
         let (reports, events) = match &mut self.link {
             Some(link) => (Some(&mut link.reports), Some(&mut link.events)),
             None => (None, None),
@@ -242,11 +247,24 @@ impl Front {
             _ = self.signals.terminate.recv() => Wake::Signal,
             _ = self.signals.interrupt.recv() => Wake::Signal,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Wake::Frame,
-            event = keys.next() => Wake::Terminal(event),
+            heard = next_heard(keys) => Wake::Terminal(heard),
             report = next_report(reports) => Wake::Report(report),
             event = next_event(events), if due.is_none() => Wake::Agent(event),
+            library = next_themes(news) => Wake::Themes(library),
             _ = self.tick.tick(), if self.app.wants_ticks() => Wake::Tick,
         }
+    }
+
+    /// Listens to the terminal, if nobody does, and asks for the colour of its ground. Only now: the first frame is on its way, so
+    /// the question delays nothing.
+    fn listen(&mut self) {
+        let Some(screen) = self.screen.as_mut().filter(|_| self.keys.is_none()) else { return };
+        let mut ears = Ears::open();
+        let asks = self.options.themes.asking == Asking::AfterFirstFrame;
+        if asks && screen.write(ears::QUESTION).is_ok() {
+            ears.expect();
+        }
+        self.keys = Some(ears);
     }
 
     /// Takes the events that are there already.
@@ -406,7 +424,29 @@ impl Signals {
     }
 }
 
-fn input_of(event: TerminalEvent) -> Option<Input> {
+/// The next thing from the terminal; nothing as long as nobody listens.
+async fn next_heard(ears: Option<&mut Ears>) -> Option<std::io::Result<Heard>> {
+    match ears {
+        Some(ears) => ears.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The themes when others are known than before; whoever told of them may have gone.
+async fn next_themes(news: Option<&mut watch::Receiver<Arc<Library>>>) -> Arc<Library> {
+    if let Some(news) = news
+        && news.changed().await.is_ok()
+    {
+        return Arc::clone(&news.borrow_and_update());
+    }
+    std::future::pending().await
+}
+
+fn input_of(heard: Heard) -> Option<Input> {
+    let event = match heard {
+        Heard::Event(event) => event,
+        Heard::Ground(ground) => return Some(Input::Ground(ground)),
+    };
     match event {
         TerminalEvent::Key(key) => Some(Input::Key(key)),
         TerminalEvent::Paste(text) => Some(Input::Paste(text)),

@@ -17,6 +17,7 @@ use crossterm::event::{
     DisableBracketedPaste, EnableBracketedPaste, KeyboardEnhancementFlags, PopKeyboardEnhancementFlags,
     PushKeyboardEnhancementFlags,
 };
+use crossterm::style::Print;
 use crossterm::terminal::{
     Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
     enable_raw_mode,
@@ -112,6 +113,11 @@ impl Screen {
     /// a size and back before a frame noticed.
     pub(super) fn repaint(&mut self) {
         self.is_stale = true;
+    }
+
+    /// Writes a control sequence at once.
+    pub(super) fn write(&mut self, sequence: &str) -> io::Result<()> {
+        execute!(self.terminal.backend_mut(), Print(sequence))
     }
 
     /// Gives a text to the terminal's clipboard (OSC 52).

@@ -7,23 +7,26 @@ use serde_json::Value;
 use super::super::call::{argument, one_line, seconds};
 use crate::event::{ApprovalRequest, FileChange, Preview};
 use crate::render::{
-    Breaks, Carriage, Indent, Language, Line, Manner, Page, Role, Span, clean, diff, highlight, wrap,
+    Breaks, Carriage, Indent, Language, Line, Manner, Page, Role, Span, Telling, clean, diff,
+    highlight_later, wrap,
 };
 
-/// Where commands run, and in what manner text becomes lines.
+/// Where commands run.
 pub(super) struct Place<'a> {
     pub(super) cwd: &'a Path,
     pub(super) home: Option<&'a Path>,
-    pub(super) manner: Manner,
 }
 
 /// What stands before each line.
 const BAR: &str = "  │ ";
 
+/// Its columns.
+const BAR_WIDTH: usize = 4;
+
 /// The lines of a call, wrapped to `width`.
 pub(super) fn lines(request: &ApprovalRequest, place: &Place<'_>, width: usize) -> Vec<Line> {
     match &request.preview {
-        Some(Preview::Change(change)) => change_lines(change, Page { width, manner: place.manner }),
+        Some(Preview::Change(change)) => change_lines(change, width),
         Some(Preview::Failure { message }) => {
             let mut lines =
                 row(&[Span::new(format!("it would fail: {}", one_line(message)), Role::Error)], width);
@@ -47,23 +50,30 @@ fn row(spans: &[Span], width: usize) -> Vec<Line> {
     wrap(spans, width, &Indent::all(vec![Span::new(BAR, Role::Warning)]), Breaks::Anywhere)
 }
 
-fn change_lines(change: &FileChange, page: Page) -> Vec<Line> {
+fn change_lines(change: &FileChange, width: usize) -> Vec<Line> {
     let head = [
         Span::new(one_line(&change.path), Role::Text),
         Span::new(format!("  +{} −{}", change.added, change.removed), Role::Muted),
     ];
-    let mut lines = row(&head, page.width);
-    let room = page.width.saturating_sub(BAR.len()).max(1);
-    for mut line in diff(&change.diff, &change.path, page.of_width(room)) {
+    let mut lines = row(&head, width);
+    // Grammars are read beside the frames.
+    let manner = Manner { code: Telling::Later, ..Manner::default() };
+    for mut line in
+        diff(&change.diff, &change.path, Page { width: width.saturating_sub(BAR_WIDTH).max(1), manner })
+    {
         line.spans.insert(0, Span::new(BAR, Role::Warning));
         lines.push(line);
+    }
+    // The tool cut it: in a unified diff a line that begins with a backslash is a remark.
+    if change.diff.trim_end().ends_with("\\ the diff goes on") {
+        lines.extend(row(&[Span::new("… and more, too much to compare here", Role::Warning)], width));
     }
     lines
 }
 
 fn command_lines(command: &str, request: &ApprovalRequest, place: &Place<'_>, width: usize) -> Vec<Line> {
-    let code = highlight(command, Language::Named("bash"), place.manner.code);
-    let mut lines: Vec<Line> = code.iter().flat_map(|line| row(&line.spans, width)).collect();
+    let told = highlight_later(command, Language::Named("bash"));
+    let mut lines: Vec<Line> = told.iter().flat_map(|line| row(&line.spans, width)).collect();
     let mut facts = vec![format!("in {}", shown(place))];
     if let Some(limit_s) = request.args["timeout"].as_u64() {
         facts.push(format!("stopped after {}", seconds(limit_s.saturating_mul(1_000))));
@@ -131,11 +141,7 @@ mod tests {
     }
 
     fn shown_lines(request: &ApprovalRequest, width: usize) -> Vec<String> {
-        let place = Place {
-            cwd: Path::new("/home/ada/code"),
-            home: Some(Path::new("/home/ada")),
-            manner: Manner::default(),
-        };
+        let place = Place { cwd: Path::new("/home/ada/code"), home: Some(Path::new("/home/ada")) };
         lines(request, &place, width).iter().map(|line| line.text().trim_end().to_owned()).collect()
     }
 
@@ -151,6 +157,12 @@ mod tests {
     }
 
     #[test]
+    fn no_escape_sequence_hides_what_a_shell_would_run() {
+        let args = json!({"command": "echo \u{1b}]0; rm -r x #\u{7}\u{9b}1m"});
+        assert_eq!(shown_lines(&request("bash", args, None), 60)[0], "  │ echo ␛]0; rm -r x #␇<U+009B>1m");
+    }
+
+    #[test]
     fn a_change_is_shown_as_its_diff() {
         let change = FileChange {
             path: "src/a.rs".into(),
@@ -161,7 +173,7 @@ mod tests {
         let request = request("edit_file", json!({"path": "src/a.rs"}), Some(Preview::Change(change)));
         assert_eq!(
             shown_lines(&request, 60),
-            ["  │ src/a.rs  +1 −1", "  │   3 - a", "  │   3 + b", "  │   ⋯ the diff goes on"]
+            ["  │ src/a.rs  +1 −1", "  │   3 - a", "  │   3 + b", "  │ … and more, too much to compare here"]
         );
     }
 

@@ -17,9 +17,10 @@ use crate::message::{
 use crate::render::Manner;
 use crate::session::EntryBody;
 use crate::session::entry::{MessageEntry, Receipt};
+use crate::theme::Depth;
 use crate::tui::app::{Action, App, Input, Loaded, Place, Report};
 use crate::tui::terminal::Images;
-use crate::tui::theme::{Colours, Theme};
+use crate::tui::theme::{Theme, ThemeOptions};
 use crate::tui::view::view;
 use crate::unit::{Tokens, UnixMs, Usd};
 
@@ -41,7 +42,7 @@ impl Stage {
             cwd: "/home/ada/code/conf".into(),
             home: Some("/home/ada".into()),
             zone: TimeZone::UTC,
-            theme: Theme::of(Colours::None),
+            theme: Theme::of(&ThemeOptions { depth: Depth::None, ..ThemeOptions::default() }),
             banner: vec![
                 "tiller 0.1.0".into(),
                 "demo model: canned answers; connect a real one with ANTHROPIC_API_KEY".into(),

@@ -1,6 +1,7 @@
 //! What stands between transcript and editor: what goes on, what a command may become.
 
 use super::super::app::App;
+use super::super::approval::Asked;
 use super::super::block::BlockKind;
 use super::super::call::{one_line, seconds};
 use super::super::command::Completion;
@@ -23,15 +24,19 @@ pub(super) fn status(app: &App) -> Option<Line> {
         ]));
     }
     if app.leaving.is_some() {
-        let text = "what matters in the summary of what you leave? enter makes it · esc stays here";
+        let text = "what matters in the summary of what you leave?";
+        let text = format!(
+            "{text} {} makes it · {} stays here",
+            key(app, KeyCommand::Send),
+            key(app, KeyCommand::Stop)
+        );
         return Some(Line::from(vec![Span::new("  ? ", Role::Warning), Span::new(text, Role::Text)]));
     }
     if let Some(since) = app.work.opening_since {
         return opening(app, since);
     }
     if app.queue.is_editing() {
-        let keymap = &app.place.keymap;
-        let (send, stop) = (keymap.key_of(KeyCommand::Send), keymap.key_of(KeyCommand::Stop));
+        let (send, stop) = (key(app, KeyCommand::Send), key(app, KeyCommand::Stop));
         let text = format!("a message that waits: {send} puts it back · {stop} leaves it as it was");
         return Some(Line::from(vec![Span::new("  ✎ ", Role::Accent), Span::new(text, Role::Text)]));
     }
@@ -48,12 +53,25 @@ pub(super) fn status(app: &App) -> Option<Line> {
     if app.is_working() && summary.is_some() {
         spans.push(Span::new(" · compacting", Role::Muted));
     }
+    // While the keys are somebody else's, Esc and Enter mean something else.
+    let is_elsewhere =
+        app.queue.has_keys() || app.work.approvals.first().is_some_and(Asked::is_half_answered);
+    if is_elsewhere {
+        return Some(spans.into());
+    }
     let steerable = app.work.running_since.is_some() && app.work.approvals.is_empty();
     let used: usize = spans.iter().map(Span::width).sum();
-    let all = " · esc stops · enter steers · alt+enter queues";
-    let fits = used + all.chars().count() <= usize::from(app.size.0);
-    spans.push(Span::new(if steerable && fits { all } else { " · esc stops" }, Role::Muted));
+    let stops = format!(" · {} stops", key(app, KeyCommand::Stop));
+    let says =
+        format!(" · {} steers · {} queues", key(app, KeyCommand::Send), key(app, KeyCommand::FollowUp));
+    let fits = used + stops.chars().count() + says.chars().count() <= usize::from(app.size.0);
+    spans.push(Span::new(if steerable && fits { stops + &says } else { stops }, Role::Muted));
     Some(spans.into())
+}
+
+/// The key of a command, as it is bound.
+fn key(app: &App, command: KeyCommand) -> String {
+    app.place.keymap.key_of(command)
 }
 
 /// That the session is being opened, once that takes long enough to be noticed.
