@@ -11,6 +11,7 @@ mod block;
 mod browse;
 mod call;
 mod command;
+mod complete;
 mod desk;
 mod ears;
 mod editor;

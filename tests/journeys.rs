@@ -28,6 +28,7 @@ mod journeys {
         mod endings;
         mod expansion;
         mod faults;
+        mod lists;
         mod opening;
         mod queue;
         mod steering;

@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use super::approval::Asked;
 use super::block::{Block, BlockKind, Level};
 use super::browse::Ask;
+use super::complete::{Completing, FileList, Listing, Ranked, Ranking, Wanted};
 use super::editor::Editor;
 use super::keymap::Keymap;
 use super::layout::{Ctx, Folds};
@@ -91,6 +92,14 @@ pub(super) enum Report {
         of: Choice,
         lines: Vec<Line>,
     },
+    /// The names of models that can be asked.
+    ModelNames(Vec<String>),
+    /// The project's files.
+    Files(Arc<FileList>),
+    /// Those that fit what was typed.
+    Ranked(Ranked),
+    /// What a path may become.
+    Listed(Listing),
     /// The settings as they are now.
     Settings(Box<Settings>),
     /// What the list on top should say of what was done in it.
@@ -191,6 +200,11 @@ pub(super) enum Action {
     ToggleTool(String),
     /// Write a setting as it was typed; empty takes it out of the file.
     Set(&'static Setting, String),
+    /// Find the files beneath a directory.
+    WalkFiles(PathBuf),
+    RankFiles(Ranking),
+    /// Look into the directory of a half-typed path.
+    ListPaths(Wanted),
     /// Look through the sessions.
     Browse(Ask),
     /// Nobody looks at the sessions any more.
@@ -291,8 +305,8 @@ pub(super) struct App {
     pub(super) notes: Notes,
     /// What the agent does with a `/`: templates, skills.
     pub(super) commands: Vec<SlashCommand>,
-    /// Which of the completions of a half-typed command is chosen.
-    pub(super) completion: usize,
+    /// What the text before the cursor may become.
+    pub(super) complete: Completing,
     /// How far what is on the screen is out of date.
     pub(super) stale: Stale,
     /// Whether sessions were looked through when the last input came.
@@ -393,7 +407,7 @@ impl App {
             now: UnixMs(0),
             notes: Notes::default(),
             commands: Vec::new(),
-            completion: 0,
+            complete: Completing::default(),
             stale: Stale::ByUser,
             is_browsing: false,
             leaving: None,
@@ -440,6 +454,7 @@ impl App {
             actions.extend(self.load_older(OLDER));
         }
         actions.extend(self.mind_list());
+        actions.extend(self.mind_completion());
         self.mind_theme();
         actions.extend(self.tree_actions());
         let is_browsing = self.popups.iter().any(Popup::is_browser);
@@ -566,6 +581,10 @@ impl App {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.show(&of, lines.clone()));
             }
+            Report::ModelNames(names) => self.complete.know_models(names),
+            Report::Files(files) => return self.know_files(files),
+            Report::Ranked(ranked) => self.files_ranked(ranked),
+            Report::Listed(listing) => self.paths_listed(listing),
             Report::Settings(settings) => self.settings_changed(&settings),
             Report::Said(word) => self.say_in_list(word),
             Report::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
@@ -583,7 +602,7 @@ impl App {
             Report::Branch(branch) => self.facts.branch = branch,
             Report::Commands(commands) => {
                 self.commands = commands;
-                self.completion = 0;
+                self.complete.forget();
             }
             Report::Note(text) => self.flash(text),
         }

@@ -189,6 +189,9 @@ impl Worker {
             | Action::SetApproval(_)
             | Action::ToggleTool(_)
             | Action::Set(..)
+            | Action::WalkFiles(_)
+            | Action::RankFiles(_)
+            | Action::ListPaths(_)
             | Action::Browse(_)
             | Action::EndBrowse
             | Action::Copy(_)
@@ -394,7 +397,8 @@ impl Worker {
         let ((older, entries), branch) = spawn_blocking(read).await.unwrap_or_default();
         let loaded = Report::Loaded(Box::new(Loaded { snapshot, older, entries }));
         let commands = Report::Commands(self.agent.slash_commands().await?);
-        Ok(vec![loaded, Report::Branch(branch), commands])
+        let names = self.agent.models().await?.iter().map(|model| model.reference().to_string()).collect();
+        Ok(vec![loaded, Report::Branch(branch), commands, Report::ModelNames(names)])
     }
 
     async fn read_resources(&self) -> Result<Vec<Report>, AgentError> {

@@ -63,7 +63,7 @@ impl Areas {
         // On a screen that isn't small a row stays free below the transcript.
         let status = take(u16::from(prompt::status(app).is_some()) + u16::from(height >= 16), 1);
         let queue = take(count(queue::wanted(app)), 3);
-        let completion = take(count(app.completions().len()).min(MOST_COMPLETIONS).min(height / 3), 1);
+        let completion = take(count(app.complete.offers().len()).min(MOST_COMPLETIONS).min(height / 3), 1);
         let mut y = 0;
         let mut area = |height: u16| {
             y += height;
@@ -96,11 +96,6 @@ impl App {
     }
 }
 
-/// Lines of the call that asks that are on the screen at once.
-pub(super) fn question_rows(app: &App) -> usize {
-    approval::body_rows(app, usize::from(Areas::of(app).approval.height))
-}
-
 impl App {
     /// Where the links on the screen lead, on a terminal that has links.
     pub(super) fn links(&self) -> impl Iterator<Item = &Arc<str>> {
@@ -129,6 +124,11 @@ impl App {
         }
         placements
     }
+}
+
+/// Lines of the call that asks that are on the screen at once.
+pub(super) fn question_rows(app: &App) -> usize {
+    approval::body_rows(app, usize::from(Areas::of(app).approval.height))
 }
 
 /// Draws the screen as it was prepared.
