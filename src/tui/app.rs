@@ -545,6 +545,14 @@ impl App {
         Vec::new()
     }
 
+    /// The session is elsewhere. A prompt that comes back with it doesn't take the place of a draft.
+    fn moved(&mut self, moved: Moved) {
+        self.popups.clear();
+        if let Some(text) = moved.editor {
+            self.editor.put_before(&[text]);
+        }
+    }
+
     fn report(&mut self, report: Report) -> Vec<Action> {
         match report {
             Report::Failed { what, hint, text } => self.failed(what, hint, text),
@@ -562,12 +570,7 @@ impl App {
                 }
             }
             Report::Waiting(outcome) => self.queue_outcome(outcome),
-            Report::Moved(moved) => {
-                self.popups.clear();
-                if let Some(text) = moved.editor {
-                    self.editor.put_before(&[text]);
-                }
-            }
+            Report::Moved(moved) => self.moved(moved),
             Report::Items { items, selected } => {
                 if let Some(Popup::Pick(picker)) = self.popups.last_mut() {
                     picker.fill(items, selected);

@@ -142,15 +142,8 @@ impl Worker {
             Action::Rename(name) => said(agent.rename(name).await?),
             Action::Label(label) => self.label(label).await?,
             Action::LabelEntry(entry, label) => said(agent.label(entry, label).await?),
-            Action::Tree(ask) => {
-                self.look(ask, beside);
-                Vec::new()
-            }
-            Action::AskToHide(entry) => {
-                let reader = agent.reader();
-                self.read_beside(beside, move || gather::hiding(&reader, entry));
-                Vec::new()
-            }
+            Action::Tree(ask) => self.look(ask, beside),
+            Action::AskToHide(entry) => self.ask_to_hide(entry, beside),
             Action::Hide(entry, visibility) => said(agent.hide(entry, visibility).await?),
             Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
@@ -158,11 +151,7 @@ impl Worker {
                 self.keep(setting, value, beside);
                 Vec::new()
             }
-            Action::LoadOlder(ids) => {
-                let reader = agent.reader();
-                self.read_beside(beside, move || Report::Older(read(&reader, &ids)));
-                Vec::new()
-            }
+            Action::LoadOlder(ids) => self.load_older(ids, beside),
             Action::Reload => self.load().await?,
             Action::AskCommands => vec![Report::Commands(agent.slash_commands().await?)],
             Action::ReadResources => self.read_resources().await?,
@@ -330,8 +319,20 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
+    fn ask_to_hide(&self, entry: EntryId, beside: &mut JoinSet<()>) -> Vec<Report> {
+        let reader = self.agent.reader();
+        self.read_beside(beside, move || gather::hiding(&reader, entry));
+        Vec::new()
+    }
+
+    fn load_older(&self, ids: Vec<EntryId>, beside: &mut JoinSet<()>) -> Vec<Report> {
+        let reader = self.agent.reader();
+        self.read_beside(beside, move || Report::Older(read(&reader, &ids)));
+        Vec::new()
+    }
+
     /// Looks up what the tree wants to know.
-    fn look(&self, ask: tree::Ask, beside: &mut JoinSet<()>) {
+    fn look(&self, ask: tree::Ask, beside: &mut JoinSet<()>) -> Vec<Report> {
         let (reader, reports) = (self.agent.reader(), self.reports.clone());
         let session = reader.id().clone();
         let tell = move |news| {
@@ -351,6 +352,7 @@ impl Worker {
             }
             ask => tree::look(&reader, ask).into_iter().for_each(|news| _ = tell(news)),
         });
+        Vec::new()
     }
 
     async fn copy_session(&self) -> Result<Vec<Report>, AgentError> {
