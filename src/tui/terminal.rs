@@ -94,7 +94,7 @@ impl Screen {
         }
         let mut areas = prepared(app, self.terminal.get_frame().area());
         let painter = self.terminal.backend_mut();
-        self.is_stale |= painter.learn(app.transcript.links());
+        self.is_stale |= painter.learn(app.links());
         if std::mem::take(&mut self.is_stale) {
             painter.forget()?;
             queue!(painter, Clear(ClearType::All))?;

@@ -22,7 +22,7 @@ use super::popup::Popup;
 use super::terminal::{Placement, mark};
 use super::theme::Theme;
 use super::transcript::Shown;
-use crate::render::{Emphasis, Line, Role, Span, Style};
+use crate::render::{Emphasis, Line, Links, Role, Span, Style};
 
 /// Columns before the text of the editor.
 pub(super) const MARK: u16 = 3;
@@ -101,6 +101,12 @@ impl App {
 }
 
 impl App {
+    /// Where the links on the screen lead, on a terminal that has links.
+    pub(super) fn links(&self) -> impl Iterator<Item = &Arc<str>> {
+        let are_live = self.place.manner.links == Links::Live;
+        self.transcript.links().filter(move |_| are_live)
+    }
+
     /// The pictures on the screen as it was prepared: those of the transcript, where nothing lies over it.
     pub(super) fn pictures(&self, areas: &Areas) -> Vec<Placement> {
         let area = areas.transcript;
