@@ -157,6 +157,14 @@ table! {
     SESSION_DIR = "session_dir", Kind::Text, "", scope Scope::User;
     /// Milliseconds that an extension may take over a hook; one that guards calls and takes longer has the call asked about.
     EXTENSIONS_TIMEOUT_MS = "extensions.timeout_ms", Kind::Count { min: 10, max: 600_000 }, "5000";
+    /// Whether the terminal's title says which session this is and what it is doing.
+    TERMINAL_TITLE = "terminal.title", Kind::Choice(&["on", "off"]), "on";
+    /// Whether the terminal is told that work goes on (OSC 9;4): by itself where that is understood, always, or never.
+    TERMINAL_PROGRESS = "terminal.progress", Kind::Choice(&["auto", "on", "off"]), "auto";
+    /// What calls you when a long run ends or a call asks while you look elsewhere: a notification if the terminal has them, the bell, or nothing.
+    NOTIFY = "notify.mode", Kind::Choice(&["auto", "bell", "off"]), "auto";
+    /// Seconds that a run takes at least for its end to be told so.
+    NOTIFY_AFTER_S = "notify.after_s", Kind::Count { min: 0, max: 86_400 }, "10";
     /// What goes to the log file of tiller itself.
     LOG_LEVEL = "log.level", Kind::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "warn";
 }

@@ -6,10 +6,12 @@
 //! again at any time. Start with `app`, then `keys`, `feed` and `transcript`.
 
 mod app;
+mod attach;
 mod block;
 mod browse;
 mod call;
 mod command;
+mod draft;
 mod editor;
 mod event_loop;
 mod feed;
@@ -19,6 +21,7 @@ mod help;
 mod keymap;
 mod keys;
 mod layout;
+mod notify;
 mod offscreen;
 mod pace;
 mod perform;
@@ -39,6 +42,7 @@ use crate::agent::{AgentError, AgentSession};
 use crate::id::SessionId;
 use crate::session::Reader;
 
+pub use notify::{Call, Reach, Wishes};
 pub use offscreen::OffScreen;
 pub use theme::Colours;
 
@@ -61,6 +65,10 @@ pub struct TuiOptions {
     pub colours: Colours,
     /// The command that Ctrl+G edits with, a shell's words: the value of `VISUAL` or `EDITOR`. Default `vi`.
     pub editor: Option<String>,
+    /// The file with other keys than the table's, `keybindings.json`; `None` has none.
+    pub keybindings: Option<PathBuf>,
+    /// What the terminal can be told beside the screen.
+    pub reach: Reach,
     /// The user's home, which the footer shows as `~`.
     pub home: Option<PathBuf>,
     /// What `/export` does; `None` says that it can't.

@@ -19,7 +19,8 @@ use crate::agent::AgentSession;
 use crate::config::{Config, Project};
 use crate::provider::demo;
 use crate::session::Reader;
-use crate::tui::{self, Colours, ExitReason, Exporter, TuiOptions};
+use crate::setting;
+use crate::tui::{self, Colours, ExitReason, Exporter, Reach, TuiOptions, Wishes};
 
 /// Time that a screen whose terminal went away has to end by itself, and then the session's log to be closed.
 const GRACE: Duration = Duration::from_secs(3);
@@ -58,6 +59,8 @@ pub(super) async fn run(
         notices: assembled.notices.clone(),
         colours: Colours::choose(config.variable("NO_COLOR"), config.variable("COLORFGBG")),
         editor: config.variable("VISUAL").or_else(|| config.variable("EDITOR")).map(str::to_owned),
+        keybindings: Some(config.folders.config.join("keybindings.json")),
+        reach: reach(config),
         home: config.variable("HOME").map(Into::into),
         exporter: Some(Exporter::new(export)),
     };
@@ -71,6 +74,18 @@ pub(super) async fn run(
         ExitReason::Signal => INTERRUPTED,
         ExitReason::HungUp => FAILED,
     })
+}
+
+/// What this terminal can be told beside the screen.
+fn reach(config: &Config) -> Reach {
+    let word = |setting| config.settings.text(setting).unwrap_or_default();
+    let wishes = Wishes {
+        title: word(&setting::TERMINAL_TITLE),
+        progress: word(&setting::TERMINAL_PROGRESS),
+        notify: word(&setting::NOTIFY),
+        after_s: config.settings.count(&setting::NOTIFY_AFTER_S).unwrap_or_default(),
+    };
+    Reach::choose(|name| config.variable(name), wishes)
 }
 
 /// What `/export` does: as `tiller sessions export`, the file's place beginning at the working directory.

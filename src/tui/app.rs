@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crossterm::event::KeyEvent;
 use jiff::tz::TimeZone;
 
+use super::attach::{self, Picture};
 use super::block::{Block, BlockKind, Level};
 use super::browse::Ask;
 use super::editor::Editor;
@@ -21,7 +22,7 @@ use crate::agent::{
 };
 use crate::event::{ApprovalRequest, CompactionChoice, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId, QueueId};
-use crate::message::{ModelRef, ThinkingLevel, Usage};
+use crate::message::{Image, ModelRef, ThinkingLevel, Usage};
 use crate::render::Line;
 use crate::resource::typed_skill;
 use crate::session::{Entry, Scope, Visibility};
@@ -34,6 +35,8 @@ const FLASH_MS: u64 = 4_000;
 #[derive(Debug)]
 pub(super) enum Input {
     Key(KeyEvent),
+    /// Characters that came at once, each as if typed.
+    Typed(String),
     Paste(String),
     Resize {
         width: u16,
@@ -91,6 +94,10 @@ pub(super) enum Report {
     /// What the agent does with a `/`, as it is now.
     Commands(Vec<SlashCommand>),
     Note(String),
+    /// A picture to go with the message.
+    Attached(Picture),
+    /// What is to be put into the editor as if it had been pasted.
+    Pasted(String),
 }
 
 /// What a look through the sessions found.
@@ -156,6 +163,10 @@ pub(super) enum Action {
     /// Write the session to a file, whose name may be empty.
     Export(String),
     Copy(String),
+    /// Look for a picture on the clipboard.
+    PasteImage,
+    /// Attach the picture in this file; if it is none, paste the text instead.
+    Attach(PathBuf, String),
     Remember(String),
     EditElsewhere(String),
     Suspend,
@@ -172,6 +183,8 @@ pub(super) enum Say {
     Hurry,
     FollowUp(String),
     Bash(String, BashContext),
+    /// One of the others, but `Bash`, with pictures.
+    WithPictures(Box<Self>, Vec<Image>),
 }
 
 impl Say {
@@ -182,6 +195,7 @@ impl Say {
                 Some(text)
             }
             Self::Hurry => None,
+            Self::WithPictures(say, _) => say.text(),
         }
     }
 }
@@ -274,6 +288,8 @@ pub(super) struct Work {
     pub(super) approvals: Vec<Asked>,
     /// Output tokens of the answer that is arriving.
     pub(super) output: u64,
+    /// Whether the last run ended because something failed.
+    pub(super) failed: bool,
 }
 
 /// A call that waits for the user's word.
@@ -342,6 +358,7 @@ impl App {
         });
         let mut actions = match input {
             Input::Key(key) => self.key(key),
+            Input::Typed(text) => self.typed(&text),
             Input::Paste(text) => self.pasted(&text),
             Input::Resize { width, height } => {
                 self.size = (width, height);
@@ -438,7 +455,10 @@ impl App {
                 return picker.ask().map(Action::Browse).into_iter().collect();
             }
             Some(Popup::Read(_)) => {}
-            None => self.editor.paste(text),
+            None => match attach::path_of(text, self.place.home.as_deref()) {
+                Some(path) => return vec![Action::Attach(path, text.to_owned())],
+                None => self.editor.paste(text),
+            },
         }
         Vec::new()
     }
@@ -453,6 +473,7 @@ impl App {
             Report::State(state) => self.know(*state),
             Report::Older(entries) => self.transcript.prepend(&entries),
             Report::Queue(items) => {
+                items.iter().for_each(|item| self.editor.adopt(&item.text, &item.images));
                 let typed = |item: QueueItem| typed_skill(&item.text).unwrap_or(item.text);
                 let texts: Vec<String> = items.into_iter().map(typed).collect();
                 if !texts.is_empty() {
@@ -489,6 +510,8 @@ impl App {
                 self.completion = 0;
             }
             Report::Note(text) => self.flash(text),
+            Report::Attached(Picture { image, size }) => self.editor.attach(image, size),
+            Report::Pasted(text) => self.editor.paste(&text),
         }
         Vec::new()
     }
@@ -520,6 +543,7 @@ impl App {
             queue: live.queue.clone(),
             approvals: Vec::new(),
             output: 0,
+            failed: false,
         };
         for request in &live.approvals {
             self.work.approvals.push(Asked { request: request.clone(), since: self.now, answer: None });

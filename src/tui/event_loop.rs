@@ -9,8 +9,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossterm::event::{Event as TerminalEvent, EventStream as Keys};
-use futures_util::StreamExt;
+use crossterm::event::{Event as TerminalEvent, EventStream as Keys, KeyCode, KeyEvent, KeyEventKind};
+use futures_util::{FutureExt, StreamExt};
 use jiff::tz::TimeZone;
 use nix::sys::signal::{Signal, raise};
 use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
@@ -19,7 +19,10 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, 
 
 use super::app::{Action, App, Input, Place, Report, Say};
 use super::block::Level;
+use super::draft::Draft;
 use super::files;
+use super::keymap::{Chord, Keymap};
+use super::notify::{Focus, Notifier};
 use super::pace::{Pace, Stale};
 use super::perform::{Performer, now};
 use super::terminal::Screen;
@@ -39,6 +42,9 @@ const BATCH: usize = 4_096;
 /// Time that messages sent just before the end have to reach the agent: some syncs of a slow disk.
 const SETTLE: Duration = Duration::from_secs(2);
 
+/// Characters that are taken at once when they come faster than keys can be pressed: a paste that the terminal doesn't mark.
+const RUN: usize = 16 * 1024;
+
 /// Lines of the last exchange that are left on the normal screen.
 const FAREWELL: usize = 40;
 
@@ -46,8 +52,12 @@ const FAREWELL: usize = 40;
 enum Wake {
     Hangup,
     Signal,
+    /// The process goes on after it was stopped.
+    Continued,
     Terminal(Option<std::io::Result<TerminalEvent>>),
     Frame,
+    /// The draft is to be kept.
+    Keep,
     Report(Option<Report>),
     Agent(Option<Result<Arc<Event>, Lagged>>),
     Tick,
@@ -57,6 +67,10 @@ struct Front {
     app: App,
     screen: Option<Screen>,
     keys: Option<Keys>,
+    /// What came from the terminal behind a run of characters that was taken at once.
+    held: Option<std::io::Result<TerminalEvent>>,
+    notifier: Notifier,
+    draft: Draft,
     events: EventStream,
     reports: mpsc::Receiver<Report>,
     /// There until the end.
@@ -72,6 +86,7 @@ struct Signals {
     terminate: SignalStream,
     interrupt: SignalStream,
     hangup: SignalStream,
+    continued: SignalStream,
 }
 
 pub(super) async fn run(agent: AgentSession, options: TuiOptions) -> Result<TuiExit, TuiError> {
@@ -92,13 +107,12 @@ impl Front {
             zone: TimeZone::system(),
             theme: Theme::of(options.colours),
             banner: options.banner.clone(),
-            keymap: Arc::default(),
+            keymap: Arc::new(keymap(&options)),
         };
         let mut app = App::new(place, history);
-        if let Some(draft) =
-            options.draft_file.as_deref().and_then(|path| files::load_draft(path, &app.place.cwd))
-        {
-            app.editor.set_text(&draft);
+        let mut draft = Draft::new(options.draft_file.clone());
+        if let Some(text) = draft.load(&app.place.cwd) {
+            app.editor.set_text(&text);
         }
         let (performer, reports) =
             Performer::start(agent.clone(), options.history_file.clone(), options.exporter.clone());
@@ -118,12 +132,28 @@ impl Front {
         let signals = Signals::catch().map_err(TuiError::Terminal)?;
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let screen = Screen::enter().map_err(TuiError::Terminal)?;
+        let screen = Screen::enter(&options.reach).map_err(TuiError::Terminal)?;
         app.size = screen.size();
         let (screen, keys) = (Some(screen), Some(Keys::new()));
         let performer = Some(performer);
         let (began, pace) = (Instant::now(), Pace::default());
-        Ok(Self { app, screen, keys, events, reports, performer, signals, tick, began, pace, options })
+        let (held, notifier) = (None, Notifier::new(options.reach));
+        Ok(Self {
+            app,
+            screen,
+            keys,
+            held,
+            notifier,
+            draft,
+            events,
+            reports,
+            performer,
+            signals,
+            tick,
+            began,
+            pace,
+            options,
+        })
     }
 
     async fn work(&mut self) -> ExitReason {
@@ -132,10 +162,18 @@ impl Front {
             let input = match self.wake().await {
                 Wake::Hangup => return ExitReason::HungUp,
                 Wake::Signal => return ExitReason::Signal,
-                Wake::Terminal(Some(Ok(event))) => match input_of(event) {
+                Wake::Continued => match self.away(|_| ()) {
+                    Some(reason) => return reason,
+                    None => continue,
+                },
+                Wake::Terminal(Some(Ok(event))) => match self.input_of(event) {
                     Some(input) => input,
                     None => continue,
                 },
+                Wake::Keep => {
+                    self.draft.keep(&self.app.place.cwd, self.app.editor.expanded());
+                    continue;
+                }
                 Wake::Terminal(Some(Err(_)) | None) => return ExitReason::HungUp,
                 Wake::Frame => match self.frame() {
                     Some(reason) => return reason,
@@ -155,23 +193,92 @@ impl Front {
                 for notice in std::mem::take(&mut self.options.notices) {
                     self.app.say(Level::Note, notice, None);
                 }
+                self.tell_of_keys();
             }
         }
     }
 
     async fn wake(&mut self) -> Wake {
         let due = self.pace.due(self.app.stale).map(|due| self.began + due);
+        if due.is_none_or(|due| due > Instant::now())
+            && let Some(event) = self.held.take()
+        {
+            return Wake::Terminal(Some(event));
+        }
+        let keep = self.draft.due();
         let keys = self.keys.get_or_insert_with(Keys::new);
         tokio::select! {
             biased;
             _ = self.signals.hangup.recv() => Wake::Hangup,
             _ = self.signals.terminate.recv() => Wake::Signal,
             _ = self.signals.interrupt.recv() => Wake::Signal,
+            _ = self.signals.continued.recv() => Wake::Continued,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Wake::Frame,
             event = keys.next() => Wake::Terminal(event),
             report = self.reports.recv() => Wake::Report(report),
             event = self.events.next(), if due.is_none() => Wake::Agent(event),
+            () = sleep_until(keep.unwrap_or_else(Instant::now)), if keep.is_some() => Wake::Keep,
             _ = self.tick.tick(), if self.app.wants_ticks() => Wake::Tick,
+        }
+    }
+
+    /// What came from the terminal, as the state takes it.
+    fn input_of(&mut self, event: TerminalEvent) -> Option<Input> {
+        match event {
+            TerminalEvent::Key(key) => {
+                self.draft.typed(Instant::now());
+                Some(match typed(&key) {
+                    Some(c) => self.run_of(c, key),
+                    None => Input::Key(key),
+                })
+            }
+            TerminalEvent::Paste(text) => {
+                self.draft.typed(Instant::now());
+                Some(Input::Paste(text))
+            }
+            TerminalEvent::Resize(width, height) => Some(Input::Resize { width, height }),
+            TerminalEvent::FocusGained => self.focus(Focus::Here),
+            TerminalEvent::FocusLost => self.focus(Focus::Elsewhere),
+            TerminalEvent::Mouse(_) => None,
+        }
+    }
+
+    /// The characters that are there already, in one piece.
+    fn run_of(&mut self, first: char, key: KeyEvent) -> Input {
+        let mut text = String::from(first);
+        while let Some(keys) = self.keys.as_mut().filter(|_| text.len() < RUN) {
+            match keys.next().now_or_never() {
+                Some(Some(Ok(TerminalEvent::Key(key)))) if let Some(c) = typed(&key) => text.push(c),
+                Some(Some(event)) => {
+                    self.held = Some(event);
+                    break;
+                }
+                // Its end comes again.
+                Some(None) | None => break,
+            }
+        }
+        if text.len() == first.len_utf8() { Input::Key(key) } else { Input::Typed(text) }
+    }
+
+    fn focus(&mut self, focus: Focus) -> Option<Input> {
+        self.notifier.focus(focus);
+        self.tell();
+        None
+    }
+
+    /// Tells the terminal what it is told beside the screen. That it doesn't take it shows with the next frame.
+    fn tell(&mut self) {
+        let words = self.notifier.look(&self.app);
+        if let Some(screen) = self.screen.as_mut().filter(|_| !words.is_empty()) {
+            let _ = screen.tell(&words);
+        }
+    }
+
+    /// Says what of the user's keys doesn't hold.
+    fn tell_of_keys(&mut self) {
+        let keymap = Arc::clone(&self.app.place.keymap);
+        for problem in keymap.problems() {
+            self.app.say(Level::Warning, problem.clone(), None);
         }
     }
 
@@ -206,6 +313,7 @@ impl Front {
         self.app.stale = Stale::No;
         self.app.now = now();
         let drawn = self.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&mut self.app));
+        self.tell();
         let at = self.began.elapsed();
         self.pace.drew(at, at - before);
         drawn.err().map(|_| ExitReason::HungUp)
@@ -222,6 +330,10 @@ impl Front {
             Action::Suspend => return self.away(|_| _ = raise(Signal::SIGTSTP)),
             Action::EditElsewhere(text) => return self.away(|front| front.edit(&text)),
             action => {
+                if action == Action::ReadResources {
+                    self.app.place.keymap = Arc::new(keymap(&self.options));
+                    self.tell_of_keys();
+                }
                 if !self.performer.as_ref().is_some_and(|performer| performer.tell(action)) {
                     self.app.flash("busy; try again in a moment");
                 }
@@ -235,7 +347,10 @@ impl Front {
         self.keys = None;
         self.screen = None;
         what(self);
-        match Screen::enter() {
+        // What was meant for somebody else who had the terminal, and that we go on again, is known.
+        let _ = (self.signals.interrupt.recv().now_or_never(), self.signals.continued.recv().now_or_never());
+        self.notifier.forget();
+        match Screen::enter(&self.options.reach) {
             Ok(screen) => {
                 self.app.size = screen.size();
                 self.screen = Some(screen);
@@ -257,10 +372,9 @@ impl Front {
         }
     }
 
-    fn store_draft(&self) {
-        if let Some(path) = &self.options.draft_file {
-            files::store_draft(path, &self.app.place.cwd, &self.app.editor.expanded());
-        }
+    async fn store_draft(&mut self) {
+        self.draft.keep(&self.app.place.cwd, self.app.editor.expanded());
+        self.draft.settle().await;
     }
 
     /// Lets what was typed last reach the agent; what it refuses is a draft again.
@@ -270,7 +384,7 @@ impl Front {
         while let Ok(Some(report)) = timeout_at(until, self.reports.recv()).await {
             if matches!(report, Report::Failed { text: Some(_), .. }) {
                 self.app.update(Input::Report(report), now());
-                self.store_draft();
+                self.store_draft().await;
             }
         }
     }
@@ -279,7 +393,7 @@ impl Front {
         // The thread that reads the keys spins on a terminal that is gone; it ends here, before anything that may take time.
         self.keys = None;
         self.screen = None;
-        self.store_draft();
+        self.store_draft().await;
         self.settle().await;
         let reader = agent.reader();
         // Closed already is closed.
@@ -302,16 +416,20 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hangup: signal(SignalKind::hangup())?,
+            continued: signal(SignalKind::from_raw(Signal::SIGCONT as i32))?,
         })
     }
 }
 
-fn input_of(event: TerminalEvent) -> Option<Input> {
-    match event {
-        TerminalEvent::Key(key) => Some(Input::Key(key)),
-        TerminalEvent::Paste(text) => Some(Input::Paste(text)),
-        TerminalEvent::Resize(width, height) => Some(Input::Resize { width, height }),
-        TerminalEvent::FocusGained | TerminalEvent::FocusLost | TerminalEvent::Mouse(_) => None,
+fn keymap(options: &TuiOptions) -> Keymap {
+    options.keybindings.as_deref().map(files::load_keymap).unwrap_or_default()
+}
+
+/// The character that a key types, held down or not.
+fn typed(key: &KeyEvent) -> Option<char> {
+    match key.code {
+        KeyCode::Char(c) if key.kind != KeyEventKind::Release && Chord::of(*key).is_text() => Some(c),
+        _ => None,
     }
 }
 
@@ -322,8 +440,12 @@ fn edited(editor: &str, text: &str) -> std::io::Result<String> {
     // The editor is a shell's words (`code --wait`); the file's name is passed beside them, never as one of them.
     let status =
         Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file.path()).status()?;
-    if !status.success() {
-        return Err(std::io::Error::other(format!("`{editor}` ended with {status}")));
+    match status.code() {
+        Some(0) => {}
+        // So says the shell of what isn't there, or can't be run.
+        Some(127) => return Err(std::io::Error::other(format!("there is no program `{editor}`"))),
+        Some(126) => return Err(std::io::Error::other(format!("`{editor}` can't be run"))),
+        _ => return Err(std::io::Error::other(format!("`{editor}` ended with {status}"))),
     }
     let text = std::fs::read_to_string(file.path())?;
     Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())

@@ -7,12 +7,13 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::app::{Action, App, Go, List, Say, Twice};
 use super::command::{self, Completion, Meaning, Verb};
+use super::editor::Edit;
 use super::keymap::{Context, KeyCommand, Keymap};
 use super::popup::{Choice, Item, Page, Picker, Popup};
 use super::{gather, help};
 use crate::agent::{BashContext, BranchSummary, Direction};
 use crate::event::{ApprovalRequest, CompactionChoice, Decision, QueueItem, QueueKind};
-use crate::message::ThinkingLevel;
+use crate::message::{Image, ThinkingLevel};
 use crate::session::Visibility;
 use crate::unit::UnixMs;
 
@@ -63,9 +64,25 @@ impl App {
             return actions;
         }
         if !self.completion_key(key) {
-            self.editor.key(key);
+            self.editor.key(key, &self.place.keymap);
         }
         Vec::new()
+    }
+
+    /// Takes characters that came at once: those that can only be text in one piece.
+    pub(super) fn typed(&mut self, text: &str) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for (at, c) in text.char_indices() {
+            let is_text = self.popups.is_empty() && self.work.approvals.is_empty() && !self.editor.is_empty();
+            if is_text {
+                self.notes.pressed = None;
+                self.completion = 0;
+                self.editor.insert(&text[at..]);
+                break;
+            }
+            actions.extend(self.key(KeyEvent::from(KeyCode::Char(c))));
+        }
+        actions
     }
 
     /// `y`, `a` and `n` answer the call that asks, when nothing else is typed right after them. Other text goes to the
@@ -79,7 +96,7 @@ impl App {
                     asked.answer = Some((begun, self.now));
                     return Some(self.answer_approval(0).into_iter().collect());
                 }
-                KeyCode::Char(_) if is_plain => drop(self.editor.key(begun)),
+                KeyCode::Char(_) if is_plain => _ = self.editor.key(begun, &self.place.keymap),
                 _ => {}
             }
             return None;
@@ -118,7 +135,7 @@ impl App {
             KeyCommand::SteerNow => self.submit(When::AtOnce),
             KeyCommand::Newline => self.newline(),
             KeyCommand::Stop => self.escape(pressed),
-            KeyCommand::Interrupt => self.interrupt(pressed),
+            KeyCommand::Clear => self.interrupt(pressed),
             KeyCommand::Quit if at_rest && !self.is_working() => vec![Action::Quit],
             KeyCommand::EditQueue => self.unqueue(),
             KeyCommand::PickModel => self.pick("models", List::Models),
@@ -127,6 +144,7 @@ impl App {
             KeyCommand::NextThinking => self.next_thinking(),
             KeyCommand::SearchHistory => self.search_history(),
             KeyCommand::EditElsewhere => vec![Action::EditElsewhere(self.editor.expanded())],
+            KeyCommand::PasteImage => vec![Action::PasteImage],
             KeyCommand::Suspend => vec![Action::Suspend],
             KeyCommand::Help if at_rest => {
                 let page = help::page(&self.place.keymap, &self.commands);
@@ -212,12 +230,14 @@ impl App {
         self.notes.flash = None;
         self.transcript.follow();
         let shown = self.editor.text();
+        let pictures = self.editor.pictures();
         let text = self.editor.take();
         let mut actions = Vec::new();
         if self.editor.remember(&shown) {
             actions.push(Action::Remember(shown));
         }
-        actions.extend(self.carry_out(text, when));
+        let said = self.carry_out(text, when).into_iter().map(|action| with_pictures(action, &pictures));
+        actions.extend(said);
         actions
     }
 
@@ -351,13 +371,16 @@ impl App {
         if !self.editor.is_empty() {
             self.editor.clear();
             let again = if self.is_working() { "stops" } else { "quits" };
-            self.flash(format!("cleared; alt+u brings it back, ctrl+c again {again}"));
+            let key = |command| self.place.keymap.key_of(command);
+            let (undo, clear) = (key(KeyCommand::Edit(Edit::Undo)), key(KeyCommand::Clear));
+            self.flash(format!("cleared; {undo} brings it back, {clear} again {again}"));
         } else if self.is_working() || self.work.summary.is_some() {
             return vec![Action::Abort];
         } else if is_second {
             return vec![Action::Quit];
         } else {
-            self.flash("ctrl+c again quits");
+            let clear = self.place.keymap.key_of(KeyCommand::Clear);
+            self.flash(format!("{clear} again quits"));
         }
         self.notes.pressed = Some((Twice::Interrupt, self.now));
         Vec::new()
@@ -534,6 +557,16 @@ impl App {
                 return Vec::new();
             }
         }]
+    }
+}
+
+/// Has pictures go with what is said to the agent.
+fn with_pictures(action: Action, pictures: &[Image]) -> Action {
+    match action {
+        Action::Say(say @ (Say::Steer(_) | Say::SteerNow(_) | Say::FollowUp(_))) if !pictures.is_empty() => {
+            Action::Say(Say::WithPictures(Box::new(say), pictures.to_vec()))
+        }
+        action => action,
     }
 }
 

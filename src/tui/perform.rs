@@ -8,10 +8,11 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::app::{Action, Go, List, Loaded, Report, Say};
+use super::attach::{self, Clip};
 use super::browse::{Ask, browse};
 use super::{Exporter, files, gather};
 use crate::agent::compaction::CompactionError;
-use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions};
+use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions, StreamingBehavior};
 use crate::id::EntryId;
 use crate::message::ThinkingLevel;
 use crate::session::{Entry, Reader, Visibility};
@@ -141,6 +142,15 @@ impl Worker {
             }
             Action::Export(file) => self.export(file, beside).await?,
             Action::Remember(prompt) => self.remember(prompt, beside),
+            Action::PasteImage => {
+                self.read_beside(beside, || match attach::clipboard() {
+                    Clip::Picture(picture) => Report::Attached(picture),
+                    Clip::Text(text) => Report::Pasted(text),
+                    Clip::Nothing(why) => Report::Note(why),
+                });
+                Vec::new()
+            }
+            Action::Attach(path, text) => self.attach(path, text, beside).await?,
             // Looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
             Action::Browse(_)
             | Action::EndBrowse
@@ -154,16 +164,29 @@ impl Worker {
     /// Tells the agent, or the shell, what the user said.
     async fn say(&self, say: Say) -> Result<(), AgentError> {
         let agent = &self.agent;
+        let (say, images) = match say {
+            Say::WithPictures(say, images) => (*say, images),
+            say => (say, Vec::new()),
+        };
+        let prompt = |behavior, images| PromptOptions {
+            streaming_behavior: Some(behavior),
+            images,
+            ..PromptOptions::default()
+        };
         match say {
-            Say::Steer(text) => agent.steer(text).await,
-            Say::SteerNow(text) => agent.steer_now(text, PromptOptions::default()).await,
+            Say::Steer(text) => agent.prompt(text, prompt(StreamingBehavior::Steer, images)).await,
+            Say::SteerNow(text) => {
+                agent.steer_now(text, PromptOptions { images, ..PromptOptions::default() }).await
+            }
             Say::Hurry => match agent.hurry().await {
                 // It was delivered meanwhile.
                 Err(AgentError::Gone(_)) => Ok(()),
                 done => done,
             },
-            Say::FollowUp(text) => agent.follow_up(text).await,
+            Say::FollowUp(text) => agent.prompt(text, prompt(StreamingBehavior::FollowUp, images)).await,
             Say::Bash(line, context) => agent.bash(line, context).await,
+            // Pictures go with what is said, not with pictures.
+            Say::WithPictures(..) => Ok(()),
         }
     }
 
@@ -353,6 +376,29 @@ impl Worker {
         let trouble = if problems == 0 { String::new() } else { format!("; {problems} with problems") };
         let note = format!("{skills} skills, {templates} templates, {context_files} context files{trouble}");
         Ok(vec![Report::Note(note)])
+    }
+
+    /// Attaches the picture in a file whose path was pasted, or pastes what was pasted.
+    async fn attach(
+        &self,
+        path: PathBuf,
+        text: String,
+        beside: &mut JoinSet<()>,
+    ) -> Result<Vec<Report>, AgentError> {
+        let path = self.agent.snapshot().await?.state.cwd.join(path);
+        let reports = self.reports.clone();
+        beside.spawn_blocking(move || {
+            let (pasted, why) = match attach::file(&path) {
+                Ok(picture) => (Report::Attached(picture), None),
+                Err(_) if !path.is_file() => (Report::Pasted(text), None),
+                Err(why) => (Report::Pasted(text), Some(why)),
+            };
+            let _ = reports.blocking_send(pasted);
+            if let Some(why) = why {
+                let _ = reports.blocking_send(Report::Note(why));
+            }
+        });
+        Ok(Vec::new())
     }
 
     fn read_beside(&self, beside: &mut JoinSet<()>, read: impl FnOnce() -> Report + Send + 'static) {

@@ -5,14 +5,15 @@
 //! an answer would delay the first frame wherever none comes.
 
 use std::io::{self, BufWriter, Stdout, Write};
-use std::sync::Once;
+use std::sync::{Mutex, Once};
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::cursor::{SetCursorStyle, Show};
 use crossterm::event::{
-    DisableBracketedPaste, EnableBracketedPaste, KeyboardEnhancementFlags, PopKeyboardEnhancementFlags,
-    PushKeyboardEnhancementFlags,
+    DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange,
+    KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
+use crossterm::style::Print;
 use crossterm::terminal::{
     BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
     LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
@@ -22,10 +23,14 @@ use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 
 use super::app::App;
+use super::notify::Reach;
 use super::view::view;
 
 /// Bytes gathered before they are written, so that a frame goes out in few writes.
 const BUFFER: usize = 64 * 1024;
+
+/// What is written last when the terminal is given back, beside what every terminal gets.
+static FAREWELL: Mutex<String> = Mutex::new(String::new());
 
 /// The terminal while it is ours.
 pub(super) struct Screen {
@@ -35,18 +40,25 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Takes the terminal over.
-    pub(super) fn enter() -> io::Result<Self> {
+    pub(super) fn enter(reach: &Reach) -> io::Result<Self> {
         restore_on_panic();
+        if let Ok(mut farewell) = FAREWELL.lock() {
+            *farewell = reach.farewell();
+        }
         enable_raw_mode()?;
         // From here on a failure gives the terminal back.
         let given_back = GiveBack;
-        let flags = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES;
+        // The alternate keys tell what a key types with shift: `ctrl+_`, not `ctrl+shift+-`.
+        let flags = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES
+            | KeyboardEnhancementFlags::REPORT_ALTERNATE_KEYS;
         execute!(
             io::stdout(),
+            Print(reach.greeting()),
             EnterAlternateScreen,
             // Not `Terminal::clear`: that asks where the cursor is, and whoever still reads the keys takes the answer.
             Clear(ClearType::All),
             EnableBracketedPaste,
+            EnableFocusChange,
             PushKeyboardEnhancementFlags(flags),
             SetCursorStyle::SteadyBar
         )?;
@@ -85,6 +97,11 @@ impl Screen {
         self.is_stale = true;
     }
 
+    /// Writes what is no part of the screen.
+    pub(super) fn tell(&mut self, bytes: &str) -> io::Result<()> {
+        execute!(self.terminal.backend_mut(), Print(bytes))
+    }
+
     /// Gives a text to the terminal's clipboard (OSC 52).
     pub(super) fn copy(&mut self, text: &str) -> io::Result<()> {
         execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
@@ -112,10 +129,13 @@ fn give_back() {
         out,
         EndSynchronizedUpdate,
         PopKeyboardEnhancementFlags,
+        DisableFocusChange,
         DisableBracketedPaste,
         SetCursorStyle::DefaultUserShape,
         LeaveAlternateScreen,
-        Show
+        Show,
+        // A panic may come while it is locked; then the title stays.
+        Print(FAREWELL.try_lock().map_or_else(|_| String::new(), |farewell| farewell.clone()))
     );
     let _ = out.flush();
     let _ = disable_raw_mode();

@@ -4,6 +4,7 @@ use super::super::app::App;
 use super::super::block::BlockKind;
 use super::super::call::{argument, one_line, seconds};
 use super::super::command::Completion;
+use super::super::keymap::KeyCommand;
 use super::super::layout::spinner;
 use crate::agent::{Summarizing, SummaryOf};
 use crate::event::{ApprovalRequest, CompactionReason, QueueKind};
@@ -105,7 +106,12 @@ pub(super) fn status(app: &App) -> Option<Line> {
         ]));
     }
     if app.leaving.is_some() {
-        let text = "what matters in the summary of what you leave? enter makes it · esc stays here";
+        let key = |command| app.place.keymap.key_of(command);
+        let text = format!(
+            "what matters in the summary of what you leave? {} makes it · {} stays here",
+            key(KeyCommand::Send),
+            key(KeyCommand::Stop)
+        );
         return Some(Line::from(vec![Span::new("  ? ", Role::Warning), Span::new(text, Role::Text)]));
     }
     let summary = app.work.summary.as_ref();
@@ -123,9 +129,15 @@ pub(super) fn status(app: &App) -> Option<Line> {
     }
     let steerable = app.work.running_since.is_some() && app.work.approvals.is_empty();
     let used: usize = spans.iter().map(Span::width).sum();
-    let all = " · esc stops · enter steers · alt+enter queues";
+    let key = |command| app.place.keymap.key_of(command);
+    let stop = format!(" · {} stops", key(KeyCommand::Stop));
+    let all = format!(
+        "{stop} · {} steers · {} queues",
+        key(KeyCommand::Send),
+        key(KeyCommand::FollowUp)
+    );
     let fits = used + all.chars().count() <= usize::from(app.size.0);
-    spans.push(Span::new(if steerable && fits { all } else { " · esc stops" }, Role::Muted));
+    spans.push(Span::new(if steerable && fits { all } else { stop }, Role::Muted));
     Some(spans.into())
 }
 
