@@ -101,7 +101,7 @@ fn dispatch(arguments: Arguments) -> Result<u8, Failure> {
     match &arguments.command {
         Some(Command::Sessions(what)) => sessions::run(&arguments, what),
         Some(Command::Settings { json }) => settings::run(&arguments, *json),
-        None => run::run(&arguments),
+        None => run::run(arguments),
     }
 }
 

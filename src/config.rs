@@ -8,6 +8,7 @@ mod dotenv;
 mod folders;
 mod foreign;
 mod trust;
+mod write;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ use crate::setting::{InvalidSetting, Scope, Setting, Settings, Source, TABLE};
 pub use folders::Folders;
 pub use foreign::ForeignLogs;
 pub use trust::{Project, TrustStore, Word};
+pub use write::store_setting;
 
 /// Environment variables: the process's own, or a test's.
 #[derive(Clone, Debug, Default)]

@@ -21,6 +21,7 @@ pub mod setting;
 pub mod skill;
 pub mod spelling;
 pub mod template;
+pub mod theme;
 pub mod tool;
 pub mod tui;
 pub mod unit;

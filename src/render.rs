@@ -91,6 +91,8 @@ impl Emphasis {
     pub const STRIKE: Self = Self(8);
     /// Foreground and background exchanged.
     pub const REVERSED: Self = Self(16);
+    /// Dimmed.
+    pub const DIM: Self = Self(32);
 
     /// Both together.
     #[must_use]

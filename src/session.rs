@@ -42,6 +42,6 @@ pub use manager::{Placement, Scope, SessionManager};
 pub use mint::Mint;
 pub use reader::Reader;
 pub use tally::{ModelUsage, Tally};
-pub use trash::{Doomed, Farewell};
+pub use trash::{Doomed, Farewell, take_back};
 pub use verbs::{Summed, Visibility};
 pub use writer::{Appended, Disturbance, Writer, sync};

@@ -167,6 +167,8 @@ table! {
     NOTIFY_AFTER_S = "notify.after_s", Kind::Count { min: 0, max: 86_400 }, "10";
     /// What goes to the log file of tiller itself.
     LOG_LEVEL = "log.level", Kind::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "warn";
+    /// Where that file is, beginning at the state folder; unset is `tiller.log`.
+    LOG_FILE = "log.file", Kind::Text, "", scope Scope::User;
 }
 
 impl Setting {

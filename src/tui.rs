@@ -21,15 +21,19 @@ mod help;
 mod keymap;
 mod keys;
 mod layout;
+mod logs;
 mod notify;
 mod offscreen;
 mod pace;
 mod perform;
+mod picker;
 mod popup;
 mod record;
+mod report;
 mod terminal;
 mod theme;
 mod transcript;
+mod typing;
 mod view;
 
 #[cfg(test)]
@@ -38,7 +42,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agent::{AgentError, AgentSession};
+use crate::agent::AgentSession;
 use crate::id::SessionId;
 use crate::session::Reader;
 
@@ -49,18 +53,16 @@ pub use theme::Colours;
 /// What the terminal front end is told by whoever starts it; it reads neither environment nor settings itself.
 #[derive(Clone, Debug, Default)]
 pub struct TuiOptions {
-    /// A prompt to send at once.
-    pub prompt: Option<String>,
-    /// Whether a session is picked first; the prompt then waits in the editor.
-    pub pick: bool,
+    /// The directory that is worked in.
+    pub cwd: PathBuf,
     /// Where an unsent draft is kept for the next time; `None` keeps none.
     pub draft_file: Option<PathBuf>,
     /// Where prompts are kept over sessions, one JSON string a line; `None` keeps none.
     pub history_file: Option<PathBuf>,
-    /// What an empty session shows: the first line stands out. How to connect a model belongs here.
-    pub banner: Vec<String>,
-    /// What the user should know before anything else, one sentence each.
-    pub notices: Vec<String>,
+    /// Tiller's own log, which `/logs` shows; `None` when nothing is logged.
+    pub log_file: Option<PathBuf>,
+    /// Where reports on faults of tiller's own are kept; `None` prints them.
+    pub report_folder: Option<PathBuf>,
     /// The colours to paint with; see [`Colours::choose`].
     pub colours: Colours,
     /// The command that Ctrl+G edits with, a shell's words: the value of `VISUAL` or `EDITOR`. Default `vi`.
@@ -73,6 +75,21 @@ pub struct TuiOptions {
     pub home: Option<PathBuf>,
     /// What `/export` does; `None` says that it can't.
     pub exporter: Option<Exporter>,
+}
+
+/// A session that is open, and what is known only now that it is.
+#[derive(Clone)]
+pub struct Opened {
+    /// The session.
+    pub agent: AgentSession,
+    /// A prompt to send at once.
+    pub prompt: Option<String>,
+    /// Whether a session is picked first; the prompt then waits in the editor.
+    pub pick: bool,
+    /// What an empty session shows: the first line stands out. How to connect a model belongs here.
+    pub banner: Vec<String>,
+    /// What the user should know before anything else, one sentence each.
+    pub notices: Vec<String>,
 }
 
 /// Writes a session to a file; given by whoever starts the front end, because pages are made by another one.
@@ -105,8 +122,8 @@ impl std::fmt::Debug for Exporter {
 /// How the front end ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TuiExit {
-    /// The session it ended in.
-    pub session: SessionId,
+    /// The session it ended in; `None` when the user left before one was open.
+    pub session: Option<SessionId>,
     /// Why it ended.
     pub reason: ExitReason,
 }
@@ -124,15 +141,15 @@ pub enum ExitReason {
     Closed,
 }
 
-/// Why the front end could not run.
+/// Why the front end could not run; `E` is what the opening of the session may fail with.
 #[derive(Debug, thiserror::Error)]
-pub enum TuiError {
+pub enum TuiError<E: std::fmt::Debug> {
     /// The terminal can't be set up.
     #[error("the terminal can't be used")]
     Terminal(#[source] std::io::Error),
-    /// The agent's session didn't answer.
-    #[error("the session can't be shown")]
-    Agent(#[from] AgentError),
+    /// There is no session to show.
+    #[error("the session can't be opened")]
+    Open(E),
 }
 
 /// The names of the commands that the front end has itself, without the slash.
@@ -140,10 +157,16 @@ pub fn command_names() -> impl Iterator<Item = &'static str> {
     command::TABLE.iter().map(|command| command.name)
 }
 
-/// Runs until the user leaves, then closes the session and says on the normal screen how to come back.
+/// Takes the terminal over at once, and runs until the user leaves; then closes the session and says on the normal screen how to come
+/// back. The session is opened meanwhile: what is typed before it is there waits for it.
+///
+/// `open` is polled between keys and frames, so whatever takes time in it belongs on another thread.
 ///
 /// # Errors
-/// When the terminal can't be set up; it is then as it was before.
-pub async fn run(agent: AgentSession, options: TuiOptions) -> Result<TuiExit, TuiError> {
-    event_loop::run(agent, options).await
+/// When the terminal can't be set up, or the session can't be opened; the terminal is then as it was before.
+pub async fn run<E: std::fmt::Debug>(
+    options: TuiOptions,
+    open: impl Future<Output = Result<Opened, E>>,
+) -> Result<TuiExit, TuiError<E>> {
+    event_loop::run(options, open).await
 }

@@ -26,6 +26,8 @@ mod journeys {
         mod commands;
         mod endings;
         mod expansion;
+        mod faults;
+        mod opening;
         mod steering;
         mod tour;
         mod typing;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::event::ApprovalRequest;
 use crate::id::CallId;
 use crate::message::{ToolCall, ToolSpec};
-use crate::policy::{Asking, Policy, SessionRules, Verdict};
+use crate::policy::{Asking, Mode, Policy, SessionRules, Verdict};
 
 use super::extension::Opinion;
 use super::turn::Fate;
@@ -47,6 +47,12 @@ impl Approvals {
             Asking::User => self.policy.mode.name(),
             Asking::Yes => "yes",
         }
+    }
+
+    /// Sets what asks, from the next call on: from now on the user is asked again where `--yes` answered.
+    pub(super) fn set_mode(&mut self, mode: Mode) {
+        self.policy.mode = mode;
+        self.policy.asking = Asking::User;
     }
 
     pub(super) fn audience(&self) -> Audience {

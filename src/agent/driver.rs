@@ -190,6 +190,8 @@ struct Fixed {
     manager: SessionManager,
     providers: Providers,
     tools: Tools,
+    /// Those of them that the model is told of.
+    offered: Tools,
     runner: Runner,
     options: AgentOptions,
     run: RunFacts,
@@ -301,6 +303,7 @@ impl Driver {
             run,
             manager: parts.manager,
             providers: parts.providers,
+            offered: tools.clone(),
             tools,
             runner: parts.runner,
             options: parts.options,

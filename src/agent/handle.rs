@@ -11,6 +11,7 @@ mod resources;
 mod session;
 mod snapshot;
 mod status;
+mod tools;
 
 use std::sync::Arc;
 
@@ -25,14 +26,15 @@ use crate::id::{CallId, QueueId};
 use crate::session::Reader;
 
 pub use command::Moved;
-pub(super) use command::{Change, Command, Reply, Target};
+pub(super) use command::{Change, Command, Elsewhere, Reply, Target};
 pub use compaction::{BranchSummary, Summarizing, SummaryOf};
 pub use error::AgentError;
 pub use events::{EventStream, Lagged};
-pub use model::{ChosenModel, CycleScope};
+pub use model::{ChosenModel, CycleScope, LockedModel};
 pub use prompt::{BashContext, Expansion, PromptOptions, PromptSource, StreamingBehavior};
 pub use snapshot::{ContextUse, Live, RunningBash, RunningCall, Snapshot, State};
 pub use status::{Activity, QueueStatus, SessionStats, Settled, Status};
+pub use tools::OfferedTool;
 
 /// Commands a slow driver may have waiting; a person can't type faster than it empties.
 pub(super) const COMMANDS: usize = 64;

@@ -110,20 +110,34 @@ pub(super) struct Opened {
     remote: Option<String>,
 }
 
-/// Opens or makes the session that the arguments name.
-pub(super) fn open(arguments: &Arguments, config: &Config, front: Front) -> Result<Opened, Failure> {
-    let manager = manager(arguments, config, cwd(arguments)?);
-    let remote = remote::of(manager.cwd());
-    let begun = session(arguments, &manager, remote.as_deref(), front)?;
-    Ok(Opened { manager, begun, remote })
+/// Which session is to be opened.
+pub(super) enum Which {
+    /// The one that the arguments name.
+    Named,
+    /// A fork of the one at this path, whatever they name.
+    ForkOf(PathBuf),
+    /// The one that was chosen.
+    Chosen(Found),
 }
 
-/// Makes a fork of the session at `path`, whatever the arguments name.
-pub(super) fn open_fork(arguments: &Arguments, config: &Config, path: &Path) -> Result<Opened, Failure> {
+/// Opens or makes a session.
+pub(super) fn open(
+    arguments: &Arguments,
+    config: &Config,
+    front: Front,
+    which: Which,
+) -> Result<Opened, Failure> {
     let manager = manager(arguments, config, cwd(arguments)?);
     let remote = remote::of(manager.cwd());
-    let reader = Reader::open(path)?;
-    let begun = manager.fork(&reader, reader.leaf().as_ref(), now())?.into();
+    let begun = match which {
+        Which::Named => session(arguments, &manager, remote.as_deref(), front)?,
+        Which::Chosen(found) => begin(&manager, found)?,
+        Which::ForkOf(path) => {
+            let reader = Reader::open(&path)?;
+            let notice = Some(format!("this is a fork of {}", path.display()));
+            Begun { notice, ..manager.fork(&reader, reader.leaf().as_ref(), now())?.into() }
+        }
+    };
     Ok(Opened { manager, begun, remote })
 }
 
@@ -240,7 +254,11 @@ fn session(
         None if asked.recent => choose::most_recent(manager, remote, front)?,
         None => Found::Fresh,
     };
-    Ok(match chosen {
+    begin(manager, chosen)
+}
+
+fn begin(manager: &SessionManager, found: Found) -> Result<Begun, Failure> {
+    Ok(match found {
         Found::Log(path) => manager.open(&path)?.into(),
         Found::Moved(path, notice) => Begun { notice: Some(notice), ..manager.open(&path)?.into() },
         Found::Fresh => manager.create(now()).into(),

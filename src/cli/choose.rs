@@ -27,6 +27,20 @@ pub(super) enum Found {
     Pick,
 }
 
+/// Sessions of a project that may have been moved here: which of them is meant somebody at a terminal has to say, and while a screen
+/// is there they can't be asked.
+#[derive(Debug, thiserror::Error)]
+#[error("this directory has no session, and {} of a project that may have moved here", .0.len())]
+pub(super) struct Undecided(Vec<SessionSummary>);
+
+impl Undecided {
+    /// Asks in the plain terminal.
+    pub(super) fn ask(&self) -> Result<Found, Failure> {
+        let offered = &self.0[..self.0.len().min(OFFERED)];
+        ask_on(offered, &mut io::stdin().lock(), &mut io::stderr()).context("can't ask").map_err(Failure::run)
+    }
+}
+
 /// The most recent session of this directory.
 pub(super) fn most_recent(
     manager: &SessionManager,
@@ -51,8 +65,13 @@ pub(super) fn by_words(
     if words.trim().is_empty() {
         return pick(&mut catalog, manager, remote, front);
     }
-    let mut line = ProgressLine::new();
-    let best = catalog.best(words, |progress| line.tell(progress))?;
+    // A screen says itself that something goes on.
+    let mut line = (front != Front::Tui).then(ProgressLine::new);
+    let best = catalog.best(words, |progress| {
+        if let Some(line) = &mut line {
+            line.tell(progress);
+        }
+    })?;
     drop(line);
     match best {
         Some(path) => Ok(Found::Log(path)),
@@ -81,7 +100,7 @@ fn pick(
     match catalog.moved_here(remote)?.as_slice() {
         [] => Ok(Found::Pick),
         [session] if is_at_home(session, manager) => Ok(Found::Pick),
-        moved => ask(moved),
+        moved => Err(Failure::usage(Undecided(moved.to_vec()))),
     }
 }
 
@@ -99,7 +118,9 @@ fn moved(
         [] => Err(Failure::usage(anyhow!("there is no session of {here} to continue"))
             .hint("without -c a new one begins; `tiller sessions list --all` shows all")),
         [session] if is_at_home(session, manager) => Ok(Found::Log(session.path.clone())),
-        several if front == Front::Tui && io::stdin().is_terminal() => ask(several),
+        several if front == Front::Tui && io::stdin().is_terminal() => {
+            Err(Failure::usage(Undecided(several.to_vec())))
+        }
         [session] => Ok(go_on(session)),
         several => {
             let what = anyhow!(
@@ -125,11 +146,6 @@ fn go_on(session: &SessionSummary) -> Found {
         "going on with session {id} of {cwd}, which is gone; `tiller sessions move {cwd}` brings all of its sessions here"
     );
     Found::Moved(session.path.clone(), notice)
-}
-
-fn ask(moved: &[SessionSummary]) -> Result<Found, Failure> {
-    let offered = &moved[..moved.len().min(OFFERED)];
-    ask_on(offered, &mut io::stdin().lock(), &mut io::stderr()).context("can't ask").map_err(Failure::run)
 }
 
 /// Asks until the answer is one. Enter takes the newest; the end of the input takes none.

@@ -1,6 +1,8 @@
 //! Tiller's own log file, for those who look for a fault: never the screen, never a session.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use tracing_subscriber::EnvFilter;
@@ -8,27 +10,94 @@ use tracing_subscriber::EnvFilter;
 use crate::config::Config;
 use crate::setting;
 
-/// Begins to log to `tiller.log` in the state folder. A file that can't be made costs a warning, not the session.
-pub(super) fn begin(config: &Config) -> Option<String> {
+/// Bytes beyond which the log is put aside at the next start, in the place of the one that was put aside before.
+const LARGEST: u64 = 8 * 1024 * 1024;
+
+/// Where the log is; `None` when nothing is logged.
+pub(super) fn path(config: &Config) -> Option<PathBuf> {
     let level = config.settings.text(&setting::LOG_LEVEL).unwrap_or("off");
-    if level == "off" {
-        return None;
+    let name = config.settings.text(&setting::LOG_FILE).unwrap_or("tiller.log");
+    (level != "off").then(|| config.folders.state.join(name))
+}
+
+/// Begins to log. The file is made with the first line; one that can't be made costs a warning, not the session.
+pub(super) fn begin(config: &Config) -> Option<String> {
+    let (path, level) = (path(config)?, config.settings.text(&setting::LOG_LEVEL).unwrap_or("off"));
+    if let Err(error) = prepare(&path) {
+        return Some(format!("{}: can't be written: {error}", path.display()));
     }
-    let path = config.folders.state.join("tiller.log");
-    let made = fs::create_dir_all(&config.folders.state)
-        .and_then(|()| OpenOptions::new().append(true).create(true).open(&path));
-    match made {
-        Ok(file) => {
-            // Only tiller's own words: what libraries log may hold what a user would not want in a file.
-            let filter = EnvFilter::new(format!("off,tiller={level}"));
-            let subscriber = tracing_subscriber::fmt()
-                .with_env_filter(filter)
-                .with_ansi(false)
-                .with_writer(Mutex::new(file));
-            // An embedder may have its own; then that one is used.
-            let _ = subscriber.try_init();
-            None
-        }
-        Err(error) => Some(format!("{}: can't be written: {error}", path.display())),
+    // Only tiller's own words: what libraries log may hold what a user would not want in a file.
+    let filter = EnvFilter::new(format!("off,tiller={level}"));
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(false)
+        .with_writer(Mutex::new(Lazy { path, file: None }));
+    // An embedder may have its own; then that one is used.
+    let _ = subscriber.try_init();
+    None
+}
+
+/// Puts a large log aside, and looks whether it can be written.
+fn prepare(path: &Path) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    match fs::metadata(path) {
+        Ok(facts) if facts.len() > LARGEST => fs::rename(path, path.with_extension("old.log")),
+        Ok(_) => open(path).map(drop),
+        Err(_) => Ok(()),
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).open(path)
+}
+
+/// A file that is made when something is written to it.
+struct Lazy {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl Write for Lazy {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(open(&self.path)?),
+        };
+        file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), File::flush)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_made_with_its_first_line_and_put_aside_when_it_is_large() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state/tiller.log");
+        prepare(&path).unwrap();
+        assert!(!path.exists());
+        let mut log = Lazy { path: path.clone(), file: None };
+        log.flush().unwrap();
+        assert!(!path.exists());
+        log.write_all(b"a line\n").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "a line\n");
+        File::options().write(true).open(&path).unwrap().set_len(LARGEST + 1).unwrap();
+        prepare(&path).unwrap();
+        assert!(!path.exists() && folder.path().join("state/tiller.old.log").exists());
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_written_is_known_at_the_start() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tiller.log");
+        fs::create_dir(&path).unwrap();
+        assert!(prepare(&path).is_err());
     }
 }

@@ -1,20 +1,23 @@
 //! `tiller` itself: a session with an agent and a front end.
 
+use std::sync::Arc;
+
 use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::Arguments;
-use super::assemble::{self, Assembled};
+use super::assemble::{self, Assembled, Which};
 use super::front::{Ends, Front};
+use super::screen::Given;
 use super::trust::{self, Asking};
 use super::{Failure, extensions, log, plain, print, rpc, screen};
 use crate::agent::{AgentSession, Parts};
 use crate::config::{Config, Project};
 
-pub(super) fn run(arguments: &Arguments) -> Result<u8, Failure> {
-    let front = Front::choose(arguments, Ends::of_process());
+pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
+    let front = Front::choose(&arguments, Ends::of_process());
     let asking = if front.has_person() { Asking::Terminal } else { Asking::Nobody };
-    let (config, project) = trust::config(arguments, asking)?;
+    let (config, project) = trust::config(&arguments, asking)?;
     // Without a session nothing is kept on disk, and that goes for the log file too.
     let warning = if arguments.session.no_session { None } else { log::begin(&config) };
     if let Some(warning) = warning {
@@ -22,15 +25,21 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("can't start the async runtime").map_err(Failure::run)?;
-    runtime.block_on(async {
+    let done = runtime.block_on(async {
         outlive_file_limit();
         match front {
-            Front::Tui => screen::run(arguments, &config, project.as_ref()).await,
-            Front::Print => print::run(arguments, &config, project.as_ref()).await,
-            Front::Rpc(_) => rpc::run(arguments, (&config, project.as_ref()), front).await,
-            Front::Plain(_) => plain::run(arguments, (&config, project.as_ref()), front).await,
+            Front::Tui => {
+                let (arguments, config) = (Arc::new(arguments), Arc::new(config));
+                screen::run(Given { arguments, config, project }).await
+            }
+            Front::Print => print::run(&arguments, &config, project.as_ref()).await,
+            Front::Rpc(_) => rpc::run(&arguments, (&config, project.as_ref()), front).await,
+            Front::Plain(_) => plain::run(&arguments, (&config, project.as_ref()), front).await,
         }
-    })
+    });
+    // Whoever left while a long log was being opened doesn't wait for the rest of it.
+    runtime.shutdown_background();
+    done
 }
 
 /// A file that would grow over the limit on files (`ulimit -f`) is an error of the write then, which is told, and not a signal
@@ -47,7 +56,7 @@ pub(super) async fn assembled(
     (config, project): (&Config, Option<&Project>),
     front: Front,
 ) -> Result<Assembled, Failure> {
-    let opened = assemble::open(arguments, config, front)?;
+    let opened = assemble::open(arguments, config, front, Which::Named)?;
     let extensions = extensions::start(config, project, &opened).await?;
     assemble::assemble_around(opened, arguments, config, front, extensions)
 }
@@ -55,10 +64,16 @@ pub(super) async fn assembled(
 /// Starts the session, named if a name was given.
 pub(super) async fn start(arguments: &Arguments, parts: Parts) -> Result<AgentSession, Failure> {
     let agent = AgentSession::start(parts)?;
-    if let Some(name) = &arguments.session.name {
-        agent.rename(name.clone()).await.map_err(Failure::run)?;
-    }
+    name(arguments, &agent).await?;
     Ok(agent)
+}
+
+/// Names the session, if a name was given.
+pub(super) async fn name(arguments: &Arguments, agent: &AgentSession) -> Result<(), Failure> {
+    match &arguments.session.name {
+        Some(name) => agent.rename(name.clone()).await.map_err(Failure::run),
+        None => Ok(()),
+    }
 }
 
 /// Tells on stderr what the user should know of the session, and of messages that an earlier process left waiting: they stay where

@@ -1,78 +1,87 @@
 //! `tiller` in a terminal: the TUI over a session.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
 use super::args::Arguments;
-use super::assemble;
+use super::assemble::{self, Scratch, Which};
+use super::choose::Undecided;
 use super::front::Front;
 use super::held::{self, Choice};
 use super::input::{self, Stdin};
-use super::run::start;
+use super::run::name;
 use super::sessions::export::{self, Asked};
-use super::{DONE, FAILED, Failure, INTERRUPTED, extensions};
+use super::{DONE, FAILED, Failure, INTERRUPTED, extensions, log};
 use crate::agent::AgentSession;
 use crate::config::{Config, Project};
 use crate::provider::demo;
 use crate::session::Reader;
 use crate::setting;
-use crate::tui::{self, Colours, ExitReason, Exporter, Reach, TuiOptions, Wishes};
+use crate::tui::{self, Colours, ExitReason, Exporter, Reach, TuiError, TuiOptions, Wishes};
 
 /// Time that a screen whose terminal went away has to end by itself, and then the session's log to be closed.
 const GRACE: Duration = Duration::from_secs(3);
 
-pub(super) async fn run(
-    arguments: &Arguments,
-    config: &Config,
-    project: Option<&Project>,
-) -> Result<u8, Failure> {
-    let mut forked_from = None;
-    let opened = match assemble::open(arguments, config, Front::Tui) {
-        Ok(opened) => opened,
-        Err(failure) => match held::offer(failure)? {
-            Choice::Fork(path) => {
-                let opened = assemble::open_fork(arguments, config, &path)?;
-                forked_from = Some(path);
-                opened
-            }
+/// What a session in the terminal is opened with. Shared, for it is opened on other threads while the screen is there already.
+#[derive(Clone)]
+pub(super) struct Given {
+    pub(super) arguments: Arc<Arguments>,
+    pub(super) config: Arc<Config>,
+    pub(super) project: Option<Project>,
+}
+
+/// What has to last as long as the session: the folder for its long outputs, and whoever watches over its end.
+type Lasting = Option<(Scratch, JoinSet<()>)>;
+
+pub(super) async fn run(given: Given) -> Result<u8, Failure> {
+    let mut which = Which::Named;
+    loop {
+        let mut lasting = None;
+        let exit = tui::run(options(&given)?, open(&given, which, &mut lasting)).await;
+        let failure = match exit {
+            Ok(exit) => return Ok(code(exit.reason)),
+            Err(TuiError::Open(failure)) => failure,
+            Err(error) => return Err(Failure::run(error)),
+        };
+        if let Some(undecided) = failure.error.downcast_ref::<Undecided>() {
+            which = Which::Chosen(undecided.ask()?);
+            continue;
+        }
+        match held::offer(failure)? {
+            Choice::Fork(path) => which = Which::ForkOf(path),
             Choice::ReadAlong(path) => return held::read_along(&path).await,
             Choice::Quit => return Ok(DONE),
-        },
-    };
-    let extensions = extensions::start(config, project, &opened).await?;
-    let mut assembled = assemble::assemble_around(opened, arguments, config, Front::Tui, extensions)?;
-    assembled.notices.extend(forked_from.map(|path| format!("this is a fork of {}", path.display())));
-    let cwd = assembled.parts.manager.cwd().to_owned();
-    let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Leave)?.text();
-    let is_demo = assembled.parts.model.facts.provider == demo::NAME;
+        }
+    }
+}
+
+fn code(reason: ExitReason) -> u8 {
+    match reason {
+        ExitReason::Quit | ExitReason::Closed => DONE,
+        ExitReason::Signal => INTERRUPTED,
+        ExitReason::HungUp => FAILED,
+    }
+}
+
+fn options(Given { arguments, config, .. }: &Given) -> Result<TuiOptions, Failure> {
     let kept = |name| (!arguments.session.no_session).then(|| config.folders.state.join(name));
-    let mut options = TuiOptions {
-        prompt: (!prompt.is_empty()).then_some(prompt),
-        pick: assembled.pick,
+    Ok(TuiOptions {
+        cwd: assemble::cwd(arguments)?,
         draft_file: kept("draft.json"),
         history_file: kept("history.jsonl"),
-        banner: banner(is_demo),
-        notices: assembled.notices.clone(),
+        log_file: log::path(config).filter(|_| !arguments.session.no_session),
+        report_folder: kept("reports"),
         colours: Colours::choose(config.variable("NO_COLOR"), config.variable("COLORFGBG")),
         editor: config.variable("VISUAL").or_else(|| config.variable("EDITOR")).map(str::to_owned),
         keybindings: Some(config.folders.config.join("keybindings.json")),
         reach: reach(config),
         home: config.variable("HOME").map(Into::into),
         exporter: Some(Exporter::new(export)),
-    };
-    let _scratch = assembled.scratch;
-    let agent = start(arguments, assembled.parts).await?;
-    options.notices.extend_from_slice(agent.notices());
-    let _last_resort = last_resort(agent.clone());
-    let exit = tui::run(agent, options).await.map_err(Failure::run)?;
-    Ok(match exit.reason {
-        ExitReason::Quit | ExitReason::Closed => DONE,
-        ExitReason::Signal => INTERRUPTED,
-        ExitReason::HungUp => FAILED,
     })
 }
 
@@ -86,6 +95,47 @@ fn reach(config: &Config) -> Reach {
         after_s: config.settings.count(&setting::NOTIFY_AFTER_S).unwrap_or_default(),
     };
     Reach::choose(|name| config.variable(name), wishes)
+}
+
+/// Opens the session and starts its agent, on other threads: a long log takes a second to read.
+async fn open(given: &Given, which: Which, lasting: &mut Lasting) -> Result<tui::Opened, Failure> {
+    let opened =
+        elsewhere(given, move |given| assemble::open(&given.arguments, &given.config, Front::Tui, which))
+            .await?;
+    let extensions = extensions::start(&given.config, given.project.as_ref(), &opened).await?;
+    let (agent, mut opened, scratch) = elsewhere(given, move |Given { arguments, config, .. }| {
+        let assembled = assemble::assemble_around(opened, &arguments, &config, Front::Tui, extensions)?;
+        let cwd = assembled.parts.manager.cwd().to_owned();
+        let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Leave)?.text();
+        let banner = banner(assembled.parts.model.facts.provider == demo::NAME);
+        let agent = AgentSession::start(assembled.parts)?;
+        let opened = tui::Opened {
+            agent: agent.clone(),
+            prompt: (!prompt.is_empty()).then_some(prompt),
+            pick: assembled.pick,
+            banner,
+            notices: assembled.notices,
+        };
+        Ok((agent, opened, assembled.scratch))
+    })
+    .await?;
+    name(&given.arguments, &agent).await?;
+    opened.notices.extend_from_slice(agent.notices());
+    *lasting = Some((scratch, last_resort(agent)));
+    Ok(opened)
+}
+
+/// Does something that takes time on a thread where nobody waits for keys.
+async fn elsewhere<T: Send + 'static>(
+    given: &Given,
+    work: impl FnOnce(Given) -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let given = given.clone();
+    match spawn_blocking(move || work(given)).await {
+        Ok(done) => done,
+        // A panic there is a panic here; nobody cancels it.
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
 }
 
 /// What `/export` does: as `tiller sessions export`, the file's place beginning at the working directory.

@@ -101,6 +101,12 @@ impl Project {
         self.acting.contains(&path).then_some(path)
     }
 
+    /// The folder of its themes, which need not be there.
+    #[must_use]
+    pub fn themes(&self) -> PathBuf {
+        self.root.join(FOLDER).join("themes")
+    }
+
     /// Its extensions: the executables directly in `.tiller/extensions`, by name.
     #[must_use]
     pub fn extensions(&self) -> Vec<PathBuf> {

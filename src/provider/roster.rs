@@ -156,6 +156,16 @@ impl Providers {
         self.models.iter().filter_map(|facts| self.model(Arc::clone(facts))).collect()
     }
 
+    /// The models that could be asked if there were a key for their provider, each with the variable that would hold it.
+    #[must_use]
+    pub fn locked(&self) -> Vec<(ModelFacts, String)> {
+        let of = |locked: &Locked| {
+            let key_name = locked.key_name.clone();
+            locked.models.clone().into_iter().map(move |facts| (facts, key_name.clone()))
+        };
+        self.locked.values().flat_map(of).collect()
+    }
+
     fn model(&self, facts: Arc<ModelFacts>) -> Option<Model> {
         let provider = Arc::clone(self.providers.get(&facts.provider)?);
         let model = Model { facts, provider };

@@ -93,6 +93,14 @@ pub enum SessionError {
     /// The branch that was to be hidden is the one in use.
     #[error("entry {0} lies on the branch in use, which can't be hidden")]
     InUse(EntryId),
+    /// A file can't be taken back from the trash.
+    #[error("session file {path}: can't be taken back from the trash ({reason})")]
+    NotTakenBack {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
     /// There is no trash to move the file to.
     #[error("session file {path}: there is no trash to move it to ({reason})")]
     NoTrash {
@@ -154,6 +162,7 @@ impl SessionError {
                 "move to another branch first: /tree, or `tiller sessions branch` with an entry of that one",
             ),
             Self::Catalog(_) => Some("is there room in the folder for temporary files?"),
+            Self::NotTakenBack { .. } => Some("look for it in the trash of your desktop"),
             Self::NoTrash { .. } => Some("--permanently deletes it for good"),
             Self::NoEntry(_) => Some("`tiller sessions tree` shows the entries of a session"),
             Self::Foreign { .. } => Some(

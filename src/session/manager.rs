@@ -1,5 +1,6 @@
 //! The folder of logs: making, finding, listing, opening and forking sessions.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -116,6 +117,25 @@ impl SessionManager {
         bytes.extend(fork::lines(additions, leaf, &mut mint, now).bytes());
         log.append(&bytes)?;
         Writer::adopt(log)
+    }
+
+    /// Names a session; a blank name takes its name away. When it was written to last doesn't change, so it doesn't become the one that
+    /// is gone on with by default.
+    ///
+    /// # Errors
+    /// As [`Writer::open`], or when the name could not be written.
+    pub fn name(&self, path: &Path, name: &str, now: UnixMs) -> Result<(), SessionError> {
+        let before = std::fs::metadata(path).and_then(|facts| facts.modified()).ok();
+        let mut writer = self.open(path)?;
+        writer.name(Some(name), now)?;
+        if let Some(file) = writer.file() {
+            super::sync(&*file).map_err(|source| SessionError::Sync { path: path.to_owned(), source })?;
+        }
+        let kept = before.map(|before| File::options().append(true).open(path)?.set_modified(before));
+        if let Some(Err(error)) = kept {
+            tracing::warn!(path = %path.display(), %error, "the session's time of change could not be kept");
+        }
+        Ok(())
     }
 
     /// The files that should be logs: of this working directory, and of others that share its folder, or all.

@@ -55,6 +55,31 @@ impl Doomed {
     }
 }
 
+/// Brings a file back from the user's trash: the one that was moved there last from that place.
+///
+/// # Errors
+/// [`SessionError::NotTakenBack`] when it isn't there, something else has its place, or the system gives nothing back to programs.
+pub fn take_back(path: &Path) -> Result<(), SessionError> {
+    let no = |reason: String| SessionError::NotTakenBack { path: path.to_owned(), reason };
+    if path.exists() {
+        return Err(no("another file has its place".to_owned()));
+    }
+    newest_in_trash(path).map_err(no)
+}
+
+#[cfg(not(target_os = "macos"))]
+fn newest_in_trash(path: &Path) -> Result<(), String> {
+    let items = trash::os_limited::list().map_err(|error| reason(&error))?;
+    let from_here = items.into_iter().filter(|item| item.original_path() == path);
+    let newest = from_here.max_by_key(|item| item.time_deleted).ok_or("it is not there any more")?;
+    trash::os_limited::restore_all([newest]).map_err(|error| reason(&error))
+}
+
+#[cfg(target_os = "macos")]
+fn newest_in_trash(_path: &Path) -> Result<(), String> {
+    Err("here only the Finder can do that".to_owned())
+}
+
 /// A few words for people; the crate's own are for programmers.
 fn reason(error: &trash::Error) -> String {
     match error {

@@ -13,7 +13,8 @@ use super::editor::Editor;
 use super::keymap::Keymap;
 use super::layout::{Ctx, Folds};
 use super::pace::Stale;
-use super::popup::{Item, Picker, Popup};
+use super::picker::{Choice, Item, Narrowed, Narrowing, Picker};
+use super::popup::Popup;
 use super::theme::Theme;
 use super::transcript::Transcript;
 use crate::agent::turn::Retry;
@@ -72,6 +73,13 @@ pub(super) enum Report {
     Items {
         items: Vec<Item>,
         selected: usize,
+    },
+    /// What came of narrowing a long list.
+    Narrowed(Narrowed),
+    /// What there is to read of something that can be chosen.
+    Preview {
+        of: Choice,
+        lines: Vec<Line>,
     },
     /// What a look through the sessions found.
     Browsed {
@@ -146,6 +154,8 @@ pub(super) enum Action {
     ResolveCompaction(CompactionChoice),
     /// Gather what a picker offers.
     Gather(List),
+    /// Narrow a list that is long.
+    Narrow(Narrowing),
     /// Look through the sessions.
     Browse(Ask),
     /// Nobody looks at the sessions any more.
@@ -160,6 +170,8 @@ pub(super) enum Action {
     /// Have skills, templates and context files read anew.
     ReadResources,
     ShowFacts,
+    /// Show the end of tiller's own log.
+    ShowLogs,
     /// Write the session to a file, whose name may be empty.
     Export(String),
     Copy(String),
@@ -273,6 +285,8 @@ struct Gap {
 /// What the session is doing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
+    /// Since when the session is being opened.
+    pub(super) opening_since: Option<UnixMs>,
     pub(super) running_since: Option<UnixMs>,
     /// Calls at work, with the names of their tools.
     pub(super) calls: Vec<(CallId, String)>,
@@ -382,6 +396,7 @@ impl App {
         if self.transcript.wants_older() {
             actions.extend(self.load_older(OLDER));
         }
+        actions.extend(self.mind_list());
         let is_browsing = self.popups.iter().any(Popup::is_browser);
         if std::mem::replace(&mut self.is_browsing, is_browsing) && !is_browsing {
             actions.push(Action::EndBrowse);
@@ -414,7 +429,10 @@ impl App {
 
     /// Whether time alone changes the screen.
     pub(super) fn is_animated(&self) -> bool {
-        self.is_working() || self.work.summary.is_some() || self.transcript.is_alive()
+        self.is_working()
+            || self.work.opening_since.is_some()
+            || self.work.summary.is_some()
+            || self.transcript.is_alive()
     }
 
     /// Whether ticks are wanted.
@@ -450,10 +468,7 @@ impl App {
 
     fn pasted(&mut self, text: &str) -> Vec<Action> {
         match self.popups.last_mut() {
-            Some(Popup::Pick(picker)) => {
-                text.chars().filter(|c| !c.is_control()).for_each(|c| picker.push(c));
-                return picker.ask().map(Action::Browse).into_iter().collect();
-            }
+            Some(Popup::Pick(_)) => return self.paste_into_list(text),
             Some(Popup::Read(_)) => {}
             None => match attach::path_of(text, self.place.home.as_deref()) {
                 Some(path) => return vec![Action::Attach(path, text.to_owned())],
@@ -490,6 +505,14 @@ impl App {
                 if let Some(Popup::Pick(picker)) = self.popups.last_mut() {
                     picker.fill(items, selected);
                 }
+            }
+            Report::Narrowed(done) => {
+                let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
+                pickers.for_each(|picker| picker.narrowed(&done));
+            }
+            Report::Preview { of, lines } => {
+                let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
+                pickers.for_each(|picker| picker.show(&of, lines.clone()));
             }
             Report::Browsed { scope, what } => {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
@@ -534,6 +557,7 @@ impl App {
         self.transcript = Transcript::of(older, &entries);
         self.know(snapshot.state);
         self.work = Work {
+            opening_since: None,
             retry: live.retry,
             unasked: None,
             running_since: live.running_since,

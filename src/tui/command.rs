@@ -24,6 +24,7 @@ pub(super) enum Verb {
     Session,
     Export,
     Reload,
+    Logs,
     Help,
     Hotkeys,
     Quit,
@@ -44,7 +45,7 @@ const fn row(verb: Verb, name: &'static str, argument: &'static str, about: &'st
 }
 
 /// Every slash command, in the order they are shown.
-pub(super) const TABLE: [Command; 18] = [
+pub(super) const TABLE: [Command; 19] = [
     row(Verb::New, "new", "", "begin a fresh session"),
     row(Verb::Resume, "resume", "[WORDS]", "go to another session: by its name, or what was said in it"),
     row(Verb::Tree, "tree", "", "the session as a tree: go back to any point of it"),
@@ -75,6 +76,7 @@ pub(super) const TABLE: [Command; 18] = [
     row(Verb::Session, "session", "", "facts about this session"),
     row(Verb::Export, "export", "[FILE]", "write this session to a page, or to FILE.md or FILE.jsonl"),
     row(Verb::Reload, "reload", "", "read skills, templates and context files anew"),
+    row(Verb::Logs, "logs", "", "the end of tiller's own log, and where reports on faults are"),
     row(Verb::Help, "help", "", "what can be typed here"),
     row(Verb::Hotkeys, "hotkeys", "", "every key"),
     row(Verb::Quit, "quit", "", "leave; the session is kept"),

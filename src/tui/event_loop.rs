@@ -4,13 +4,14 @@
 //! flood of keys what is shown. [`Pace`] says when a frame is due; when nothing changes, nothing is written. While one is awaited the agent's events gather, and are taken all
 //! at once before it is drawn: a fast stream wakes the loop twice a frame, not once a piece.
 
+use std::future::pending;
 use std::io::Write;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossterm::event::{Event as TerminalEvent, EventStream as Keys, KeyCode, KeyEvent, KeyEventKind};
-use futures_util::{FutureExt, StreamExt};
+use crossterm::event::Event as TerminalEvent;
+use futures_util::FutureExt;
 use jiff::tz::TimeZone;
 use nix::sys::signal::{Signal, raise};
 use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
@@ -21,13 +22,15 @@ use super::app::{Action, App, Input, Place, Report, Say};
 use super::block::Level;
 use super::draft::Draft;
 use super::files;
-use super::keymap::{Chord, Keymap};
+use super::keymap::Keymap;
 use super::notify::{Focus, Notifier};
 use super::pace::{Pace, Stale};
 use super::perform::{Performer, now};
+use super::report;
 use super::terminal::Screen;
 use super::theme::Theme;
-use super::{ExitReason, TuiError, TuiExit, TuiOptions};
+use super::typing::Typing;
+use super::{ExitReason, Opened, TuiError, TuiExit, TuiOptions};
 use crate::agent::{AgentSession, EventStream, Lagged};
 use crate::event::Event;
 use crate::render;
@@ -41,9 +44,6 @@ const BATCH: usize = 4_096;
 
 /// Time that messages sent just before the end have to reach the agent: some syncs of a slow disk.
 const SETTLE: Duration = Duration::from_secs(2);
-
-/// Characters that are taken at once when they come faster than keys can be pressed: a paste that the terminal doesn't mark.
-const RUN: usize = 16 * 1024;
 
 /// Lines of the last exchange that are left on the normal screen.
 const FAREWELL: usize = 40;
@@ -66,20 +66,27 @@ enum Wake {
 struct Front {
     app: App,
     screen: Option<Screen>,
-    keys: Option<Keys>,
-    /// What came from the terminal behind a run of characters that was taken at once.
-    held: Option<std::io::Result<TerminalEvent>>,
+    keys: Typing,
     notifier: Notifier,
     draft: Draft,
-    events: EventStream,
-    reports: mpsc::Receiver<Report>,
-    /// There until the end.
-    performer: Option<Performer>,
+    /// `None` until the session is open.
+    link: Option<Link>,
+    /// What is to be done as soon as it is.
+    waiting: Vec<Action>,
     signals: Signals,
     tick: Interval,
     began: Instant,
     pace: Pace,
     options: TuiOptions,
+}
+
+/// The agent's side.
+struct Link {
+    events: EventStream,
+    reports: mpsc::Receiver<Report>,
+    performer: Performer,
+    /// What the user is to know once the session is on the screen.
+    notices: Vec<String>,
 }
 
 struct Signals {
@@ -89,24 +96,41 @@ struct Signals {
     continued: SignalStream,
 }
 
-pub(super) async fn run(agent: AgentSession, options: TuiOptions) -> Result<TuiExit, TuiError> {
-    let mut front = Front::start(&agent, options).await?;
-    let reason = front.work().await;
-    front.end(&agent, reason).await
+pub(super) async fn run<E: std::fmt::Debug>(
+    options: TuiOptions,
+    open: impl Future<Output = Result<Opened, E>>,
+) -> Result<TuiExit, TuiError<E>> {
+    let mut front = Front::start(options).map_err(TuiError::Terminal)?;
+    // Whatever the loop awaits can be given up at any moment: it goes on where it was.
+    let opened = tokio::select! {
+        biased;
+        reason = front.work() => return Ok(front.leave(reason).await),
+        opened = open => opened,
+    };
+    match opened {
+        Ok(opened) => {
+            let agent = opened.agent.clone();
+            front.join(opened);
+            let reason = front.work().await;
+            Ok(front.end(&agent, reason).await)
+        }
+        Err(error) => {
+            front.leave(ExitReason::Closed).await;
+            Err(TuiError::Open(error))
+        }
+    }
 }
 
 impl Front {
-    async fn start(agent: &AgentSession, options: TuiOptions) -> Result<Self, TuiError> {
-        // First the events, then the snapshot: nothing falls between the two.
-        let events = agent.subscribe();
-        let state = agent.snapshot().await?.state;
+    /// Takes the terminal over and draws the first frame; the session may still be opened.
+    fn start(options: TuiOptions) -> std::io::Result<Self> {
         let history = options.history_file.as_deref().map(files::load_history).unwrap_or_default();
         let place = Place {
-            cwd: state.cwd,
+            cwd: options.cwd.clone(),
             home: options.home.clone(),
             zone: TimeZone::system(),
             theme: Theme::of(options.colours),
-            banner: options.banner.clone(),
+            banner: Vec::new(),
             keymap: Arc::new(keymap(&options)),
         };
         let mut app = App::new(place, history);
@@ -114,50 +138,74 @@ impl Front {
         if let Some(text) = draft.load(&app.place.cwd) {
             app.editor.set_text(&text);
         }
-        let (performer, reports) =
-            Performer::start(agent.clone(), options.history_file.clone(), options.exporter.clone());
-        performer.tell(Action::Reload);
-        app.expect_snapshot();
-        match options.prompt.clone() {
-            // What is to be said is for the session that is picked.
-            Some(prompt) if options.pick => app.editor.set_text(&prompt),
-            Some(prompt) => _ = performer.tell(Action::Say(Say::Steer(prompt))),
-            None => {}
-        }
-        if options.pick {
-            for action in app.browse("") {
-                performer.tell(action);
-            }
-        }
-        let signals = Signals::catch().map_err(TuiError::Terminal)?;
+        let signals = Signals::catch()?;
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let screen = Screen::enter(&options.reach).map_err(TuiError::Terminal)?;
+        report::on_panic(options.report_folder.clone());
+        let screen = Screen::enter(&options.reach)?;
         app.size = screen.size();
-        let (screen, keys) = (Some(screen), Some(Keys::new()));
-        let performer = Some(performer);
+        app.now = now();
+        app.work.opening_since = Some(app.now);
         let (began, pace) = (Instant::now(), Pace::default());
-        let (held, notifier) = (None, Notifier::new(options.reach));
-        Ok(Self {
+        let mut front = Self {
             app,
-            screen,
-            keys,
-            held,
-            notifier,
+            screen: Some(screen),
+            keys: Typing::default(),
+            notifier: Notifier::new(options.reach),
             draft,
-            events,
-            reports,
-            performer,
+            link: None,
+            waiting: Vec::new(),
             signals,
             tick,
             began,
             pace,
             options,
-        })
+        };
+        front.frame();
+        Ok(front)
+    }
+
+    /// Takes the session up.
+    fn join(&mut self, opened: Opened) {
+        let Opened { agent, prompt, pick, banner, notices } = opened;
+        self.app.place.banner = banner;
+        self.app.work.opening_since = None;
+        // First the events, then the snapshot that the reload takes: nothing falls between the two.
+        let events = agent.subscribe();
+        let (performer, reports) = Performer::start(agent, self.options.clone());
+        performer.tell(Action::Reload);
+        self.app.expect_snapshot();
+        self.link = Some(Link { events, reports, performer, notices });
+        match prompt {
+            // What is to be said is for the session that is picked.
+            Some(prompt) if pick => self.app.editor.put_before(&[prompt]),
+            Some(prompt) => _ = self.perform(Action::Say(Say::Steer(prompt))),
+            None => {}
+        }
+        let actions = if pick { self.app.browse("") } else { Vec::new() };
+        for action in actions.into_iter().chain(std::mem::take(&mut self.waiting)) {
+            self.perform(action);
+        }
+        self.app.stale = Stale::ByUser;
+    }
+
+    /// Ends before there is a session. What was to be said to it is a draft again.
+    async fn leave(mut self, reason: ExitReason) -> TuiExit {
+        self.keys.release();
+        self.screen = None;
+        let said = self.waiting.iter().filter_map(|action| match action {
+            Action::Say(say) => say.text().map(str::to_owned),
+            _ => None,
+        });
+        let said: Vec<String> = said.collect();
+        if !said.is_empty() {
+            self.app.editor.put_before(&said);
+        }
+        self.store_draft().await;
+        TuiExit { session: None, reason }
     }
 
     async fn work(&mut self) -> ExitReason {
-        let mut noticed = false;
         loop {
             let input = match self.wake().await {
                 Wake::Hangup => return ExitReason::HungUp,
@@ -189,8 +237,8 @@ impl Front {
             if let Some(reason) = self.take(input) {
                 return reason;
             }
-            if loaded && !std::mem::replace(&mut noticed, true) {
-                for notice in std::mem::take(&mut self.options.notices) {
+            if loaded && let Some(link) = &mut self.link {
+                for notice in std::mem::take(&mut link.notices) {
                     self.app.say(Level::Note, notice, None);
                 }
                 self.tell_of_keys();
@@ -201,12 +249,15 @@ impl Front {
     async fn wake(&mut self) -> Wake {
         let due = self.pace.due(self.app.stale).map(|due| self.began + due);
         if due.is_none_or(|due| due > Instant::now())
-            && let Some(event) = self.held.take()
+            && let Some(event) = self.keys.held()
         {
             return Wake::Terminal(Some(event));
         }
         let keep = self.draft.due();
-        let keys = self.keys.get_or_insert_with(Keys::new);
+        let (reports, events) = match &mut self.link {
+            Some(link) => (Some(&mut link.reports), Some(&mut link.events)),
+            None => (None, None),
+        };
         tokio::select! {
             biased;
             _ = self.signals.hangup.recv() => Wake::Hangup,
@@ -214,9 +265,9 @@ impl Front {
             _ = self.signals.interrupt.recv() => Wake::Signal,
             _ = self.signals.continued.recv() => Wake::Continued,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Wake::Frame,
-            event = keys.next() => Wake::Terminal(event),
-            report = self.reports.recv() => Wake::Report(report),
-            event = self.events.next(), if due.is_none() => Wake::Agent(event),
+            event = self.keys.next() => Wake::Terminal(event),
+            report = next_report(reports) => Wake::Report(report),
+            event = next_event(events), if due.is_none() => Wake::Agent(event),
             () = sleep_until(keep.unwrap_or_else(Instant::now)), if keep.is_some() => Wake::Keep,
             _ = self.tick.tick(), if self.app.wants_ticks() => Wake::Tick,
         }
@@ -227,10 +278,7 @@ impl Front {
         match event {
             TerminalEvent::Key(key) => {
                 self.draft.typed(Instant::now());
-                Some(match typed(&key) {
-                    Some(c) => self.run_of(c, key),
-                    None => Input::Key(key),
-                })
+                Some(self.keys.input(key))
             }
             TerminalEvent::Paste(text) => {
                 self.draft.typed(Instant::now());
@@ -241,23 +289,6 @@ impl Front {
             TerminalEvent::FocusLost => self.focus(Focus::Elsewhere),
             TerminalEvent::Mouse(_) => None,
         }
-    }
-
-    /// The characters that are there already, in one piece.
-    fn run_of(&mut self, first: char, key: KeyEvent) -> Input {
-        let mut text = String::from(first);
-        while let Some(keys) = self.keys.as_mut().filter(|_| text.len() < RUN) {
-            match keys.next().now_or_never() {
-                Some(Some(Ok(TerminalEvent::Key(key)))) if let Some(c) = typed(&key) => text.push(c),
-                Some(Some(event)) => {
-                    self.held = Some(event);
-                    break;
-                }
-                // Its end comes again.
-                Some(None) | None => break,
-            }
-        }
-        if text.len() == first.len_utf8() { Input::Key(key) } else { Input::Typed(text) }
     }
 
     fn focus(&mut self, focus: Focus) -> Option<Input> {
@@ -285,7 +316,7 @@ impl Front {
     /// Takes the events that are there already.
     fn take_batch(&mut self) -> Option<ExitReason> {
         for _ in 0..BATCH {
-            let input = match self.events.try_next()? {
+            let input = match self.link.as_mut()?.events.try_next()? {
                 Ok(event) => Input::Agent(event),
                 Err(Lagged(_)) => Input::Lagged,
             };
@@ -321,6 +352,10 @@ impl Front {
 
     /// Does what needs the terminal; the rest is the performer's.
     fn perform(&mut self, action: Action) -> Option<ExitReason> {
+        if action == Action::ReadResources {
+            self.app.place.keymap = Arc::new(keymap(&self.options));
+            self.tell_of_keys();
+        }
         match action {
             Action::Quit => return Some(ExitReason::Quit),
             Action::Copy(text) => {
@@ -329,22 +364,21 @@ impl Front {
             }
             Action::Suspend => return self.away(|_| _ = raise(Signal::SIGTSTP)),
             Action::EditElsewhere(text) => return self.away(|front| front.edit(&text)),
-            action => {
-                if action == Action::ReadResources {
-                    self.app.place.keymap = Arc::new(keymap(&self.options));
-                    self.tell_of_keys();
+            action => match &self.link {
+                Some(link) => {
+                    if !link.performer.tell(action) {
+                        self.app.flash("busy; try again in a moment");
+                    }
                 }
-                if !self.performer.as_ref().is_some_and(|performer| performer.tell(action)) {
-                    self.app.flash("busy; try again in a moment");
-                }
-            }
+                None => self.waiting.push(action),
+            },
         }
         None
     }
 
     /// Gives the terminal back, does something, and takes it over again. Nothing reads the keys meanwhile.
     fn away(&mut self, what: impl FnOnce(&mut Self)) -> Option<ExitReason> {
-        self.keys = None;
+        self.keys.release();
         self.screen = None;
         what(self);
         // What was meant for somebody else who had the terminal, and that we go on again, is known.
@@ -379,9 +413,10 @@ impl Front {
 
     /// Lets what was typed last reach the agent; what it refuses is a draft again.
     async fn settle(&mut self) {
-        let _task = self.performer.take().map(Performer::finish);
+        let Some(Link { performer, mut reports, .. }) = self.link.take() else { return };
+        let _task = performer.finish();
         let until = Instant::now() + SETTLE;
-        while let Ok(Some(report)) = timeout_at(until, self.reports.recv()).await {
+        while let Ok(Some(report)) = timeout_at(until, reports.recv()).await {
             if matches!(report, Report::Failed { text: Some(_), .. }) {
                 self.app.update(Input::Report(report), now());
                 self.store_draft().await;
@@ -389,9 +424,9 @@ impl Front {
         }
     }
 
-    async fn end(mut self, agent: &AgentSession, reason: ExitReason) -> Result<TuiExit, TuiError> {
+    async fn end(mut self, agent: &AgentSession, reason: ExitReason) -> TuiExit {
         // The thread that reads the keys spins on a terminal that is gone; it ends here, before anything that may take time.
-        self.keys = None;
+        self.keys.release();
         self.screen = None;
         self.store_draft().await;
         self.settle().await;
@@ -406,7 +441,23 @@ impl Front {
             // A closed output is nobody to tell.
             let _ = writeln!(std::io::stdout(), "{}", lines.join("\n"));
         }
-        Ok(TuiExit { session: reader.id().clone(), reason })
+        TuiExit { session: Some(reader.id().clone()), reason }
+    }
+}
+
+/// The next report; none before there is somebody who reports.
+async fn next_report(reports: Option<&mut mpsc::Receiver<Report>>) -> Option<Report> {
+    match reports {
+        Some(reports) => reports.recv().await,
+        None => pending().await,
+    }
+}
+
+/// The next event; none before there is an agent.
+async fn next_event(events: Option<&mut EventStream>) -> Option<Result<Arc<Event>, Lagged>> {
+    match events {
+        Some(events) => events.next().await,
+        None => pending().await,
     }
 }
 
@@ -423,14 +474,6 @@ impl Signals {
 
 fn keymap(options: &TuiOptions) -> Keymap {
     options.keybindings.as_deref().map(files::load_keymap).unwrap_or_default()
-}
-
-/// The character that a key types, held down or not.
-fn typed(key: &KeyEvent) -> Option<char> {
-    match key.code {
-        KeyCode::Char(c) if key.kind != KeyEventKind::Release && Chord::of(*key).is_text() => Some(c),
-        _ => None,
-    }
 }
 
 fn edited(editor: &str, text: &str) -> std::io::Result<String> {

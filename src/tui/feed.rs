@@ -16,7 +16,7 @@ use crate::event::{
 };
 use crate::id::{CallId, EntryId};
 use crate::message::{AssistantBlock, BashExecutionMessage, Message, Usage};
-use crate::render::{MarkdownStream, Role};
+use crate::render::MarkdownStream;
 use crate::session::{Entry, EntryBody};
 use crate::unit::UnixMs;
 
@@ -141,17 +141,13 @@ impl App {
     /// Asks what to do about a summary that could not be made.
     pub(super) fn ask_what_to_do(&mut self, error: &str) {
         self.popups.retain(|popup| !popup.is_of_failure());
-        let item = |choice: CompactionChoice| Item {
-            lead: String::new(),
-            label: match choice {
+        let item = |choice: CompactionChoice| {
+            let label = match choice {
                 CompactionChoice::Retry => "try again",
                 CompactionChoice::Truncate => "leave the older part out, without a summary",
                 CompactionChoice::GoOn => "go on as it is",
-            }
-            .to_owned(),
-            note: String::new(),
-            role: Role::Text,
-            choice: Choice::AfterFailure(choice),
+            };
+            Item::new(label, Choice::AfterFailure(choice))
         };
         let title = format!("no summary: {}", one_line(error));
         let items = CompactionChoice::ALL.map(item).to_vec();

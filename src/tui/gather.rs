@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::app::Report;
 use super::call::one_line;
-use super::popup::{Choice, Item, MARKS};
+use super::picker::{Choice, Item, MARKS};
 use crate::agent::compaction::BranchPlan;
 use crate::agent::{BranchSummary, State};
 use crate::event::{QueueItem, QueueKind};
@@ -45,13 +45,7 @@ fn model(facts: &ModelFacts) -> Item {
     let mut notes = vec![format!("{} window", facts.window)];
     notes.extend(facts.thinks.then(|| "thinks".to_owned()));
     notes.extend(facts.price.map(|price| format!("{} in, {} out", price.input, price.output)));
-    Item {
-        lead: String::new(),
-        label: name.clone(),
-        note: notes.join(" · "),
-        role: Role::Text,
-        choice: Choice::Model(name),
-    }
+    Item::new(name.clone(), Choice::Model(name)).with_note(notes.join(" · "))
 }
 
 /// Sessions to choose from; where they are is said when they may be anywhere.
@@ -59,13 +53,11 @@ pub(super) fn sessions(list: &[SessionSummary], scope: Scope, now: UnixMs) -> Ve
     let item = |session: &SessionSummary| {
         let size = format!("{} entries", session.entries);
         let about = if scope == Scope::Everywhere { tail(&session.cwd) } else { size };
-        Item {
-            lead: String::new(),
-            label: title_and_prompt(session),
-            note: format!("{about} · {} · {}", age(session.modified, now), session.id.short()),
-            role: Role::Text,
-            choice: Choice::Open(session.path.clone()),
-        }
+        Item::new(title_and_prompt(session), Choice::Open(session.path.clone())).with_note(format!(
+            "{about} · {} · {}",
+            age(session.modified, now),
+            session.id.short()
+        ))
     };
     list.iter().map(item).collect()
 }
@@ -79,13 +71,10 @@ pub(super) fn hits(hits: &[Hit], now: UnixMs) -> Vec<Item> {
         };
         let said: String = hit.snippet.iter().map(piece).collect();
         let title: String = title(&hit.session).chars().take(LONGEST_TITLE).collect();
-        Item {
-            lead: "» ".to_owned(),
-            label: said.split_whitespace().collect::<Vec<_>>().join(" "),
-            note: format!("{title} · {} · {}", age(hit.timestamp, now), hit.session.id.short()),
-            role: Role::Muted,
-            choice: Choice::Open(hit.session.path.clone()),
-        }
+        let label = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let note = format!("{title} · {} · {}", age(hit.timestamp, now), hit.session.id.short());
+        let item = Item::new(label, Choice::Open(hit.session.path.clone())).with_note(note);
+        item.with_lead("» ").in_role(Role::Muted)
     };
     hits.iter().map(item).collect()
 }
@@ -149,13 +138,10 @@ pub(super) fn tree(reader: &Reader, hidden: Visibility) -> (Vec<Item>, usize) {
             (None, true) => Some("●".to_owned()),
             (None, false) => None,
         };
-        items.push(Item {
-            lead: lead(&mut open, row.depth, row.branch),
-            label: text,
-            note: label.into_iter().chain(place).collect::<Vec<_>>().join(" "),
-            role: if row.on_path { role } else { Role::Muted },
-            choice: hidden_with[row.node].map_or(Choice::Navigate(id(row.node)), |at| Choice::Show(id(at))),
-        });
+        let choice = hidden_with[row.node].map_or(Choice::Navigate(id(row.node)), |at| Choice::Show(id(at)));
+        let note = label.into_iter().chain(place).collect::<Vec<_>>().join(" ");
+        let item = Item::new(text, choice).with_lead(lead(&mut open, row.depth, row.branch));
+        items.push(item.with_note(note).in_role(if row.on_path { role } else { Role::Muted }));
     }
     (items, selected)
 }
@@ -172,21 +158,17 @@ pub(super) fn hiding(reader: &Reader, entry: EntryId) -> Report {
         };
     }
     let count = tree.count_from(&entry);
-    let item = |label: String, choice: Choice| Item {
-        lead: String::new(),
-        label,
-        note: String::new(),
-        role: Role::Text,
-        choice,
-    };
     let entries = if count == 1 {
         "this entry".to_owned()
     } else {
         format!("this and the {} entries after it", count - 1)
     };
     let items = vec![
-        item(format!("hide {entries}; nothing is deleted, ctrl+a shows what is hidden"), Choice::Hide(entry)),
-        item("leave the tree as it is".to_owned(), Choice::Nothing),
+        Item::new(
+            format!("hide {entries}; nothing is deleted, ctrl+a shows what is hidden"),
+            Choice::Hide(entry),
+        ),
+        Item::new("leave the tree as it is", Choice::Nothing),
     ];
     Report::Ask { title: "hide this branch?".to_owned(), items }
 }
@@ -200,19 +182,12 @@ pub(super) fn leaving(reader: &Reader, entry: &EntryId) -> Option<Report> {
     };
     let left = reader.left_behind(&reader.leaf()?, to.as_ref()).ok()?;
     BranchPlan::new(left)?;
-    let item = |label: &str, choice: Choice| Item {
-        lead: String::new(),
-        label: label.to_owned(),
-        note: String::new(),
-        role: Role::Text,
-        choice,
-    };
     let made = BranchSummary::Made { instructions: None };
     let items = vec![
-        item("say nothing of it to the model", Choice::Leave(entry.clone(), BranchSummary::None)),
-        item("tell the model in a summary", Choice::Leave(entry.clone(), made)),
-        item("tell it in a summary, and I say what matters", Choice::Instruct(entry.clone())),
-        item("stay here", Choice::Nothing),
+        Item::new("say nothing of it to the model", Choice::Leave(entry.clone(), BranchSummary::None)),
+        Item::new("tell the model in a summary", Choice::Leave(entry.clone(), made)),
+        Item::new("tell it in a summary, and I say what matters", Choice::Instruct(entry.clone())),
+        Item::new("stay here", Choice::Nothing),
     ];
     Some(Report::Ask { title: "what happened since is left behind".to_owned(), items })
 }
@@ -300,28 +275,20 @@ pub(super) fn forks(reader: &Reader) -> Vec<Item> {
     let item = |id: &EntryId| {
         let entry = reader.entry(id).ok()?;
         let Message::User(user) = &**entry.body.as_message()? else { return None };
-        Some(Item {
-            lead: String::new(),
-            label: spaced(&typed(user).chars().take(LONGEST).collect::<String>()),
-            note: String::new(),
-            role: Role::Text,
-            choice: Choice::Fork(id.clone()),
-        })
+        let label = spaced(&typed(user).chars().take(LONGEST).collect::<String>());
+        Some(Item::new(label, Choice::Fork(id.clone())))
     };
     path.iter().rev().filter_map(item).collect()
 }
 
 /// The messages that wait, to take one back.
 pub(super) fn queue(waiting: &[QueueItem]) -> Vec<Item> {
-    let item = |item: &QueueItem| Item {
-        lead: String::new(),
-        label: spaced(&typed_text(&item.text).chars().take(LONGEST).collect::<String>()),
-        note: match item.kind {
-            QueueKind::Steer => "steer".to_owned(),
-            QueueKind::FollowUp => "next".to_owned(),
-        },
-        role: Role::Text,
-        choice: Choice::Unqueue(item.id.clone()),
+    let item = |item: &QueueItem| {
+        let label = spaced(&typed_text(&item.text).chars().take(LONGEST).collect::<String>());
+        Item::new(label, Choice::Unqueue(item.id.clone())).with_note(match item.kind {
+            QueueKind::Steer => "steer",
+            QueueKind::FollowUp => "next",
+        })
     };
     waiting.iter().map(item).collect()
 }
@@ -330,12 +297,9 @@ pub(super) fn queue(waiting: &[QueueItem]) -> Vec<Item> {
 pub(super) fn prompts(history: &[String]) -> Vec<Item> {
     let mut seen = HashSet::new();
     let newest = history.iter().rev().filter(|text| seen.insert(text.as_str()));
-    let item = |text: &String| Item {
-        lead: String::new(),
-        label: spaced(&text.chars().take(LONGEST).collect::<String>()),
-        note: String::new(),
-        role: Role::Text,
-        choice: Choice::Prompt(text.clone()),
+    let item = |text: &String| {
+        let label = spaced(&text.chars().take(LONGEST).collect::<String>());
+        Item::new(label, Choice::Prompt(text.clone()))
     };
     newest.map(item).collect()
 }

@@ -9,12 +9,12 @@ use super::app::{Action, App, Go, List, Say, Twice};
 use super::command::{self, Completion, Meaning, Verb};
 use super::editor::Edit;
 use super::keymap::{Context, KeyCommand, Keymap};
-use super::popup::{Choice, Item, Page, Picker, Popup};
+use super::picker::{Item, Picker, Way};
+use super::popup::{Page, Popup};
 use super::{gather, help};
 use crate::agent::{BashContext, BranchSummary, Direction};
-use crate::event::{ApprovalRequest, CompactionChoice, Decision, QueueItem, QueueKind};
+use crate::event::{ApprovalRequest, Decision, QueueItem, QueueKind};
 use crate::message::{Image, ThinkingLevel};
-use crate::session::Visibility;
 use crate::unit::UnixMs;
 
 /// How long an approval is on the screen before keys answer it, in milliseconds: longer than a key already on its way.
@@ -190,7 +190,7 @@ impl App {
     }
 
     fn choose(&mut self, title: &str, items: Vec<Item>) -> Vec<Action> {
-        self.popups.push(Popup::Pick(Picker::of(title, items)));
+        self.popups.push(Popup::Pick(Picker::of(title, items).fitting(Way::Prose)));
         Vec::new()
     }
 
@@ -301,6 +301,7 @@ impl App {
             Verb::Session => vec![Action::ShowFacts],
             Verb::Export => vec![Action::Export(argument.to_owned())],
             Verb::Reload => vec![Action::ReadResources],
+            Verb::Logs => vec![Action::ShowLogs],
             Verb::Help => {
                 let page = help::page(&self.place.keymap, &self.commands);
                 self.read("help", page)
@@ -329,7 +330,7 @@ impl App {
         }
     }
 
-    fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
+    pub(super) fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
         self.popups.push(Popup::Pick(Picker::waiting_for(title, list)));
         vec![Action::Gather(list)]
     }
@@ -441,26 +442,26 @@ impl App {
     }
 
     fn popup_key(&mut self, key: KeyEvent) -> Vec<Action> {
+        if let Some(actions) = self.list_key(key) {
+            return actions;
+        }
         let page = isize::try_from(self.size.1 / 2).unwrap_or(10).max(1);
-        let Some(command) = self.place.keymap.command(Context::Popup, key) else {
-            return self.popup_text_key(key);
-        };
-        let rows = match command {
-            KeyCommand::Up => -1,
-            KeyCommand::Down => 1,
-            KeyCommand::PopupPageUp => -page,
-            KeyCommand::PopupPageDown => page,
-            KeyCommand::First => isize::MIN / 2,
-            KeyCommand::Last => isize::MAX / 2,
-            KeyCommand::Back => {
+        let rows = match self.place.keymap.command(Context::Popup, key) {
+            Some(KeyCommand::Up) => -1,
+            Some(KeyCommand::Down) => 1,
+            Some(KeyCommand::PopupPageUp) => -page,
+            Some(KeyCommand::PopupPageDown) => page,
+            Some(KeyCommand::First) => isize::MIN / 2,
+            Some(KeyCommand::Last) => isize::MAX / 2,
+            Some(KeyCommand::Back) => {
                 let left = self.popups.pop();
-                return without_word(left.as_slice());
+                return self.left(left.as_slice());
             }
-            KeyCommand::Close => {
+            Some(KeyCommand::Close) => {
                 let left = std::mem::take(&mut self.popups);
-                return without_word(&left);
+                return self.left(&left);
             }
-            command => return self.popup_command(command),
+            command => return self.page_key(command, key),
         };
         match self.popups.last_mut() {
             Some(Popup::Pick(picker)) => picker.step(rows),
@@ -470,93 +471,14 @@ impl App {
         Vec::new()
     }
 
-    fn popup_command(&mut self, command: KeyCommand) -> Vec<Action> {
-        let picker = match self.popups.last_mut() {
-            Some(Popup::Pick(picker)) => picker,
-            Some(Popup::Read(_)) if command == KeyCommand::Accept => {
-                self.popups.pop();
-                return Vec::new();
-            }
-            Some(Popup::Read(_)) | None => return Vec::new(),
-        };
-        match command {
-            KeyCommand::Accept => {
-                let Some(choice) = picker.chosen().map(|item| item.choice.clone()) else { return Vec::new() };
-                // The tree stays open when something comes back into it.
-                if !matches!(choice, Choice::Show(_)) {
-                    self.popups.pop();
-                }
-                return self.chosen(choice);
-            }
-            KeyCommand::ClearFilter => picker.clear(),
-            KeyCommand::Switch => picker.switch_scope(),
-            _ => return Vec::new(),
+    /// A page is left by the keys that opened it, too.
+    fn page_key(&mut self, command: Option<KeyCommand>, key: KeyEvent) -> Vec<Action> {
+        let is_page = matches!(self.popups.last(), Some(Popup::Read(_)));
+        let leaves = command == Some(KeyCommand::Accept) || matches!(key.code, KeyCode::Char('q' | '?'));
+        if is_page && leaves {
+            self.popups.pop();
         }
-        picker.ask().map(Action::Browse).into_iter().collect()
-    }
-
-    /// Keys that mean something in one kind of popup, and what is typed to narrow a list.
-    fn popup_text_key(&mut self, key: KeyEvent) -> Vec<Action> {
-        let picker = match self.popups.last_mut() {
-            Some(Popup::Pick(picker)) => picker,
-            Some(Popup::Read(_)) if matches!(key.code, KeyCode::Char('q' | '?')) => {
-                self.popups.pop();
-                return Vec::new();
-            }
-            Some(Popup::Read(_)) | None => return Vec::new(),
-        };
-        match self.place.keymap.command(Context::Tree, key) {
-            Some(KeyCommand::Hide) => return picker.hide(),
-            Some(KeyCommand::ShowHidden) => return self.other_tree(),
-            _ => {}
-        }
-        match key.code {
-            KeyCode::Char(c) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => picker.push(c),
-            KeyCode::Backspace if picker.pop() => {}
-            KeyCode::Backspace => {
-                self.popups.pop();
-                return Vec::new();
-            }
-            _ => return Vec::new(),
-        }
-        picker.ask().map(Action::Browse).into_iter().collect()
-    }
-
-    /// Goes from the tree to the tree with its hidden branches, and back.
-    fn other_tree(&mut self) -> Vec<Action> {
-        let Some(Popup::Pick(Picker { list: Some(list), .. })) = self.popups.last() else {
-            return Vec::new();
-        };
-        let (title, list) = match list {
-            List::Tree => ("tree with hidden branches", List::WholeTree),
-            List::WholeTree => ("tree", List::Tree),
-            List::Models | List::Forks => return Vec::new(),
-        };
-        self.popups.pop();
-        self.pick(title, list)
-    }
-
-    fn chosen(&mut self, choice: Choice) -> Vec<Action> {
-        vec![match choice {
-            Choice::Navigate(entry) => Action::Go(Go::AskToLeave(entry)),
-            Choice::Leave(entry, summary) => Action::Go(Go::Navigate(entry, summary)),
-            Choice::Instruct(entry) => {
-                self.leaving = Some(entry);
-                return Vec::new();
-            }
-            Choice::AfterFailure(choice) => Action::ResolveCompaction(choice),
-            Choice::Hide(entry) => Action::Hide(entry, Visibility::Hidden),
-            Choice::Show(entry) => Action::Hide(entry, Visibility::Shown),
-            Choice::Nothing => return Vec::new(),
-            Choice::Fork(entry) => Action::Go(Go::Fork(entry)),
-            Choice::Open(path) => Action::Go(Go::Open(path)),
-            Choice::Model(words) => Action::SetModel(words),
-            Choice::Unqueue(id) => Action::Unqueue(id),
-            Choice::Prompt(text) => {
-                self.editor.recall_text(&text);
-                return Vec::new();
-            }
-        }]
+        Vec::new()
     }
 }
 
@@ -568,10 +490,4 @@ fn with_pictures(action: Action, pictures: &[Image]) -> Action {
         }
         action => action,
     }
-}
-
-/// A question about a failed summary that is left without a word: everything stays as it is.
-fn without_word(left: &[Popup]) -> Vec<Action> {
-    let asked = left.iter().any(Popup::is_of_failure);
-    if asked { vec![Action::ResolveCompaction(CompactionChoice::GoOn)] } else { Vec::new() }
 }

@@ -43,7 +43,7 @@ impl OffScreen {
             home: options.home.clone(),
             zone: TimeZone::UTC,
             theme: Theme::of(options.colours),
-            banner: options.banner.clone(),
+            banner: Vec::new(),
             keymap: Arc::default(),
         };
         let Ok(terminal) = Terminal::new(TestBackend::new(size.0, size.1));

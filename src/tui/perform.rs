@@ -10,7 +10,7 @@ use tokio::task::{JoinSet, spawn_blocking};
 use super::app::{Action, Go, List, Loaded, Report, Say};
 use super::attach::{self, Clip};
 use super::browse::{Ask, browse};
-use super::{Exporter, files, gather};
+use super::{TuiOptions, files, gather, logs, report};
 use crate::agent::compaction::CompactionError;
 use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions, StreamingBehavior};
 use crate::id::EntryId;
@@ -35,15 +35,11 @@ pub(super) struct Performer {
 
 impl Performer {
     /// Begins; what comes of the actions is to be received.
-    pub(super) fn start(
-        agent: AgentSession,
-        history: Option<PathBuf>,
-        exporter: Option<Exporter>,
-    ) -> (Self, mpsc::Receiver<Report>) {
+    pub(super) fn start(agent: AgentSession, options: TuiOptions) -> (Self, mpsc::Receiver<Report>) {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
-        task.spawn(Worker { agent, history, exporter, reports, browser: None }.work(todo));
+        task.spawn(Worker { agent, options, reports, browser: None }.work(todo));
         (Self { actions, task }, received)
     }
 
@@ -60,8 +56,7 @@ impl Performer {
 
 struct Worker {
     agent: AgentSession,
-    history: Option<PathBuf>,
-    exporter: Option<Exporter>,
+    options: TuiOptions,
     reports: mpsc::Sender<Report>,
     /// Whoever looks through the sessions; the look ends when this is dropped.
     browser: Option<std::sync::mpsc::Sender<Ask>>,
@@ -73,7 +68,7 @@ impl Worker {
         // Nobody waits for these in the end: closing the session stops them.
         let mut waiting = JoinSet::new();
         while let Some(action) = todo.recv().await {
-            while beside.try_join_next().is_some() || waiting.try_join_next().is_some() {}
+            self.reap(&mut beside, &mut waiting).await;
             let text = match &action {
                 Action::Say(say) => say.text().map(str::to_owned),
                 _ => None,
@@ -98,6 +93,20 @@ impl Worker {
         }
         self.browser = None;
         while beside.join_next().await.is_some() {}
+    }
+
+    /// Takes leave of what is done. What fell over is told: the rest goes on without it.
+    async fn reap(&self, beside: &mut JoinSet<()>, waiting: &mut JoinSet<()>) {
+        while let Some(ended) = beside.try_join_next().or_else(|| waiting.try_join_next()) {
+            if ended.is_err_and(|error| error.is_panic()) {
+                let what =
+                    "a part of tiller failed because of a fault of its own; the rest goes on".to_owned();
+                let hint =
+                    report::newest().map(|path| format!("what is known of it is in {}", path.display()));
+                // The loop may be gone; then nobody is to be told.
+                let _ = self.reports.send(Report::Failed { what, hint, text: None }).await;
+            }
+        }
     }
 
     async fn perform(
@@ -127,6 +136,10 @@ impl Worker {
             Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
             Action::Gather(list) => self.gather(list, beside).await?,
+            Action::Narrow(narrowing) => {
+                self.read_beside(beside, move || Report::Narrowed(narrowing.done()));
+                Vec::new()
+            }
             Action::LoadOlder(ids) => {
                 let reader = agent.reader();
                 self.read_beside(beside, move || Report::Older(read(&reader, &ids)));
@@ -139,6 +152,11 @@ impl Worker {
             Action::ShowFacts => {
                 let lines = gather::facts(&agent.snapshot().await?.state, &agent.reader());
                 vec![Report::Page { title: "session".to_owned(), lines }]
+            }
+            Action::ShowLogs => {
+                let (log, reports) = (self.options.log_file.clone(), self.options.report_folder.clone());
+                self.read_beside(beside, move || logs::page(log.as_deref(), reports.as_deref()));
+                Vec::new()
             }
             Action::Export(file) => self.export(file, beside).await?,
             Action::Remember(prompt) => self.remember(prompt, beside),
@@ -280,7 +298,7 @@ impl Worker {
     }
 
     fn remember(&self, prompt: String, beside: &mut JoinSet<()>) -> Vec<Report> {
-        if let Some(path) = self.history.clone() {
+        if let Some(path) = self.options.history_file.clone() {
             beside.spawn_blocking(move || files::store_prompt(&path, &prompt));
         }
         Vec::new()
@@ -348,7 +366,7 @@ impl Worker {
     }
 
     async fn export(&self, file: String, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
-        let Some(exporter) = self.exporter.clone() else {
+        let Some(exporter) = self.options.exporter.clone() else {
             return Ok(vec![Report::Note("there is nothing here to export with".to_owned())]);
         };
         let cwd = self.agent.snapshot().await?.state.cwd;
@@ -433,6 +451,7 @@ fn failed(error: &AgentError, text: Option<String>) -> Report {
         | AgentError::Store(_)
         | AgentError::Extension(_)
         | AgentError::Gone(_)
+        | AgentError::InUse
         | AgentError::Compaction(_)
         | AgentError::Summarizing
         | AgentError::Closed => None,

@@ -1,11 +1,11 @@
 //! The terminal: taken over whole, and given back whatever happens.
 //!
-//! Given back on drop, and by the panic hook before the message is printed; signals end the loop, whose end is a drop. The
+//! Given back on drop, and by the panic hook (`report`) before it says anything; signals end the loop, whose end is a drop. The
 //! keyboard protocol is asked for without asking whether it is there: terminals that don't know it ignore it, and waiting for
 //! an answer would delay the first frame wherever none comes.
 
 use std::io::{self, BufWriter, Stdout, Write};
-use std::sync::{Mutex, Once};
+use std::sync::Mutex;
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::cursor::{SetCursorStyle, Show};
@@ -41,7 +41,6 @@ pub(super) struct Screen {
 impl Screen {
     /// Takes the terminal over.
     pub(super) fn enter(reach: &Reach) -> io::Result<Self> {
-        restore_on_panic();
         if let Ok(mut farewell) = FAREWELL.lock() {
             *farewell = reach.farewell();
         }
@@ -122,8 +121,8 @@ impl Drop for GiveBack {
     }
 }
 
-/// Nobody is left to tell when this fails.
-fn give_back() {
+/// Makes the terminal what it was. Nobody is left to tell when this fails.
+pub(super) fn give_back() {
     let mut out = io::stdout();
     let _ = execute!(
         out,
@@ -139,17 +138,4 @@ fn give_back() {
     );
     let _ = out.flush();
     let _ = disable_raw_mode();
-}
-
-fn restore_on_panic() {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let before = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            if crossterm::terminal::is_raw_mode_enabled().unwrap_or(false) {
-                give_back();
-            }
-            before(info);
-        }));
-    });
 }

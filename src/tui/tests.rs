@@ -97,12 +97,10 @@ fn a_call_that_asks_is_shown_in_full() {
 
 #[test]
 fn the_tree_is_drawn_with_its_branches() {
-    let item = |lead: &str, label: &str, on_path: bool| Item {
-        lead: lead.into(),
-        label: label.into(),
-        note: if on_path { "●".into() } else { String::new() },
-        role: if on_path { Role::Text } else { Role::Muted },
-        choice: Choice::Navigate(label.into()),
+    let item = |lead: &str, label: &str, on_path: bool| {
+        let item = Item::new(label, Choice::Navigate(label.into())).with_lead(lead);
+        let item = item.with_note(if on_path { "●" } else { "" });
+        item.in_role(if on_path { Role::Text } else { Role::Muted })
     };
     let items = vec![
         item("", "▌ the parser test fails", true),
@@ -179,13 +177,7 @@ fn compact_takes_the_users_words_and_esc_stops_it() {
 fn what_matters_in_the_summary_of_a_branch_is_typed_into_the_editor() {
     let mut stage = Stage::new(80, 24);
     let choose = |stage: &mut Stage| {
-        let item = Item {
-            lead: String::new(),
-            label: "say what matters".into(),
-            note: String::new(),
-            role: Role::Text,
-            choice: Choice::Instruct("e1".into()),
-        };
+        let item = Item::new("say what matters", Choice::Instruct("e1".into()));
         stage.input(Input::Report(Report::Ask { title: "t".into(), items: vec![item] }));
         assert_eq!(stage.key(KeyCode::Enter), []);
     };
@@ -308,13 +300,7 @@ fn the_choice_stays_with_its_session_when_the_list_grows() {
 #[test]
 fn a_branch_of_the_tree_is_hidden_after_a_question_and_brought_back_from_the_whole_tree() {
     use crate::session::Visibility;
-    let item = |label: &str, note: &str, choice: Choice| Item {
-        lead: String::new(),
-        label: label.into(),
-        note: note.into(),
-        role: Role::Muted,
-        choice,
-    };
+    let item = |label: &str, note: &str, choice: Choice| Item::new(label, choice).with_note(note);
     let mut stage = Stage::new(80, 24);
     stage.type_text("/tree");
     assert!(stage.key(KeyCode::Enter).contains(&Action::Gather(List::Tree)));

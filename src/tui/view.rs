@@ -1,6 +1,7 @@
 //! The screen, drawn from the state: transcript, what is asked, what goes on, what waits, the editor, the facts.
 
 mod footer;
+mod list;
 mod panel;
 mod prompt;
 
@@ -109,7 +110,7 @@ pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
     let over = app.popups.last().map(|popup| {
         let area = frame.area();
         let area = Rect { height: area.height - areas.footer.height, ..area };
-        panel::draw(popup, area, frame.buffer_mut(), theme)
+        panel::draw(popup, area, frame.buffer_mut(), &app.place)
     });
     if let Some(cursor) = over.unwrap_or(Some(cursor)) {
         frame.set_cursor_position(Position::from(cursor));

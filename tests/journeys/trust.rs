@@ -147,7 +147,8 @@ fn a_terminal_asks_once_and_remembers_a_yes() {
     quit(terminal);
 
     let terminal = house.play(&[r#"{"text": "Answer one."}"#], &[]);
-    terminal.wait_for("❯");
+    // The extensions are started once the screen is there.
+    terminal.wait_for("Say what you want done");
     assert_eq!(marks(&house), 2);
     quit(terminal);
 }

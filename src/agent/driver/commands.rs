@@ -1,6 +1,6 @@
 //! Commands from the handle.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tokio::sync::oneshot;
 
@@ -8,7 +8,7 @@ use super::{Driver, now};
 
 use crate::agent::approvals::Audience;
 use crate::agent::handle::{
-    AgentError, Command, Expansion, Moved, PromptOptions, Reply, StreamingBehavior, Target,
+    AgentError, Command, Elsewhere, Expansion, Moved, PromptOptions, Reply, StreamingBehavior, Target,
 };
 use crate::agent::queue::{Queue, QueueEdit};
 use crate::agent::turn::{Input, Prompt, QueueFate};
@@ -16,7 +16,9 @@ use crate::event::{Decision, EventKind, QueueItem, QueueKind, SessionChange};
 use crate::id::{CallId, EntryId, QueueId};
 use crate::message::Message;
 use crate::resource::typed_skill;
-use crate::session::{EntryBody, Reader, SessionError, SessionManager, Summed, Visibility};
+use crate::session::{
+    Doomed, EntryBody, Farewell, Reader, SessionError, SessionManager, Summed, Visibility, take_back,
+};
 
 impl Driver {
     pub(super) fn command(&mut self, command: Command) {
@@ -71,6 +73,10 @@ impl Driver {
             Command::Resources { order, reply } => self.shelf.order(order, reply),
             Command::SlashCommands { reply } => answer(reply, Ok(self.slash_commands())),
             Command::Models { reply } => answer(reply, Ok(self.fixed.providers.models())),
+            Command::LockedModels { reply } => answer(reply, Ok(self.locked_models())),
+            Command::Tools { reply } => answer(reply, Ok(self.tools())),
+            Command::OfferTools { names, reply } => answer(reply, self.offer_tools(&names)),
+            Command::Elsewhere { path, what, reply } => self.elsewhere(path, what, reply),
             Command::Sessions { scope, reply } => self.beside(reply, move |manager| manager.list(scope)),
             Command::Catalog { reply } => self.beside(reply, |manager| manager.catalog()),
             Command::Snapshot { reply } => answer(reply, Ok(Box::new(self.snapshot()))),
@@ -268,6 +274,14 @@ impl Driver {
                 self.adopt(writer)?;
                 Ok(self.moved(SessionChange::Fork, editor))
             }
+            Target::ForkOf(path) => {
+                let reader = Reader::open(&path)?;
+                let leaf = reader.leaf().ok_or(AgentError::Empty)?;
+                self.stop_summary();
+                let writer = self.fixed.manager.fork(&reader, Some(&leaf), now())?;
+                self.adopt(writer)?;
+                Ok(self.moved(SessionChange::Fork, None))
+            }
             Target::Leaf { entry, summary } => {
                 let (to, editor) = landing(&self.current.reader(), entry)?;
                 self.move_to(to.as_ref(), editor, summary.as_deref().map(Summed::from))
@@ -314,6 +328,22 @@ impl Driver {
         let queue: Queue = self.turn.queue().clone();
         self.begin(queue);
         Ok(self.moved(SessionChange::Leaf, editor))
+    }
+
+    /// Does something to a session that is perhaps this one.
+    fn elsewhere(&mut self, path: PathBuf, what: Elsewhere, reply: Reply<()>) {
+        let is_here = self.current.reader().path() == Some(&*path);
+        match what {
+            Elsewhere::Name(name) if is_here => answer(reply, self.rename(name)),
+            Elsewhere::Name(name) => {
+                self.beside(reply, move |manager| manager.name(&path, &name, now()));
+            }
+            Elsewhere::Trash if is_here => answer(reply, Err(AgentError::InUse)),
+            Elsewhere::Trash => {
+                self.beside(reply, move |_| Doomed::hold(&path)?.remove(Farewell::ToTrash).map(drop));
+            }
+            Elsewhere::Restore => self.beside(reply, move |_| take_back(&path)),
+        }
     }
 
     /// Looking through the folder takes a while; it goes on beside the loop.

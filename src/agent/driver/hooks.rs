@@ -113,7 +113,7 @@ impl Driver {
             model: self.current.model.reference(),
             prompt,
             system: self.shelf.system().to_owned(),
-            tools: self.fixed.tools.names().map(str::to_owned).collect(),
+            tools: self.fixed.offered.names().map(str::to_owned).collect(),
         }
     }
 
@@ -152,7 +152,7 @@ impl Driver {
             return;
         }
         let tools = if before.tools == after.tools {
-            self.fixed.tools.clone()
+            self.fixed.offered.clone()
         } else {
             // The extensions' names were checked against these very tools.
             self.fixed.tools.restrict(&after.tools).unwrap_or_default()
@@ -180,7 +180,7 @@ impl Driver {
 
     /// The tools on offer in the request at hand.
     pub(super) fn offered(&self) -> &Tools {
-        self.hooks.opened.as_ref().map_or(&self.fixed.tools, |opened| &opened.tools)
+        self.hooks.opened.as_ref().map_or(&self.fixed.offered, |opened| &opened.tools)
     }
 
     /// Says what is to become of calls, once the extensions had their say on those that are fine otherwise.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::Driver;
 use crate::agent::handle::{
-    Activity, AgentError, Change, ContextUse, Live, QueueStatus, Reply, SessionStats, Settled, Snapshot,
-    State, Status,
+    Activity, AgentError, Change, ContextUse, Live, LockedModel, OfferedTool, QueueStatus, Reply,
+    SessionStats, Settled, Snapshot, State, Status,
 };
-use crate::message::Message;
+use crate::message::{Message, ToolSpec};
 use crate::session::{Reader, SessionError, Tally};
 
 impl Driver {
@@ -99,6 +99,32 @@ impl Driver {
         });
     }
 
+    pub(super) fn locked_models(&self) -> Vec<LockedModel> {
+        let locked = self.fixed.providers.locked();
+        locked.into_iter().map(|(facts, key_name)| LockedModel { facts, key_name }).collect()
+    }
+
+    pub(super) fn tools(&self) -> Vec<OfferedTool> {
+        let offered = &self.fixed.offered;
+        let tool = |spec: &ToolSpec| OfferedTool {
+            is_offered: offered.find(&spec.name).is_some(),
+            spec: spec.clone(),
+        };
+        self.fixed.tools.specs().iter().map(tool).collect()
+    }
+
+    /// Offers these tools from the next request on; in the order that they have, so that no order of asking changes the prompt.
+    pub(super) fn offer_tools(&mut self, names: &[String]) -> Result<(), AgentError> {
+        if names.iter().any(|name| self.fixed.tools.find(name).is_none()) {
+            return Err(AgentError::Gone("tool of that name"));
+        }
+        let all = self.fixed.tools.names();
+        let wanted: Vec<String> =
+            all.filter(|name| names.iter().any(|wanted| wanted == name)).map(str::to_owned).collect();
+        self.fixed.offered = self.fixed.tools.restrict(&wanted).unwrap_or_default();
+        Ok(())
+    }
+
     pub(super) fn configure(&mut self, change: Change) {
         let mut options = self.turn.options();
         match change {
@@ -107,6 +133,7 @@ impl Driver {
             Change::FollowUpMode(mode) => options.follow_up_mode = mode,
             Change::Retry(mode) => self.retry.mode = mode,
             Change::Compaction(automatic) => self.summaries.set_automatic(automatic),
+            Change::Approval(mode) => self.approvals.set_mode(mode),
         }
         self.turn.set_options(options);
     }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::error::AgentError;
-use super::model::ChosenModel;
+use super::model::{ChosenModel, LockedModel};
 use super::prompt::{BashContext, PromptOptions};
 use super::snapshot::Snapshot;
 use super::status::{SessionStats, Settled, Status};
+use super::tools::OfferedTool;
 use crate::agent::approvals::Audience;
 use crate::agent::compaction::Automatic;
 use crate::agent::queue::{DeliveryMode, QueueEdit};
@@ -19,6 +20,7 @@ use crate::agent::turn::{QueueFate, SteeringPoint};
 use crate::event::{CompactionChoice, CompactionResult, Decision, QueueItem, QueueKind, SessionChange};
 use crate::id::{CallId, EntryId, QueueId, SessionId};
 use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
+use crate::policy::Mode;
 use crate::provider::{Direction, Model, ScopedModel};
 use crate::session::{Catalog, Listing, Scope, Visibility};
 
@@ -58,6 +60,10 @@ pub(in crate::agent) enum Command {
     Resources { order: Order, reply: Reply<Inventory> },
     SlashCommands { reply: Reply<Vec<SlashCommand>> },
     Models { reply: Reply<Vec<Model>> },
+    LockedModels { reply: Reply<Vec<LockedModel>> },
+    Tools { reply: Reply<Vec<OfferedTool>> },
+    OfferTools { names: Vec<String>, reply: Reply<()> },
+    Elsewhere { path: PathBuf, what: Elsewhere, reply: Reply<()> },
     Sessions { scope: Scope, reply: Reply<Listing> },
     Catalog { reply: Reply<Catalog> },
     Snapshot { reply: Reply<Box<Snapshot>> },
@@ -76,6 +82,7 @@ pub(in crate::agent) enum Change {
     FollowUpMode(DeliveryMode),
     Retry(RetryMode),
     Compaction(Automatic),
+    Approval(Mode),
 }
 
 /// Where a session can go.
@@ -85,7 +92,15 @@ pub(in crate::agent) enum Target {
     Copy,
     Open(PathBuf),
     Fork(EntryId),
+    ForkOf(PathBuf),
     Leaf { entry: EntryId, summary: Option<String> },
+}
+
+/// What is done to a session that isn't the one at hand.
+pub(in crate::agent) enum Elsewhere {
+    Name(String),
+    Trash,
+    Restore,
 }
 
 /// Where the session went.

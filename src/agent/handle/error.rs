@@ -36,6 +36,9 @@ pub enum AgentError {
         /// The one that may be meant.
         nearest: Option<String>,
     },
+    /// The session is the one at hand.
+    #[error("this session is open here; go to another one first")]
+    InUse,
     /// Nothing like that waits.
     #[error("no {0} waits any more")]
     Gone(&'static str),

@@ -3,7 +3,7 @@
 use super::command::Command;
 use super::{AgentError, AgentSession};
 use crate::message::{ModelRef, ThinkingLevel};
-use crate::provider::{Direction, Model, ScopedModel};
+use crate::provider::{Direction, Model, ModelFacts, ScopedModel};
 
 /// What a step through the models came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,15 @@ pub enum CycleScope {
     Listed,
     /// Every model that can be asked.
     All,
+}
+
+/// A model that could be asked if there were a key for its provider.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LockedModel {
+    /// What is known of it.
+    pub facts: ModelFacts,
+    /// The variable that would hold the key: `OPENAI_API_KEY`.
+    pub key_name: String,
 }
 
 impl AgentSession {
@@ -75,6 +84,14 @@ impl AgentSession {
     /// When the session is closed.
     pub async fn thinking_levels(&self) -> Result<Vec<ThinkingLevel>, AgentError> {
         self.ask(|reply| Command::ThinkingLevels { reply }).await
+    }
+
+    /// The models that can't be asked for want of a key.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn locked_models(&self) -> Result<Vec<LockedModel>, AgentError> {
+        self.ask(|reply| Command::LockedModels { reply }).await
     }
 
     /// The models that can be asked.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::command::{Command, Moved, Target};
+use super::command::{Command, Elsewhere, Moved, Target};
 use super::compaction::BranchSummary;
 use super::{AgentError, AgentSession};
 use crate::id::EntryId;
@@ -64,6 +64,42 @@ impl AgentSession {
     /// While the agent works, or when the log can't be opened.
     pub async fn open_session(&self, path: PathBuf) -> Result<Moved, AgentError> {
         self.switch(Target::Open(path)).await
+    }
+
+    /// Goes to a new session that begins with the whole path of the session at `path`, which may be another process's.
+    ///
+    /// # Errors
+    /// While the agent works, [`AgentError::Empty`] when there is nothing in it, or when the log can't be read.
+    pub async fn fork_session(&self, path: PathBuf) -> Result<Moved, AgentError> {
+        self.switch(Target::ForkOf(path)).await
+    }
+
+    /// Names a session, this one or another; a blank name takes its name away. When it was gone on with last doesn't change.
+    ///
+    /// # Errors
+    /// When another process writes to it, or the name could not be kept.
+    pub async fn name_session(&self, path: PathBuf, name: impl Into<String>) -> Result<(), AgentError> {
+        self.elsewhere(path, Elsewhere::Name(name.into())).await
+    }
+
+    /// Moves a session to the user's trash.
+    ///
+    /// # Errors
+    /// [`AgentError::InUse`] when it is this one; when another process writes to it, or there is no trash.
+    pub async fn trash_session(&self, path: PathBuf) -> Result<(), AgentError> {
+        self.elsewhere(path, Elsewhere::Trash).await
+    }
+
+    /// Brings a session back from the user's trash: the one that was moved there last from `path`.
+    ///
+    /// # Errors
+    /// When it isn't there any more, or something else has its place.
+    pub async fn restore_session(&self, path: PathBuf) -> Result<(), AgentError> {
+        self.elsewhere(path, Elsewhere::Restore).await
+    }
+
+    async fn elsewhere(&self, path: PathBuf, what: Elsewhere) -> Result<(), AgentError> {
+        self.ask(|reply| Command::Elsewhere { path, what, reply }).await
     }
 
     /// Goes to a new session that begins with this one's path up to `entry`; if that is a user message, up to just

@@ -10,6 +10,7 @@ use crate::agent::{Summarizing, SummaryOf};
 use crate::event::{ApprovalRequest, CompactionReason, QueueKind};
 use crate::render::{Breaks, Carriage, Emphasis, Indent, Line, Role, Span, Style, clean, cut_to, wrap};
 use crate::resource::typed_skill;
+use crate::unit::UnixMs;
 
 /// Columns of a command's name and argument, unless they are more.
 const NAME_WIDTH: usize = 25;
@@ -114,6 +115,9 @@ pub(super) fn status(app: &App) -> Option<Line> {
         );
         return Some(Line::from(vec![Span::new("  ? ", Role::Warning), Span::new(text, Role::Text)]));
     }
+    if let Some(since) = app.work.opening_since {
+        return opening(app, since);
+    }
     let summary = app.work.summary.as_ref();
     let since = app.work.running_since.or(app.work.bash_since).or(summary.map(|summary| summary.since))?;
     let mut spans = vec![
@@ -139,6 +143,21 @@ pub(super) fn status(app: &App) -> Option<Line> {
     let fits = used + all.chars().count() <= usize::from(app.size.0);
     spans.push(Span::new(if steerable && fits { all } else { stop }, Role::Muted));
     Some(spans.into())
+}
+
+/// That the session is being opened, once that takes long enough to be noticed.
+fn opening(app: &App, since: UnixMs) -> Option<Line> {
+    /// Milliseconds in which nobody asks what goes on.
+    const UNNOTICED: u64 = 200;
+    let taken = app.now.since_ms(since);
+    let line = || {
+        Line::from(vec![
+            Span::new(format!("  {} ", spinner(app.now)), Role::Accent),
+            Span::new(format!("opening the session… {}", seconds(taken)), Role::Text),
+            Span::new(" · what you send now goes to it", Role::Muted),
+        ])
+    };
+    (taken >= UNNOTICED).then(line)
 }
 
 fn doing(app: &App) -> String {

@@ -1,0 +1,43 @@
+//! The handle's word on tools and approvals.
+
+use super::command::{Change, Command};
+use super::{AgentError, AgentSession};
+use crate::message::ToolSpec;
+use crate::policy::Mode;
+
+/// A tool of the session.
+#[derive(Clone, Debug)]
+pub struct OfferedTool {
+    /// What the model is told of it.
+    pub spec: ToolSpec,
+    /// Whether the model is told of it.
+    pub is_offered: bool,
+}
+
+impl AgentSession {
+    /// The tools that there are, those that are not offered to the model too.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn tools(&self) -> Result<Vec<OfferedTool>, AgentError> {
+        self.ask(|reply| Command::Tools { reply }).await
+    }
+
+    /// Offers the model the tools with these names, from the next request on and in every session of this handle. Nothing is kept:
+    /// the next start offers what the setting `tools` says.
+    ///
+    /// # Errors
+    /// [`AgentError::Gone`] when there is no tool of a name.
+    pub async fn offer_tools(&self, names: Vec<String>) -> Result<(), AgentError> {
+        self.ask(|reply| Command::OfferTools { names, reply }).await
+    }
+
+    /// Sets which calls are asked about, from the next call on and in every session of this handle; what `--yes` answered is asked
+    /// again. A call that asks already goes on asking.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn set_approval(&self, mode: Mode) -> Result<(), AgentError> {
+        self.ask(|reply| Command::Configure { change: Change::Approval(mode), reply }).await
+    }
+}

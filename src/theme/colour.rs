@@ -1,0 +1,284 @@
+//! Colours as values: reading and measuring them, and which one takes the place of another where there are fewer.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+/// A colour of 24 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rgb(
+    /// Red.
+    pub u8,
+    /// Green.
+    pub u8,
+    /// Blue.
+    pub u8,
+);
+
+/// A colour as a terminal is told it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Colour {
+    /// Exactly this one.
+    Rgb(Rgb),
+    /// One of the 256: the first 16 are the terminal user's own choice, the others are the same everywhere.
+    Indexed(u8),
+}
+
+/// Names of the sixteen colours, in their order.
+pub(super) const NAMES: [&str; 16] = [
+    "black",
+    "red",
+    "green",
+    "yellow",
+    "blue",
+    "magenta",
+    "cyan",
+    "white",
+    "bright-black",
+    "bright-red",
+    "bright-green",
+    "bright-yellow",
+    "bright-blue",
+    "bright-magenta",
+    "bright-cyan",
+    "bright-white",
+];
+
+/// What the sixteen colours are where nobody chose others: xterm's (xterm 390, `XTerm-col.ad`).
+const XTERM: [Rgb; 16] = [
+    Rgb(0x00, 0x00, 0x00),
+    Rgb(0xcd, 0x00, 0x00),
+    Rgb(0x00, 0xcd, 0x00),
+    Rgb(0xcd, 0xcd, 0x00),
+    Rgb(0x00, 0x00, 0xee),
+    Rgb(0xcd, 0x00, 0xcd),
+    Rgb(0x00, 0xcd, 0xcd),
+    Rgb(0xe5, 0xe5, 0xe5),
+    Rgb(0x7f, 0x7f, 0x7f),
+    Rgb(0xff, 0x00, 0x00),
+    Rgb(0x00, 0xff, 0x00),
+    Rgb(0xff, 0xff, 0x00),
+    Rgb(0x5c, 0x5c, 0xff),
+    Rgb(0xff, 0x00, 0xff),
+    Rgb(0x00, 0xff, 0xff),
+    Rgb(0xff, 0xff, 0xff),
+];
+
+/// The colours of the 256 that are the same everywhere, from the 16th on, as points.
+static FIXED: LazyLock<Vec<Point>> = LazyLock::new(|| (16..=255).map(|index| fixed(index).point()).collect());
+
+impl Rgb {
+    /// Black.
+    pub const BLACK: Self = Self(0, 0, 0);
+    /// White.
+    pub const WHITE: Self = Self(255, 255, 255);
+
+    /// Reads `#rrggbb` or `#rgb`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix('#')?;
+        if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        let part = |at: usize, length: usize| u8::from_str_radix(&digits[at..at + length], 16).ok();
+        match digits.len() {
+            6 => Some(Self(part(0, 2)?, part(2, 2)?, part(4, 2)?)),
+            3 => Some(Self(part(0, 1)? * 17, part(1, 1)? * 17, part(2, 1)? * 17)),
+            _ => None,
+        }
+    }
+
+    /// Reads a colour as X11 writes it (XParseColor): `rgb:1e1e/1e1e/2e2e`, one to four digits each.
+    #[must_use]
+    pub fn parse_x11(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix("rgb:").or_else(|| text.strip_prefix("rgba:"))?;
+        let mut parts = digits.split('/').map(|part| {
+            let most = (1_u32 << (4 * u32::try_from(part.len()).ok()?.min(4))) - 1;
+            let value = u32::from_str_radix(part, 16).ok().filter(|value| *value <= most && most > 0)?;
+            u8::try_from((value * 255 + most / 2) / most).ok()
+        });
+        Some(Self(parts.next()??, parts.next()??, parts.next()??))
+    }
+
+    /// How much light it gives, 0 for black to 1 for white (WCAG 2.2, "relative luminance").
+    #[must_use]
+    pub fn luminance(self) -> f64 {
+        let [red, green, blue] = self.linear();
+        0.2126 * red + 0.7152 * green + 0.0722 * blue
+    }
+
+    /// How well one is told from the other, 1 to 21 (WCAG 2.2, "contrast ratio").
+    #[must_use]
+    pub fn contrast(self, other: Self) -> f64 {
+        let (a, b) = (self.luminance(), other.luminance());
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    /// The parts as light, 0 to 1 (IEC 61966-2-1).
+    pub(super) fn linear(self) -> [f64; 3] {
+        let light = |part: u8| {
+            let part = f64::from(part) / 255.0;
+            if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+        };
+        [light(self.0), light(self.1), light(self.2)]
+    }
+
+    /// Where it lies in a space in which near means alike (Oklab, Björn Ottosson 2020).
+    pub(super) fn point(self) -> Point {
+        let [red, green, blue] = self.linear();
+        let long = (0.412_221_47 * red + 0.536_332_54 * green + 0.051_445_99 * blue).cbrt();
+        let middle = (0.211_903_5 * red + 0.680_699_55 * green + 0.107_396_96 * blue).cbrt();
+        let short = (0.088_302_46 * red + 0.281_718_84 * green + 0.629_978_7 * blue).cbrt();
+        Point {
+            lightness: 0.210_454_26 * long + 0.793_617_8 * middle - 0.004_072_05 * short,
+            green_red: 1.977_998_5 * long - 2.428_592_2 * middle + 0.450_593_7 * short,
+            blue_yellow: 0.025_904_04 * long + 0.782_771_77 * middle - 0.808_675_77 * short,
+        }
+    }
+}
+
+impl fmt::Display for Rgb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{:02x}{:02x}{:02x}", self.0, self.1, self.2)
+    }
+}
+
+/// A colour as a point; distances between points are differences that are seen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Point {
+    lightness: f64,
+    green_red: f64,
+    blue_yellow: f64,
+}
+
+impl Point {
+    pub(super) fn distance(self, other: Self) -> f64 {
+        let square = |a: f64, b: f64| (a - b) * (a - b);
+        (square(self.lightness, other.lightness)
+            + square(self.green_red, other.green_red)
+            + square(self.blue_yellow, other.blue_yellow))
+        .sqrt()
+    }
+}
+
+impl Colour {
+    /// Reads a colour that stands for itself: `#rrggbb`, `#rgb`, or the name of one of the sixteen.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        if let Some(rgb) = Rgb::parse(text) {
+            return Some(Self::Rgb(rgb));
+        }
+        let name = match text {
+            "gray" | "grey" => "bright-black",
+            name => name,
+        };
+        let at = NAMES.iter().position(|known| *known == name)?;
+        u8::try_from(at).ok().map(Self::Indexed)
+    }
+
+    /// The one that is most like it among those of the 256 that nobody chooses.
+    #[must_use]
+    pub fn in_256(self) -> Self {
+        let Self::Rgb(rgb) = self else { return self };
+        let at = nearest(rgb, FIXED.iter().copied());
+        Self::Indexed(u8::try_from(at + 16).unwrap_or(u8::MAX))
+    }
+
+    /// The one that is most like it among the sixteen, as xterm has them.
+    #[must_use]
+    pub fn in_16(self) -> Self {
+        if let Self::Indexed(0..=15) = self {
+            return self;
+        }
+        let at = nearest(self.value(), XTERM.iter().map(|rgb| rgb.point()));
+        Self::Indexed(u8::try_from(at).unwrap_or(7))
+    }
+
+    /// Its 24 bits; of the first sixteen those that xterm gives them.
+    #[must_use]
+    pub fn value(self) -> Rgb {
+        match self {
+            Self::Rgb(rgb) => rgb,
+            Self::Indexed(index @ 0..=15) => XTERM[usize::from(index)],
+            Self::Indexed(index) => fixed(index),
+        }
+    }
+}
+
+/// The colours of the 256 from the 16th on: a cube of six steps each of red, green and blue, then greys.
+fn fixed(index: u8) -> Rgb {
+    let level = |step: u8| if step == 0 { 0 } else { 55 + 40 * step };
+    match index {
+        232.. => {
+            let grey = 8 + 10 * (index - 232);
+            Rgb(grey, grey, grey)
+        }
+        _ => {
+            let index = index.saturating_sub(16);
+            Rgb(level(index / 36), level(index / 6 % 6), level(index % 6))
+        }
+    }
+}
+
+fn nearest(colour: Rgb, candidates: impl Iterator<Item = Point>) -> usize {
+    let point = colour.point();
+    let distances = candidates.map(|candidate| point.distance(candidate)).enumerate();
+    distances.min_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(at, _)| at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hexadecimal_colours_are_read_and_nothing_like_them() {
+        assert_eq!(Rgb::parse("#88c0d0"), Some(Rgb(0x88, 0xc0, 0xd0)));
+        assert_eq!(Rgb::parse("#f0A"), Some(Rgb(0xff, 0x00, 0xaa)));
+        for wrong in ["88c0d0", "#88c0d", "#88c0dg", "#", "#+88c0d", "#é12"] {
+            assert_eq!(Rgb::parse(wrong), None, "{wrong}");
+        }
+        assert_eq!(Rgb(1, 2, 255).to_string(), "#0102ff");
+    }
+
+    #[test]
+    fn a_terminals_own_words_for_a_colour_are_read_at_every_length() {
+        assert_eq!(Rgb::parse_x11("rgb:1e1e/1e1e/2e2e"), Some(Rgb(0x1e, 0x1e, 0x2e)));
+        assert_eq!(Rgb::parse_x11("rgb:ff/ff/ff"), Some(Rgb::WHITE));
+        assert_eq!(Rgb::parse_x11("rgb:f/0/f"), Some(Rgb(255, 0, 255)));
+        assert_eq!(Rgb::parse_x11("rgba:fdfd/f6f6/e3e3/ffff"), Some(Rgb(0xfd, 0xf6, 0xe3)));
+        for wrong in ["rgb:", "rgb:ff/ff", "rgb:fffff/0/0", "#ffffff", "rgb:-1/0/0"] {
+            assert_eq!(Rgb::parse_x11(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn contrast_is_that_of_the_guidelines() {
+        assert!((Rgb::BLACK.contrast(Rgb::WHITE) - 21.0).abs() < 1e-9);
+        // The example of many explanations: the darkest grey that still fails on white.
+        assert!((Rgb(0x77, 0x77, 0x77).contrast(Rgb::WHITE) - 4.48).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_colour_that_is_there_stays_what_it_is() {
+        for index in 16..=255 {
+            let again = Colour::Rgb(fixed(index)).in_256();
+            // Some greys are in the cube as well.
+            assert_eq!(again.value(), fixed(index), "{index}");
+        }
+        assert_eq!(Colour::Indexed(3).in_256(), Colour::Indexed(3));
+        assert_eq!(Colour::Rgb(Rgb(0xd7, 0xaf, 0x5f)).in_256(), Colour::Indexed(179));
+    }
+
+    #[test]
+    fn among_sixteen_the_most_alike_is_taken() {
+        assert_eq!(Colour::Rgb(Rgb(0xf0, 0x10, 0x08)).in_16(), Colour::Indexed(9));
+        assert_eq!(Colour::Indexed(231).in_16(), Colour::Indexed(15));
+        assert_eq!(Colour::Indexed(12).in_16(), Colour::Indexed(12));
+    }
+
+    #[test]
+    fn names_are_the_terminals_own_colours() {
+        assert_eq!(Colour::parse("bright-cyan"), Some(Colour::Indexed(14)));
+        assert_eq!(Colour::parse("grey"), Some(Colour::Indexed(8)));
+        assert_eq!(Colour::parse("#fff"), Some(Colour::Rgb(Rgb::WHITE)));
+        assert_eq!(Colour::parse("mauve"), None);
+    }
+}

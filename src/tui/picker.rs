@@ -1,0 +1,301 @@
+//! The one list that everything is chosen from: narrowed by typing, the chosen row kept, a preview beside it.
+//!
+//! Whoever wants something chosen makes items ([`Item::new`]) and puts a [`Picker`] of them on the stack of popups; Enter carries
+//! out the item's [`Choice`]. A list that is gathered anew, that previews what is chosen or that knows keys of its own names what it
+//! is by a [`List`]; `deeds` says what follows from keys, from a choice that moved and from a list that was left.
+
+mod browser;
+mod deeds;
+mod fuzzy;
+mod item;
+#[cfg(test)]
+mod tests;
+mod typed;
+
+use std::sync::Arc;
+
+use super::app::List;
+use super::keymap::KeyCommand;
+use crate::render::Line;
+
+pub(super) use browser::Browser;
+pub(super) use fuzzy::{Query, Way, pieces};
+pub(super) use item::{Choice, Item, MARKS};
+pub(super) use typed::Typed;
+
+/// Items up to which narrowing is done at once: a few milliseconds. More are ranked elsewhere, while the list goes on showing what it
+/// showed.
+const AT_ONCE: usize = 5_000;
+
+/// A list to choose from, narrowed by typing.
+#[derive(Debug)]
+pub(super) struct Picker {
+    pub(super) title: String,
+    items: Arc<[Item]>,
+    filter: Typed,
+    way: Way,
+    /// Positions of the items that the filter lets through; those after the last item are hits of the browser.
+    matches: Vec<usize>,
+    place: At,
+    /// Whether the items are still being gathered.
+    pub(super) waiting: bool,
+    /// What it lists, if that can be gathered anew.
+    pub(super) list: Option<List>,
+    /// What a picker of sessions has besides.
+    browser: Option<Browser>,
+    preview: Preview,
+    /// Whether the matches are those of an earlier filter, and whether somebody was asked for the right ones.
+    owed: Owed,
+}
+
+/// Which of the matches is chosen.
+#[derive(Clone, Debug, Default)]
+struct At {
+    row: usize,
+    /// Whether it was gone to: then typing doesn't leave it while it fits.
+    is_held: bool,
+    /// The choice that was told of last.
+    told: Option<Choice>,
+}
+
+/// What is to be read beside the list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) enum Preview {
+    /// Nothing ever.
+    #[default]
+    None,
+    /// It is being gathered.
+    Waiting,
+    /// This.
+    Lines(Vec<Line>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owed {
+    Nothing,
+    Unasked,
+    Asked,
+}
+
+/// A list that is to be narrowed elsewhere, for it is long.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Narrowing {
+    items: Arc<[Item]>,
+    words: String,
+    way: Way,
+}
+
+impl Narrowing {
+    /// Does it; takes a while.
+    pub(super) fn done(self) -> Narrowed {
+        let matches = Query::new(&self.words, self.way).rank(&self.items, texts);
+        Narrowed { of: self, matches }
+    }
+}
+
+/// What came of a [`Narrowing`].
+#[derive(Debug)]
+pub(super) struct Narrowed {
+    of: Narrowing,
+    matches: Vec<usize>,
+}
+
+fn texts(item: &Item) -> (&str, &str) {
+    (&item.label, &item.note)
+}
+
+impl Picker {
+    /// A list that isn't there yet.
+    pub(super) fn waiting(title: &str) -> Self {
+        Self {
+            title: title.to_owned(),
+            items: Arc::default(),
+            filter: Typed::default(),
+            way: Way::Names,
+            matches: Vec::new(),
+            place: At::default(),
+            waiting: true,
+            list: None,
+            browser: None,
+            preview: Preview::None,
+            owed: Owed::Nothing,
+        }
+    }
+
+    /// The same, with what is to be gathered for it.
+    pub(super) fn waiting_for(title: &str, list: List) -> Self {
+        Self { list: Some(list), ..Self::waiting(title) }
+    }
+
+    /// A list that is there.
+    pub(super) fn of(title: &str, items: Vec<Item>) -> Self {
+        let mut picker = Self::waiting(title);
+        picker.fill(items, 0);
+        picker
+    }
+
+    /// The same, with words looked for in this way.
+    pub(super) fn fitting(self, way: Way) -> Self {
+        Self { way, ..self }
+    }
+
+    /// The same with room for a preview; until it is told what to say there, it says what the chosen item does.
+    pub(super) fn previewing(self) -> Self {
+        Self { preview: Preview::Waiting, ..self }
+    }
+
+    /// Gets its items; `selected` is where it begins. One that had items before keeps what was chosen.
+    pub(super) fn fill(&mut self, items: Vec<Item>, selected: usize) {
+        let before = if self.waiting { None } else { self.chosen().map(|item| item.choice.clone()) };
+        self.items = items.into();
+        match (before, std::mem::take(&mut self.waiting)) {
+            (Some(chosen), _) => {
+                let row = self.place.row;
+                self.narrow_anew(Some(&chosen));
+                if self.chosen().is_none_or(|item| item.choice != chosen) {
+                    self.place.row = row.min(self.matches.len().saturating_sub(1));
+                }
+            }
+            (None, _) => {
+                self.narrow_anew(None);
+                if self.filter.is_empty() {
+                    self.place.row = selected.min(self.matches.len().saturating_sub(1));
+                }
+            }
+        }
+    }
+
+    pub(super) fn filter(&self) -> &str {
+        self.filter.text()
+    }
+
+    /// Edits what was typed, and narrows the list to it.
+    pub(super) fn edit(&mut self, edit: impl FnOnce(&mut Typed)) {
+        let before = self.filter.clone();
+        edit(&mut self.filter);
+        if self.filter != before {
+            self.narrow();
+        }
+    }
+
+    /// Moves the choice by `rows`, stopping at the ends.
+    pub(super) fn step(&mut self, rows: isize) {
+        let last = self.matches.len().saturating_sub(1);
+        self.place.row = self.place.row.saturating_add_signed(rows).min(last);
+        self.place.is_held = true;
+    }
+
+    pub(super) fn chosen(&self) -> Option<&Item> {
+        Some(self.item(*self.matches.get(self.place.row)?))
+    }
+
+    /// The choice, if it is another than when this was asked last; `Some(None)` when nothing is left to choose.
+    pub(super) fn moved(&mut self) -> Option<Option<Choice>> {
+        let choice = self.chosen().map(|item| item.choice.clone());
+        if choice == self.place.told {
+            return None;
+        }
+        self.place.told.clone_from(&choice);
+        Some(choice)
+    }
+
+    /// What is to be read beside the list, if there is room for that.
+    pub(super) fn preview(&self) -> &Preview {
+        &self.preview
+    }
+
+    /// Says what is to be read beside the list, if `of` is still what is chosen.
+    pub(super) fn show(&mut self, of: &Choice, lines: Vec<Line>) {
+        if self.preview != Preview::None && self.chosen().is_some_and(|item| item.choice == *of) {
+            self.preview = Preview::Lines(lines);
+        }
+    }
+
+    /// The matches that fit into `height` rows with the chosen one among them, and whether each is chosen.
+    pub(super) fn window(&self, height: usize) -> impl Iterator<Item = (&Item, bool)> {
+        let most = self.matches.len().saturating_sub(height);
+        let top = self.place.row.saturating_sub(height / 2).min(most);
+        let shown = self.matches.iter().enumerate().skip(top).take(height);
+        shown.map(|(place, at)| (self.item(*at), place == self.place.row))
+    }
+
+    /// How many of how many are let through.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        (self.matches.len(), self.items.len())
+    }
+
+    /// What shows which characters of a label fit.
+    pub(super) fn query(&self) -> Query {
+        Query::new(self.filter.text(), self.way)
+    }
+
+    /// What keys do in it, beside moving: the most important first.
+    pub(super) fn hints(&self) -> Vec<(KeyCommand, &'static str)> {
+        deeds::hints(self)
+    }
+
+    /// The narrowing that somebody else is to do, once.
+    fn ask_to_narrow(&mut self) -> Option<Narrowing> {
+        if self.owed != Owed::Unasked {
+            return None;
+        }
+        self.owed = Owed::Asked;
+        Some(Narrowing { items: Arc::clone(&self.items), words: self.filter().to_owned(), way: self.way })
+    }
+
+    /// Takes what somebody else's narrowing came to, if it is still wanted.
+    pub(super) fn narrowed(&mut self, done: &Narrowed) {
+        let is_same = Arc::ptr_eq(&self.items, &done.of.items) && self.filter.text() == done.of.words;
+        if is_same && self.owed == Owed::Asked {
+            self.take(done.matches.clone());
+        }
+    }
+
+    /// Narrows at once, whatever that takes: something is about to be chosen.
+    fn settle(&mut self) {
+        if self.owed != Owed::Nothing {
+            self.take(self.query().rank(&self.items, texts));
+        }
+    }
+
+    fn narrow(&mut self) {
+        if self.items.len() > AT_ONCE && !self.filter.is_empty() {
+            self.owed = Owed::Unasked;
+        } else {
+            self.take(self.query().rank(&self.items, texts));
+        }
+    }
+
+    /// Takes new matches; what was gone to stays chosen if it is among them.
+    fn take(&mut self, mut matches: Vec<usize>) {
+        self.owed = Owed::Nothing;
+        let held = self.matches.get(self.place.row).copied().filter(|_| self.place.is_held);
+        self.add_hits(&mut matches);
+        self.matches = matches;
+        let row = held.and_then(|at| self.matches.iter().position(|m| *m == at));
+        self.place.is_held = row.is_some();
+        self.place.row = row.unwrap_or(0);
+    }
+
+    /// Narrows items that are others than before; what was chosen stays chosen wherever it is now.
+    fn narrow_anew(&mut self, chosen: Option<&Choice>) {
+        self.matches.clear();
+        self.narrow();
+        // The matches of other items mean nothing.
+        self.settle();
+        let is_chosen = |at: &usize| Some(&self.item(*at).choice) == chosen;
+        let row = self.matches.iter().position(is_chosen);
+        self.place.is_held = row.is_some();
+        self.place.row = row.unwrap_or(0);
+    }
+
+    /// What was gone to.
+    fn kept(&self) -> Option<Choice> {
+        self.chosen().filter(|_| self.place.is_held).map(|item| item.choice.clone())
+    }
+
+    fn item(&self, at: usize) -> &Item {
+        let hit = || self.browser.as_ref().map(|browser| &browser.hits[at - self.items.len()]);
+        self.items.get(at).or_else(hit).expect("a match is an item or a hit")
+    }
+}

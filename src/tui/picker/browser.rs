@@ -1,0 +1,94 @@
+//! What a list of sessions has besides: whose they are, and what was said in them.
+
+use super::{Choice, Item, Picker};
+use crate::session::Scope;
+use crate::tui::app::Browsed;
+use crate::tui::browse::Ask;
+
+/// A look through sessions.
+#[derive(Debug)]
+pub(in crate::tui) struct Browser {
+    pub(in crate::tui) scope: Scope,
+    /// How many of how many logs are read; `None` when all are.
+    pub(in crate::tui) indexing: Option<(usize, usize)>,
+    /// Sessions in which the filter's words were said.
+    pub(super) hits: Vec<Item>,
+}
+
+impl Browser {
+    fn of(scope: Scope) -> Self {
+        Self { scope, indexing: None, hits: Vec::new() }
+    }
+
+    /// What the list is called.
+    const fn title(&self) -> &'static str {
+        match self.scope {
+            Scope::ThisDirectory => "sessions of this directory",
+            Scope::Everywhere => "sessions of all directories",
+        }
+    }
+}
+
+impl Picker {
+    /// A list of sessions that isn't there yet, narrowed to these words.
+    pub(in crate::tui) fn browser(words: &str) -> Self {
+        let mut picker = Self::waiting("").fitting(super::Way::Prose);
+        picker.filter = words.into();
+        picker.in_scope(Scope::ThisDirectory)
+    }
+
+    fn in_scope(self, scope: Scope) -> Self {
+        let browser = Browser::of(scope);
+        Self { title: browser.title().to_owned(), browser: Some(browser), ..self }
+    }
+
+    /// Looks at the sessions of all directories, or again at those of this one only.
+    pub(in crate::tui) fn switch_scope(&mut self) {
+        let Some(browser) = &self.browser else { return };
+        let scope = match browser.scope {
+            Scope::ThisDirectory => Scope::Everywhere,
+            Scope::Everywhere => Scope::ThisDirectory,
+        };
+        let filter = std::mem::take(&mut self.filter);
+        *self = Self { filter, ..Self::browser("") }.in_scope(scope);
+    }
+
+    /// What is looked for, if sessions are.
+    pub(in crate::tui) fn ask(&self) -> Option<Ask> {
+        let words = || self.filter.text().to_owned();
+        self.browser.as_ref().map(|browser| Ask { scope: browser.scope, words: words() })
+    }
+
+    /// The look through sessions that this is, if it is one.
+    pub(in crate::tui) fn browsing(&self) -> Option<&Browser> {
+        self.browser.as_ref()
+    }
+
+    /// Takes what a look through the sessions found, if that is still what is wanted.
+    pub(in crate::tui) fn browsed(&mut self, scope: Scope, what: &Browsed) {
+        let chosen = self.kept();
+        let Some(browser) = self.browser.as_mut().filter(|browser| browser.scope == scope) else { return };
+        match what {
+            Browsed::Sessions(items) => {
+                self.items = items.as_slice().into();
+                self.waiting = false;
+                self.narrow_anew(chosen.as_ref());
+            }
+            Browsed::Hits { words, items } if *words == self.filter.text() => {
+                browser.hits.clone_from(items);
+                self.narrow_anew(chosen.as_ref());
+            }
+            Browsed::Hits { .. } => {}
+            Browsed::Indexing(left) => browser.indexing = *left,
+        }
+    }
+
+    /// Adds the sessions in which the words were said; one that its name or its first prompt shows already needn't be shown for that.
+    pub(super) fn add_hits(&self, matches: &mut Vec<usize>) {
+        let Some(browser) = self.browser.as_ref().filter(|_| !self.filter.is_empty()) else { return };
+        let shown: Vec<&Choice> = matches.iter().map(|at| &self.items[*at].choice).collect();
+        let hits = browser.hits.iter().enumerate().filter(|(_, hit)| !shown.contains(&&hit.choice));
+        let hits: Vec<usize> = hits.map(|(at, _)| self.items.len() + at).collect();
+        matches.extend(hits);
+    }
+}

@@ -1,0 +1,82 @@
+//! One thing to choose, and what choosing it means.
+
+use std::path::PathBuf;
+
+use crate::agent::BranchSummary;
+use crate::event::CompactionChoice;
+use crate::id::{EntryId, QueueId};
+use crate::render::{Line, Role};
+
+/// Signs around a part of a label that stands out.
+pub(in crate::tui) const MARKS: [char; 2] = ['\u{2}', '\u{3}'];
+
+/// One thing to choose.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::tui) struct Item {
+    /// What is drawn before it: the branches of a tree.
+    pub(in crate::tui) lead: String,
+    /// What it is called; what stands between [`MARKS`] stands out.
+    pub(in crate::tui) label: String,
+    /// What stands at the right end.
+    pub(in crate::tui) note: String,
+    pub(in crate::tui) role: Role,
+    pub(in crate::tui) choice: Choice,
+    /// What the preview says of it, if that is known already.
+    pub(in crate::tui) detail: Vec<Line>,
+}
+
+impl Item {
+    pub(in crate::tui) fn new(label: impl Into<String>, choice: Choice) -> Self {
+        let (lead, note, detail) = (String::new(), String::new(), Vec::new());
+        Self { lead, label: label.into(), note, role: Role::Text, choice, detail }
+    }
+
+    /// The same with something at the right end.
+    pub(in crate::tui) fn with_note(self, note: impl Into<String>) -> Self {
+        Self { note: note.into(), ..self }
+    }
+
+    /// The same with something before it.
+    pub(in crate::tui) fn with_lead(self, lead: impl Into<String>) -> Self {
+        Self { lead: lead.into(), ..self }
+    }
+
+    /// The same in another role.
+    pub(in crate::tui) fn in_role(self, role: Role) -> Self {
+        Self { role, ..self }
+    }
+
+    /// The same with something to be read beside the list.
+    pub(in crate::tui) fn with_detail(self, detail: Vec<Line>) -> Self {
+        Self { detail, ..self }
+    }
+}
+
+/// What a choice means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::tui) enum Choice {
+    /// Go on from this entry.
+    Navigate(EntryId),
+    /// Do so, and tell the model this of what is left behind.
+    Leave(EntryId, BranchSummary),
+    /// Do so once the user has said what matters in the summary of what is left behind.
+    Instruct(EntryId),
+    /// Do this after a summary could not be made.
+    AfterFailure(CompactionChoice),
+    /// Take this entry and what follows it out of the tree.
+    Hide(EntryId),
+    /// Bring this entry and what follows it back into the tree.
+    Show(EntryId),
+    /// Leave everything as it is.
+    Nothing,
+    /// Make a session that ends before this entry.
+    Fork(EntryId),
+    /// Go to this session.
+    Open(PathBuf),
+    /// Let this model answer.
+    Model(String),
+    /// Take this waiting message back into the editor.
+    Unqueue(QueueId),
+    /// Put this prompt into the editor.
+    Prompt(String),
+}

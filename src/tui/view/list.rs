@@ -1,0 +1,213 @@
+//! Lists to choose from: one look for all of them.
+//!
+//! A title in a rule with how many there are, what was typed, the rows, and what keys do. What there is to read of the chosen one stands
+//! beside the rows on a wide screen, beneath them on a high one, else nowhere.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::panel::{row, title};
+use super::{put, spread};
+use crate::render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, cut_to, wrap};
+use crate::session::Scope;
+use crate::tui::app::Place;
+use crate::tui::keymap::Keymap;
+use crate::tui::picker::{Item, MARKS, Picker, Preview, Query, pieces};
+use crate::unit::thousands;
+
+/// Columns from which on a preview stands beside the rows.
+const WIDE: u16 = 100;
+
+/// Rows of a list and its preview from which on it stands beneath.
+const HIGH: u16 = 16;
+
+/// Where the parts of a list lie.
+struct Parts {
+    rows: Rect,
+    preview: Rect,
+    /// Whether the preview is beside the rows.
+    is_beside: bool,
+    foot: Rect,
+}
+
+impl Parts {
+    fn of(picker: &Picker, area: Rect, foot: usize) -> Self {
+        let foot = u16::try_from(foot).unwrap_or(u16::MAX);
+        let body =
+            Rect { y: area.y + 2.min(area.height), height: area.height.saturating_sub(2 + foot), ..area };
+        let foot = Rect { y: body.bottom(), height: foot.min(area.bottom() - body.bottom()), ..area };
+        let none = Rect { height: 0, ..body };
+        let is_wanted = *picker.preview() != Preview::None;
+        if is_wanted && area.width >= WIDE {
+            let width = area.width * 11 / 20;
+            let rows = Rect { width, ..body };
+            let preview = Rect { x: area.x + width, width: area.width - width, ..body };
+            Self { rows, preview, is_beside: true, foot }
+        } else if is_wanted && body.height >= HIGH {
+            let height = body.height * 2 / 5;
+            let rows = Rect { height: body.height - height, ..body };
+            Self { rows, preview: Rect { y: rows.bottom(), height, ..body }, is_beside: false, foot }
+        } else {
+            Self { rows: body, preview: none, is_beside: false, foot }
+        }
+    }
+}
+
+/// Draws a list; says where the cursor stands.
+pub(super) fn draw(picker: &Picker, area: Rect, buffer: &mut Buffer, place: &Place) -> Option<(u16, u16)> {
+    let theme = &place.theme;
+    let (matches, all) = picker.counts();
+    let note =
+        if matches == all { thousands(all) } else { format!("{} of {}", thousands(matches), thousands(all)) };
+    put(&title(&picker.title, &note, area.width), row(area, 0), buffer, theme);
+    let (line, column) = typed(picker);
+    put(&line, row(area, 1), buffer, theme);
+    let foot =
+        if area.height >= 8 { foot(picker, &place.keymap, usize::from(area.width)) } else { Vec::new() };
+    let parts = Parts::of(picker, area, foot.len());
+    if let Some(words) = empty(picker, matches, &place.keymap) {
+        put(&Line::new(format!("   {words}"), Role::Muted), row(parts.rows, 0), buffer, theme);
+    }
+    let width = usize::from(parts.rows.width).saturating_sub(1);
+    let mut query = picker.query();
+    for (at, (item, chosen)) in (0..).zip(picker.window(usize::from(parts.rows.height))) {
+        put(&item_line(item, chosen, &mut query, width), row(parts.rows, at), buffer, theme);
+    }
+    for (at, line) in (0..).zip(preview(picker, &parts)) {
+        put(&line, row(parts.preview, at), buffer, theme);
+    }
+    for (at, line) in (0..).zip(foot) {
+        put(&line, row(parts.foot, at), buffer, theme);
+    }
+    let column = u16::try_from(column).unwrap_or(0).min(area.width.saturating_sub(1));
+    Some((area.x + column, area.y + 1.min(area.height.saturating_sub(1))))
+}
+
+/// The line in which is typed, and the column of the cursor.
+fn typed(picker: &Picker) -> (Line, usize) {
+    let mark = Span::new(" ❯ ", Style::from(Role::Accent).with(Emphasis::BOLD));
+    let column = mark.width();
+    if picker.filter().is_empty() {
+        let line = Line::from(vec![mark, Span::new("type to narrow", Role::Muted)]);
+        return (line, column);
+    }
+    let line = Line::from(vec![mark, Span::new(picker.filter(), Role::Text)]);
+    let column = line.width();
+    (line, column)
+}
+
+/// What stands where there is nothing to choose.
+fn empty(picker: &Picker, matches: usize, keymap: &Keymap) -> Option<String> {
+    use crate::tui::keymap::KeyCommand::{ClearFilter, Switch};
+    let here = picker.browsing().map(|browser| browser.scope);
+    match (picker.waiting, matches) {
+        (true, _) => Some("looking…".to_owned()),
+        (false, 0) if !picker.filter().is_empty() => {
+            Some(format!("nothing fits; {} takes back what you typed", keymap.key_of(ClearFilter)))
+        }
+        (false, 0) if here == Some(Scope::ThisDirectory) => {
+            Some(format!("no sessions of this directory; {} shows those of all", keymap.key_of(Switch)))
+        }
+        (false, 0) => Some("there is nothing here".to_owned()),
+        (false, _) => None,
+    }
+}
+
+fn foot(picker: &Picker, keymap: &Keymap, width: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if let Some((done, all)) = picker.browsing().and_then(|browser| browser.indexing) {
+        let words = format!("   indexing {} of {}", thousands(done), thousands(all));
+        lines.push(Line::new(words, Role::Muted));
+    }
+    lines.push(hints(picker, keymap, width));
+    lines
+}
+
+/// What keys do, as much of it as there is room for.
+fn hints(picker: &Picker, keymap: &Keymap, width: usize) -> Line {
+    let mut line = Line::new("   ", Role::Muted);
+    for (command, words) in picker.hints() {
+        let key = keymap.key_of(command);
+        let gap = if line.spans.len() > 1 { " · " } else { "" };
+        let hint = [
+            Span::new(gap, Role::Muted),
+            Span::new(key, Role::Text),
+            Span::new(format!(" {words}"), Role::Muted),
+        ];
+        let is_bound = !hint[1].text.is_empty();
+        if is_bound && line.width() + hint.iter().map(Span::width).sum::<usize>() < width {
+            line.spans.extend(hint);
+        }
+    }
+    line
+}
+
+fn item_line(item: &Item, chosen: bool, query: &mut Query, width: usize) -> Line {
+    let style = Style::from(item.role).with(if chosen { Emphasis::BOLD } else { Emphasis::NONE });
+    let style = if chosen { style.in_role(Role::Accent) } else { style };
+    let lead = Span::new(item.lead.clone(), Role::Muted);
+    let mut left = vec![Span::new(if chosen { " ▸ " } else { "   " }, Role::Accent), lead];
+    let before = 3 + left[1].width();
+    // A note gives way to the label where there is not even room for half of it.
+    let beside = Span::new(item.note.clone(), Role::Muted);
+    let room = width.saturating_sub(before + beside.width() + 2).max(width.saturating_sub(before) / 2);
+    left.extend(label(&item.label, style, query, room));
+    let rest = width.saturating_sub(left.iter().map(Span::width).sum::<usize>() + 2);
+    spread(left, Span::new(cut_to(&item.note, rest), Role::Muted), width)
+}
+
+/// A label in so much room, what is marked or was typed standing out.
+fn label(text: &str, style: Style, query: &mut Query, mut room: usize) -> Vec<Span> {
+    let parts = if text.contains(MARKS[0]) { marked(text) } else { pieces(text, &query.marks(text)) };
+    let found = style.in_role(Role::Accent).with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
+    let mut spans = Vec::new();
+    for (piece, is_found) in parts {
+        let whole = Span::new(piece, if is_found { found } else { style });
+        let width = whole.width();
+        let span = Span::new(cut_to(&whole.text, room), whole.style);
+        room = room.saturating_sub(span.width());
+        spans.push(span);
+        if room == 0 || spans.last().is_some_and(|span| span.width() < width) {
+            break;
+        }
+    }
+    spans
+}
+
+/// The pieces of a label that brings its own marks.
+fn marked(text: &str) -> Vec<(String, bool)> {
+    let mut is_marked = false;
+    let mut parts = Vec::new();
+    for part in text.split_inclusive(MARKS) {
+        parts.push((part.trim_end_matches(MARKS).to_owned(), is_marked));
+        is_marked = part.ends_with(MARKS[0]);
+    }
+    parts
+}
+
+/// The preview with what sets it apart, wrapped.
+fn preview(picker: &Picker, parts: &Parts) -> Vec<Line> {
+    let (width, height) = (usize::from(parts.preview.width), usize::from(parts.preview.height));
+    if height == 0 {
+        return Vec::new();
+    }
+    let waiting = [Line::new("…", Role::Muted)];
+    let lines = match picker.preview() {
+        Preview::None => return Vec::new(),
+        Preview::Waiting => waiting.as_slice(),
+        Preview::Lines(lines) => lines,
+    };
+    let (bar, above) = if parts.is_beside {
+        (" │ ", None)
+    } else {
+        ("   ", Some(Line::new("─".repeat(width), Role::Muted)))
+    };
+    let indent = Indent::all(vec![Span::new(bar, Role::Muted)]);
+    let room = width.saturating_sub(1).max(4);
+    let wrapped = lines.iter().flat_map(|line| wrap(&line.spans, room, &indent, Breaks::Words));
+    let mut all: Vec<Line> = above.into_iter().chain(wrapped).take(height).collect();
+    if parts.is_beside {
+        all.resize(height, Line::new(" │", Role::Muted));
+    }
+    all
+}

@@ -1,0 +1,51 @@
+//! Faults of tiller's own: the terminal is given back, and a report says what is known.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tiller::tui::{self, TuiOptions};
+
+use crate::terminal::{Size, Start, Terminal};
+
+/// Names the folder for reports to the program that falls over.
+const REPORTS: &str = "REPORTS";
+
+/// The whole front end, around a session whose opening panics.
+#[test]
+#[ignore = "a program for the test beside it"]
+fn the_program_that_falls_over() {
+    let report_folder = std::env::var_os(REPORTS).map(PathBuf::from);
+    let options = TuiOptions { cwd: "/".into(), report_folder, ..TuiOptions::default() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let run = tui::run::<()>(options, async {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        panic!("the floor gave way");
+    });
+    let _ = runtime.block_on(run);
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back_and_leaves_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let reports = folder.path().join("reports");
+    let arguments = ["--ignored", "--exact", "--nocapture", "--test-threads=1"];
+    let name = "journeys::screen::faults::the_program_that_falls_over";
+    let mut terminal = Terminal::start(&Start {
+        program: std::env::current_exe().unwrap(),
+        arguments: arguments.into_iter().chain([name]).map(str::to_owned).collect(),
+        cwd: folder.path().to_owned(),
+        variables: vec![(REPORTS.to_owned(), reports.display().to_string())],
+        size: Size(100, 30),
+    });
+    terminal.wait_for("❯");
+    assert!(terminal.look(vt100::Screen::alternate_screen));
+    terminal.wait();
+    assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
+    let screen = terminal.screen();
+    assert!(screen.contains("had to stop because of a fault"), "{screen}");
+    let report = fs::read_dir(&reports).unwrap().next().unwrap().unwrap().path();
+    let report = fs::read_to_string(report).unwrap();
+    assert!(report.starts_with("the floor gave way (tests/journeys/screen/faults.rs:"), "{report}");
+    assert!(report.contains(env!("CARGO_PKG_VERSION")), "{report}");
+}

@@ -1,0 +1,79 @@
+//! The screen is there before the session is: what is typed meanwhile waits for it, and nobody who leaves has to.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+
+use crate::journeys::house::House;
+use crate::terminal::Key;
+
+/// Keeps a session from opening until somebody writes to the pipe named `gate`.
+const GATEKEEPER: &str = r#"#!/bin/bash
+read -r hello
+read -r word < "$(dirname "$0")/../gate"
+echo '{"type": "ready", "protocol": 1, "hooks": []}'
+while read -r line; do :; done
+"#;
+
+fn gate(house: &House) -> PathBuf {
+    house.home().join("tiller/gate")
+}
+
+fn gated() -> House {
+    let house = House::new().with("TILLER_EXTENSIONS_TIMEOUT_MS", "60000");
+    let program = house.home().join("tiller/extensions/gatekeeper.sh");
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    fs::write(&program, GATEKEEPER).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    mkfifo(&gate(&house), Mode::S_IRWXU).unwrap();
+    house
+}
+
+#[test]
+fn what_is_sent_while_the_session_opens_is_said_when_it_is_open() {
+    let house = gated();
+    let mut terminal = house.play(&[r#"{"expect": "hello there", "text": "Hello yourself."}"#], &[]);
+    terminal.wait_for("opening the session");
+    terminal.send("hello there");
+    terminal.wait_for("❯ hello there");
+    terminal.key(Key::Enter);
+    terminal.send("and more");
+    terminal.wait_for("❯ and more");
+    assert!(house.logs().is_empty());
+    fs::write(gate(&house), "open\n").unwrap();
+    terminal.wait_for("Hello yourself.");
+    terminal.wait_for("❯ and more");
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_without("esc stops");
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+}
+
+#[test]
+fn leaving_while_the_session_opens_waits_for_nothing_and_keeps_what_was_sent() {
+    let house = gated();
+    let mut terminal = house.play(&[], &[]);
+    terminal.wait_for("opening the session");
+    terminal.send("not lost");
+    terminal.wait_for("❯ not lost");
+    terminal.key(Key::Enter);
+    terminal.wait_without("not lost");
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+    assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
+    assert!(house.logs().is_empty());
+    let terminal = house.play(&[], &[]);
+    terminal.wait_for("❯ not lost");
+}
+
+#[test]
+fn a_session_that_cannot_be_opened_is_an_error_on_the_normal_screen() {
+    let house = House::new();
+    let mut terminal = house.play(&[], &["--session", "no-such-session"]);
+    assert_eq!(terminal.wait().exit_code(), 2);
+    assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
+    assert!(terminal.screen().contains("error: "), "{}", terminal.screen());
+}
