@@ -27,8 +27,10 @@ mod journeys {
         mod endings;
         mod expansion;
         mod faults;
+        mod keys;
         mod opening;
         mod steering;
+        mod terminals;
         mod tour;
         mod typing;
     }

@@ -101,7 +101,7 @@ impl Editor {
 
     /// Puts another text in the place of what is there.
     pub(super) fn set_text(&mut self, text: &str) {
-        self.text = Text::new(text);
+        self.text.set(text);
         self.recall.leave();
         self.moved();
     }
@@ -292,8 +292,7 @@ impl Editor {
     }
 
     fn show(&mut self, prompt: &str) {
-        self.text = Text::new(prompt);
-        self.rows = Rows::default();
+        self.text.set(prompt);
         self.moved();
     }
 

@@ -116,7 +116,7 @@ fn wrap(line: &str, most: usize, mut row: impl FnMut(Range<usize>)) {
     for (at, grapheme) in line.grapheme_indices(true) {
         let columns = shown(grapheme, used).width();
         let is_blank = grapheme.chars().all(char::is_whitespace);
-        if used + columns > most && !is_blank && at > start {
+        while used + columns > most && !is_blank && at > start {
             let end = if gap > start { gap } else { at };
             row(start..end);
             used -= if gap > start { used_at_gap } else { used };
@@ -147,6 +147,7 @@ mod tests {
         assert_eq!(rows("one two three", 8), ["one two ", "three"]);
         assert_eq!(rows("one\n\ntwo", 8), ["one", "", "two"]);
         assert_eq!(rows("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(rows("a bcdefg", 4), ["a ", "bcde", "fg"]);
         assert_eq!(rows("ab   cd", 3), ["ab   ", "cd"]);
         assert_eq!(rows("日本語日本", 5), ["日本", "語日", "本"]);
         assert_eq!(rows("a 👩‍👩‍👧‍👦👩‍👩‍👧‍👦 b", 4), ["a ", "👩‍👩‍👧‍👦👩‍👩‍👧‍👦 ", "b"]);
@@ -192,7 +193,8 @@ mod tests {
             for (at, _) in text.grapheme_indices(true) {
                 let (row, column) = rows.place(&text, at);
                 prop_assert!(row < rows.count());
-                prop_assert!(rows.at(&text, row, column) <= at.max(rows.row(row).start));
+                let found = rows.at(&text, row, column);
+                prop_assert_eq!(rows.place(&text, found), (row, column));
             }
         }
     }

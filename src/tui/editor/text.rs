@@ -42,6 +42,11 @@ impl Text {
         Self { area, text, cursor, revision: 0, done: Vec::new(), undone: Vec::new() }
     }
 
+    /// Begins anew with another text, the cursor at its end.
+    pub(super) fn set(&mut self, text: &str) {
+        *self = Self { revision: self.revision + 1, ..Self::new(text) };
+    }
+
     pub(super) fn as_str(&self) -> &str {
         &self.text
     }
@@ -123,7 +128,9 @@ impl Text {
         let end = range.start + with.len();
         if !self.place_area_at(range.start) {
             self.text.replace_range(range, &with);
-            *self = Self { cursor: end, revision: self.revision + 1, ..Self::new(&self.text) };
+            let text = std::mem::take(&mut self.text);
+            self.set(&text);
+            self.cursor = end;
             return;
         }
         self.area.delete_str(removed);
