@@ -340,6 +340,35 @@ pub struct ApprovalRequest {
     /// What "always" would allow for the rest of this session; empty when an extension wants it asked about every time, and then
     /// "always" means once.
     pub rule: String,
+    /// What the call would do, where its tool can tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preview: Option<Preview>,
+}
+
+/// What a call would do if it ran now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum Preview {
+    /// It would change a file.
+    Change(FileChange),
+    /// It would fail.
+    Failure {
+        /// Why, as the model would be told.
+        message: String,
+    },
+}
+
+/// A change to a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileChange {
+    /// The file, as its tool names it.
+    pub path: String,
+    /// A unified diff, cut at 2,000 lines.
+    pub diff: String,
+    /// How many lines it adds.
+    pub added: usize,
+    /// How many it removes.
+    pub removed: usize,
 }
 
 /// Somebody's word on a call that waits.

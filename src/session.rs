@@ -23,6 +23,7 @@ mod migrate;
 mod mint;
 mod raw;
 mod reader;
+mod receipt;
 mod repair;
 mod tally;
 mod trash;

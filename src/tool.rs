@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::event::Preview;
 use crate::message::{ToolSpec, UserBlock};
 
 mod bash;
@@ -53,7 +54,16 @@ pub trait Tool: Send + Sync {
 
     /// Does the work. Dropping the future stops it, with every process it started.
     fn run(&self, invocation: Invocation) -> RunFuture<'_>;
+
+    /// What a call with arguments that passed [`Tool::check`] would do, for whoever is asked about it; it changes nothing.
+    /// `None`, unless a tool knows better: the arguments say it all.
+    fn preview(&self, _arguments: &Value) -> Option<PreviewFuture<'_>> {
+        None
+    }
 }
+
+/// A look at what a call would do.
+pub type PreviewFuture<'a> = Pin<Box<dyn Future<Output = Preview> + Send + 'a>>;
 
 /// The work of one call.
 pub type RunFuture<'a> = Pin<Box<dyn Future<Output = ToolOutput> + Send + 'a>>;

@@ -6,6 +6,7 @@
 //! again at any time. Start with `app`, then `keys`, `feed` and `transcript`.
 
 mod app;
+mod approval;
 mod attach;
 mod block;
 mod browse;
@@ -28,6 +29,8 @@ mod pace;
 mod perform;
 mod picker;
 mod popup;
+mod queue;
+mod receipt;
 mod record;
 mod report;
 mod terminal;

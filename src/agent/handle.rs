@@ -168,6 +168,15 @@ impl AgentSession {
         self.ask(|reply| Command::RemoveQueued { id, reply }).await
     }
 
+    /// Lets a message wait again that [`AgentSession::remove_queued`] or [`AgentSession::clear_queue`] took out, with so many before
+    /// it; more than there are means last. While nothing runs it is held. Nothing happens if it waits.
+    ///
+    /// # Errors
+    /// When that could not be kept.
+    pub async fn put_back(&self, item: QueueItem, place: usize) -> Result<(), AgentError> {
+        self.ask(|reply| Command::PutBack { item, place, reply }).await
+    }
+
     /// Says whether somebody answers questions from now on; without anybody a call that would ask is denied, and so is one that
     /// asks already.
     ///

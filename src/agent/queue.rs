@@ -1,12 +1,14 @@
 //! Messages that wait: steering for the next gap, follow-ups for the end. Pure.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::event::{EventKind, QueueItem, QueueKind};
 use crate::id::QueueId;
 use crate::message::Image;
 use crate::session::EntryBody;
-use crate::session::entry::{Entry, OwnFact, QueueChange};
+use crate::session::entry::{Entry, OwnFact, QueueChange, Waited};
+use crate::unit::UnixMs;
 
 /// How many waiting messages go in at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,9 +34,27 @@ pub struct QueueEdit {
 }
 
 /// The messages that wait, in the order of their delivery within each kind.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Queue {
     items: Vec<QueueItem>,
+    /// What became of each of them so far.
+    stories: HashMap<QueueId, Story>,
+}
+
+/// What became of a message that waits, for its receipt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Story {
+    queued_at: UnixMs,
+    queued_as: QueueKind,
+    edited: bool,
+    was_held: bool,
+}
+
+/// Queues are the same in which the same messages wait in the same order.
+impl PartialEq for Queue {
+    fn eq(&self, other: &Self) -> bool {
+        self.items == other.items
+    }
 }
 
 impl Queue {
@@ -45,7 +65,8 @@ impl Queue {
         for entry in entries {
             match (&entry.body, entry.body.as_own()) {
                 (_, Some(OwnFact::Queue(QueueChange::Add { queue_id: id, kind, text, images }))) => {
-                    queue.items.push(QueueItem { id, kind, text, images: images.into(), held: true });
+                    let item = QueueItem { id, kind, text, images: images.into(), held: true };
+                    queue.add(item, entry.timestamp);
                 }
                 (_, Some(OwnFact::Queue(QueueChange::Edit { queue_id, kind, text, images, order }))) => {
                     let edit =
@@ -64,9 +85,23 @@ impl Queue {
         queue
     }
 
-    /// Lets a message wait.
-    pub fn add(&mut self, id: QueueId, kind: QueueKind, text: String, images: Vec<Image>) {
-        self.items.push(QueueItem { id, kind, text, images: images.into(), held: false });
+    /// Lets a message wait, behind those that do.
+    pub fn add(&mut self, item: QueueItem, at: UnixMs) {
+        let story = Story { queued_at: at, queued_as: item.kind, edited: false, was_held: item.held };
+        self.stories.insert(item.id.clone(), story);
+        self.items.push(item);
+    }
+
+    /// What became of a message that waits.
+    #[must_use]
+    pub fn waited(&self, item: &QueueItem) -> Waited {
+        let Some(story) = self.stories.get(&item.id) else { return Waited::default() };
+        Waited {
+            queued_at: Some(story.queued_at),
+            queued_as: (story.queued_as != item.kind).then_some(story.queued_as),
+            edited: story.edited,
+            released: story.was_held,
+        }
     }
 
     /// Changes a message, if it waits; answers with the entry that says so.
@@ -74,6 +109,9 @@ impl Queue {
         let at = self.items.iter().position(|item| item.id == *id)?;
         let mut item = self.items.remove(at);
         let QueueEdit { text, images, kind, place } = edit;
+        if let Some(story) = self.stories.get_mut(id) {
+            story.edited |= text.as_ref().is_some_and(|text| *text != item.text);
+        }
         item.text = text.unwrap_or(item.text);
         item.images = images.map_or(item.images, Arc::from);
         item.kind = kind.unwrap_or(item.kind);
@@ -98,11 +136,12 @@ impl Queue {
     /// Takes one message out, if it waits.
     pub fn remove(&mut self, id: &QueueId) -> Option<QueueItem> {
         let at = self.items.iter().position(|item| item.id == *id)?;
+        self.stories.remove(id);
         Some(self.items.remove(at))
     }
 
-    /// Takes the next messages of a kind for delivery; held ones stay.
-    pub fn take(&mut self, kind: QueueKind, mode: DeliveryMode) -> Vec<QueueItem> {
+    /// Takes the next messages of a kind for delivery, with what became of each; held ones stay.
+    pub fn take(&mut self, kind: QueueKind, mode: DeliveryMode) -> Vec<(QueueItem, Waited)> {
         let most = match mode {
             DeliveryMode::OneAtATime => 1,
             DeliveryMode::All => usize::MAX,
@@ -115,7 +154,12 @@ impl Queue {
             }
             !take
         });
-        taken
+        let story = |item: QueueItem| {
+            let waited = self.waited(&item);
+            self.stories.remove(&item.id);
+            (item, waited)
+        };
+        taken.into_iter().map(story).collect()
     }
 
     /// Whether a message of this kind waits for delivery.
@@ -128,6 +172,9 @@ impl Queue {
     pub fn hold_all(&mut self) {
         for item in &mut self.items {
             item.held = true;
+            if let Some(story) = self.stories.get_mut(&item.id) {
+                story.was_held = true;
+            }
         }
     }
 
@@ -170,7 +217,6 @@ mod tests {
     use super::*;
     use crate::message::{Message, UserMessage};
     use crate::session::entry::MessageEntry;
-    use crate::unit::UnixMs;
 
     fn entry(body: EntryBody) -> Entry {
         Entry { id: "e".into(), parent: None, timestamp: UnixMs(0), body }
@@ -198,13 +244,42 @@ mod tests {
         QueueItem { id: id.into(), kind, text: text.into(), images: images.into(), held: true }
     }
 
+    fn item(id: &str, kind: QueueKind, text: &str) -> QueueItem {
+        QueueItem { held: false, ..held(id, kind, text, &[]) }
+    }
+
+    #[test]
+    fn what_became_of_a_message_is_known_when_it_is_taken_and_read_from_the_log_alike() {
+        let mut queue = Queue::default();
+        queue.add(item("q1", QueueKind::FollowUp, "one"), UnixMs(5));
+        let mut log = vec![Entry {
+            timestamp: UnixMs(5),
+            ..entry(added(&"q1".into(), QueueKind::FollowUp, "one", &[]))
+        }];
+        let changes =
+            QueueEdit { text: Some("eins".into()), kind: Some(QueueKind::Steer), ..QueueEdit::default() };
+        log.push(entry(queue.edit(&"q1".into(), changes).unwrap()));
+        let mut read = Queue::left_over(&log);
+        read.release(&"q1".into());
+        let expected = |released| Waited {
+            queued_at: Some(UnixMs(5)),
+            queued_as: Some(QueueKind::FollowUp),
+            edited: true,
+            released,
+        };
+        for (mut queue, released) in [(queue, false), (read, true)] {
+            let taken = queue.take(QueueKind::Steer, DeliveryMode::OneAtATime);
+            assert_eq!(taken.into_iter().map(|(_, waited)| waited).collect::<Vec<_>>(), [expected(released)]);
+        }
+    }
+
     #[test]
     fn an_edited_and_reordered_queue_comes_back_as_it_was() {
         let picture = Image { data: "AA==".into(), mime_type: "image/png".into() };
         let mut queue = Queue::default();
         let mut log = Vec::new();
         for (id, text) in [("q1", "one"), ("q2", "two"), ("q3", "three")] {
-            queue.add(id.into(), QueueKind::FollowUp, text.into(), Vec::new());
+            queue.add(item(id, QueueKind::FollowUp, text), UnixMs(5));
             log.push(entry(added(&id.into(), QueueKind::FollowUp, text, &[])));
         }
         let edits = [
@@ -230,11 +305,11 @@ mod tests {
     #[test]
     fn a_held_message_is_not_delivered() {
         let mut queue = Queue::default();
-        queue.add("q1".into(), QueueKind::Steer, "one".into(), Vec::new());
+        queue.add(item("q1", QueueKind::Steer, "one"), UnixMs(5));
         queue.hold_all();
-        queue.add("q2".into(), QueueKind::Steer, "two".into(), Vec::new());
+        queue.add(item("q2", QueueKind::Steer, "two"), UnixMs(5));
         let taken = queue.take(QueueKind::Steer, DeliveryMode::All);
-        assert_eq!(taken.iter().map(|item| item.id.as_str()).collect::<Vec<_>>(), ["q2"]);
+        assert_eq!(taken.iter().map(|(item, _)| item.id.as_str()).collect::<Vec<_>>(), ["q2"]);
         assert_eq!(queue.items().len(), 1);
     }
 }

@@ -198,6 +198,12 @@ impl Turn {
         }
     }
 
+    /// Whether a call waits for somebody's word.
+    #[must_use]
+    pub fn asks(&self, call: &CallId) -> bool {
+        matches!(&self.phase, Phase::Working(working) if working.asks(call))
+    }
+
     /// Takes an input and says what is to be done about it.
     pub fn step(&mut self, input: Input, now: UnixMs) -> Vec<Effect> {
         let mut out = Out { effects: Vec::new(), now };
@@ -228,6 +234,7 @@ impl Turn {
             Input::Abort { partial, queue } => self.abort(partial, queue, to),
             Input::Unqueue(ids) => self.unqueue(&ids, to),
             Input::EditQueued { id, edit } => self.edit_queued(&id, edit, to),
+            Input::PutBack { item, place } => self.put_back(item, place, to),
             Input::BashEnded(record) if self.is_in_turn() => self.deferred.records.push(record),
             Input::BashEnded(record) => to.append_message(Message::BashExecution(record)),
             Input::StoreFailed(failed) => self.stop_for_store(failed, to),

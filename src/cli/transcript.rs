@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::message::{AssistantBlock, Message, StopReason, joined_text};
-use crate::session::entry::{Entry, EntryBody};
+use crate::session::entry::{Entry, EntryBody, Receipt};
 
 /// Longest part of a tool's output that a transcript shows, in lines; the log has all of it.
 const RESULT_LINES: usize = 20;
@@ -13,7 +13,7 @@ pub(super) fn transcript(entries: &[Entry]) -> String {
     let mut text = String::new();
     for entry in entries {
         let part = match &entry.body {
-            EntryBody::Message(said) => message(&said.message, said.tiller_receipt.is_some()),
+            EntryBody::Message(said) => message(&said.message, said.tiller_receipt.as_ref()),
             EntryBody::Compaction(compaction) => format!("--- compacted ---\n{}\n", compaction.summary),
             EntryBody::BranchSummary { summary, .. } => format!("--- another branch ---\n{summary}\n"),
             EntryBody::ModelChange { provider, model_id } => {
@@ -33,12 +33,20 @@ pub(super) fn transcript(entries: &[Entry]) -> String {
 }
 
 /// One message.
-pub(super) fn message(message: &Message, steered: bool) -> String {
+pub(super) fn message(message: &Message, receipt: Option<&Receipt>) -> String {
     let mut text = String::new();
     match message {
         Message::User(user) => {
-            let sign = if steered { "> (steered) " } else { "> " };
-            let _ = writeln!(text, "{sign}{}", user.content.joined_text().replace('\n', "\n> "));
+            let note = receipt.map(|receipt| match receipt.story().as_str() {
+                "" => format!("({}) ", receipt.word()),
+                story => format!("({}: {story}) ", receipt.word()),
+            });
+            let _ = writeln!(
+                text,
+                "> {}{}",
+                note.unwrap_or_default(),
+                user.content.joined_text().replace('\n', "\n> ")
+            );
         }
         Message::Assistant(answer) => {
             for block in &answer.content {

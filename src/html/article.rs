@@ -5,7 +5,7 @@ use super::outline::{Item, ItemKind, Outline};
 use super::prose::prose;
 use super::result;
 use crate::message::{AssistantBlock, AssistantMessage, Content, Message, StopReason};
-use crate::session::entry::MessageEntry;
+use crate::session::entry::{MessageEntry, Receipt};
 use crate::session::{Entry, EntryBody};
 use crate::unit::UnixMs;
 
@@ -101,11 +101,11 @@ fn message(outline: &Outline, at: usize, said: &MessageEntry, moment: UnixMs) ->
     match &*said.message {
         Message::User(message) => {
             let note = match (&said.tiller_receipt, &said.tiller_queue_id) {
-                (Some(_), _) => "steered",
-                (None, Some(_)) => "queued",
-                (None, None) => "",
+                (Some(receipt), _) => told(receipt),
+                (None, Some(_)) => "queued".to_owned(),
+                (None, None) => String::new(),
             };
-            user(&mut out, "You", note, moment, &message.content);
+            user(&mut out, "You", &note, moment, &message.content);
         }
         Message::Assistant(message) => answer(&mut out, outline, at, message),
         Message::ToolResult(message) => {
@@ -116,6 +116,13 @@ fn message(outline: &Outline, at: usize, said: &MessageEntry, moment: UnixMs) ->
         Message::System(message) => summarised(&mut out, "system prompt", &message.content),
     }
     out
+}
+
+/// How a queued message was delivered.
+fn told(receipt: &Receipt) -> String {
+    let story = receipt.story();
+    let parts = [receipt.word(), story.as_str()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
 fn user(out: &mut Markup, who: &str, note: &str, at: UnixMs, content: &Content) {

@@ -1,6 +1,6 @@
 //! Questions to the user, and what an answer means. Pure.
 
-use crate::event::{ApprovalRequest, CompactionChoice, Decision};
+use crate::event::{ApprovalRequest, CompactionChoice, Decision, Preview};
 use crate::message::ToolCall;
 
 /// Something that waits for the user's word.
@@ -43,12 +43,17 @@ fn approval(request: &ApprovalRequest) -> String {
     };
     let whole = request.args.get("command").and_then(|command| command.as_str()).map(str::to_owned);
     let about = whole.unwrap_or_else(|| call.summary());
+    let preview = match &request.preview {
+        Some(Preview::Change(change)) => format!("\n  {}", change.diff.trim_end().replace('\n', "\n  ")),
+        Some(Preview::Failure { message }) => format!("\n  it would fail: {message}"),
+        None => String::new(),
+    };
     let always = match request.rule.as_str() {
         "" => String::new(),
         rule => format!("a = always in this session ({rule}); "),
     };
     format!(
-        "question: may {} run?\n  {}\n  why it asks: {}\n  y = yes, this once; {always}n or anything else = no, and the model is told what you type",
+        "question: may {} run?\n  {}{preview}\n  why it asks: {}\n  y = yes, this once; {always}n or anything else = no, and the model is told what you type",
         request.tool_name,
         about.replace('\n', "\n  "),
         request.reason,
@@ -98,6 +103,7 @@ mod tests {
             args: serde_json::json!({"command": "cd /\nrm -rf x"}),
             reason: "it removes files".into(),
             rule: "rm".into(),
+            preview: None,
         };
         let text = Question::Approval(request.clone()).text();
         assert!(

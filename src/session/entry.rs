@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use super::head::Role;
 use super::index::EntryKind;
 use super::mint::Mint;
+pub use super::receipt::{Receipt, Waited};
 use super::repair::repaired;
 use crate::event::QueueKind;
 use crate::id::{CallId, EntryId, QueueId, SessionId};
@@ -221,16 +222,6 @@ pub struct MessageEntry {
     /// At which point it was delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiller_receipt: Option<Receipt>,
-}
-
-/// At which point of an answer's calls a queued message was delivered.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Receipt {
-    /// How many of the answer's calls were over.
-    pub after_calls: usize,
-    /// How many it skipped.
-    pub skipped_calls: usize,
 }
 
 /// A summary that stands for what came before.

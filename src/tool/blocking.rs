@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::ToolOutput;
+use super::{PreviewFuture, ToolOutput};
+use crate::event::Preview;
 
 /// Tells long work that nobody waits for it any more.
 #[derive(Clone, Debug, Default)]
@@ -31,4 +32,15 @@ pub(super) async fn run(work: impl FnOnce(&Stop) -> ToolOutput + Send + 'static)
     let outcome = tokio::task::spawn_blocking(move || work(&stop)).await;
     drop(guard);
     outcome.unwrap_or_else(|error| ToolOutput::error(format!("the tool failed: {error}")))
+}
+
+/// Looks at what a call would do, on a blocking thread.
+pub(super) fn preview(
+    look: impl FnOnce() -> Result<Preview, String> + Send + 'static,
+) -> PreviewFuture<'static> {
+    Box::pin(async move {
+        let looked = tokio::task::spawn_blocking(look).await;
+        let looked = looked.unwrap_or_else(|error| Err(format!("the tool failed: {error}")));
+        looked.unwrap_or_else(|message| Preview::Failure { message })
+    })
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
 use super::truncation::{Extent, OutputLimits};
+use crate::event::{FileChange, Preview};
 
 /// How long to look for the smallest diff before taking a larger one.
 const EFFORT: Duration = Duration::from_millis(300);
@@ -34,6 +35,12 @@ impl FileDiff {
             unified = format!("{}\n\\ the diff goes on\n", kept.text.trim_end());
         }
         Self { unified, added, removed }
+    }
+
+    /// The same for whoever is asked about it.
+    pub(super) fn preview(self, path: &str) -> Preview {
+        let Self { unified, added, removed } = self;
+        Preview::Change(FileChange { path: path.to_owned(), diff: unified, added, removed })
     }
 
     /// `{diff, path, added, removed}`.

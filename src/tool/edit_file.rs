@@ -1,16 +1,19 @@
 //! `edit_file`: replaces a text in a file by another.
 
+use std::fs::Metadata;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::diff::FileDiff;
-use super::{Progress, ToolOutput, Work, blocking, replace};
+use super::replace::Content;
+use super::{PreviewFuture, Progress, ToolOutput, Work, blocking, replace};
 use crate::message::Access;
-use crate::workspace::{Purpose, Workspace};
+use crate::workspace::{Purpose, Resolved, Workspace};
 
 mod matching;
 
-use matching::{Edit, Fidelity};
+use matching::{Edit, Edited, Fidelity};
 
 #[derive(Debug)]
 pub(super) struct EditFile {
@@ -56,21 +59,44 @@ impl Work for EditFile {
         let workspace = self.workspace.clone();
         blocking::run(move |_| edit(&workspace, &arguments).unwrap_or_else(ToolOutput::error)).await
     }
+
+    fn preview(&self, arguments: Arguments) -> Option<PreviewFuture<'_>> {
+        let workspace = self.workspace.clone();
+        Some(blocking::preview(move || {
+            let Change { resolved, old_text, edited, .. } = change(&workspace, &arguments)?;
+            let shown = resolved.shown();
+            Ok(FileDiff::between(shown, &old_text, &edited.text).preview(shown))
+        }))
+    }
 }
 
-fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, String> {
+/// What a call makes of a file.
+struct Change {
+    resolved: Resolved,
+    metadata: Metadata,
+    old_text: String,
+    edited: Edited,
+}
+
+fn change(workspace: &Workspace, arguments: &Arguments) -> Result<Change, String> {
     let resolved = workspace.resolve(&arguments.path, Purpose::Write).map_err(|error| error.to_string())?;
     let shown = resolved.shown();
-    let old = replace::read(workspace, &resolved)?;
-    let old_text = std::str::from_utf8(&old.bytes)
+    let Content { bytes, metadata } = replace::read(workspace, &resolved)?;
+    let old_text = String::from_utf8(bytes)
         .map_err(|_| format!("{shown} is not UTF-8 text, and editing it here would damage it; use bash"))?;
     let edit = Edit { old: &arguments.old_text, new: &arguments.new_text, everywhere: arguments.replace_all };
-    let edited = edit.apply(old_text).map_err(|problem| problem.describe(shown))?;
+    let edited = edit.apply(&old_text).map_err(|problem| problem.describe(shown))?;
     if edited.text == old_text {
         return Err(format!("{shown} already reads like that; nothing changed"));
     }
-    replace::write(workspace, &resolved, edited.text.as_bytes(), Some(&old.metadata))?;
-    let diff = FileDiff::between(shown, old_text, &edited.text);
+    Ok(Change { resolved, metadata, old_text, edited })
+}
+
+fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, String> {
+    let Change { resolved, metadata, old_text, edited } = change(workspace, arguments)?;
+    let shown = resolved.shown();
+    replace::write(workspace, &resolved, edited.text.as_bytes(), Some(&metadata))?;
+    let diff = FileDiff::between(shown, &old_text, &edited.text);
     let mut text = format!("edited {shown}, line {}: +{} −{}", edited.line, diff.added, diff.removed);
     if edited.count > 1 {
         text.push_str(&format!(", {} places", edited.count));

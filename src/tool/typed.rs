@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Invocation, Progress, RunFuture, Tool, ToolOutput, schema};
+use super::{Invocation, PreviewFuture, Progress, RunFuture, Tool, ToolOutput, schema};
 use crate::message::{Access, ToolSpec};
 
 /// What a [`Typed`] tool does. The doc comments of the arguments' fields are what the model reads about them.
@@ -31,6 +31,11 @@ pub trait Work: Send + Sync + 'static {
 
     /// Does the work, as [`Tool::run`].
     fn run(&self, arguments: Self::Arguments, progress: Progress) -> impl Future<Output = ToolOutput> + Send;
+
+    /// What the work would do, as [`Tool::preview`].
+    fn preview(&self, _arguments: Self::Arguments) -> Option<PreviewFuture<'_>> {
+        None
+    }
 }
 
 /// A tool made of its [`Work`].
@@ -75,5 +80,9 @@ impl<W: Work> Tool for Typed<W> {
                 Err(reason) => ToolOutput::error(reason),
             }
         })
+    }
+
+    fn preview(&self, arguments: &Value) -> Option<PreviewFuture<'_>> {
+        self.work.preview(self.read(arguments).ok()?)
     }
 }

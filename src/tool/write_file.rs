@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::diff::FileDiff;
-use super::{Progress, ToolOutput, Work, blocking, replace};
+use super::replace::Content;
+use super::{PreviewFuture, Progress, ToolOutput, Work, blocking, replace};
 use crate::message::Access;
-use crate::workspace::{Purpose, Workspace};
+use crate::workspace::{Purpose, Resolved, Workspace};
 
 #[derive(Debug)]
 pub(super) struct WriteFile {
@@ -37,19 +38,38 @@ impl Work for WriteFile {
         let workspace = self.workspace.clone();
         blocking::run(move |_| write(&workspace, &arguments).unwrap_or_else(ToolOutput::error)).await
     }
+
+    fn preview(&self, arguments: Arguments) -> Option<PreviewFuture<'_>> {
+        let workspace = self.workspace.clone();
+        Some(blocking::preview(move || {
+            let (resolved, old) = target(&workspace, &arguments)?;
+            let (shown, old_text) = (resolved.shown(), text_of(old.as_ref()).unwrap_or_default());
+            Ok(FileDiff::between(shown, &old_text, &arguments.content).preview(shown))
+        }))
+    }
 }
 
-fn write(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, String> {
+/// Where a call writes, and what is there.
+fn target(workspace: &Workspace, arguments: &Arguments) -> Result<(Resolved, Option<Content>), String> {
     let resolved = workspace.resolve(&arguments.path, Purpose::Write).map_err(|error| error.to_string())?;
     let exists = resolved.path().symlink_metadata().is_ok();
     let old = exists.then(|| replace::read(workspace, &resolved)).transpose()?;
+    Ok((resolved, old))
+}
+
+fn text_of(old: Option<&Content>) -> Option<String> {
+    old.map(|old| String::from_utf8_lossy(&old.bytes).into_owned())
+}
+
+fn write(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, String> {
+    let (resolved, old) = target(workspace, arguments)?;
     replace::write(
         workspace,
         &resolved,
         arguments.content.as_bytes(),
         old.as_ref().map(|old| &old.metadata),
     )?;
-    let old_text = old.map(|old| String::from_utf8_lossy(&old.bytes).into_owned());
+    let old_text = text_of(old.as_ref());
     let shown = resolved.shown();
     let diff = FileDiff::between(shown, old_text.as_deref().unwrap_or_default(), &arguments.content);
     let verb = if old_text.is_some() { "replaced" } else { "created" };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crossterm::event::KeyEvent;
 use jiff::tz::TimeZone;
 
+use super::approval::Asked;
 use super::attach::{self, Picture};
 use super::block::{Block, BlockKind, Level};
 use super::browse::Ask;
@@ -15,14 +16,15 @@ use super::layout::{Ctx, Folds};
 use super::pace::Stale;
 use super::picker::{Choice, Item, Narrowed, Narrowing, Picker};
 use super::popup::Popup;
+use super::queue;
 use super::theme::Theme;
 use super::transcript::Transcript;
 use crate::agent::turn::Retry;
 use crate::agent::{
     BashContext, BranchSummary, ContextUse, Direction, Moved, SlashCommand, Snapshot, State, Summarizing,
 };
-use crate::event::{ApprovalRequest, CompactionChoice, Decision, Event, QueueItem};
-use crate::id::{CallId, EntryId, QueueId};
+use crate::event::{CompactionChoice, Decision, Event, QueueItem};
+use crate::id::{CallId, EntryId};
 use crate::message::{Image, ModelRef, ThinkingLevel, Usage};
 use crate::render::Line;
 use crate::resource::typed_skill;
@@ -68,6 +70,8 @@ pub(super) enum Report {
     Older(Vec<Entry>),
     /// Messages that waited and don't any more.
     Queue(Vec<QueueItem>),
+    /// What came of an order for messages that wait.
+    Waiting(queue::Outcome),
     Moved(Moved),
     /// What the picker on top has to offer, and where it begins.
     Items {
@@ -135,8 +139,8 @@ pub(super) enum Action {
     Say(Say),
     Go(Go),
     Abort,
-    /// Take a waiting message back into the editor.
-    Unqueue(QueueId),
+    /// Do something with messages that wait.
+    Queue(queue::Order),
     Decide(CallId, Decision),
     SetModel(String),
     /// The next model of those that can be asked, or the one before.
@@ -242,6 +246,8 @@ pub(super) struct App {
     pub(super) popups: Vec<Popup>,
     pub(super) facts: Facts,
     pub(super) work: Work,
+    /// Who has the keys of the messages that wait.
+    pub(super) queue: queue::Panel,
     pub(super) place: Place,
     pub(super) folds: Folds,
     pub(super) size: (u16, u16),
@@ -306,16 +312,6 @@ pub(super) struct Work {
     pub(super) failed: bool,
 }
 
-/// A call that waits for the user's word.
-#[derive(Clone, Debug)]
-pub(super) struct Asked {
-    pub(super) request: ApprovalRequest,
-    /// When it appeared on the screen.
-    pub(super) since: UnixMs,
-    /// The key that answers it, and when it was pressed: it counts when no other key follows at once.
-    pub(super) answer: Option<(KeyEvent, UnixMs)>,
-}
-
 /// Where the front end runs.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
@@ -332,6 +328,8 @@ pub(super) struct Place {
 pub(super) struct Notes {
     pub(super) flash: Option<(String, UnixMs)>,
     pub(super) pressed: Option<(Twice, UnixMs)>,
+    /// When what is in the editor came to mean something else without the user's doing: Enter isn't meant for that yet.
+    pub(super) shifted: Option<UnixMs>,
 }
 
 /// A key that means something when pressed twice.
@@ -349,6 +347,7 @@ impl App {
             popups: Vec::new(),
             facts: Facts::default(),
             work: Work::default(),
+            queue: queue::Panel::default(),
             place,
             folds: Folds::default(),
             size: (80, 24),
@@ -393,6 +392,7 @@ impl App {
         {
             self.ask_what_to_do(&error);
         }
+        self.look_at_question();
         if self.transcript.wants_older() {
             actions.extend(self.load_older(OLDER));
         }
@@ -424,7 +424,7 @@ impl App {
             self.notes.flash = None;
             self.stale = Stale::ByUser;
         }
-        self.answer_approval(super::keys::ANSWER_MS).into_iter().collect()
+        self.answer_approval(super::approval::ANSWER_MS)
     }
 
     /// Whether time alone changes the screen.
@@ -495,6 +495,7 @@ impl App {
                     self.editor.put_before(&texts);
                 }
             }
+            Report::Waiting(outcome) => self.queue_outcome(outcome),
             Report::Moved(moved) => {
                 self.popups.clear();
                 if let Some(text) = moved.editor {
@@ -564,14 +565,12 @@ impl App {
             calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),
             summary: live.summary.clone(),
-            queue: live.queue.clone(),
-            approvals: Vec::new(),
+            queue: Vec::new(),
+            approvals: live.approvals.iter().map(|request| Asked::new(request.clone(), self.now)).collect(),
             output: 0,
             failed: false,
         };
-        for request in &live.approvals {
-            self.work.approvals.push(Asked { request: request.clone(), since: self.now, answer: None });
-        }
+        self.queue_changed(&live.queue);
         if self.transcript.is_empty() {
             self.transcript.push(Block::new(BlockKind::Banner(self.place.banner.clone())));
         }

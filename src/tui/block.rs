@@ -2,11 +2,13 @@
 
 use super::call::{self, Call};
 use super::layout::{Ctx, Folds, right_aligned, rule};
+use super::receipt;
 use crate::id::EntryId;
 use crate::render::{
     self, Breaks, Carriage, Emphasis, Indent, Line, MarkdownStream, Role, Span, Style, clean, cut_to, wrap,
 };
 use crate::resource::typed_skill;
+use crate::session::entry::Receipt;
 use crate::unit::UnixMs;
 
 /// Lines of a thought shown before it is unfolded.
@@ -34,6 +36,8 @@ pub(super) enum BlockKind {
         text: String,
         note: String,
         at: UnixMs,
+        /// How it waited, if it did.
+        receipt: Option<Box<Receipt>>,
     },
     Answer(String),
     /// An answer that is still arriving.
@@ -173,7 +177,7 @@ impl Block {
     fn lines(&self, ctx: &Ctx) -> Vec<Line> {
         match &self.kind {
             BlockKind::Banner(lines) => banner(lines, ctx.width),
-            BlockKind::User { text, note, at } => user(text, note, *at, ctx),
+            BlockKind::User { text, note, at, receipt } => user(text, (note, *at), receipt.as_deref(), ctx),
             BlockKind::Answer(text) => render::markdown(text, ctx.width),
             BlockKind::Growing(stream) => stream.lines().cloned().collect(),
             BlockKind::Thinking(text) => thought(text, ctx),
@@ -191,11 +195,11 @@ fn banner(lines: &[String], width: usize) -> Vec<Line> {
     lines.iter().enumerate().flat_map(|(at, line)| render::plain(line, style(at), width)).collect()
 }
 
-fn user(text: &str, note: &str, at: UnixMs, ctx: &Ctx) -> Vec<Line> {
+fn user(text: &str, (note, at): (&str, UnixMs), receipt: Option<&Receipt>, ctx: &Ctx) -> Vec<Line> {
     let bar = Span::new("▌ ", Role::Accent);
     let typed = typed_skill(text).filter(|_| !ctx.folds.output_open);
     let hint = if typed.is_some() { "ctrl+o" } else { "" };
-    let time = ctx.clock(at);
+    let time = receipt.map_or_else(|| ctx.clock(at), |receipt| receipt::word(receipt, at, ctx));
     let words = [hint, note, time.as_str()].into_iter().filter(|word| !word.is_empty());
     let time = words.collect::<Vec<_>>().join(" ");
     let room = ctx.width.saturating_sub(time.chars().count() + 2).max(ctx.width / 2);
@@ -208,6 +212,14 @@ fn user(text: &str, note: &str, at: UnixMs, ctx: &Ctx) -> Vec<Line> {
     if let Some(first) = lines.first_mut() {
         let left = std::mem::take(&mut first.spans);
         *first = right_aligned(left, Some(Span::new(time, Role::Muted)), ctx.width);
+    }
+    let story = receipt.map(Receipt::story).filter(|story| !story.is_empty());
+    if let Some(story) = story {
+        let indent = Indent {
+            first: vec![bar, Span::new("↳ ", Role::Muted)],
+            rest: vec![Span::new("    ", Role::Muted)],
+        };
+        lines.extend(wrap(&[Span::new(story, Role::Muted)], ctx.width, &indent, Breaks::Words));
     }
     lines
 }

@@ -58,6 +58,20 @@ pub(super) enum Edit {
     Redo,
 }
 
+/// What was put aside.
+#[derive(Debug)]
+pub(super) struct Draft {
+    text: Text,
+    tokens: Tokens,
+}
+
+impl Draft {
+    /// The text as it is meant.
+    pub(super) fn expanded(&self) -> String {
+        self.tokens.expand(self.text.as_str())
+    }
+}
+
 impl Editor {
     pub(super) fn new(history: Vec<String>) -> Self {
         Self {
@@ -131,6 +145,22 @@ impl Editor {
     /// The pictures that are sent with the text.
     pub(super) fn pictures(&self) -> Vec<Image> {
         self.tokens.pictures(self.text.as_str())
+    }
+
+    /// Puts what is there aside, and empties the editor.
+    pub(super) fn put_aside(&mut self) -> Draft {
+        let draft = Draft { text: self.text.swap(Text::new("")), tokens: std::mem::take(&mut self.tokens) };
+        self.recall.leave();
+        self.moved();
+        draft
+    }
+
+    /// Takes up what was put aside, in the place of what is there.
+    pub(super) fn take_up(&mut self, draft: Draft) {
+        self.text.swap(draft.text);
+        self.tokens = draft.tokens;
+        self.recall.leave();
+        self.moved();
     }
 
     /// Puts a prompt into the history; false when it is the same as the newest there.

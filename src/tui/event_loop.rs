@@ -214,12 +214,12 @@ impl Front {
                     Some(reason) => return reason,
                     None => continue,
                 },
-                Wake::Terminal(Some(Ok(event))) => match self.input_of(event) {
+                Wake::Terminal(Some(Ok(event))) => match self.input_of(event).await {
                     Some(input) => input,
                     None => continue,
                 },
                 Wake::Keep => {
-                    self.draft.keep(&self.app.place.cwd, self.app.editor.expanded());
+                    self.draft.keep(&self.app.place.cwd, self.app.unsent());
                     continue;
                 }
                 Wake::Terminal(Some(Err(_)) | None) => return ExitReason::HungUp,
@@ -274,11 +274,11 @@ impl Front {
     }
 
     /// What came from the terminal, as the state takes it.
-    fn input_of(&mut self, event: TerminalEvent) -> Option<Input> {
+    async fn input_of(&mut self, event: TerminalEvent) -> Option<Input> {
         match event {
             TerminalEvent::Key(key) => {
                 self.draft.typed(Instant::now());
-                Some(self.keys.input(key))
+                Some(self.keys.input(key).await)
             }
             TerminalEvent::Paste(text) => {
                 self.draft.typed(Instant::now());
@@ -407,7 +407,7 @@ impl Front {
     }
 
     async fn store_draft(&mut self) {
-        self.draft.keep(&self.app.place.cwd, self.app.editor.expanded());
+        self.draft.keep(&self.app.place.cwd, self.app.unsent());
         self.draft.settle().await;
     }
 

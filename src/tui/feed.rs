@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::app::{Action, App, Asked};
+use super::app::{Action, App};
+use super::approval::Asked;
 use super::block::{Block, BlockKind, Level, Shell, ShellState};
 use super::call::{Call, CallState, one_line};
 use super::popup::{Choice, Item, Picker, Popup};
@@ -53,7 +54,7 @@ impl App {
             EventKind::SessionChanged { .. } => return vec![Action::Reload],
             EventKind::ThinkingLevelChanged { level } => self.facts.thinking = *level,
             EventKind::SessionInfoChanged { name } => self.facts.name.clone_from(name),
-            EventKind::QueueUpdate { items, .. } => self.work.queue.clone_from(items),
+            EventKind::QueueUpdate { items, .. } => self.queue_changed(items),
             EventKind::EntryAppended { entry_id, entry } => self.appended(entry_id, entry, event.time),
             EventKind::ResourcesChanged { .. } => {
                 self.flash("skills, templates or context files have changed; they count from now on");
@@ -105,11 +106,11 @@ impl App {
             }
             EventKind::ToolExecutionEnd { tool_call_id, .. } => self.call_ended(tool_call_id),
             EventKind::ApprovalRequested(request) => {
-                self.work.approvals.push(Asked { request: request.clone(), since: self.now, answer: None });
+                self.work.approvals.push(Asked::new(request.clone(), self.now));
                 self.transcript.with_call(&request.tool_call_id, |state| *state = CallState::Asks);
             }
             EventKind::ApprovalResolved { tool_call_id, .. } => {
-                self.work.approvals.retain(|asked| asked.request.tool_call_id != *tool_call_id);
+                self.question_resolved(tool_call_id);
                 self.transcript.with_call(tool_call_id, unask);
             }
             // Turns and the ends of messages are drawn from what they are made of.
@@ -172,7 +173,7 @@ impl App {
 
     fn call_ended(&mut self, id: &CallId) {
         self.work.calls.retain(|(running, _)| running != id);
-        self.work.approvals.retain(|asked| asked.request.tool_call_id != *id);
+        self.question_resolved(id);
     }
 
     /// Adds a piece to the answer that is arriving. Content blocks arrive in order, so the last of them is the one that grows;

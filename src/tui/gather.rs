@@ -7,7 +7,6 @@ use super::call::one_line;
 use super::picker::{Choice, Item, MARKS};
 use crate::agent::compaction::BranchPlan;
 use crate::agent::{BranchSummary, State};
-use crate::event::{QueueItem, QueueKind};
 use crate::id::EntryId;
 use crate::message::{AssistantMessage, Message, ModelRef, UserMessage};
 use crate::provider::catalog::ModelFacts;
@@ -279,18 +278,6 @@ pub(super) fn forks(reader: &Reader) -> Vec<Item> {
         Some(Item::new(label, Choice::Fork(id.clone())))
     };
     path.iter().rev().filter_map(item).collect()
-}
-
-/// The messages that wait, to take one back.
-pub(super) fn queue(waiting: &[QueueItem]) -> Vec<Item> {
-    let item = |item: &QueueItem| {
-        let label = spaced(&typed_text(&item.text).chars().take(LONGEST).collect::<String>());
-        Item::new(label, Choice::Unqueue(item.id.clone())).with_note(match item.kind {
-            QueueKind::Steer => "steer",
-            QueueKind::FollowUp => "next",
-        })
-    };
-    waiting.iter().map(item).collect()
 }
 
 /// Prompts of earlier times, newest first, each once.

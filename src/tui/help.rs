@@ -82,11 +82,12 @@ fn key_row(keymap: &Keymap, binding: &Row, keys: &str) -> Line {
 }
 
 /// Where keys of a context count.
-const fn place(context: Context) -> &'static str {
+pub(super) const fn place(context: Context) -> &'static str {
     match context {
         Context::Main => "Anywhere",
         Context::Editor => "In the text",
         Context::Approval => "When a call asks",
+        Context::Queue => "Among the messages that wait",
         Context::Popup => "In lists and pages",
         Context::Tree => "In the tree",
     }

@@ -23,6 +23,8 @@ pub(super) enum Context {
     Editor,
     /// A call that asks, the editor being empty.
     Approval,
+    /// The messages that wait.
+    Queue,
     /// Whatever lies over the transcript.
     Popup,
     /// The tree, besides.
@@ -60,6 +62,25 @@ pub(super) enum KeyCommand {
     Allow,
     AllowSession,
     Deny,
+    DenyWithWord,
+    ShowWhole,
+    QuestionUp,
+    QuestionDown,
+    NextAnswer,
+    PreviousAnswer,
+    TakeAnswer,
+    NoAnswer,
+    QueueUp,
+    QueueDown,
+    QueueEdit,
+    QueueEarlier,
+    QueueLater,
+    QueueTurn,
+    QueueRelease,
+    QueueRemove,
+    QueueUndo,
+    QueueClear,
+    QueueBack,
     Up,
     Down,
     PopupPageUp,
@@ -97,7 +118,7 @@ const fn row(
     Row { command, name, context, keys, about }
 }
 
-use Context::{Approval, Editor, Main, Popup, Tree};
+use Context::{Approval, Editor, Main, Popup, Queue, Tree};
 use KeyCommand as K;
 
 /// Everything that a key can do, in the order it is likely to be wanted.
@@ -122,7 +143,7 @@ pub(super) const TABLE: &[Row] = &[
         &["esc"],
         "stop the agent, what waited comes back into the editor; twice, when nothing runs: the tree",
     ),
-    row(K::EditQueue, (Main, "edit_queue"), &["alt+up"], "take a waiting message back into the editor"),
+    row(K::EditQueue, (Main, "edit_queue"), &["alt+up"], "edit, reorder or remove the messages that wait"),
     row(
         K::Clear,
         (Main, "clear"),
@@ -214,6 +235,35 @@ pub(super) const TABLE: &[Row] = &[
     row(K::Allow, (Approval, "allow"), &["y"], "let the call that asks run, this once"),
     row(K::AllowSession, (Approval, "allow_session"), &["a"], "let it and its like run in this session"),
     row(K::Deny, (Approval, "deny"), &["n"], "don't let it run"),
+    row(
+        K::DenyWithWord,
+        (Approval, "deny_with_word"),
+        &["d", "tab"],
+        "don't let it run, and tell the model why",
+    ),
+    row(K::ShowWhole, (Approval, "show_whole"), &["v"], "the whole call that asks, on a page of its own"),
+    row(K::QuestionUp, (Approval, "question_up"), &["shift+up"], "back in the call that asks"),
+    row(K::QuestionDown, (Approval, "question_down"), &["shift+down"], "on in the call that asks"),
+    row(K::NextAnswer, (Approval, "next_answer"), &["right"], "choose an answer"),
+    row(K::PreviousAnswer, (Approval, "previous_answer"), &["left"], "choose the answer before"),
+    row(K::TakeAnswer, (Approval, "take_answer"), &["enter"], "give the answer that is chosen"),
+    row(K::NoAnswer, (Approval, "no_answer"), &["esc"], "choose none of them"),
+    row(K::QueueUp, (Queue, "queue_up"), &["up", "k"], "the waiting message above"),
+    row(K::QueueDown, (Queue, "queue_down"), &["down", "j"], "the waiting message below"),
+    row(
+        K::QueueEdit,
+        (Queue, "queue_edit"),
+        &["enter", "e"],
+        "edit it; enter puts it back, esc leaves it as it was",
+    ),
+    row(K::QueueEarlier, (Queue, "queue_earlier"), &["shift+up", "alt+up"], "deliver it earlier"),
+    row(K::QueueLater, (Queue, "queue_later"), &["shift+down", "alt+down"], "deliver it later"),
+    row(K::QueueTurn, (Queue, "queue_turn"), &["p"], "let it steer, or wait until the agent has finished"),
+    row(K::QueueRelease, (Queue, "queue_release"), &["r"], "let a held one go in"),
+    row(K::QueueRemove, (Queue, "queue_remove"), &["d", "backspace", "delete"], "take it out"),
+    row(K::QueueUndo, (Queue, "queue_undo"), &["u"], "bring back what was taken out"),
+    row(K::QueueClear, (Queue, "queue_clear"), &["D"], "take all of them out"),
+    row(K::QueueBack, (Queue, "queue_back"), &["esc", "ctrl+c"], "back to the editor"),
     row(K::Up, (Popup, "up"), &["up", "ctrl+p"], "one up"),
     row(K::Down, (Popup, "down"), &["down", "ctrl+n"], "one down"),
     row(K::PopupPageUp, (Popup, "list_page_up"), &["pgup"], "a page up"),
@@ -301,7 +351,33 @@ impl Keymap {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
+    use super::super::help;
     use super::*;
+
+    /// The table as it stands in docs/keys-and-terminals.md.
+    fn markdown() -> String {
+        let mut out = String::new();
+        let mut context = None;
+        for row in TABLE {
+            if context.replace(row.context) != Some(row.context) {
+                writeln!(out, "\n### {}\n\n| keys | name | what |\n|---|---|---|", help::place(row.context)).unwrap();
+            }
+            let keys: Vec<String> = row.keys.iter().map(|key| format!("`{key}`")).collect();
+            writeln!(out, "| {} | `{}` | {} |", keys.join(" "), row.name, row.about).unwrap();
+        }
+        out
+    }
+
+    #[test]
+    fn the_page_of_keys_says_what_the_table_says() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/keys-and-terminals.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let (_, rest) = page.split_once("<!-- keys -->\n").unwrap();
+        let (keys, _) = rest.split_once("\n<!-- end of keys -->").unwrap();
+        assert!(keys == markdown(), "between its marks it is to be:\n{}", markdown());
+    }
 
     #[test]
     fn every_command_has_one_row_and_no_key_two_commands_in_a_place() {

@@ -1,34 +1,33 @@
 //! What keys do.
 //!
-//! The order in which a key is offered: a popup, an approval that waits (only while the editor is empty, so that what is being
-//! typed is never taken for an answer), the keys of the whole screen, the completion of a command, the editor.
+//! The order in which a key is offered: a popup, the waiting messages if the keys are theirs, an approval that waits (only while the
+//! editor is empty, so that what is being typed is never taken for an answer), the keys of the whole screen, the completion of a command, the editor.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use super::app::{Action, App, Go, List, Say, Twice};
 use super::command::{self, Completion, Meaning, Verb};
 use super::editor::Edit;
-use super::keymap::{Context, KeyCommand, Keymap};
+use super::keymap::{Context, KeyCommand};
 use super::picker::{Item, Picker, Way};
 use super::popup::{Page, Popup};
 use super::{gather, help};
 use crate::agent::{BashContext, BranchSummary, Direction};
-use crate::event::{ApprovalRequest, Decision, QueueItem, QueueKind};
+use crate::event::{QueueItem, QueueKind};
 use crate::message::{Image, ThinkingLevel};
 use crate::unit::UnixMs;
 
-/// How long an approval is on the screen before keys answer it, in milliseconds: longer than a key already on its way.
-const APPROVAL_MS: u64 = 400;
-
-/// How long no other key may follow one that answers an approval, in milliseconds: somebody who types "yes, but" is writing a
-/// message.
-pub(super) const ANSWER_MS: u64 = 350;
+/// How long Enter doesn't send what has just come to mean something else, in milliseconds: longer than a key already on its way.
+const SHIFTED_MS: u64 = 600;
 
 /// Within what time a second Esc counts, in milliseconds.
 const TWICE_ESCAPE_MS: u64 = 600;
 
 /// Within what time a second Ctrl+C quits, in milliseconds.
 const TWICE_INTERRUPT_MS: u64 = 2_000;
+
+/// Bytes that a fast typist, or a slow connection, brings at once. More of them are a paste.
+const FAST_TYPING: usize = 64;
 
 /// When a message is to be delivered.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,16 +40,6 @@ enum When {
     Afterwards,
 }
 
-/// The word that a key says on a call that asks; without a rule there is no "this session".
-fn decision(keymap: &Keymap, key: KeyEvent, request: &ApprovalRequest) -> Option<Decision> {
-    match keymap.command(Context::Approval, key)? {
-        KeyCommand::Allow => Some(Decision::Once),
-        KeyCommand::AllowSession if !request.rule.is_empty() => Some(Decision::Session),
-        KeyCommand::Deny => Some(Decision::Deny { reason: "the user said no".to_owned() }),
-        _ => None,
-    }
-}
-
 impl App {
     pub(super) fn key(&mut self, key: KeyEvent) -> Vec<Action> {
         if key.kind == KeyEventKind::Release {
@@ -60,7 +49,8 @@ impl App {
         if !self.popups.is_empty() {
             return self.popup_key(key);
         }
-        if let Some(actions) = self.approval_key(key).or_else(|| self.screen_key(key, pressed)) {
+        let taken = self.queue_key(key).or_else(|| self.approval_key(key));
+        if let Some(actions) = taken.or_else(|| self.screen_key(key, pressed)) {
             return actions;
         }
         if !self.completion_key(key) {
@@ -69,12 +59,12 @@ impl App {
         Vec::new()
     }
 
-    /// Takes characters that came at once: those that can only be text in one piece.
+    /// Takes characters that came at once: many of them, where they can only be text, in one piece.
     pub(super) fn typed(&mut self, text: &str) -> Vec<Action> {
         let mut actions = Vec::new();
         for (at, c) in text.char_indices() {
-            let is_text = self.popups.is_empty() && self.work.approvals.is_empty() && !self.editor.is_empty();
-            if is_text {
+            let is_asked = !self.popups.is_empty() || !self.work.approvals.is_empty() || self.queue.has_keys();
+            if text.len() > FAST_TYPING && !is_asked && !self.editor.is_empty() {
                 self.notes.pressed = None;
                 self.completion = 0;
                 self.editor.insert(&text[at..]);
@@ -83,47 +73,6 @@ impl App {
             actions.extend(self.key(KeyEvent::from(KeyCode::Char(c))));
         }
         actions
-    }
-
-    /// `y`, `a` and `n` answer the call that asks, when nothing else is typed right after them. Other text goes to the
-    /// editor, and Enter steers with it.
-    fn approval_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let asked = self.work.approvals.first_mut()?;
-        let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
-        if let Some((begun, _)) = asked.answer.take() {
-            match key.code {
-                KeyCode::Enter => {
-                    asked.answer = Some((begun, self.now));
-                    return Some(self.answer_approval(0).into_iter().collect());
-                }
-                KeyCode::Char(_) if is_plain => _ = self.editor.key(begun, &self.place.keymap),
-                _ => {}
-            }
-            return None;
-        }
-        if !self.editor.is_empty() || !is_plain || decision(&self.place.keymap, key, &asked.request).is_none()
-        {
-            return None;
-        }
-        if self.now.since_ms(asked.since) >= APPROVAL_MS {
-            asked.answer = Some((key, self.now));
-        }
-        Some(Vec::new())
-    }
-
-    /// Takes the answer to the first call that asks, once it stands for so long.
-    pub(super) fn answer_approval(&mut self, after_ms: u64) -> Option<Action> {
-        let asked = self.work.approvals.first()?;
-        let (key, at) = asked.answer?;
-        if self.now.since_ms(at) < after_ms {
-            return None;
-        }
-        let decision = decision(&self.place.keymap, key, &asked.request)?;
-        let asked = self.work.approvals.remove(0);
-        if let Some(next) = self.work.approvals.first_mut() {
-            next.since = self.now;
-        }
-        Some(Action::Decide(asked.request.tool_call_id, decision))
     }
 
     fn screen_key(&mut self, key: KeyEvent, pressed: Option<(Twice, UnixMs)>) -> Option<Vec<Action>> {
@@ -137,7 +86,7 @@ impl App {
             KeyCommand::Stop => self.escape(pressed),
             KeyCommand::Clear => self.interrupt(pressed),
             KeyCommand::Quit if at_rest && !self.is_working() => vec![Action::Quit],
-            KeyCommand::EditQueue => self.unqueue(),
+            KeyCommand::EditQueue => self.enter_queue(),
             KeyCommand::PickModel => self.pick("models", List::Models),
             KeyCommand::NextModel => vec![Action::CycleModel(Direction::Forward)],
             KeyCommand::PreviousModel => vec![Action::CycleModel(Direction::Back)],
@@ -170,18 +119,6 @@ impl App {
             _ => return None,
         }
         Some(Vec::new())
-    }
-
-    /// Takes a waiting message back: the only one, or the one that is chosen.
-    fn unqueue(&mut self) -> Vec<Action> {
-        match self.work.queue.as_slice() {
-            [] => {
-                self.flash("no message waits");
-                Vec::new()
-            }
-            [item] => vec![Action::Unqueue(item.id.clone())],
-            several => self.choose("take back", gather::queue(several)),
-        }
     }
 
     fn search_history(&mut self) -> Vec<Action> {
@@ -218,6 +155,10 @@ impl App {
     }
 
     fn submit(&mut self, when: When) -> Vec<Action> {
+        if self.notes.shifted.take().is_some_and(|at| self.now.since_ms(at) < SHIFTED_MS) {
+            self.flash("what is in the editor has just become a message of its own; once more sends it");
+            return Vec::new();
+        }
         if let Some(entry) = self.leaving.take() {
             let instructions = Some(self.editor.take()).filter(|words| !words.trim().is_empty());
             return vec![Action::Go(Go::Navigate(entry, BranchSummary::Made { instructions }))];

@@ -10,7 +10,7 @@ use tokio::task::{JoinSet, spawn_blocking};
 use super::app::{Action, Go, List, Loaded, Report, Say};
 use super::attach::{self, Clip};
 use super::browse::{Ask, browse};
-use super::{TuiOptions, files, gather, logs, report};
+use super::{TuiOptions, files, gather, logs, queue, report};
 use crate::agent::compaction::CompactionError;
 use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions, StreamingBehavior};
 use crate::id::EntryId;
@@ -71,6 +71,7 @@ impl Worker {
             self.reap(&mut beside, &mut waiting).await;
             let text = match &action {
                 Action::Say(say) => say.text().map(str::to_owned),
+                Action::Queue(queue::Order::Edit(_, words)) => Some(words.clone()),
                 _ => None,
             };
             let done = match action {
@@ -120,7 +121,7 @@ impl Worker {
             Action::Say(say) => said(self.say(say).await?),
             Action::Go(go) => self.go(go, waiting).await?,
             Action::Abort => vec![Report::Queue(agent.abort().await?)],
-            Action::Unqueue(id) => vec![Report::Queue(vec![agent.remove_queued(id).await?])],
+            Action::Queue(order) => queue::perform::perform(agent, order).await?,
             Action::Decide(call, decision) => said(agent.decide(call, decision).await?),
             Action::SetModel(words) => self.set_model(words).await?,
             Action::CycleModel(direction) => self.cycle_model(direction).await?,

@@ -59,7 +59,10 @@ impl Stretch {
             }
             EntryBody::CustomMessage { content, display: true, .. } => {
                 let text = content.joined_text();
-                self.push(entry, BlockKind::User { text, note: "added".to_owned(), at: entry.timestamp });
+                self.push(
+                    entry,
+                    BlockKind::User { text, note: "added".to_owned(), at: entry.timestamp, receipt: None },
+                );
             }
             EntryBody::ModelChange { .. }
             | EntryBody::ThinkingLevelChange { .. }
@@ -76,13 +79,12 @@ impl Stretch {
     fn take_message(&mut self, entry: &Entry, said: &MessageEntry) {
         match &*said.message {
             Message::User(user) => {
-                let note = match (&said.tiller_receipt, &said.tiller_queue_id) {
-                    (Some(_), _) => "steered",
-                    (None, Some(_)) => "queued",
-                    (None, None) => "",
-                };
+                // Logs of earlier versions have no receipts of follow-ups.
+                let is_told = said.tiller_queue_id.is_none() || said.tiller_receipt.is_some();
+                let note = if is_told { String::new() } else { "queued".to_owned() };
+                let receipt = said.tiller_receipt.clone().map(Box::new);
                 let text = user.content.joined_text();
-                self.push(entry, BlockKind::User { text, note: note.to_owned(), at: entry.timestamp });
+                self.push(entry, BlockKind::User { text, note, at: entry.timestamp, receipt });
             }
             Message::Assistant(answer) => self.take_answer(entry, answer),
             Message::ToolResult(result) => {

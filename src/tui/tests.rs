@@ -10,7 +10,6 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
-use serde_json::json;
 
 use super::app::{Action, Browsed, Go, Input, List, Loaded, Report, Say};
 use super::browse::Ask;
@@ -20,8 +19,7 @@ use super::popup::{Choice, Item};
 use super::view::view;
 use crate::agent::{BashContext, BranchSummary, CommandSource, Live, SlashCommand, Snapshot};
 use crate::event::{
-    ApprovalRequest, AssistantDelta, CompactionChoice, CompactionReason, Decision, EventKind, QueueItem,
-    QueueKind, ToolOutcome,
+    AssistantDelta, CompactionChoice, CompactionReason, EventKind, QueueItem, QueueKind, ToolOutcome,
 };
 use crate::message::{Message, UserMessage};
 use crate::render::Role;
@@ -29,6 +27,8 @@ use crate::resource::skill_message;
 use crate::session::{Entry, EntryBody, Hit, Piece, Scope, SessionSummary};
 use crate::unit::{Tokens, UnixMs, Usd};
 
+mod approval;
+mod queue;
 mod stage;
 
 use stage::{START, Stage, at_work, state, steered};
@@ -82,16 +82,6 @@ fn a_steered_run_says_what_was_skipped_and_why() {
         let mut stage = Stage::new(width, height);
         steered(&mut stage);
         insta::assert_snapshot!(format!("steered_{width}x{height}"), stage.screen());
-    }
-}
-
-#[test]
-fn a_call_that_asks_is_shown_in_full() {
-    for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Stage::new(width, height);
-        at_work(&mut stage);
-        stage.asks();
-        insta::assert_snapshot!(format!("approval_{width}x{height}"), stage.screen());
     }
 }
 
@@ -379,47 +369,6 @@ fn enter_steers_and_alt_enter_follows_up() {
 }
 
 #[test]
-fn keys_answer_an_approval_only_after_a_moment_and_never_take_what_is_typed() {
-    let mut stage = Stage::new(80, 24);
-    at_work(&mut stage);
-    stage.asks();
-    assert_eq!(stage.key(KeyCode::Char('y')), [], "too soon to be meant");
-    stage.wait(500);
-    stage.type_text("x");
-    assert_eq!(stage.key(KeyCode::Char('y')), []);
-    assert_eq!(stage.app.editor.text(), "xy");
-    stage.control('u');
-    assert_eq!(stage.key(KeyCode::Char('a')), []);
-    stage.type_text("nd first the tests");
-    assert_eq!(stage.app.editor.text(), "and first the tests", "it was the beginning of a message");
-    stage.control('u');
-    assert_eq!(stage.key(KeyCode::Char('a')), []);
-    stage.actions.clear();
-    stage.wait(400);
-    assert_eq!(stage.actions, [Action::Decide("c2".into(), Decision::Session)]);
-}
-
-#[test]
-fn without_a_rule_there_is_nothing_to_allow_for_the_session() {
-    let mut stage = Stage::new(80, 24);
-    at_work(&mut stage);
-    stage.event(EventKind::ApprovalRequested(ApprovalRequest {
-        tool_call_id: "c2".into(),
-        tool_name: "bash".into(),
-        args: json!({"command": "ls"}),
-        reason: "sure? (extension a)".into(),
-        rule: String::new(),
-    }));
-    let screen = stage.screen();
-    assert!(screen.contains("y once · n deny"), "{screen}");
-    stage.actions.clear();
-    stage.wait(500);
-    stage.key(KeyCode::Char('a'));
-    stage.wait(400);
-    assert_eq!((stage.app.editor.text(), stage.actions.len()), ("a".to_owned(), 0));
-}
-
-#[test]
 fn control_c_twice_while_the_agent_works_clears_and_stops_and_does_not_quit() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);
@@ -544,29 +493,6 @@ fn a_failed_request_counts_down_to_its_next_try() {
     assert!(screen.contains("the request failed · trying again in 8s (2 of 5)"), "{screen}");
     stage.event(EventKind::AgentStart);
     assert!(!stage.screen().contains("trying again"));
-}
-
-#[test]
-fn waiting_messages_are_taken_back_one_by_one() {
-    let mut stage = Stage::new(80, 24);
-    at_work(&mut stage);
-    let item = |id: &str, text: &str| QueueItem {
-        id: id.into(),
-        kind: QueueKind::FollowUp,
-        text: text.into(),
-        images: [].into(),
-        held: false,
-    };
-    let waits = |items| EventKind::QueueUpdate { steering: vec![], follow_up: vec![], items };
-    assert_eq!(stage.press(KeyCode::Up, KeyModifiers::ALT), []);
-    stage.event(waits(vec![item("q1", "first"), item("q2", "second")]));
-    assert_eq!(stage.press(KeyCode::Up, KeyModifiers::ALT), []);
-    stage.key(KeyCode::Down);
-    assert_eq!(stage.key(KeyCode::Enter), [Action::Unqueue("q2".into())]);
-    stage.event(waits(vec![item("q1", "first")]));
-    stage.input(Input::Report(Report::Queue(vec![item("q2", "second")])));
-    assert_eq!(stage.app.editor.text(), "second");
-    assert_eq!(stage.press(KeyCode::Up, KeyModifiers::ALT), [Action::Unqueue("q1".into())]);
 }
 
 #[test]

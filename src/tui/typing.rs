@@ -1,9 +1,10 @@
 //! What comes from the terminal: one event at a time, but characters that are there already in one piece.
 
 use std::io;
+use std::task::Poll;
 
 use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyEventKind};
-use futures_util::{FutureExt, StreamExt};
+use futures_util::{StreamExt, poll};
 
 use super::app::Input;
 use super::keymap::Chord;
@@ -36,19 +37,20 @@ impl Typing {
         self.stream.get_or_insert_with(EventStream::new).next().await
     }
 
-    /// A key as the state takes it: with all that is typed behind it and is there already, if it types something.
-    pub(super) fn input(&mut self, key: KeyEvent) -> Input {
+    /// A key as the state takes it: with all that is typed behind it and is there already, if it types something. Never waits.
+    pub(super) async fn input(&mut self, key: KeyEvent) -> Input {
         let Some(first) = typed(&key) else { return Input::Key(key) };
         let mut text = String::from(first);
         while let Some(keys) = self.stream.as_mut().filter(|_| text.len() < RUN) {
-            match keys.next().now_or_never() {
-                Some(Some(Ok(Event::Key(key)))) if let Some(c) = typed(&key) => text.push(c),
-                Some(Some(event)) => {
+            // Asked in this task's name: the stream remembers whom to wake until the next key comes, and nobody else in between.
+            match poll!(keys.next()) {
+                Poll::Ready(Some(Ok(Event::Key(key)))) if let Some(c) = typed(&key) => text.push(c),
+                Poll::Ready(Some(event)) => {
                     self.held = Some(event);
                     break;
                 }
                 // The end comes again.
-                Some(None) | None => break,
+                Poll::Ready(None) | Poll::Pending => break,
             }
         }
         if text.len() == first.len_utf8() { Input::Key(key) } else { Input::Typed(text) }

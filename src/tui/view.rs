@@ -1,9 +1,11 @@
 //! The screen, drawn from the state: transcript, what is asked, what goes on, what waits, the editor, the facts.
 
+mod approval;
 mod footer;
 mod list;
 mod panel;
 mod prompt;
+mod queue;
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -22,8 +24,8 @@ const MARK: u16 = 3;
 /// Rows of completions shown at once.
 const MOST_COMPLETIONS: u16 = 7;
 
-/// Rows of waiting messages shown at once.
-const MOST_QUEUED: u16 = 5;
+/// Rows that the transcript keeps beside a question, where the screen isn't small.
+const BESIDE_QUESTION: u16 = 4;
 
 /// Where the parts of the screen lie; a part that has no room has no height.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,10 +56,10 @@ impl Areas {
         let footer = take(u16::from(height >= 4), 1);
         let top_rule = take(u16::from(height >= 8), 1);
         let bottom_rule = take(u16::from(height >= 12), 1);
-        let approval = take(count(prompt::approval(app).len()), 3);
+        let approval = take(count(approval::wanted(app)), if height >= 16 { BESIDE_QUESTION } else { 0 });
         // On a screen that isn't small a row stays free below the transcript.
         let status = take(u16::from(prompt::status(app).is_some()) + u16::from(height >= 16), 1);
-        let queue = take(count(app.work.queue.len()).min(MOST_QUEUED), 3);
+        let queue = take(count(queue::wanted(app)), 3);
         let completion = take(count(app.completions().len()).min(MOST_COMPLETIONS).min(height / 3), 1);
         let mut y = 0;
         let mut area = |height: u16| {
@@ -90,17 +92,22 @@ impl App {
     }
 }
 
+/// Lines of the call that asks that are on the screen at once.
+pub(super) fn question_rows(app: &App) -> usize {
+    approval::body_rows(app, usize::from(Areas::of(app).approval.height))
+}
+
 /// Draws the screen as it was prepared.
 pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
     let theme = &app.place.theme;
     transcript(app, areas.transcript, buffer);
-    lines(&prompt::approval(app), areas.approval, buffer, theme);
+    lines(&approval::lines(app, usize::from(areas.approval.height)), areas.approval, buffer, theme);
     let status: Vec<Line> = prompt::status(app).into_iter().collect();
     if !status.is_empty() {
         lines(&status, bottom_row(areas.status), buffer, theme);
     }
-    lines(&prompt::queue(app), areas.queue, buffer, theme);
+    lines(&queue::lines(app, usize::from(areas.queue.height)), areas.queue, buffer, theme);
     lines(&prompt::completion(app), areas.completion, buffer, theme);
     lines(&[top_rule(app)], areas.top_rule, buffer, theme);
     let cursor = editor(app, areas.editor, buffer);

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::sync::oneshot;
 
+use super::perform::nobody;
 use super::{Driver, now};
 
 use crate::agent::approvals::Audience;
@@ -36,6 +37,9 @@ impl Driver {
             }
             Command::EditQueued { id, edit, reply } => self.edit_queued(id, edit, reply),
             Command::Release { id, reply } => self.release(id, reply),
+            Command::PutBack { item, place, reply } => {
+                self.apply_and_reply(Input::PutBack { item, place }, |result| answer(reply, result));
+            }
             Command::RemoveQueued { id, reply } => self.remove_queued(&id, reply),
             Command::SetAudience { audience, reply } => answer(reply, self.set_audience(audience)),
             Command::Decide { call, decision, reply } => self.decide(call, decision, reply),
@@ -187,8 +191,7 @@ impl Driver {
         if audience == Audience::Nobody {
             self.decide_compaction_alone()?;
             for request in self.approvals.take_waiting() {
-                let decision = Decision::Deny { reason: "nobody is there to allow it any more".to_owned() };
-                self.apply(Input::Decided { call: request.tool_call_id, decision });
+                self.apply(Input::Decided { call: request.tool_call_id, decision: nobody() });
             }
         }
         Ok(())

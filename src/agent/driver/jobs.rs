@@ -21,13 +21,16 @@ use crate::agent::extension::{CommandOutcome, Crew, Opening};
 use crate::agent::handle::{Reply, RunningBash, RunningCall};
 use crate::agent::resources::{Keeper, Read};
 use crate::agent::turn::TurnNumber;
-use crate::event::ToolOutcome;
+use crate::event::{ApprovalRequest, ToolOutcome};
 use crate::id::{CallId, EntryId};
 use crate::message::{BashExecutionMessage, ToolCall, ToolResultMessage};
 use crate::process::Running;
 use crate::provider::{Part, Provider, ProviderError, Request, ToolChoice};
 use crate::session::DiskFile;
 use crate::tool::{Gathered, Invocation, Progress, Tool, ToolOutput};
+
+/// Longest that a question waits for a look at what the call would do: a slow disk's time for a large file.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// What a job reports.
 pub(crate) enum Report {
@@ -39,6 +42,8 @@ pub(crate) enum Report {
     Awake { turn: TurnNumber },
     /// What extensions make of a request that is to be sent.
     Opened { turn: TurnNumber, tool_choice: ToolChoice, before: Box<Opening>, after: Box<Opening> },
+    /// What is to be asked about a call, with what it would do.
+    Previewed(ApprovalRequest),
     /// What extensions think of the calls of an answer.
     Judged { turn: TurnNumber, considered: Vec<Considered> },
     /// What an extension's command came to.
@@ -128,6 +133,21 @@ impl Jobs {
     /// Does what has to come before calls.
     pub(super) fn plan(&mut self, work: impl Future<Output = Report> + Send + 'static) {
         self.plan = Some(self.beside(work));
+    }
+
+    /// Looks at what a call would do before it is asked about. A look that takes too long, or fails, is left out.
+    pub(super) fn preview(&mut self, tool: Arc<dyn Tool>, request: ApprovalRequest) {
+        self.plan(async move {
+            let look = async {
+                match tool.preview(&request.args) {
+                    Some(look) => Some(look.await),
+                    None => None,
+                }
+            };
+            let looked = AssertUnwindSafe(tokio::time::timeout(LOOK, look)).catch_unwind().await;
+            let preview = looked.ok().and_then(Result::ok).flatten();
+            Report::Previewed(ApprovalRequest { preview, ..request })
+        });
     }
 
     /// Does something and reports what it comes to.

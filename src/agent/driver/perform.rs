@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::compaction::Moment;
 use super::{Driver, SyncPolicy, Work, now};
+use crate::agent::approvals::Audience;
 use crate::agent::handle::AgentError;
 use crate::agent::partial::Partial;
 use crate::agent::queue::Queue;
@@ -13,6 +14,7 @@ use crate::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
 use crate::provider::{Request, ToolChoice};
 use crate::session::context::{interrupted, unanswered};
 use crate::session::{Appended, Disturbance, EntryBody, SessionError, chain};
+use crate::tool::Tool;
 use crate::unit::Tokens;
 
 impl Driver {
@@ -244,13 +246,12 @@ impl Driver {
         }
     }
 
-    /// Asks, unless a rule that the user gave meanwhile answers already.
+    /// Asks, unless a rule that the user gave meanwhile answers already. What the call would do is looked at first.
     fn ask(&mut self, call: ToolCall, reason: String, rule: String) {
         let tool = self.fixed.tools.find(&call.name);
         let is_insisted_on = self.approvals.insists_on(&call.id);
-        if !is_insisted_on
-            && tool.is_some_and(|tool| matches!(self.approvals.fate(&call, tool.spec()), Fate::Run(_)))
-        {
+        let runs = |tool: &Arc<dyn Tool>| matches!(self.approvals.fate(&call, tool.spec()), Fate::Run(_));
+        if !is_insisted_on && tool.as_ref().is_some_and(runs) {
             return self.step_next(Input::Cleared { call: call.id });
         }
         let request = ApprovalRequest {
@@ -259,9 +260,28 @@ impl Driver {
             args: call.arguments,
             reason,
             rule,
+            preview: None,
         };
+        match tool.filter(|tool| tool.preview(&request.args).is_some()) {
+            Some(tool) => self.jobs.preview(tool, request),
+            None => self.tell_asked(request),
+        }
+    }
+
+    fn tell_asked(&mut self, request: ApprovalRequest) {
         self.approvals.ask(request.clone());
         self.teller.tell(EventKind::ApprovalRequested(request));
+    }
+
+    /// What is to be asked is known. The question may have been answered otherwise meanwhile, or nobody is there any more.
+    pub(super) fn previewed(&mut self, request: ApprovalRequest) {
+        if !self.turn.asks(&request.tool_call_id) {
+            return;
+        }
+        if self.approvals.audience() == Audience::Somebody {
+            return self.tell_asked(request);
+        }
+        self.apply(Input::Decided { call: request.tool_call_id, decision: nobody() });
     }
 
     pub(super) fn synced(&mut self, result: std::io::Result<()>) {
@@ -272,6 +292,11 @@ impl Driver {
         }
         self.perform();
     }
+}
+
+/// The answer where nobody is there.
+pub(super) fn nobody() -> Decision {
+    Decision::Deny { reason: "nobody is there to allow it any more".to_owned() }
 }
 
 fn bash_record(body: &EntryBody) -> Option<BashExecutionMessage> {

@@ -28,6 +28,7 @@ impl Driver {
             Report::Opened { turn, tool_choice, before, after } => {
                 self.opened((turn, tool_choice), &before, *after);
             }
+            Report::Previewed(request) => self.previewed(request),
             Report::Judged { turn, considered } => self.judged(turn, considered),
             Report::CommandEnded { id, outcome } => self.command_ended(id, outcome),
             Report::Warned(warning) => self.teller.warn(warning),

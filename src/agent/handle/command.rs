@@ -34,6 +34,7 @@ pub(in crate::agent) enum Command {
     AbortRetry { reply: Reply<()> },
     EditQueued { id: QueueId, edit: QueueEdit, reply: Reply<QueueItem> },
     Release { id: QueueId, reply: Reply<()> },
+    PutBack { item: QueueItem, place: usize, reply: Reply<()> },
     ClearQueue { kind: Option<QueueKind>, reply: Reply<Vec<QueueItem>> },
     RemoveQueued { id: QueueId, reply: Reply<QueueItem> },
     SetAudience { audience: Audience, reply: Reply<()> },

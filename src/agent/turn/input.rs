@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Told, TurnNumber};
 use crate::agent::queue::{Queue, QueueEdit};
-use crate::event::{CompactionReason, Decision, QueueKind};
+use crate::event::{CompactionReason, Decision, QueueItem, QueueKind};
 use crate::id::{CallId, QueueId};
 use crate::message::{Access, AssistantMessage, BashExecutionMessage, Image, ToolCall, ToolResultMessage};
 use crate::session::entry::Compaction;
@@ -104,6 +104,13 @@ pub enum Input {
         id: QueueId,
         /// The change.
         edit: QueueEdit,
+    },
+    /// The user wants a message that was taken out to wait again.
+    PutBack {
+        /// The message.
+        item: QueueItem,
+        /// How many are to stand before it; more than there are means last.
+        place: usize,
     },
     /// A `!` command is over.
     BashEnded(BashExecutionMessage),

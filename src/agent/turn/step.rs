@@ -7,7 +7,7 @@ use super::effect::Out;
 use super::{Effect, Fate, Groups, LARGEST_GROUP, Phase, Planned, SteeringPoint, Turn};
 use crate::event::{Decision, EventKind, QueueKind, ToolOutcome};
 use crate::id::CallId;
-use crate::message::{Access, Message, ToolCall, ToolResultMessage, UserBlock};
+use crate::message::{Access, Message, StopReason, ToolCall, ToolResultMessage, UserBlock};
 use crate::session::EntryBody;
 use crate::session::entry::{OwnFact, Receipt};
 
@@ -62,6 +62,8 @@ pub(super) struct Working {
     running: Vec<ToolCall>,
     results: Vec<Arc<Message>>,
     skipped: usize,
+    /// Calls that were stopped while they were at work.
+    stopped: usize,
 }
 
 /// A call that waits for somebody's word.
@@ -77,7 +79,8 @@ impl Working {
     pub(super) fn new(answer: Arc<Message>, calls: Vec<ToolCall>) -> Self {
         let fate = || Fate::Refuse(ABORT.waiting.to_owned());
         let waiting = calls.into_iter().map(|call| Planned { call, fate: fate() }).collect();
-        Self { answer, waiting, asking: None, running: Vec::new(), results: Vec::new(), skipped: 0 }
+        let (running, results) = (Vec::new(), Vec::new());
+        Self { answer, waiting, asking: None, running, results, skipped: 0, stopped: 0 }
     }
 
     /// The calls that have not begun.
@@ -90,12 +93,23 @@ impl Working {
         !self.results.is_empty()
     }
 
+    /// Whether this call waits for somebody's word.
+    pub(super) fn asks(&self, call: &CallId) -> bool {
+        self.asking.as_ref().is_some_and(|asking| asking.call.id == *call)
+    }
+
     pub(super) fn is_running(&self, call: &CallId) -> bool {
         self.running.iter().any(|running| running.id == *call)
     }
 
     pub(super) fn receipt(&self) -> Receipt {
-        Receipt { after_calls: self.results.len() - self.skipped, skipped_calls: self.skipped }
+        Receipt {
+            after_calls: self.results.len() - self.skipped,
+            skipped_calls: self.skipped,
+            stopped_calls: self.stopped,
+            cut_off: matches!(&*self.answer, Message::Assistant(answer) if answer.stop_reason == StopReason::Aborted),
+            ..Receipt::default()
+        }
     }
 
     pub(super) fn into_parts(self) -> (Arc<Message>, Vec<Arc<Message>>) {
@@ -261,6 +275,7 @@ impl Turn {
 
     /// Gives every call that has no result one that says that it was stopped.
     pub(super) fn stop_calls(&mut self, working: &mut Working, stop: &Stop, out: &mut Out) {
+        working.stopped += working.running.len();
         for call in std::mem::take(&mut working.running) {
             self.answer(working, refusal(&call, stop.running, out), out);
         }

@@ -1,6 +1,7 @@
 //! The machine over whole effect vectors, written as lines: `append user "…"`, `run a b`, `tell turn_end`.
 
 mod random;
+mod receipts;
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use serde_json::json;
 
 use super::*;
 use crate::agent::queue::QueueEdit;
-use crate::event::Decision;
+use crate::event::{Decision, QueueItem};
 use crate::id::QueueId;
 use crate::message::{Access, AssistantBlock, Content, ToolCall, ToolResultMessage, UserBlock};
 use crate::session::entry::{OwnFact, QueueChange};
@@ -39,6 +40,11 @@ fn abort(partial: Option<AssistantMessage>) -> Input {
 
 fn follow_up(text: &str) -> Input {
     said(text, QueueKind::FollowUp)
+}
+
+fn waiting_item(id: &str, text: &str) -> QueueItem {
+    let (id, kind) = (id.into(), QueueKind::FollowUp);
+    QueueItem { id, kind, text: text.into(), images: [].into(), held: false }
 }
 
 fn call(id: &str) -> ToolCall {
@@ -145,7 +151,7 @@ fn body_line(body: &EntryBody) -> String {
             format!("approval {tool_call_id} {decision}")
         }
         (EntryBody::Message(entry), _) => {
-            let receipt = entry.tiller_receipt.as_ref();
+            let receipt = entry.tiller_receipt.as_ref().filter(|receipt| receipt.kind == QueueKind::Steer);
             let receipt = receipt.map(|r| format!(" after {} skipped {}", r.after_calls, r.skipped_calls));
             format!("{}{}", message_line(&entry.message), receipt.unwrap_or_default())
         }
@@ -622,7 +628,7 @@ fn a_full_disk_ends_the_run_with_a_reason_and_holds_what_waits() {
     step(&mut turn, prompt("go"));
     step(&mut turn, follow_up("later"));
     let mut waiting = Queue::default();
-    waiting.add("q".into(), QueueKind::FollowUp, "logged".into(), Vec::new());
+    waiting.add(waiting_item("q", "logged"), UnixMs(5));
     let told = Arc::new(Message::User(UserMessage::text("go", NOW)));
     assert_eq!(
         step(&mut turn, store_failed(Some(vec![told]), waiting, Vec::new())),
@@ -972,8 +978,8 @@ fn a_summary_made_meanwhile_goes_in_between_two_turns_or_at_once_when_idle() {
 #[test]
 fn a_held_message_begins_a_run_when_idle_and_waits_its_turn_otherwise() {
     let mut left = Queue::default();
-    left.add("q1".into(), QueueKind::FollowUp, "one".into(), Vec::new());
-    left.add("q2".into(), QueueKind::FollowUp, "two".into(), Vec::new());
+    left.add(waiting_item("q1", "one"), UnixMs(5));
+    left.add(waiting_item("q2", "two"), UnixMs(5));
     left.hold_all();
     let mut turn = Turn::new(TurnOptions::default(), left);
     let release = |id: &str| Input::Release { id: id.into() };
@@ -1001,7 +1007,7 @@ fn a_follow_up_promoted_to_steering_answers_the_call_that_asks() {
 #[test]
 fn what_waits_when_the_session_is_closed_is_held_and_what_was_held_is_not_handed_back() {
     let mut left = Queue::default();
-    left.add("q1".into(), QueueKind::FollowUp, "old".into(), Vec::new());
+    left.add(waiting_item("q1", "old"), UnixMs(5));
     left.hold_all();
     let running = || {
         let mut turn = Turn::new(TurnOptions::default(), left.clone());

@@ -21,8 +21,25 @@ impl Turn {
     pub(super) fn let_wait(&mut self, prompt: Prompt, out: &mut Out) {
         let Prompt { text, images, kind, id, .. } = prompt;
         out.append(queue::added(&id, kind, &text, &images));
-        self.queue.add(id, kind, text, images);
+        self.queue.add(QueueItem { id, kind, text, images: images.into(), held: false }, out.now);
         out.emit(self.queue.update());
+    }
+
+    /// Lets a message wait again that was taken out; where nothing runs it is held.
+    pub(super) fn put_back(&mut self, item: QueueItem, place: usize, out: &mut Out) {
+        if self.queue.items().iter().any(|waiting| waiting.id == item.id) {
+            return;
+        }
+        let (id, kind) = (item.id.clone(), item.kind);
+        let added = queue::added(&id, kind, &item.text, &item.images);
+        let held = item.held || !self.is_running();
+        self.queue.add(QueueItem { held, ..item }, out.now);
+        let moved = self.queue.edit(&id, QueueEdit { place: Some(place), ..QueueEdit::default() });
+        out.effects.push(Effect::AppendAll([added].into_iter().chain(moved).collect()));
+        out.emit(self.queue.update());
+        if !held {
+            self.look_at_steering(kind, out);
+        }
     }
 
     /// A steering message that waits now answers the call that asks.
@@ -60,23 +77,28 @@ impl Turn {
             if let Some(kind) = kind {
                 self.look_at_steering(kind, out);
             }
-        } else if let Some(item) = self.queue.remove(id) {
-            self.begin(delivery(item, None, out.now), out);
+        } else if let Some(item) = self.queue.items().iter().find(|item| item.id == *id).cloned() {
+            // It overtakes nothing: whatever it was queued as, it begins.
+            let item = QueueItem { kind: QueueKind::FollowUp, ..item };
+            let waited = self.queue.waited(&item);
+            let receipt = Receipt { kind: item.kind, waited, ..Receipt::default() };
+            drop(self.queue.remove(id));
+            self.begin(delivery(item, receipt, out.now), out);
             out.emit(self.queue.update());
         }
     }
 
     /// Puts the next waiting messages of a kind into the conversation. Delivery is one write: the message itself.
     pub(super) fn deliver(&mut self, kind: QueueKind, mode: DeliveryMode, receipt: &Receipt, out: &mut Out) {
-        for item in self.queue.take(kind, mode) {
-            let receipt = (kind == QueueKind::Steer).then(|| receipt.clone());
+        for (item, waited) in self.queue.take(kind, mode) {
+            let receipt = Receipt { kind, waited, ..receipt.clone() };
             self.say(delivery(item, receipt, out.now), out);
         }
         out.emit(self.queue.update());
     }
 }
 
-fn delivery(item: QueueItem, tiller_receipt: Option<Receipt>, now: UnixMs) -> MessageEntry {
+fn delivery(item: QueueItem, receipt: Receipt, now: UnixMs) -> MessageEntry {
     let message = Arc::new(Message::User(UserMessage::with_images(item.text, &item.images, now)));
-    MessageEntry { message, tiller_queue_id: Some(item.id), tiller_receipt }
+    MessageEntry { message, tiller_queue_id: Some(item.id), tiller_receipt: Some(receipt) }
 }

@@ -29,7 +29,7 @@ pub(super) fn context(reader: &Reader, as_json: bool) -> Result<(), Failure> {
     if as_json {
         return print_json(&sent);
     }
-    let said: Vec<String> = sent.iter().map(|message| transcript::message(message, false)).collect();
+    let said: Vec<String> = sent.iter().map(|message| transcript::message(message, None)).collect();
     say(&(said.join("\n") + "\n"))
 }
 

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use crate::event::QueueKind;
 use crate::message::{
     AssistantBlock, AssistantMessage, BashExecutionMessage, Content, Message, StopReason, ToolCall,
     ToolResultMessage, Usage, UserBlock,
 };
-use crate::session::entry::{Compaction, Entry, EntryBody, Header, MessageEntry};
+use crate::session::entry::{Compaction, Entry, EntryBody, Header, MessageEntry, Receipt};
 use crate::unit::{Tokens, UnixMs};
 
 /// The transcript of a path, root first, under a title. Prompts and answers stand as they are; what tools were given and
@@ -104,7 +105,8 @@ impl Page {
     fn message(&mut self, said: &MessageEntry, at: UnixMs) {
         match &*said.message {
             Message::User(user) => {
-                let note = if said.tiller_receipt.is_some() { ", steering" } else { "" };
+                let steers = |receipt: &Receipt| receipt.kind == QueueKind::Steer;
+                let note = if said.tiller_receipt.as_ref().is_some_and(steers) { ", steering" } else { "" };
                 self.block(&format!("## User{note} · {}", moment(at)));
                 self.content(&user.content);
             }

@@ -66,7 +66,7 @@ impl Rows {
         let (mut at, mut used) = (range.start, 0);
         let is_broken = self.rows.get(row + 1).is_some_and(|next| next.start == range.end);
         for grapheme in text[range.clone()].graphemes(true) {
-            let next = used + shown(grapheme, used).width();
+            let next = used + columns(grapheme, used);
             // Behind the last character of a broken row the next row begins.
             if next > column || (is_broken && at + grapheme.len() == range.end) {
                 break;
@@ -91,7 +91,15 @@ pub(super) fn row_text(text: &str) -> String {
 }
 
 fn width(text: &str) -> usize {
-    text.graphemes(true).fold(0, |column, grapheme| column + shown(grapheme, column).width())
+    text.graphemes(true).fold(0, |column, grapheme| column + columns(grapheme, column))
+}
+
+/// Columns that a character takes from a column on.
+fn columns(grapheme: &str, column: usize) -> usize {
+    match grapheme.as_bytes() {
+        [b' '..=b'~'] => 1,
+        _ => shown(grapheme, column).width(),
+    }
 }
 
 /// A character as it is shown from a column on.
@@ -107,14 +115,28 @@ fn shown(grapheme: &str, column: usize) -> Cow<'_, str> {
 /// Tells the rows of one line: broken after blanks where there are some, else anywhere between two characters. Blanks at a
 /// row's end may hang over it.
 fn wrap(line: &str, most: usize, mut row: impl FnMut(Range<usize>)) {
-    if line.len() <= most && line.bytes().all(|byte| (b' '..0x7f).contains(&byte)) {
-        return row(0..line.len());
+    let is_plain = line.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    if is_plain && line.len() <= most {
+        row(0..line.len());
+    } else if is_plain {
+        // Every byte is a character; finding that out otherwise takes most of the time.
+        wrap_characters(line.len(), (0..line.len()).map(|at| (at, &line[at..=at])), most, row);
+    } else {
+        wrap_characters(line.len(), line.grapheme_indices(true), most, row);
     }
+}
+
+fn wrap_characters<'a>(
+    length: usize,
+    characters: impl Iterator<Item = (usize, &'a str)>,
+    most: usize,
+    mut row: impl FnMut(Range<usize>),
+) {
     // Where the row begins, where it was last possible to break it, and the columns up to both places.
     let (mut start, mut gap) = (0, 0);
     let (mut used, mut used_at_gap) = (0, 0);
-    for (at, grapheme) in line.grapheme_indices(true) {
-        let columns = shown(grapheme, used).width();
+    for (at, grapheme) in characters {
+        let columns = columns(grapheme, used);
         let is_blank = grapheme.chars().all(char::is_whitespace);
         while used + columns > most && !is_blank && at > start {
             let end = if gap > start { gap } else { at };
@@ -127,7 +149,7 @@ fn wrap(line: &str, most: usize, mut row: impl FnMut(Range<usize>)) {
             (gap, used_at_gap) = (at + grapheme.len(), used);
         }
     }
-    row(start..line.len());
+    row(start..length);
 }
 
 #[cfg(test)]

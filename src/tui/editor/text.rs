@@ -47,6 +47,12 @@ impl Text {
         *self = Self { revision: self.revision + 1, ..Self::new(text) };
     }
 
+    /// Puts another text in its place; says what was there.
+    pub(super) fn swap(&mut self, other: Self) -> Self {
+        let revision = self.revision.max(other.revision) + 1;
+        std::mem::replace(self, Self { revision, ..other })
+    }
+
     pub(super) fn as_str(&self) -> &str {
         &self.text
     }

@@ -136,7 +136,6 @@ impl App {
             Choice::Fork(entry) => Action::Go(Go::Fork(entry)),
             Choice::Open(path) => Action::Go(Go::Open(path)),
             Choice::Model(words) => Action::SetModel(words),
-            Choice::Unqueue(id) => Action::Unqueue(id),
             Choice::Prompt(text) => {
                 self.editor.recall_text(&text);
                 return Vec::new();

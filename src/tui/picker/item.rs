@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::agent::BranchSummary;
 use crate::event::CompactionChoice;
-use crate::id::{EntryId, QueueId};
+use crate::id::EntryId;
 use crate::render::{Line, Role};
 
 /// Signs around a part of a label that stands out.
@@ -75,8 +75,6 @@ pub(in crate::tui) enum Choice {
     Open(PathBuf),
     /// Let this model answer.
     Model(String),
-    /// Take this waiting message back into the editor.
-    Unqueue(QueueId),
     /// Put this prompt into the editor.
     Prompt(String),
 }

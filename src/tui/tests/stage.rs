@@ -163,6 +163,7 @@ impl Stage {
             args: json!({"command": "cargo test parse\necho done", "timeout_s": 60}),
             reason: "runs a command".into(),
             rule: "bash: cargo test".into(),
+            preview: None,
         }));
     }
 
@@ -255,7 +256,7 @@ pub(super) fn steered(stage: &mut Stage) {
             UnixMs(0),
         ))),
         tiller_queue_id: Some("q1".into()),
-        tiller_receipt: Some(Receipt { after_calls: 3, skipped_calls: 1 }),
+        tiller_receipt: Some(Receipt { after_calls: 3, skipped_calls: 1, ..Receipt::default() }),
     });
     stage.answer(vec![
         text("You're right: line 3 of `mixed.txt` ends in `\\r\\r\\n`."),

@@ -1,102 +1,18 @@
-//! What stands between transcript and editor: the call that asks, what goes on, what waits, what a command may become.
+//! What stands between transcript and editor: what goes on, what a command may become.
 
 use super::super::app::App;
 use super::super::block::BlockKind;
-use super::super::call::{argument, one_line, seconds};
+use super::super::call::{one_line, seconds};
 use super::super::command::Completion;
 use super::super::keymap::KeyCommand;
 use super::super::layout::spinner;
 use crate::agent::{Summarizing, SummaryOf};
-use crate::event::{ApprovalRequest, CompactionReason, QueueKind};
-use crate::render::{Breaks, Carriage, Emphasis, Indent, Line, Role, Span, Style, clean, cut_to, wrap};
-use crate::resource::typed_skill;
+use crate::event::CompactionReason;
+use crate::render::{Line, Role, Span, cut_to};
 use crate::unit::UnixMs;
 
 /// Columns of a command's name and argument, unless they are more.
 const NAME_WIDTH: usize = 25;
-
-/// The call that asks, in full as far as the screen allows, why it asks, and what may be answered.
-pub(super) fn approval(app: &App) -> Vec<Line> {
-    let Some(asked) = app.work.approvals.first() else { return Vec::new() };
-    let width = usize::from(app.size.0);
-    let request = &asked.request;
-    let more = match app.work.approvals.len() {
-        1 => String::new(),
-        count => format!("  1 of {count}"),
-    };
-    let mut lines = vec![Line::default()];
-    let head = Style::from(Role::Warning).with(Emphasis::BOLD);
-    let first = [
-        Span::new("? ", head),
-        Span::new(format!("{} asks: ", request.tool_name), head),
-        Span::new(one_line(&request.reason), Role::Text),
-        Span::new(more, Role::Muted),
-    ];
-    let indent = Indent::all(vec![Span::new("  ", Role::Text)]);
-    lines.extend(wrap(&first, width, &indent, Breaks::Words));
-    let most = usize::from(app.size.1).saturating_sub(10).max(3);
-    lines.extend(limited(call_in_full(request, width), most));
-    lines.extend(wrap(&answers(app, request), width, &indent, Breaks::Words));
-    lines
-}
-
-fn answers(app: &App, request: &ApprovalRequest) -> Vec<Span> {
-    if !app.editor.is_empty() {
-        return vec![Span::new(
-            match request.rule.as_str() {
-                "" => "enter steers with what you typed; clear it to answer y or n",
-                _ => "enter steers with what you typed; clear it to answer y, a or n",
-            },
-            Role::Muted,
-        )];
-    }
-    let key = |key: &str| Span::new(key.to_owned(), Style::from(Role::Accent).with(Emphasis::BOLD));
-    let said = |text: String| Span::new(text, Role::Muted);
-    /// Columns of a rule beyond which it is cut: the call that it was made from stands above it in full.
-    const MOST: usize = 40;
-    let mut answers = vec![key("y"), said(" once · ".to_owned())];
-    if !request.rule.is_empty() {
-        let rule = cut_to(&one_line(&request.rule), MOST);
-        answers.extend([key("a"), said(format!(" this session ({rule}) · "))]);
-    }
-    answers.extend([key("n"), said(" deny".to_owned())]);
-    answers
-}
-
-fn call_in_full(request: &ApprovalRequest, width: usize) -> Vec<Line> {
-    let indent = Indent::all(vec![Span::new("  │ ", Role::Warning)]);
-    let row =
-        |text: &str, role: Role| wrap(&[Span::new(text.to_owned(), role)], width, &indent, Breaks::Anywhere);
-    let main = argument(&request.tool_name, &request.args);
-    let mut lines = Vec::new();
-    for line in clean(&main, Carriage::Shown).lines() {
-        lines.extend(row(line, Role::Code));
-    }
-    for (name, value) in request.args.as_object().into_iter().flatten() {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        if text == main {
-            continue;
-        }
-        let text = clean(&text, Carriage::Shown).into_owned();
-        if text.contains('\n') {
-            lines.extend(row(&format!("{name}:"), Role::Muted));
-            lines.extend(text.lines().flat_map(|line| row(&format!("  {line}"), Role::Code)));
-        } else {
-            lines.extend(row(&format!("{name}: {text}"), Role::Muted));
-        }
-    }
-    lines
-}
-
-fn limited(mut lines: Vec<Line>, most: usize) -> Vec<Line> {
-    if lines.len() > most {
-        let hidden = lines.len() - most + 1;
-        lines.truncate(most - 1);
-        let note = format!("  │ … {hidden} more lines that this screen has no room for");
-        lines.push(Line::new(note, Role::Warning));
-    }
-    lines
-}
 
 /// What goes on, or a word to the user; `None` when there is neither.
 pub(super) fn status(app: &App) -> Option<Line> {
@@ -117,6 +33,12 @@ pub(super) fn status(app: &App) -> Option<Line> {
     }
     if let Some(since) = app.work.opening_since {
         return opening(app, since);
+    }
+    if app.queue.is_editing() {
+        let keymap = &app.place.keymap;
+        let (send, stop) = (keymap.key_of(KeyCommand::Send), keymap.key_of(KeyCommand::Stop));
+        let text = format!("a message that waits: {send} puts it back · {stop} leaves it as it was");
+        return Some(Line::from(vec![Span::new("  ✎ ", Role::Accent), Span::new(text, Role::Text)]));
     }
     let summary = app.work.summary.as_ref();
     let since = app.work.running_since.or(app.work.bash_since).or(summary.map(|summary| summary.since))?;
@@ -194,33 +116,6 @@ fn doing(app: &App) -> String {
         Some(_) => "answering…".to_owned(),
         None => "waiting for the model…".to_owned(),
     }
-}
-
-/// The messages that wait, in the order of their delivery.
-pub(super) fn queue(app: &App) -> Vec<Line> {
-    let width = usize::from(app.size.0).saturating_sub(14);
-    let line = |item: &crate::event::QueueItem| {
-        let kind = match item.kind {
-            QueueKind::Steer => "steer",
-            QueueKind::FollowUp => "next ",
-        };
-        let hurry = item.kind == QueueKind::Steer && !item.held && app.editor.is_empty();
-        let mut spans = vec![Span::new(format!("  ↳ {kind}   "), Role::Accent)];
-        if item.held {
-            spans.push(Span::new("held, alt+up takes it back · ", Role::Warning));
-        }
-        let images = match item.images.len() {
-            0 => String::new(),
-            count => format!(" [{count} image(s)]"),
-        };
-        let hint = if hurry { " · enter: now" } else { "" };
-        let typed = typed_skill(&item.text);
-        let text = typed.as_deref().unwrap_or(&item.text);
-        let text = cut_to(&one_line(text), width.saturating_sub(images.len() + hint.len()));
-        spans.push(Span::new(text + &images + hint, Role::Muted));
-        Line::from(spans)
-    };
-    app.work.queue.iter().map(line).collect()
 }
 
 /// What a half-typed command may become.

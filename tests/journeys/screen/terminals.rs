@@ -11,6 +11,7 @@ use crate::journeys::house::House;
 use crate::terminal::{DEADLINE, Key, Size, Start, Terminal};
 
 const HELLO: &str = r#"{"text": "Hello yourself."}"#;
+const SLOW: &str = r#"{"text": "Hello yourself.", "chunk": 5, "delay_ms": 100}"#;
 const ENDLESS: &str = r#"{"text": "I could go on", "hang": true}"#;
 const FOCUS_LOST: &str = "\x1b[O";
 const FOCUS_GAINED: &str = "\x1b[I";
@@ -37,7 +38,7 @@ fn house() -> House {
 #[test]
 fn the_title_and_the_progress_tell_what_goes_on_and_are_given_back() {
     let house = house();
-    let mut terminal = house.play(&[HELLO], &["hello", "--name", "greeting"]);
+    let mut terminal = house.play(&[SLOW], &["hello", "--name", "greeting"]);
     terminal.wait_for("Hello yourself.");
     terminal.wait_without("esc stops");
     wait_for_bytes(&terminal, "\x1b]2;tiller · greeting · working\x07");
@@ -63,8 +64,8 @@ fn who_looks_elsewhere_is_told_of_the_end_and_who_looks_is_not() {
     terminal.wait_for("Hello yourself.");
     terminal.wait_without("esc stops");
     assert!(!terminal.written().contains("]9;tiller"), "somebody looks");
-    terminal.send("two\r");
     terminal.send(FOCUS_LOST);
+    terminal.send("two\r");
     wait_for_bytes(&terminal, "\x1b]9;tiller: greeting: is done\x07");
 }
 

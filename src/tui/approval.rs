@@ -1,0 +1,157 @@
+//! A call that waits for the user's word: what is shown of it, how much of that has been on the screen, and which answer is in
+//! the making.
+//!
+//! Nothing is allowed that wasn't seen: the answers that let a call run count only when all of it has been on the screen, here or on a
+//! page of its own. `sheet` lays the call out, `keys` says what keys do.
+
+mod keys;
+mod sheet;
+
+use crossterm::event::KeyEvent;
+
+use super::app::App;
+use super::popup::{Page, Popup};
+use super::view;
+use crate::event::ApprovalRequest;
+use crate::id::CallId;
+use crate::render::Line;
+use crate::unit::UnixMs;
+
+pub(super) use keys::ANSWER_MS;
+
+/// A call that waits for the user's word.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) request: ApprovalRequest,
+    /// When it appeared on the screen.
+    pub(super) since: UnixMs,
+    /// The key that answers it, and when it was pressed: it counts when no other key follows at once.
+    answer: Option<(KeyEvent, UnixMs)>,
+    pub(super) mode: Mode,
+    /// A reason that was begun, and put aside.
+    reason: String,
+    pub(super) sheet: Sheet,
+}
+
+/// What the user is about to do about a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Nothing, or to take the answer that the arrows chose.
+    Choosing(Option<Answer>),
+    /// To tell the model why not.
+    Reasoning,
+}
+
+/// What may be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Once,
+    Session,
+    Deny,
+    DenyWithWord,
+}
+
+/// The call in full, laid out.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sheet {
+    width: usize,
+    pub(super) lines: Vec<Line>,
+    /// The first line on the screen.
+    pub(super) top: usize,
+    /// How many lines, from the first on, have been on the screen.
+    seen: usize,
+}
+
+impl Asked {
+    pub(super) fn new(request: ApprovalRequest, since: UnixMs) -> Self {
+        Self {
+            request,
+            since,
+            answer: None,
+            mode: Mode::Choosing(None),
+            reason: String::new(),
+            sheet: Sheet::default(),
+        }
+    }
+
+    /// What may be answered. Without a rule there is no "this session".
+    pub(super) fn answers(&self) -> Vec<Answer> {
+        let all = [Answer::Once, Answer::Session, Answer::Deny, Answer::DenyWithWord];
+        all.into_iter().filter(|answer| *answer != Answer::Session || !self.request.rule.is_empty()).collect()
+    }
+
+    /// Whether all of the call has been on the screen.
+    pub(super) fn is_seen(&self) -> bool {
+        self.sheet.seen >= self.sheet.lines.len()
+    }
+}
+
+impl Sheet {
+    /// Moves by so many lines of which `rows` are on the screen at once, stopping at the ends.
+    fn step(&mut self, by: isize, rows: usize) {
+        let last = self.lines.len().saturating_sub(rows);
+        self.top = self.top.saturating_add_signed(by).min(last);
+    }
+
+    /// Notes that `rows` lines are on the screen.
+    fn shows(&mut self, rows: usize) {
+        if self.top <= self.seen {
+            self.seen = self.seen.max((self.top + rows).min(self.lines.len()));
+        }
+    }
+}
+
+impl App {
+    /// Lays the call out that asks, unless it is already, and notes what of it is on the screen.
+    pub(super) fn look_at_question(&mut self) {
+        let width = usize::from(self.size.0);
+        let Some(asked) = self.work.approvals.first_mut() else { return };
+        if asked.sheet.width != width || asked.sheet.lines.is_empty() {
+            let place = sheet::Place { cwd: &self.place.cwd, home: self.place.home.as_deref() };
+            // What was seen at another width was seen.
+            let seen = if asked.is_seen() && !asked.sheet.lines.is_empty() { usize::MAX } else { 0 };
+            let lines = sheet::lines(&asked.request, &place, width);
+            asked.sheet = Sheet { width, top: 0, seen: seen.min(lines.len()), lines };
+        }
+        if self.popups.is_empty() {
+            let rows = view::question_rows(self);
+            if let Some(asked) = self.work.approvals.first_mut() {
+                asked.sheet.step(0, rows);
+                asked.sheet.shows(rows);
+            }
+        }
+    }
+
+    /// Shows the whole call on a page of its own.
+    fn show_whole(&mut self) {
+        if let Some(asked) = self.work.approvals.first_mut() {
+            asked.sheet.seen = asked.sheet.lines.len();
+            let title = format!("{} asks", super::call::one_line(&asked.request.tool_name));
+            let lines = asked.sheet.lines.iter().map(sheet::bare).collect();
+            self.popups.push(Popup::Read(Page::new(&title, lines)));
+        }
+    }
+
+    /// A call asks no longer: it was answered here or elsewhere, or the run is over.
+    pub(super) fn question_resolved(&mut self, call: &CallId) {
+        let Some(at) = self.work.approvals.iter().position(|asked| asked.request.tool_call_id == *call)
+        else {
+            return;
+        };
+        let asked = self.work.approvals.remove(at);
+        if asked.mode == Mode::Reasoning && !self.editor.is_empty() {
+            self.notes.shifted = Some(self.now);
+            self.flash("the call was answered otherwise; what you wrote is a draft now");
+        }
+        if at == 0 {
+            self.next_question();
+        }
+    }
+
+    /// Another call is the first that asks: no key that was meant for the one before answers it.
+    fn next_question(&mut self) {
+        if let Some(next) = self.work.approvals.first_mut() {
+            next.since = self.now;
+        }
+    }
+}

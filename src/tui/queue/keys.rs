@@ -1,0 +1,143 @@
+//! What keys do while they are the waiting messages'.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::super::app::{Action, App};
+use super::super::keymap::{Context, KeyCommand};
+use super::{Chosen, Focus, Order, in_order, typed};
+use crate::event::{QueueItem, QueueKind};
+
+impl App {
+    /// Gives the keys to the messages that wait, the last one chosen: it stands next to the editor.
+    pub(in crate::tui) fn enter_queue(&mut self) -> Vec<Action> {
+        if self.work.queue.is_empty() {
+            self.flash("no message waits");
+            return Vec::new();
+        }
+        self.queue.removed.clear();
+        self.choose_row(usize::MAX);
+        Vec::new()
+    }
+
+    /// What a key does with the messages that wait, if the keys are theirs.
+    pub(in crate::tui) fn queue_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        match &self.queue.focus {
+            Focus::Away => return None,
+            Focus::Editing { .. } => return self.editing_key(key),
+            Focus::Choosing(_) => {}
+        }
+        let Some(command) = self.place.keymap.command(Context::Queue, key) else {
+            // A letter that means nothing here isn't meant for the editor either.
+            let is_typed = matches!(key.code, KeyCode::Char(_) | KeyCode::Backspace | KeyCode::Delete)
+                && (key.modifiers - KeyModifiers::SHIFT).is_empty();
+            return is_typed.then(Vec::new);
+        };
+        Some(self.queue_command(command).map(Action::Queue).into_iter().collect())
+    }
+
+    fn queue_command(&mut self, command: KeyCommand) -> Option<Order> {
+        match command {
+            KeyCommand::QueueBack => self.queue.focus = Focus::Away,
+            KeyCommand::QueueUndo => return self.queue.removed.pop().map(Order::PutBack),
+            KeyCommand::QueueClear if !self.work.queue.is_empty() => return Some(Order::Clear),
+            command => return self.command_for_chosen(command),
+        }
+        None
+    }
+
+    /// What is done with the message that is chosen.
+    fn command_for_chosen(&mut self, command: KeyCommand) -> Option<Order> {
+        let Focus::Choosing(Some(Chosen { id, row })) = &self.queue.focus else { return None };
+        let (id, row) = (id.clone(), *row);
+        let item = self.work.queue.iter().find(|item| item.id == id)?.clone();
+        match command {
+            KeyCommand::QueueUp => self.choose_row(row.saturating_sub(1)),
+            KeyCommand::QueueDown => self.choose_row(row + 1),
+            KeyCommand::QueueEdit => self.begin_editing(Chosen { id, row }, &item),
+            KeyCommand::QueueEarlier => return self.place_beside(&item, row.checked_sub(1)?),
+            KeyCommand::QueueLater => return self.place_beside(&item, row + 1),
+            KeyCommand::QueueTurn => {
+                let kind = match item.kind {
+                    QueueKind::Steer => QueueKind::FollowUp,
+                    QueueKind::FollowUp => QueueKind::Steer,
+                };
+                return Some(Order::Turn(id, kind));
+            }
+            KeyCommand::QueueRelease if item.held => return Some(Order::Release(id)),
+            KeyCommand::QueueRelease => self.flash("it isn't held: it goes in by itself"),
+            KeyCommand::QueueRemove => return Some(self.remove(&item, row)),
+            _ => {}
+        }
+        None
+    }
+
+    /// Takes the chosen message out; the next one is chosen already, so that nobody is told that it is gone.
+    fn remove(&mut self, item: &QueueItem, row: usize) -> Order {
+        let place = self.work.queue.iter().position(|waiting| waiting.id == item.id).unwrap_or(0);
+        let rows = in_order(&self.work.queue);
+        let next = rows.get(row + 1).or_else(|| rows.get(row.checked_sub(1)?));
+        let chosen = next.map(|next| Chosen { id: next.id.clone(), row });
+        self.queue.focus = Focus::Choosing(chosen);
+        Order::Remove(item.id.clone(), place)
+    }
+
+    /// Changes places with the message of another row, if that is of the same kind: what steers always goes first.
+    fn place_beside(&mut self, item: &QueueItem, row: usize) -> Option<Order> {
+        let other = *in_order(&self.work.queue).get(row)?;
+        if other.kind != item.kind {
+            let key = self.place.keymap.key_of(KeyCommand::QueueTurn);
+            self.flash(format!("what steers goes first; {key} changes when it goes in"));
+            return None;
+        }
+        // The engine counts without the message itself: before one above it, behind one below it, both are that one's place.
+        let place = self.work.queue.iter().position(|waiting| waiting.id == other.id)?;
+        Some(Order::Place(item.id.clone(), place))
+    }
+
+    fn begin_editing(&mut self, chosen: Chosen, item: &QueueItem) {
+        let (shown, draft) = (typed(item), self.editor.put_aside());
+        self.editor.set_text(&shown);
+        self.queue.focus = Focus::Editing { chosen, shown, draft };
+    }
+
+    /// While a message that waits is in the editor, Enter puts it back in its place and Esc leaves it as it was.
+    fn editing_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        match self.place.keymap.command(Context::Main, key)? {
+            KeyCommand::Send if self.editor.continue_line() => Some(Vec::new()),
+            KeyCommand::Send | KeyCommand::FollowUp | KeyCommand::SteerNow => Some(self.finish_editing()),
+            KeyCommand::Stop => Some(self.leave_editing()),
+            KeyCommand::Clear if self.editor.is_empty() => Some(self.leave_editing()),
+            KeyCommand::EditQueue => Some(Vec::new()),
+            _ => None,
+        }
+    }
+
+    fn finish_editing(&mut self) -> Vec<Action> {
+        if self.editor.expanded().trim().is_empty() {
+            let key = self.place.keymap.key_of(KeyCommand::Stop);
+            self.flash(format!("there is nothing to send; {key} leaves it as it was"));
+            return Vec::new();
+        }
+        let Focus::Editing { chosen, shown, draft } = std::mem::take(&mut self.queue.focus) else {
+            return Vec::new();
+        };
+        let words = self.editor.expanded();
+        self.editor.take_up(draft);
+        let order = (words != shown).then(|| Action::Queue(Order::Edit(chosen.id.clone(), words)));
+        self.queue.focus = Focus::Choosing(Some(chosen));
+        order.into_iter().collect()
+    }
+
+    /// Leaves the message as it was. What was typed is in the history.
+    fn leave_editing(&mut self) -> Vec<Action> {
+        if let Focus::Editing { chosen, shown, draft } = std::mem::take(&mut self.queue.focus) {
+            let words = self.editor.expanded();
+            if words != shown && !words.trim().is_empty() {
+                self.editor.remember(&words);
+            }
+            self.editor.take_up(draft);
+            self.queue.focus = Focus::Choosing(Some(chosen));
+        }
+        Vec::new()
+    }
+}

@@ -1,0 +1,269 @@
+//! Calls that ask: what is shown of them, and which keys answer.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+use serde_json::{Value, json};
+
+use super::stage::{Stage, at_work};
+use crate::event::{ApprovalRequest, Decision, EventKind, FileChange, Preview};
+use crate::tui::app::{Action, Say};
+
+const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
+
+fn request(id: &str, tool: &str, args: Value) -> ApprovalRequest {
+    ApprovalRequest {
+        tool_call_id: id.into(),
+        tool_name: tool.into(),
+        args,
+        reason: "runs a command".into(),
+        rule: "cargo test …".into(),
+        preview: None,
+    }
+}
+
+impl Stage {
+    /// A call asks, and has been on the screen for a moment.
+    fn asked(&mut self, request: ApprovalRequest) {
+        self.event(EventKind::ApprovalRequested(request));
+        self.wait(500);
+    }
+
+    /// A letter is pressed, and no other follows.
+    fn letter(&mut self, letter: char) -> Vec<Action> {
+        assert_eq!(self.key(KeyCode::Char(letter)), [], "a letter is held for a moment");
+        self.wait(400);
+        std::mem::take(&mut self.actions)
+    }
+}
+
+fn asking(width: u16, height: u16) -> Stage {
+    let mut stage = Stage::new(width, height);
+    at_work(&mut stage);
+    stage
+}
+
+fn command(line: &str) -> ApprovalRequest {
+    request("c2", "bash", json!({"command": line, "timeout": 60}))
+}
+
+fn edit() -> ApprovalRequest {
+    let diff = "--- a\n+++ b\n@@ -2,3 +2,3 @@\n [section]\n-name = \"a\"\n+name = \"b\"\n port = 1\n";
+    let change = FileChange { path: "conf/a.toml".into(), diff: diff.into(), added: 1, removed: 1 };
+    ApprovalRequest {
+        reason: "writes outside of src (extension guard)".into(),
+        rule: String::new(),
+        preview: Some(Preview::Change(change)),
+        ..request("c3", "edit_file", json!({"path": "conf/a.toml", "old_text": "a", "new_text": "b"}))
+    }
+}
+
+fn long() -> ApprovalRequest {
+    let lines: Vec<String> = (1..=40).map(|n| format!("echo step {n}")).collect();
+    let line = lines.join("\n");
+    ApprovalRequest { rule: format!("exactly `{line}`"), ..command(&line) }
+}
+
+fn once(id: &str) -> [Action; 1] {
+    [Action::Decide(id.into(), Decision::Once)]
+}
+
+fn denied(id: &str, reason: &str) -> [Action; 1] {
+    [Action::Decide(id.into(), Decision::Deny { reason: reason.into() })]
+}
+
+#[test]
+fn a_command_that_asks_is_shown_in_full_with_the_rule_that_always_would_add() {
+    for (width, height) in SIZES {
+        let mut stage = asking(width, height);
+        stage.asked(command("cargo test parse\necho \"done\""));
+        insta::assert_snapshot!(format!("command_{width}x{height}"), stage.screen());
+    }
+}
+
+#[test]
+fn an_edit_that_asks_is_shown_as_its_diff() {
+    for (width, height) in SIZES {
+        let mut stage = asking(width, height);
+        stage.asked(edit());
+        insta::assert_snapshot!(format!("edit_{width}x{height}"), stage.screen());
+    }
+}
+
+#[test]
+fn a_long_command_is_allowed_only_when_all_of_it_has_been_on_the_screen() {
+    for (width, height) in SIZES {
+        let mut stage = asking(width, height);
+        stage.asked(long());
+        insta::assert_snapshot!(format!("long_{width}x{height}"), stage.screen());
+        assert_eq!(stage.letter('y'), []);
+        assert!(stage.screen().contains("not all of it has been on the screen yet; v shows it"));
+        for _ in 0..10 {
+            stage.press(KeyCode::Down, KeyModifiers::SHIFT);
+        }
+        let screen = stage.screen();
+        assert!(screen.contains("echo step 40") && screen.contains("lines above · shift+up"), "{screen}");
+        assert!(screen.contains("y once · a in this session: exactly this command"), "{screen}");
+        assert_eq!(stage.letter('y'), once("c2"));
+    }
+}
+
+#[test]
+fn a_call_is_shown_whole_on_a_page_of_its_own_and_esc_goes_back_to_the_question() {
+    let mut stage = asking(80, 24);
+    stage.asked(long());
+    assert_eq!(stage.letter('v'), []);
+    let screen = stage.screen();
+    assert!(screen.contains("── bash asks ──") && screen.contains("  echo step 17"), "{screen}");
+    assert_eq!(stage.key(KeyCode::Char('y')), [], "the page takes the keys");
+    assert_eq!(stage.key(KeyCode::Esc), []);
+    assert_eq!(stage.letter('y'), once("c2"));
+}
+
+#[test]
+fn where_the_call_has_no_room_the_screen_says_so_and_which_key_shows_it() {
+    let mut stage = asking(20, 5);
+    stage.asked(command("rm -r build"));
+    insta::assert_snapshot!("small_20x5", stage.screen());
+    assert_eq!(stage.letter('y'), [], "it was not seen");
+    assert_eq!(stage.letter('v'), []);
+    assert!(stage.screen().contains("rm -r build"), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    assert_eq!(stage.letter('y'), once("c2"));
+}
+
+#[test]
+fn a_key_answers_only_after_a_moment_and_until_then_goes_into_the_editor() {
+    let mut stage = asking(80, 24);
+    stage.asks();
+    assert_eq!(stage.key(KeyCode::Char('y')), []);
+    stage.type_text("es");
+    assert_eq!(stage.app.editor.text(), "yes", "too soon to be meant for the question");
+    stage.wait(500);
+    assert_eq!(stage.key(KeyCode::Char('y')), []);
+    assert_eq!(stage.app.editor.text(), "yesy");
+    assert!(stage.screen().contains("enter steers with what you typed; clear it to answer"));
+    stage.control('u');
+    assert_eq!(stage.key(KeyCode::Char('a')), []);
+    stage.type_text("nd first the tests");
+    assert_eq!(stage.app.editor.text(), "and first the tests", "it was the beginning of a message");
+    let sent = stage.key(KeyCode::Enter);
+    assert!(sent.contains(&Action::Say(Say::Steer("and first the tests".into()))), "{sent:?}");
+    assert_eq!(stage.letter('a'), [Action::Decide("c2".into(), Decision::Session)]);
+}
+
+#[test]
+fn enter_answers_only_what_the_arrows_have_chosen() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("cargo test"));
+    assert_eq!(stage.key(KeyCode::Enter), [], "nothing is chosen");
+    stage.key(KeyCode::Right);
+    assert!(stage.screen().contains("▸ y once"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Esc), [], "one level back, and the run goes on");
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
+    stage.key(KeyCode::Right);
+    stage.key(KeyCode::Right);
+    assert!(stage.screen().contains("▸ a in this session: cargo test …"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Decide("c2".into(), Decision::Session)]);
+    stage.asked(command("cargo test"));
+    stage.key(KeyCode::Left);
+    stage.key(KeyCode::Left);
+    assert_eq!(stage.key(KeyCode::Enter), denied("c2", "the user said no"));
+}
+
+#[test]
+fn a_no_can_carry_a_word_to_the_model() {
+    for (width, height) in SIZES {
+        let mut stage = asking(width, height);
+        stage.asked(command("cargo test"));
+        assert_eq!(stage.letter('d'), []);
+        stage.type_text("use nextest");
+        insta::assert_snapshot!(format!("reason_{width}x{height}"), stage.screen());
+        assert_eq!(stage.key(KeyCode::Esc), []);
+        assert!(stage.app.editor.is_empty());
+        assert_eq!(stage.key(KeyCode::Tab), [], "within a moment of going back no key answers");
+        stage.wait(500);
+        stage.key(KeyCode::Tab);
+        assert_eq!(stage.app.editor.text(), "use nextest", "it was put aside");
+        stage.type_text(" here");
+        assert_eq!(stage.key(KeyCode::Enter), denied("c2", "the user said no: use nextest here"));
+        assert!(stage.app.editor.is_empty());
+    }
+}
+
+#[test]
+fn a_reason_in_the_making_stays_when_the_call_is_answered_elsewhere_and_enter_doesn_t_send_it_at_once() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("cargo test"));
+    stage.letter('d');
+    stage.type_text("use nextest");
+    let decision = Decision::Once;
+    stage.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision });
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert!(stage.screen().contains("once more sends it"), "{}", stage.screen());
+    assert_eq!(stage.app.editor.text(), "use nextest");
+    let sent = stage.key(KeyCode::Enter);
+    assert!(sent.contains(&Action::Say(Say::Steer("use nextest".into()))), "{sent:?}");
+}
+
+#[test]
+fn several_calls_are_asked_about_in_turn_and_none_takes_a_key_meant_for_the_one_before() {
+    for (width, height) in SIZES {
+        let mut stage = asking(width, height);
+        stage.event(EventKind::ApprovalRequested(command("cargo test one")));
+        stage.event(EventKind::ApprovalRequested(ApprovalRequest {
+            tool_call_id: "c5".into(),
+            ..command("cargo test two")
+        }));
+        stage.asked(edit());
+        insta::assert_snapshot!(format!("several_{width}x{height}"), stage.screen());
+        assert_eq!(stage.letter('y'), once("c2"));
+        assert!(stage.screen().contains("cargo test two") && stage.screen().contains("1 of 2"));
+        stage.type_text("n");
+        assert_eq!(stage.app.editor.text(), "n", "the question is new");
+        stage.control('u');
+        stage.wait(500);
+        let resolved = EventKind::ApprovalResolved { tool_call_id: "c5".into(), decision: Decision::Once };
+        stage.event(resolved);
+        assert_eq!(stage.key(KeyCode::Char('y')), []);
+        assert_eq!(stage.app.editor.text(), "y", "and so is the one after it");
+    }
+}
+
+#[test]
+fn without_a_rule_there_is_nothing_to_allow_for_the_session() {
+    let mut stage = asking(80, 24);
+    stage.asked(ApprovalRequest { rule: String::new(), ..command("ls") });
+    let screen = stage.screen();
+    assert!(screen.contains("y once · n no · d no, and say why"), "{screen}");
+    stage.key(KeyCode::Char('a'));
+    stage.wait(400);
+    assert_eq!((stage.app.editor.text(), stage.actions.len()), ("a".to_owned(), 0));
+}
+
+#[test]
+fn while_a_call_asks_the_transcript_scrolls_and_its_line_has_a_question_mark() {
+    let mut stage = asking(80, 24);
+    for n in 0..30 {
+        stage.user(&format!("message {n}"));
+    }
+    stage.asked(command("cargo test"));
+    assert!(!stage.screen().contains("? bash       cargo test parse"), "it is far above");
+    stage.screen();
+    for _ in 0..9 {
+        stage.key(KeyCode::PageUp);
+        stage.screen();
+    }
+    let screen = stage.screen();
+    assert!(screen.contains("? bash       cargo test parse"), "{screen}");
+    assert!(screen.contains("? bash asks: runs a command"), "{screen}");
+}
+
+#[test]
+fn a_question_that_is_answered_otherwise_goes() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("cargo test"));
+    assert!(stage.screen().contains("bash asks"));
+    let decision = Decision::Deny { reason: "the user steered".into() };
+    stage.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision });
+    assert!(!stage.screen().contains("bash asks"));
+}

@@ -1,0 +1,259 @@
+//! The messages that wait, and what is told of them once they were delivered.
+
+use std::sync::Arc;
+
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use super::stage::{START, Stage, at_work};
+use crate::event::{EventKind, QueueItem, QueueKind};
+use crate::message::{Image, Message, UserMessage};
+use crate::session::entry::{MessageEntry, Receipt, Waited};
+use crate::tui::app::{Action, Input, Report, Say};
+use crate::tui::queue::{Order, Outcome, Removed};
+use crate::unit::UnixMs;
+
+const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
+
+fn item(id: &str, kind: QueueKind, text: &str) -> QueueItem {
+    QueueItem { id: id.into(), kind, text: text.into(), images: [].into(), held: false }
+}
+
+fn three() -> Vec<QueueItem> {
+    let image = Image { data: "AA==".into(), mime_type: "image/png".into() };
+    vec![
+        item(
+            "q1",
+            QueueKind::FollowUp,
+            "then run the whole suite, and say which tests are slower than before by more than a tenth",
+        ),
+        item("q2", QueueKind::Steer, "and add a test for a lone \\r\nin the lexer"),
+        QueueItem { images: [image].into(), ..item("q3", QueueKind::FollowUp, "make it look like this") },
+    ]
+}
+
+impl Stage {
+    fn waits(&mut self, items: Vec<QueueItem>) {
+        self.event(EventKind::QueueUpdate { steering: vec![], follow_up: vec![], items });
+    }
+
+    fn alt_up(&mut self) -> Vec<Action> {
+        self.press(KeyCode::Up, KeyModifiers::ALT)
+    }
+
+    fn removed(&mut self, items: Vec<Removed>) {
+        self.input(Input::Report(Report::Waiting(Outcome::Removed(items))));
+    }
+}
+
+fn waiting(width: u16, height: u16) -> Stage {
+    let mut stage = Stage::new(width, height);
+    at_work(&mut stage);
+    stage.waits(three());
+    stage
+}
+
+fn ordered(order: Order) -> [Action; 1] {
+    [Action::Queue(order)]
+}
+
+#[test]
+fn what_waits_is_chosen_with_the_keys_and_what_is_in_the_editor_stays_there() {
+    for (width, height) in SIZES {
+        let mut stage = waiting(width, height);
+        stage.type_text("a draft");
+        assert_eq!(stage.alt_up(), []);
+        stage.type_text("xz");
+        stage.key(KeyCode::Up);
+        insta::assert_snapshot!(format!("focused_{width}x{height}"), stage.screen());
+        stage.key(KeyCode::Esc);
+        stage.type_text("!");
+        assert_eq!(stage.app.editor.text(), "a draft!");
+    }
+}
+
+#[test]
+fn a_message_that_waits_is_edited_in_the_editor_and_put_back_in_its_place() {
+    for (width, height) in SIZES {
+        let mut stage = waiting(width, height);
+        stage.type_text("a draft");
+        stage.alt_up();
+        assert_eq!(stage.key(KeyCode::Enter), []);
+        stage.type_text(", or better");
+        insta::assert_snapshot!(format!("editing_{width}x{height}"), stage.screen());
+        let words = "make it look like this, or better".to_owned();
+        assert_eq!(stage.key(KeyCode::Enter), ordered(Order::Edit("q3".into(), words)));
+        assert_eq!(stage.app.editor.text(), "a draft");
+        stage.key(KeyCode::Char('e'));
+        assert_eq!(stage.key(KeyCode::Enter), [], "nothing was changed");
+    }
+}
+
+#[test]
+fn esc_leaves_a_message_as_it_was_and_what_was_typed_is_in_the_history() {
+    let mut stage = waiting(80, 24);
+    stage.type_text("a draft");
+    stage.alt_up();
+    stage.key(KeyCode::Enter);
+    stage.type_text("!");
+    assert_eq!(stage.key(KeyCode::Esc), []);
+    assert_eq!(stage.app.editor.text(), "a draft");
+    assert_eq!(stage.key(KeyCode::Esc), [], "first the panel is left");
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
+    stage.control('u');
+    stage.key(KeyCode::Up);
+    assert_eq!(stage.app.editor.text(), "make it look like this!");
+}
+
+#[test]
+fn messages_change_places_among_their_kind_and_may_change_it() {
+    let mut stage = waiting(80, 24);
+    stage.alt_up();
+    let shift = |stage: &mut Stage, code| stage.press(code, KeyModifiers::SHIFT);
+    assert_eq!(shift(&mut stage, KeyCode::Up), ordered(Order::Place("q3".into(), 0)));
+    assert_eq!(stage.key(KeyCode::Char('p')), ordered(Order::Turn("q3".into(), QueueKind::Steer)));
+    stage.key(KeyCode::Up);
+    assert_eq!(shift(&mut stage, KeyCode::Down), ordered(Order::Place("q1".into(), 2)));
+    assert_eq!(shift(&mut stage, KeyCode::Up), []);
+    assert!(stage.screen().contains("what steers goes first; p changes when it goes in"));
+    stage.key(KeyCode::Up);
+    assert_eq!(stage.key(KeyCode::Char('p')), ordered(Order::Turn("q2".into(), QueueKind::FollowUp)));
+}
+
+#[test]
+fn the_choice_stays_with_its_message_wherever_that_goes() {
+    let mut stage = waiting(80, 24);
+    stage.alt_up();
+    let mut items = three();
+    items.swap(0, 2);
+    stage.waits(items);
+    assert_eq!(stage.key(KeyCode::Char('r')), [], "it isn't held");
+    assert_eq!(stage.key(KeyCode::Char('d')), ordered(Order::Remove("q3".into(), 0)));
+}
+
+#[test]
+fn what_was_taken_out_is_brought_back() {
+    let mut stage = waiting(80, 24);
+    stage.alt_up();
+    assert_eq!(stage.key(KeyCode::Char('d')), ordered(Order::Remove("q3".into(), 2)));
+    let mut left = three();
+    let removed = Removed { item: left.remove(2), place: 2 };
+    stage.waits(left.clone());
+    stage.removed(vec![removed.clone()]);
+    assert!(stage.screen().contains("removed; u brings it back"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Char('D')), ordered(Order::Clear));
+    stage.waits(vec![]);
+    let cleared: Vec<Removed> =
+        left.into_iter().enumerate().map(|(place, item)| Removed { item, place }).collect();
+    stage.removed(cleared.clone());
+    assert!(stage.screen().contains("nothing waits any more"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Char('u')), ordered(Order::PutBack(cleared)));
+    assert_eq!(stage.key(KeyCode::Char('u')), ordered(Order::PutBack(vec![removed])));
+    stage.waits(three());
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert_eq!(stage.app.editor.text(), "make it look like this");
+}
+
+#[test]
+fn a_message_that_is_gone_says_so_and_the_next_one_is_chosen() {
+    let mut stage = waiting(80, 24);
+    stage.alt_up();
+    stage.waits(three()[..2].to_vec());
+    assert!(stage.screen().contains("waits no longer"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Char('d')), ordered(Order::Remove("q1".into(), 0)));
+    stage.input(Input::Report(Report::Waiting(Outcome::Gone(None))));
+    stage.waits(vec![]);
+    stage.type_text("x");
+    assert_eq!(stage.app.editor.text(), "x", "nothing waits: the keys are the editor's");
+}
+
+#[test]
+fn a_message_that_is_delivered_while_it_is_edited_leaves_the_words_as_a_draft_that_enter_does_not_send_at_once()
+ {
+    let mut stage = waiting(80, 24);
+    stage.type_text("a draft");
+    stage.alt_up();
+    stage.key(KeyCode::Enter);
+    stage.type_text("!");
+    stage.waits(three()[..2].to_vec());
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert_eq!(stage.app.editor.text(), "make it look like this!\n\na draft");
+    stage.wait(1_000);
+    let sent = stage.key(KeyCode::Enter);
+    let words = "make it look like this!\n\na draft".to_owned();
+    assert!(sent.contains(&Action::Say(Say::Steer(words))), "{sent:?}");
+}
+
+#[test]
+fn words_for_a_message_that_was_delivered_at_that_moment_come_back_as_a_draft() {
+    let mut stage = waiting(80, 24);
+    stage.input(Input::Report(Report::Waiting(Outcome::Gone(Some("better words".into())))));
+    assert_eq!(stage.app.editor.text(), "better words");
+    assert!(stage.screen().contains("what you wrote is a draft now"), "{}", stage.screen());
+}
+
+#[test]
+fn while_a_message_is_edited_the_draft_is_what_is_kept_for_the_next_time() {
+    let mut stage = waiting(80, 24);
+    stage.type_text("a draft");
+    stage.alt_up();
+    stage.key(KeyCode::Enter);
+    assert_eq!(stage.app.unsent(), "a draft");
+    stage.key(KeyCode::Esc);
+    assert_eq!(stage.app.unsent(), "a draft");
+}
+
+#[test]
+fn held_messages_say_which_key_lets_them_go() {
+    for (width, height) in SIZES {
+        let mut stage = Stage::new(width, height);
+        let held = three().into_iter().map(|item| QueueItem { held: true, ..item }).collect();
+        stage.waits(held);
+        insta::assert_snapshot!(format!("held_{width}x{height}"), stage.screen());
+        stage.alt_up();
+        assert!(stage.screen().contains("r releases"), "{}", stage.screen());
+        assert_eq!(stage.key(KeyCode::Char('r')), ordered(Order::Release("q3".into())));
+    }
+}
+
+#[test]
+fn of_many_messages_the_first_are_shown_and_the_others_counted() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    let items: Vec<QueueItem> =
+        (0..9).map(|n| item(&format!("q{n}"), QueueKind::FollowUp, &format!("number {n}"))).collect();
+    stage.waits(items);
+    let screen = stage.screen();
+    assert!(screen.contains("number 3") && !screen.contains("number 4"), "{screen}");
+    assert!(screen.contains("… 5 more · alt+up"), "{screen}");
+    stage.alt_up();
+    assert!(stage.screen().contains("▸ ↳ next    number 8"), "{}", stage.screen());
+}
+
+#[test]
+fn a_delivered_message_tells_what_became_of_it() {
+    let waited =
+        |queued_at, queued_as| Waited { queued_at: Some(UnixMs(queued_at)), queued_as, ..Waited::default() };
+    let receipts = [
+        Receipt { after_calls: 2, skipped_calls: 3, waited: waited(START, None), ..Receipt::default() },
+        Receipt {
+            cut_off: true,
+            waited: Waited { edited: true, ..waited(START, Some(QueueKind::FollowUp)) },
+            ..Receipt::default()
+        },
+        Receipt { kind: QueueKind::FollowUp, waited: waited(START, None), ..Receipt::default() },
+    ];
+    for (width, height) in SIZES {
+        let mut stage = Stage::new(width, height);
+        stage.user("the parser test fails on windows line endings, find out why");
+        stage.wait(240_000);
+        for (at, receipt) in receipts.iter().enumerate() {
+            let said = UserMessage::text("wait — the fixture itself has mixed endings", UnixMs(stage.now));
+            stage.append(MessageEntry {
+                message: Arc::new(Message::User(said)),
+                tiller_queue_id: Some(format!("q{at}").as_str().into()),
+                tiller_receipt: Some(receipt.clone()),
+            });
+        }
+        insta::assert_snapshot!(format!("delivered_{width}x{height}"), stage.screen());
+    }
+}

@@ -1,0 +1,172 @@
+//! The call that asks: why, the call itself as far as there is room, and what may be answered.
+
+use super::super::app::App;
+use super::super::approval::{Answer, Asked, Mode};
+use super::super::call::one_line;
+use super::super::keymap::KeyCommand;
+use crate::render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, cut_to, wrap};
+
+/// Rows of a call without which it isn't shown at all: less says nothing.
+const FEWEST: usize = 3;
+
+/// Rows from which on one is left free above the question.
+const AIRY: usize = 8;
+
+/// What of the question is on the screen.
+struct Parts {
+    above: usize,
+    head: Vec<Line>,
+    /// Rows of the call itself; `None` where there is no room for any.
+    body: Option<usize>,
+    foot: Vec<Line>,
+}
+
+/// Rows that the question would take.
+pub(super) fn wanted(app: &App) -> usize {
+    let Some(asked) = app.work.approvals.first() else { return 0 };
+    1 + head(app, asked).len() + asked.sheet.lines.len() + foot(app, asked).len()
+}
+
+/// Lines of the call itself that are on the screen when the question has so many rows.
+pub(super) fn body_rows(app: &App, height: usize) -> usize {
+    let Some(asked) = app.work.approvals.first() else { return 0 };
+    let room = parts(app, asked, height).body.unwrap_or(0);
+    if asked.sheet.lines.len() <= room { room } else { room.saturating_sub(1) }
+}
+
+/// The question in so many rows.
+pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
+    let Some(asked) = app.work.approvals.first().filter(|_| height > 0) else { return Vec::new() };
+    let Parts { above, head, body, foot } = parts(app, asked, height);
+    let Some(body) = body else { return too_small(app, asked) };
+    let mut lines = vec![Line::default(); above];
+    lines.extend(head);
+    let sheet = &asked.sheet;
+    let rows = if sheet.lines.len() <= body { body } else { body.saturating_sub(1) };
+    lines.extend(sheet.lines.iter().skip(sheet.top).take(rows).cloned());
+    lines.extend(more(app, asked, rows));
+    lines.extend(foot);
+    lines
+}
+
+fn parts(app: &App, asked: &Asked, height: usize) -> Parts {
+    let (head, foot) = (head(app, asked), foot(app, asked));
+    let above = usize::from(height >= AIRY);
+    let room = height.checked_sub(above + head.len() + foot.len());
+    let body = room.filter(|room| *room >= FEWEST.min(asked.sheet.lines.len()));
+    Parts { above, head, body, foot }
+}
+
+fn key(app: &App, command: KeyCommand) -> Span {
+    Span::new(app.place.keymap.key_of(command), Style::from(Role::Accent).with(Emphasis::BOLD))
+}
+
+fn said(text: impl Into<String>) -> Span {
+    Span::new(text, Role::Muted)
+}
+
+fn hung(spans: &[Span], app: &App) -> Vec<Line> {
+    let indent = Indent { first: Vec::new(), rest: vec![Span::new("    ", Role::Text)] };
+    wrap(spans, usize::from(app.size.0).max(1), &indent, Breaks::Words)
+}
+
+fn head(app: &App, asked: &Asked) -> Vec<Line> {
+    let bold = Style::from(Role::Warning).with(Emphasis::BOLD);
+    let tool = one_line(&asked.request.tool_name);
+    let mut spans = vec![
+        Span::new(format!("  ? {tool} asks: "), bold),
+        Span::new(one_line(&asked.request.reason), Role::Text),
+    ];
+    if app.work.approvals.len() > 1 {
+        spans.push(said(format!("  1 of {}", app.work.approvals.len())));
+    }
+    hung(&spans, app)
+}
+
+/// Where the call goes on, unless it is on the screen whole.
+fn more(app: &App, asked: &Asked, rows: usize) -> Option<Line> {
+    let (all, top) = (asked.sheet.lines.len(), asked.sheet.top);
+    if all <= rows {
+        return None;
+    }
+    let below = all.saturating_sub(top + rows);
+    let (count, where_to, command) = match below {
+        0 => (top, "above", KeyCommand::QuestionUp),
+        below => (below, "below", KeyCommand::QuestionDown),
+    };
+    let noun = if count == 1 { "line" } else { "lines" };
+    let words = Span::new(format!("  │ … {count} {noun} {where_to} · "), Role::Warning);
+    Some(
+        vec![
+            words,
+            key(app, command),
+            said(" goes there · "),
+            key(app, KeyCommand::ShowWhole),
+            said(" shows it whole"),
+        ]
+        .into(),
+    )
+}
+
+fn foot(app: &App, asked: &Asked) -> Vec<Line> {
+    if app.queue.has_keys() {
+        let back = key(app, KeyCommand::QueueBack);
+        return hung(&[said("  the waiting messages have the keys; "), back, said(" gives them back")], app);
+    }
+    if asked.mode == Mode::Reasoning {
+        let (send, back) = (key(app, KeyCommand::Send), key(app, KeyCommand::Stop));
+        let why = Span::new("  why not? the model reads it · ", Role::Text);
+        return hung(&[why, send, said(" denies · "), back, said(" back")], app);
+    }
+    if !app.editor.is_empty() {
+        let send = key(app, KeyCommand::Send);
+        return hung(&[said("  "), send, said(" steers with what you typed; clear it to answer")], app);
+    }
+    let mut spans = vec![said("  ")];
+    if !asked.is_seen() {
+        spans.extend([
+            key(app, KeyCommand::ShowWhole),
+            said(" shows all of it; after that it may be allowed"),
+        ]);
+    }
+    for answer in asked.answers() {
+        if asked.is_seen() || matches!(answer, Answer::Deny | Answer::DenyWithWord) {
+            spans.extend((spans.len() > 1).then(|| said(" · ")));
+            spans.extend(offer(app, asked, answer));
+        }
+    }
+    hung(&spans, app)
+}
+
+/// An answer with its key.
+fn offer(app: &App, asked: &Asked, answer: Answer) -> Vec<Span> {
+    let (command, words) = match answer {
+        Answer::Once => (KeyCommand::Allow, "once".to_owned()),
+        Answer::Session => (KeyCommand::AllowSession, format!("in this session: {}", rule(asked))),
+        Answer::Deny => (KeyCommand::Deny, "no".to_owned()),
+        Answer::DenyWithWord => (KeyCommand::DenyWithWord, "no, and say why".to_owned()),
+    };
+    let is_chosen = asked.mode == Mode::Choosing(Some(answer));
+    let style = if is_chosen { Style::from(Role::Accent).with(Emphasis::BOLD) } else { Role::Muted.into() };
+    let mark = is_chosen.then(|| Span::new("▸ ", Role::Accent));
+    mark.into_iter().chain([key(app, command), Span::new(format!(" {words}"), style)]).collect()
+}
+
+/// What "always" would allow. A rule that is the whole command is on the screen already.
+fn rule(asked: &Asked) -> String {
+    let rule = &asked.request.rule;
+    let whole = asked.request.args["command"].as_str().map(|command| format!("exactly `{command}`"));
+    if whole.as_ref() == Some(rule) { "exactly this command".to_owned() } else { one_line(rule) }
+}
+
+/// What is said where the call has no room.
+fn too_small(app: &App, asked: &Asked) -> Vec<Line> {
+    let name = cut_to(&one_line(&asked.request.tool_name), 12);
+    let bold = Style::from(Role::Warning).with(Emphasis::BOLD);
+    let spans = [
+        Span::new(format!("? {name} asks; "), bold),
+        key(app, KeyCommand::ShowWhole),
+        Span::new(" shows it (the screen is too small)", Role::Text),
+    ];
+    wrap(&spans, usize::from(app.size.0).max(1), &Indent::default(), Breaks::Words)
+}

@@ -1,0 +1,124 @@
+//! The messages that wait, a line each, and what can be done with them while the keys are theirs.
+
+use super::super::app::App;
+use super::super::call::one_line;
+use super::super::keymap::KeyCommand;
+use super::super::queue::{in_order, typed};
+use crate::event::{QueueItem, QueueKind};
+use crate::render::{Emphasis, Line, Role, Span, Style, cut_to};
+
+/// Rows of waiting messages shown at once while the keys are the editor's.
+const MOST: usize = 5;
+
+/// Columns before the text of a message.
+const LEAD: usize = 12;
+
+/// Rows that the panel would take.
+pub(super) fn wanted(app: &App) -> usize {
+    let waiting = app.work.queue.len();
+    if app.queue.has_keys() {
+        return waiting.clamp(1, usize::from(app.size.1 / 3).max(1)) + 1;
+    }
+    waiting.min(MOST)
+}
+
+/// The panel in so many rows: what stands around the chosen message, or the first ones.
+pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
+    let waiting = in_order(&app.work.queue);
+    if height == 0 {
+        return Vec::new();
+    }
+    let hint_rows = usize::from(app.queue.has_keys() && height > 1);
+    let room = height - hint_rows;
+    let has_more = !app.queue.has_keys() && waiting.len() > room;
+    let rows = if has_more { room.saturating_sub(1) } else { room };
+    let at = waiting.iter().position(|item| Some(&item.id) == app.queue.chosen());
+    let top = at.unwrap_or(0).saturating_sub(rows / 2).min(waiting.len().saturating_sub(rows));
+    let first_held = waiting.iter().find(|item| item.held).map(|item| &item.id);
+    let shown = waiting.iter().skip(top).take(rows);
+    let mut lines: Vec<Line> = shown.map(|item| line(app, item, Some(&item.id) == first_held)).collect();
+    if has_more {
+        let key = app.place.keymap.key_of(KeyCommand::EditQueue);
+        lines.push(Line::new(format!("    … {} more · {key}", waiting.len() - rows), Role::Muted));
+    }
+    if app.queue.has_keys() && waiting.is_empty() {
+        lines.push(Line::new("    nothing waits any more", Role::Muted));
+    }
+    lines.extend((hint_rows > 0).then(|| hints(app)));
+    lines
+}
+
+fn line(app: &App, item: &QueueItem, is_first_held: bool) -> Line {
+    let is_chosen = app.queue.chosen() == Some(&item.id);
+    let (word, role) = match (item.held, item.kind) {
+        (true, _) => ("held", Role::Warning),
+        (false, QueueKind::Steer) => ("steer", Role::Accent),
+        (false, QueueKind::FollowUp) => ("next", Role::Accent),
+    };
+    let mark = if is_chosen { "▸" } else { " " };
+    let lead = Span::new(format!("{mark} ↳ {word:<7} "), role);
+    let style = Style::from(if is_chosen { Role::Text } else { Role::Muted });
+    let style = style.with(if is_chosen { Emphasis::BOLD } else { Emphasis::NONE });
+    let note = note(app, item, is_first_held);
+    let room = usize::from(app.size.0).saturating_sub(LEAD + note.chars().count() + 1);
+    let text = cut_to(&one_line(&typed(item)), room);
+    Line::from(vec![lead, Span::new(text, style), Span::new(note, Role::Muted)])
+}
+
+/// What else there is to say of a message: its images, what it was queued for if it is held, which key sends it.
+fn note(app: &App, item: &QueueItem, is_first_held: bool) -> String {
+    let mut notes = Vec::new();
+    match item.images.len() {
+        0 => {}
+        1 => notes.push("1 image".to_owned()),
+        count => notes.push(format!("{count} images")),
+    }
+    if item.held && item.kind == QueueKind::Steer {
+        notes.push("steers".to_owned());
+    }
+    let keymap = &app.place.keymap;
+    let is_idle_editor = app.editor.is_empty() && !app.queue.has_keys() && !app.queue.is_editing();
+    if app.queue.is_editing() && app.queue.chosen() == Some(&item.id) {
+        notes.push("being edited".to_owned());
+    } else if item.held && is_first_held && !app.queue.has_keys() && !app.queue.is_editing() {
+        notes.push(format!("{} to edit or release it", keymap.key_of(KeyCommand::EditQueue)));
+    } else if item.kind == QueueKind::Steer && !item.held && is_idle_editor {
+        notes.push(format!("{}: now", keymap.key_of(KeyCommand::Send)));
+    }
+    notes.iter().map(|note| format!(" · {note}")).collect()
+}
+
+/// What the keys do, the ones that mean something, as many as fit.
+fn hints(app: &App) -> Line {
+    let keymap = &app.place.keymap;
+    let chosen = app.work.queue.iter().find(|item| Some(&item.id) == app.queue.chosen());
+    let mut offers = Vec::new();
+    if let Some(item) = chosen {
+        offers.push((KeyCommand::QueueEdit, "edits"));
+        if item.held {
+            offers.push((KeyCommand::QueueRelease, "releases"));
+        }
+        offers.push((KeyCommand::QueueRemove, "removes"));
+        let other = match item.kind {
+            QueueKind::Steer => "makes it next",
+            QueueKind::FollowUp => "makes it steer",
+        };
+        offers.push((KeyCommand::QueueTurn, other));
+        if app.work.queue.len() > 1 {
+            offers.push((KeyCommand::QueueEarlier, "moves it up"));
+        }
+    }
+    if app.queue.can_put_back() {
+        offers.insert(0, (KeyCommand::QueueUndo, "brings back what was removed"));
+    }
+    let back = format!("{} back", keymap.key_of(KeyCommand::QueueBack));
+    let room = usize::from(app.size.0).saturating_sub(4);
+    let mut words = String::new();
+    for (command, about) in offers {
+        let offer = format!("{} {about} · ", keymap.key_of(command));
+        if words.chars().count() + offer.chars().count() + back.chars().count() <= room {
+            words.push_str(&offer);
+        }
+    }
+    Line::new(format!("    {words}{back}"), Role::Muted)
+}
