@@ -22,6 +22,7 @@ mod sessions;
 mod settings;
 mod signals;
 mod sources;
+mod themes;
 mod transcript;
 mod trust;
 

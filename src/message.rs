@@ -82,6 +82,19 @@ impl Content {
         }
     }
 
+    /// The images of it.
+    pub fn images(&self) -> impl Iterator<Item = Image> {
+        let blocks = match self {
+            Self::Text(_) => &[],
+            Self::Blocks(blocks) => blocks.as_slice(),
+        };
+        let image = |(mime_type, data): (&str, &str)| Image {
+            data: data.to_owned(),
+            mime_type: mime_type.to_owned(),
+        };
+        blocks.iter().filter_map(UserBlock::as_image).map(image)
+    }
+
     /// The content as blocks.
     #[must_use]
     pub fn to_blocks(&self) -> Vec<UserBlock> {
@@ -128,6 +141,15 @@ impl UserBlock {
         match self {
             Self::Text { text } => Some(text),
             Self::Image { .. } | Self::Unknown => None,
+        }
+    }
+
+    /// The block's kind of image and its data, if it is an image.
+    #[must_use]
+    pub fn as_image(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Image { data, mime_type } => Some((mime_type, data)),
+            Self::Text { .. } | Self::Unknown => None,
         }
     }
 }

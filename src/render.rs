@@ -5,18 +5,29 @@
 
 mod clean;
 mod code;
+mod columns;
 mod diff;
+mod hidden;
+mod link;
 mod markdown;
+mod page;
+mod picture;
+mod printed;
 mod stream;
 mod table;
 mod wrap;
 
-use unicode_width::UnicodeWidthStr;
+use std::sync::Arc;
 
 pub use clean::{Carriage, clean};
-pub use code::{Highlighter, Language, highlight};
-pub use diff::{DiffKind, DiffLine, diff, diff_lines};
+pub use code::{Highlighter, Language, code_told, code_waits, highlight, highlight_later, tell_waiting};
+pub use columns::columns;
+pub use diff::{DiffKind, DiffLine, Edit, diff, diff_lines, edit};
+pub use link::{Found, linked, safe_address};
 pub use markdown::{markdown, options as markdown_options};
+pub use page::{Links, Manner, Page, Telling};
+pub use picture::{Picture, PictureRoom, PictureRow, picture};
+pub use printed::printed;
 pub use stream::MarkdownStream;
 pub use wrap::{Breaks, Indent, cut_to, wrap};
 
@@ -105,34 +116,57 @@ impl Emphasis {
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
+
+    /// Without any of `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
 }
 
-/// A role with its emphasis.
+/// A colour that a command chose for what it printed, in the terms of terminals. A theme says how the first sixteen look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ansi {
+    /// One of the sixteen, from 0: black, red, green, yellow, blue, magenta, cyan, white, and the same bright.
+    Basic(u8),
+    /// One of the 256 that begin with those sixteen; from 16 up.
+    Indexed(u8),
+    /// Red, green and blue.
+    Rgb(u8, u8, u8),
+}
+
+/// A role with its emphasis, and the colours of a command's own choice that go before the role's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Style {
     /// The role.
     pub role: Role,
     /// The emphasis.
     pub emphasis: Emphasis,
+    /// The colour of the text, if a command chose one.
+    pub fg: Option<Ansi>,
+    /// The colour of the ground, if a command chose one.
+    pub bg: Option<Ansi>,
+    /// The role whose ground it stands on, if that is another one: a keyword in an added line.
+    pub ground: Option<Role>,
 }
 
 impl Style {
     /// The same with more emphasis.
     #[must_use]
     pub const fn with(self, emphasis: Emphasis) -> Self {
-        Self { role: self.role, emphasis: self.emphasis.and(emphasis) }
+        Self { emphasis: self.emphasis.and(emphasis), ..self }
     }
 
     /// The same in another role.
     #[must_use]
     pub const fn in_role(self, role: Role) -> Self {
-        Self { role, emphasis: self.emphasis }
+        Self { role, ..self }
     }
 }
 
 impl From<Role> for Style {
     fn from(role: Role) -> Self {
-        Self { role, emphasis: Emphasis::NONE }
+        Self { role, ..Self::default() }
     }
 }
 
@@ -143,18 +177,26 @@ pub struct Span {
     pub text: String,
     /// How it looks.
     pub style: Style,
+    /// Where it leads: an address that [`safe_address`] let through.
+    pub link: Option<Arc<str>>,
 }
 
 impl Span {
-    /// A piece of text in a style.
+    /// A piece of text in a style, leading nowhere.
     pub fn new(text: impl Into<String>, style: impl Into<Style>) -> Self {
-        Self { text: text.into(), style: style.into() }
+        Self { text: text.into(), style: style.into(), link: None }
+    }
+
+    /// The same leading somewhere.
+    #[must_use]
+    pub fn leading_to(self, link: Option<Arc<str>>) -> Self {
+        Self { link, ..self }
     }
 
     /// Columns it takes.
     #[must_use]
     pub fn width(&self) -> usize {
-        self.text.width()
+        columns(&self.text)
     }
 }
 
@@ -163,12 +205,14 @@ impl Span {
 pub struct Line {
     /// Its pieces, left to right.
     pub spans: Vec<Span>,
+    /// The row of a picture that is painted here; such a line has no text.
+    pub picture: Option<PictureRow>,
 }
 
 impl Line {
     /// A line of one piece.
     pub fn new(text: impl Into<String>, style: impl Into<Style>) -> Self {
-        Self { spans: vec![Span::new(text, style)] }
+        vec![Span::new(text, style)].into()
     }
 
     /// Columns it takes.
@@ -186,7 +230,7 @@ impl Line {
 
 impl From<Vec<Span>> for Line {
     fn from(spans: Vec<Span>) -> Self {
-        Self { spans }
+        Self { spans, picture: None }
     }
 }
 

@@ -9,7 +9,7 @@ use std::fmt;
 use serde_json::Value;
 
 /// One row of the table.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Setting {
     /// Dotted name.
     pub name: &'static str,
@@ -157,6 +157,16 @@ table! {
     SESSION_DIR = "session_dir", Kind::Text, "", scope Scope::User;
     /// Milliseconds that an extension may take over a hook; one that guards calls and takes longer has the call asked about.
     EXTENSIONS_TIMEOUT_MS = "extensions.timeout_ms", Kind::Count { min: 10, max: 600_000 }, "5000";
+    /// Whether images are painted beneath their line where the terminal can, or stay a line.
+    IMAGES = "images", Kind::Choice(&["auto", "line"]), "auto";
+    /// How the screen looks: the name of a theme, the path of its file, or auto: theme_dark or theme_light, as the terminal's ground is.
+    THEME = "theme", Kind::Text, "auto";
+    /// The theme for terminals with a dark ground.
+    THEME_DARK = "theme_dark", Kind::Text, "dark";
+    /// The theme for terminals with a light ground.
+    THEME_LIGHT = "theme_light", Kind::Text, "light";
+    /// How many colours the terminal has; auto goes by what its environment says.
+    COLOURS = "colours", Kind::Choice(&["auto", "24bit", "256", "16", "none"]), "auto";
     /// Whether the terminal's title says which session this is and what it is doing.
     TERMINAL_TITLE = "terminal.title", Kind::Choice(&["on", "off"]), "on";
     /// Whether the terminal is told that work goes on (OSC 9;4): by itself where that is understood, always, or never.

@@ -12,7 +12,9 @@ mod block;
 mod browse;
 mod call;
 mod command;
+mod desk;
 mod draft;
+mod ears;
 mod editor;
 mod event_loop;
 mod feed;
@@ -36,7 +38,7 @@ mod report;
 mod terminal;
 mod theme;
 mod transcript;
-mod typing;
+mod tree;
 mod view;
 
 #[cfg(test)]
@@ -49,9 +51,11 @@ use crate::agent::AgentSession;
 use crate::id::SessionId;
 use crate::session::Reader;
 
+pub use desk::SettingsDesk;
 pub use notify::{Call, Reach, Wishes};
 pub use offscreen::OffScreen;
-pub use theme::Colours;
+pub use terminal::{Abilities, Images};
+pub use theme::{Asking, ThemeOptions};
 
 /// What the terminal front end is told by whoever starts it; it reads neither environment nor settings itself.
 #[derive(Clone, Debug, Default)]
@@ -62,12 +66,14 @@ pub struct TuiOptions {
     pub draft_file: Option<PathBuf>,
     /// Where prompts are kept over sessions, one JSON string a line; `None` keeps none.
     pub history_file: Option<PathBuf>,
+    /// How it looks.
+    pub themes: ThemeOptions,
     /// Tiller's own log, which `/logs` shows; `None` when nothing is logged.
     pub log_file: Option<PathBuf>,
     /// Where reports on faults of tiller's own are kept; `None` prints them.
     pub report_folder: Option<PathBuf>,
-    /// The colours to paint with; see [`Colours::choose`].
-    pub colours: Colours,
+    /// What the terminal can do beyond text and colours; see [`Abilities::of`].
+    pub abilities: Abilities,
     /// The command that Ctrl+G edits with, a shell's words: the value of `VISUAL` or `EDITOR`. Default `vi`.
     pub editor: Option<String>,
     /// The file with other keys than the table's, `keybindings.json`; `None` has none.
@@ -78,6 +84,8 @@ pub struct TuiOptions {
     pub home: Option<PathBuf>,
     /// What `/export` does; `None` says that it can't.
     pub exporter: Option<Exporter>,
+    /// Where `/settings` reads and writes; `None` says that it can't.
+    pub desk: Option<SettingsDesk>,
 }
 
 /// A session that is open, and what is known only now that it is.

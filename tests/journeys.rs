@@ -23,15 +23,19 @@ mod journeys {
     mod resuming;
     mod rpc;
     mod screen {
+        mod approvals;
         mod commands;
         mod endings;
         mod expansion;
         mod faults;
         mod keys;
         mod opening;
+        mod queue;
         mod steering;
         mod terminals;
+        mod themes;
         mod tour;
+        mod tree;
         mod typing;
     }
     mod shell;

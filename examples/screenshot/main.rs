@@ -14,13 +14,19 @@ mod terminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use tiller::theme::Library;
 
 fn main() -> anyhow::Result<()> {
     let program = program()?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/screenshots");
     std::fs::create_dir_all(&folder)?;
     write(&folder.join("at-work.svg"), &scenes::at_work(&program)?)?;
-    write(&folder.join("tree.svg"), &scenes::tree(&program)?)
+    write(&folder.join("tree.svg"), &scenes::tree(&program)?)?;
+    for known in Library::built_in().known() {
+        let path = folder.join(format!("theme-{}.svg", known.theme.name));
+        write(&path, &scenes::themed(&program, &known.theme)?)?;
+    }
+    Ok(())
 }
 
 fn write(path: &Path, svg: &str) -> anyhow::Result<()> {

@@ -100,11 +100,13 @@ impl Project {
                 .into_iter()
                 .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
         )?;
-        let variables: [(&str, PathBuf); 4] = [
+        let variables: [(&str, PathBuf); 5] = [
             ("HOME", home.to_owned()),
             ("TILLER_HOME", home.join("tiller")),
             ("PATH", path.into()),
             ("TZ", "UTC".into()),
+            // What is written is what is painted.
+            ("COLORTERM", "truecolor".into()),
         ];
         let text = |(name, value): (&str, PathBuf)| (name.to_owned(), value.display().to_string());
         Ok(Terminal::start(&Start {

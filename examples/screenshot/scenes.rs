@@ -5,9 +5,10 @@ use std::path::Path;
 use anyhow::Context;
 use serde_json::{Value, json};
 
-use crate::picture::Picture;
+use crate::picture::{Paper, Picture};
 use crate::project::{Project, call};
 use crate::terminal::{Key, Size, Terminal};
+use tiller::theme::{Rgb, Theme};
 
 const SIZE: Size = Size(116, 36);
 const PROMPT: &str = "the parser test fails on windows line endings, find out why";
@@ -30,7 +31,7 @@ pub(crate) fn at_work(program: &Path) -> anyhow::Result<String> {
     terminal.wait_for("↳ next");
     terminal.send("and a test for a lone \\r");
     terminal.wait_for("a lone \\r");
-    taken(&terminal)
+    taken(&terminal, Paper::DARK)
 }
 
 /// The tree of a session that was taken up again and again: two points from which it went two ways.
@@ -73,7 +74,18 @@ pub(crate) fn tree(program: &Path) -> anyhow::Result<String> {
         terminal.key(Key::Up);
     }
     terminal.wait_for("▸ └─ ▌ fix it");
-    taken(&terminal)
+    taken(&terminal, Paper::DARK)
+}
+
+/// Something of everything in a theme: thinking, highlighted code, an edit, a call that failed, one that asks.
+pub(crate) fn themed(program: &Path, theme: &Theme) -> anyhow::Result<String> {
+    let project = Project::new()?;
+    let arguments = ["--theme", &theme.name, "--name", &theme.name, PROMPT];
+    let terminal = project.open(program, Size(96, 34), (&[show(), said("Done.")], &arguments))?;
+    terminal.wait_for("git push --force");
+    terminal.wait_until("the call in full", |screen| screen.contains("deny") || screen.contains("no"));
+    let Rgb(red, green, blue) = theme.ground;
+    taken(&terminal, Paper::of((red, green, blue)))
 }
 
 fn said(text: &str) -> Value {
@@ -112,6 +124,26 @@ fn fix() -> Value {
     })
 }
 
+/// The answer of the pictures of themes.
+fn show() -> Value {
+    let text = "`newline` makes **two** tokens of `\\r\\n`. It has to take both at once, as [the grammar](https://toml.io) has it:\n\n\
+        ```rust\n/// Bytes of the line break at the beginning.\nfn breaks(rest: &str) -> usize {\n    \
+        if rest.starts_with(\"\\r\\n\") { 2 } else { 1 } // never 0\n}\n```\n";
+    let old = "        self.take(1, Kind::Newline)\n";
+    let new = "        self.take(breaks(self.rest), Kind::Newline)\n";
+    json!({
+        "think": "The fixture has mixed endings, so the lexer has to cope.",
+        "text": text,
+        "calls": [
+            call("read_file", json!({"path": "src/lexer.rs"})),
+            call("edit_file", json!({"path": "src/lexer.rs", "old_text": old, "new_text": new})),
+            call("read_file", json!({"path": "src/token.rs"})),
+            call("bash", json!({"command": "git push --force origin crlf"})),
+        ],
+        "usage": {"input": 7_900, "output": 520, "cacheRead": 14_100, "cost": {"total": 0.041}},
+    })
+}
+
 fn enter(terminal: &mut Terminal, line: &str) {
     terminal.send(line);
     terminal.wait_for(&format!("❯ {line}"));
@@ -145,8 +177,8 @@ fn leave(mut terminal: Terminal) -> anyhow::Result<()> {
     status.success().then_some(()).with_context(|| format!("tiller ended with {status}"))
 }
 
-fn taken(terminal: &Terminal) -> anyhow::Result<String> {
-    let mut picture = terminal.look(Picture::of);
+fn taken(terminal: &Terminal, paper: Paper) -> anyhow::Result<String> {
+    let mut picture = terminal.look(|screen| Picture::on(paper, screen));
     picture.mask(mask);
     Ok(picture.to_svg("tiller — ~/code/conf"))
 }

@@ -171,6 +171,9 @@ pub(super) struct PlaceArgs {
     /// Read keys from this file instead of the user's .env
     #[arg(long, value_name = "FILE", global = true)]
     pub(super) env_file: Option<PathBuf>,
+    /// How the screen looks: a theme's name, or its file; more of them make more files known (repeatable)
+    #[arg(long, value_name = "NAME|PATH")]
+    pub(super) theme: Vec<String>,
     /// What goes to tiller's own log file
     #[arg(long, value_name = "LEVEL", global = true)]
     pub(super) log_level: Option<String>,
@@ -203,6 +206,7 @@ impl Arguments {
             (&setting::MAX_TURNS, "--max-turns", &self.agent.max_turns),
             (&setting::SESSION_DIR, "--session-dir", &self.session.session_dir),
             (&setting::LOG_LEVEL, "--log-level", &self.place.log_level),
+            (&setting::THEME, "--theme", &self.place.theme.first().cloned()),
         ];
         let given = texts.into_iter().filter_map(|(setting, flag, value)| {
             value.clone().map(|value| FlagValue { setting, flag, value })

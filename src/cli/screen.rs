@@ -16,13 +16,16 @@ use super::held::{self, Choice};
 use super::input::{self, Stdin};
 use super::run::name;
 use super::sessions::export::{self, Asked};
+use super::themes::Themes;
 use super::{DONE, FAILED, Failure, INTERRUPTED, extensions, log};
 use crate::agent::AgentSession;
-use crate::config::{Config, Project};
+use crate::config::{Config, Project, store_setting};
 use crate::provider::demo;
 use crate::session::Reader;
 use crate::setting;
-use crate::tui::{self, Colours, ExitReason, Exporter, Reach, TuiError, TuiOptions, Wishes};
+use crate::tui::{
+    self, Abilities, ExitReason, Exporter, Images, Reach, SettingsDesk, TuiError, TuiOptions, Wishes,
+};
 
 /// Time that a screen whose terminal went away has to end by itself, and then the session's log to be closed.
 const GRACE: Duration = Duration::from_secs(3);
@@ -40,9 +43,16 @@ type Lasting = Option<(Scratch, JoinSet<()>)>;
 
 pub(super) async fn run(given: Given) -> Result<u8, Failure> {
     let mut which = Which::Named;
+    let cwd = assemble::cwd(&given.arguments)?;
+    let themes = Themes::load(&given.arguments, &given.config, (&cwd, given.project.as_ref()));
     loop {
         let mut lasting = None;
-        let exit = tui::run(options(&given)?, open(&given, which, &mut lasting)).await;
+        let opening = async {
+            let mut opened = open(&given, which, &mut lasting).await?;
+            opened.notices.extend_from_slice(&themes.notices);
+            Ok::<_, Failure>(opened)
+        };
+        let exit = tui::run(options(&given, &cwd, &themes), opening).await;
         let failure = match exit {
             Ok(exit) => return Ok(code(exit.reason)),
             Err(TuiError::Open(failure)) => failure,
@@ -68,21 +78,35 @@ fn code(reason: ExitReason) -> u8 {
     }
 }
 
-fn options(Given { arguments, config, .. }: &Given) -> Result<TuiOptions, Failure> {
+fn options(given: &Given, cwd: &Path, themes: &Themes) -> TuiOptions {
+    let Given { arguments, config, .. } = given;
     let kept = |name| (!arguments.session.no_session).then(|| config.folders.state.join(name));
-    Ok(TuiOptions {
-        cwd: assemble::cwd(arguments)?,
+    TuiOptions {
+        cwd: cwd.to_owned(),
         draft_file: kept("draft.json"),
         history_file: kept("history.jsonl"),
+        themes: themes.options.clone(),
         log_file: log::path(config).filter(|_| !arguments.session.no_session),
         report_folder: kept("reports"),
-        colours: Colours::choose(config.variable("NO_COLOR"), config.variable("COLORFGBG")),
+        abilities: abilities(config),
         editor: config.variable("VISUAL").or_else(|| config.variable("EDITOR")).map(str::to_owned),
         keybindings: Some(config.folders.config.join("keybindings.json")),
         reach: reach(config),
         home: config.variable("HOME").map(Into::into),
         exporter: Some(Exporter::new(export)),
-    })
+        desk: Some(desk(given)),
+    }
+}
+
+/// Where settings are read and written while the screen is there: as they would be read at the start.
+fn desk(given: &Given) -> SettingsDesk {
+    let file = given.config.folders.config.join("settings.json");
+    let told = |failure: Failure| (format!("{:#}", failure.error), failure.hint);
+    let (arguments, project) = (Arc::clone(&given.arguments), given.project.clone());
+    SettingsDesk::new(
+        move || Ok(assemble::config(&arguments, project.as_ref()).map_err(told)?.settings),
+        move |setting, text| store_setting(&file, setting, text).map_err(|error| told(error.into())),
+    )
 }
 
 /// What this terminal can be told beside the screen.
@@ -182,4 +206,11 @@ fn banner(is_demo: bool) -> Vec<String> {
     }
     lines.push("? shows the keys · /help the commands · Ctrl+D quits".into());
     lines
+}
+
+/// What the terminal can do, as far as the user wants it done.
+fn abilities(config: &Config) -> Abilities {
+    let abilities = Abilities::of(|name| config.variable(name).map(str::to_owned));
+    let wanted = if config.settings.is(&setting::IMAGES, "line") { Images::Line } else { abilities.images };
+    Abilities { images: wanted, ..abilities }
 }

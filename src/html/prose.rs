@@ -49,7 +49,7 @@ impl Writer {
                 self.out.tags("<code>").text(&text).tags("</code>");
             }
             Event::Html(text) | Event::InlineHtml(text) => _ = self.out.text(&text),
-            Event::FootnoteReference(name) => _ = self.out.tags("[").text(&name).tags("]"),
+            Event::FootnoteReference(name) => _ = self.out.tags("[^").text(&name).tags("]"),
             Event::SoftBreak => _ = self.out.tags("\n"),
             Event::HardBreak => _ = self.out.tags("<br>\n"),
             Event::Rule => _ = self.out.tags("<hr>\n"),
@@ -94,6 +94,9 @@ impl Writer {
                 self.out.tags("<tr>");
             }
             Tag::TableCell => self.cell(),
+            Tag::FootnoteDefinition(name) => {
+                self.out.tags("<div class=\"note\">[^").text(&name).tags("] ");
+            }
             Tag::Emphasis => _ = self.out.tags("<em>"),
             Tag::Strong => _ = self.out.tags("<strong>"),
             Tag::Strikethrough => _ = self.out.tags("<s>"),
@@ -125,6 +128,7 @@ impl Writer {
                 self.out.tags("</tr></thead>\n<tbody>\n");
             }
             TagEnd::TableRow => _ = self.out.tags("</tr>\n"),
+            TagEnd::FootnoteDefinition => _ = self.out.tags("</div>\n"),
             TagEnd::TableCell => _ = self.out.tags(if self.in_head { "</th>" } else { "</td>" }),
             TagEnd::Emphasis => _ = self.out.tags("</em>"),
             TagEnd::Strong => _ = self.out.tags("</strong>"),

@@ -28,7 +28,8 @@ enum End {
 /// A result with the call it answers, if the log has that.
 pub(super) fn result(result: &ToolResultMessage, call: Option<&ToolCall>) -> Markup {
     let (mut out, end, details) = (Markup::default(), end(result), result.details.as_ref());
-    let diff = details.and_then(|details| details["diff"].as_str()).map(diff_lines);
+    let detail = |key: &str| details.and_then(|details| details[key].as_str());
+    let diff = detail("diff").map(|diff| diff_lines(diff, detail("path").unwrap_or_default()));
     let short = diff.as_ref().is_some_and(|lines| lines.len() <= SHORT_DIFF);
     out.tags(if short { "<details open>" } else { "<details>" }).tags("<summary>").markup(&sign(end));
     let name = call.map_or(result.tool_name.as_str(), |call| &call.name);
@@ -184,14 +185,18 @@ fn changes(out: &mut Markup, lines: &[DiffLine]) {
     for line in lines {
         let (class, sign) = match line.kind {
             DiffKind::Gap => {
-                out.tags("<span class=\"gap\">⋯\n</span>");
+                out.tags("<span class=\"gap\">⋯ ").spans(&line.spans).tags("\n</span>");
                 continue;
             }
             DiffKind::Added => ("<span class=\"line added\">", "+ "),
             DiffKind::Removed => ("<span class=\"line removed\">", "- "),
             DiffKind::Same => ("<span class=\"line\">", "  "),
         };
-        out.tags(class).tags("<span class=\"number\">").number(line.number).tags("</span>").tags(sign);
+        out.tags(class)
+            .tags("<span class=\"number\">")
+            .number(line.number().unwrap_or_default())
+            .tags("</span>")
+            .tags(sign);
         // Its end stands inside it: a line is a block, and what stands between blocks would be a line of its own.
         out.spans(&line.spans).tags("\n</span>");
     }

@@ -4,12 +4,15 @@
 //! appears; before that they cost nothing. What is beyond the limits below is shown all the same, in one style.
 
 mod grammar;
+pub(super) mod shelf;
 
 use std::sync::LazyLock;
 
 use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
 
-use super::{Breaks, Carriage, Emphasis, Indent, Line, Role, Span, Style, clean, wrap};
+use super::{Breaks, Carriage, Emphasis, Indent, Line, Page, Role, Span, Style, Telling, clean, wrap};
+
+pub use shelf::{code_told, code_waits, tell_waiting};
 
 /// Columns by which code stands in.
 pub(super) const INDENT: &str = "  ";
@@ -161,18 +164,60 @@ pub fn highlight(code: &str, language: Language<'_>) -> Vec<Line> {
     clean(code, Carriage::Shown).lines().map(|line| Line::from(highlighter.line(line))).collect()
 }
 
-/// A block of code with its language above it; `left` bytes of an answer's code may still be told apart.
-pub(super) fn code_block(code: &str, language: &str, width: usize, left: &mut usize) -> Vec<Line> {
+/// The same as far as its words were told apart already; what isn't is plain until then, see [`code_waits`].
+#[must_use]
+pub fn highlight_later(code: &str, language: Language<'_>) -> Vec<Line> {
+    told_later(&clean(code, Carriage::Shown), language)
+}
+
+/// A block of code with its language above it; `left` bytes of an answer's code may still be told apart at once.
+pub(super) fn code_block(code: &str, language: &str, page: Page, left: &mut usize) -> Vec<Line> {
+    if page.manner.code == Telling::Later {
+        let code = clean(code, Carriage::Shown);
+        let told = told_later(&code, Language::Named(language));
+        let lines = told.iter().flat_map(|line| code_line(&line.spans, page.width));
+        return label(language).into_iter().chain(lines).collect();
+    }
     let mut highlighter = Highlighter::limited(Language::Named(language), *left);
-    let lines = labelled(code, language, |line| highlighter.line(line), width);
+    let lines = labelled(code, language, |line| highlighter.line(line), page.width);
     *left = highlighter.left();
     lines
 }
 
+/// Clean code, highlighted as far as somebody did it already; what isn't is plain and left to be told.
+pub(super) fn told_later(code: &str, language: Language<'_>) -> Vec<Line> {
+    let words = (is_code(language) && code.len() <= LARGEST_BLOCK).then(|| shelf::told(language, code));
+    let line = |(at, line): (usize, &str)| match &words {
+        Some(Some(words)) => {
+            words.get(at).map_or_else(|| plain(line, Role::Text), |words| shelf::spans(line, words))
+        }
+        Some(None) => plain(line, Role::Text),
+        None => plain(line, unread(language)),
+    };
+    code.lines().enumerate().map(|each| Line::from(line(each))).collect()
+}
+
 /// The same, its words not told apart: for a block that is soon shown anew.
-pub(super) fn unread_block(code: &str, language: &str, width: usize) -> Vec<Line> {
-    let role = if grammar_of(Language::Named(language)).is_some() { Role::Text } else { Role::Code };
-    labelled(code, language, |line| plain(line, role), width)
+pub(super) fn unread_block(code: &str, language: &str, page: Page) -> Vec<Line> {
+    let known = match page.manner.code {
+        Telling::Now => grammar_of(Language::Named(language)).is_some(),
+        Telling::Later => is_code(Language::Named(language)),
+    };
+    let role = if known { Role::Text } else { Role::Code };
+    labelled(code, language, |line| plain(line, role), page.width)
+}
+
+/// Whether a language is named at all.
+pub(super) fn is_code(language: Language<'_>) -> bool {
+    match language {
+        Language::Named(name) => grammar::names_code(name),
+        Language::OfFile(path) => !path.is_empty(),
+    }
+}
+
+/// What code is whose words nobody tells apart.
+pub(super) fn unread(language: Language<'_>) -> Role {
+    if is_code(language) { Role::Text } else { Role::Code }
 }
 
 fn labelled(code: &str, language: &str, mut spans: impl FnMut(&str) -> Vec<Span>, width: usize) -> Vec<Line> {

@@ -1,20 +1,34 @@
-//! Unified diffs: coloured lines with their numbers, and the words by which they differ.
+//! Diffs: coloured lines with their numbers, the words by which they differ, and their code highlighted.
+
+mod words;
+
+use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
-use super::{Breaks, Carriage, Indent, Line, Role, Span, Style, clean, wrap};
+use super::code::{self, MOST_OF_AN_ANSWER};
+use super::{Breaks, Carriage, Highlighter, Indent, Language, Line, Page, Role, Span, Telling, clean, wrap};
 
-/// Lines of one change beyond which words aren't compared: whoever rewrote that much rewrote it all.
-const MOST_COMPARED: usize = 200;
+/// How long to look for the smallest difference of two texts before taking a larger one.
+const EFFORT: Duration = Duration::from_millis(100);
+
+/// Lines around a change that are shown with it.
+const AROUND: usize = 3;
+
+/// Columns of a page that has room for the numbers of both sides.
+const ROOM_FOR_BOTH: usize = 90;
 
 /// A line of a diff.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffLine {
     /// What it is.
     pub kind: DiffKind,
-    /// Its number: of a removed line in the old file, of any other in the new one.
-    pub number: usize,
-    /// Its text; the words by which a changed line differs are in a role of their own.
+    /// Its number in the old file, if it is there.
+    pub old: Option<usize>,
+    /// Its number in the new file, if it is there.
+    pub new: Option<usize>,
+    /// Its text; the words by which a changed line differs are in a role of their own. Of a gap, why something is left out, if
+    /// that is known.
     pub spans: Vec<Span>,
 }
 
@@ -31,16 +45,65 @@ pub enum DiffKind {
     Gap,
 }
 
-/// The lines of a unified diff, wrapped to `width`; headers of files are left out.
-#[must_use]
-pub fn diff(unified: &str, width: usize) -> Vec<Line> {
-    let digits = digits(unified);
-    diff_lines(unified).iter().flat_map(|line| line.wrapped(digits, width)).collect()
+/// What becomes of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Edit {
+    /// The lines that show it, wrapped.
+    pub lines: Vec<Line>,
+    /// How many lines come.
+    pub added: usize,
+    /// How many lines go.
+    pub removed: usize,
 }
 
-/// The lines of a unified diff; headers of files are left out.
+/// What becomes of the file at `path` when `new` takes the place of `old`.
 #[must_use]
-pub fn diff_lines(unified: &str) -> Vec<DiffLine> {
+pub fn edit(old: &str, new: &str, path: &str, page: impl Into<Page>) -> Edit {
+    let diff = TextDiff::configure().timeout(EFFORT).diff_lines(old, new);
+    let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
+    let unified = diff.unified_diff().context_radius(AROUND).to_string();
+    let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
+    Edit { lines: self::diff(&unified, path, page), added, removed }
+}
+
+/// The lines of a unified diff of the file at `path`, wrapped to a page; headers of files are left out.
+#[must_use]
+pub fn diff(unified: &str, path: &str, page: impl Into<Page>) -> Vec<Line> {
+    let page = page.into();
+    let lines = told(unified, path, page.manner.code);
+    let gutter = Gutter::of(&lines, page.width);
+    lines.iter().flat_map(|line| line.wrapped(gutter, page.width)).collect()
+}
+
+/// The lines of a unified diff of the file at `path`; headers of files are left out. Without a path its code isn't told apart.
+#[must_use]
+pub fn diff_lines(unified: &str, path: &str) -> Vec<DiffLine> {
+    told(unified, path, Telling::Now)
+}
+
+fn told(unified: &str, path: &str, telling: Telling) -> Vec<DiffLine> {
+    let mut lines = read(unified);
+    let language = Language::OfFile(path);
+    if !code::is_code(language) {
+        return lines;
+    }
+    let mut left = MOST_OF_AN_ANSWER;
+    let mut highlight = |text: &str| match telling {
+        Telling::Later => code::told_later(text, language),
+        Telling::Now => {
+            let mut highlighter = Highlighter::limited(language, left);
+            let lines = text.lines().map(|line| Line::from(highlighter.line(line))).collect();
+            left = highlighter.left();
+            lines
+        }
+    };
+    for hunk in lines.split_mut(|line| line.kind == DiffKind::Gap) {
+        words::tell(hunk, &mut highlight);
+    }
+    lines
+}
+
+fn read(unified: &str) -> Vec<DiffLine> {
     let mut writer = Writer { old: 1, new: 1, lines: Vec::new(), change: Change::default() };
     let mut in_hunk = false;
     for line in unified.split_terminator('\n') {
@@ -68,13 +131,6 @@ struct Writer {
     change: Change,
 }
 
-/// Columns of the largest line number.
-fn digits(unified: &str) -> usize {
-    let starts = unified.lines().filter_map(|line| line.strip_prefix("@@")).filter_map(starts);
-    let largest = starts.map(|(old, new)| old.max(new)).max().unwrap_or(0) + unified.lines().count();
-    largest.to_string().len().max(3)
-}
-
 /// First line numbers of a hunk: from ` -12,3 +14,2 @@`.
 fn starts(hunk: &str) -> Option<(usize, usize)> {
     let mut words = hunk.split_whitespace();
@@ -86,7 +142,7 @@ impl Writer {
     fn hunk(&mut self, hunk: &str) {
         self.flush();
         if !self.lines.is_empty() {
-            self.lines.push(DiffLine { kind: DiffKind::Gap, number: 0, spans: Vec::new() });
+            self.gap("");
         }
         (self.old, self.new) = starts(hunk).unwrap_or((1, 1));
     }
@@ -100,127 +156,116 @@ impl Writer {
             self.change.removed.push(clean_rest(rest));
         } else if let Some(rest) = line.strip_prefix('+') {
             self.change.added.push(clean_rest(rest));
-        } else if line.starts_with('\\') {
-            // `\ No newline at end of file` belongs to the line above and says nothing about it that shows.
+        } else if let Some(remark) = line.strip_prefix('\\') {
+            // That a last line has no end belongs to the line above and says nothing about it that shows.
+            if !remark.starts_with(" No newline") {
+                self.flush();
+                self.gap(&clean_rest(remark.trim()));
+            }
         } else {
             self.flush();
             let text = clean_rest(line.strip_prefix(' ').unwrap_or(line));
-            self.push(DiffKind::Same, self.new, vec![Span::new(text, Role::Muted)]);
-            self.old += 1;
-            self.new += 1;
+            self.push(DiffKind::Same, vec![Span::new(text, Role::Muted)]);
         }
     }
 
     /// Writes the lines of a change that were gathered: first what went, then what came.
     fn flush(&mut self) {
-        let change = std::mem::take(&mut self.change);
-        let (removed, added) = change.spans();
-        for spans in removed {
-            self.push(DiffKind::Removed, self.old, spans);
-            self.old += 1;
-        }
-        for spans in added {
-            self.push(DiffKind::Added, self.new, spans);
-            self.new += 1;
+        let (removed, added) = words::marked_lines(&std::mem::take(&mut self.change));
+        removed.into_iter().for_each(|spans| self.push(DiffKind::Removed, spans));
+        added.into_iter().for_each(|spans| self.push(DiffKind::Added, spans));
+    }
+
+    fn push(&mut self, kind: DiffKind, spans: Vec<Span>) {
+        let take = |number: &mut usize| {
+            *number = number.saturating_add(1);
+            *number - 1
+        };
+        let old = (kind != DiffKind::Added).then(|| take(&mut self.old));
+        let new = (kind != DiffKind::Removed).then(|| take(&mut self.new));
+        self.lines.push(DiffLine { kind, old, new, spans });
+    }
+
+    fn gap(&mut self, why: &str) {
+        let spans = if why.is_empty() { Vec::new() } else { vec![Span::new(why, Role::Muted)] };
+        self.lines.push(DiffLine { kind: DiffKind::Gap, old: None, new: None, spans });
+    }
+}
+
+/// How numbers stand before the lines.
+#[derive(Clone, Copy)]
+struct Gutter {
+    /// Columns of the largest.
+    digits: usize,
+    sides: Sides,
+}
+
+/// Whose numbers are shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sides {
+    /// The line's own: of a removed line the old file's, of any other the new one's.
+    Own,
+    Both,
+}
+
+impl Gutter {
+    fn of(lines: &[DiffLine], width: usize) -> Self {
+        let numbers = lines.iter().flat_map(|line| [line.old, line.new]).flatten();
+        let digits = numbers.max().unwrap_or(0).to_string().len().max(3);
+        // Of a new file one side has no numbers at all.
+        let has_both =
+            lines.iter().any(|line| line.old.is_some()) && lines.iter().any(|line| line.new.is_some());
+        let sides = if has_both && width >= ROOM_FOR_BOTH { Sides::Both } else { Sides::Own };
+        Self { digits, sides }
+    }
+
+    fn numbers(self, line: &DiffLine) -> String {
+        let digits = self.digits;
+        let number = |number: Option<usize>| number.map(|number| number.to_string()).unwrap_or_default();
+        match self.sides {
+            Sides::Own => format!("{:>digits$} ", number(line.number())),
+            Sides::Both => format!("{:>digits$} {:>digits$} ", number(line.old), number(line.new)),
         }
     }
 
-    fn push(&mut self, kind: DiffKind, number: usize, spans: Vec<Span>) {
-        self.lines.push(DiffLine { kind, number, spans });
+    const fn width(self) -> usize {
+        match self.sides {
+            Sides::Own => self.digits + 1,
+            Sides::Both => 2 * self.digits + 2,
+        }
     }
 }
 
 impl DiffLine {
-    fn wrapped(&self, digits: usize, width: usize) -> Vec<Line> {
+    /// Its number: of a removed line in the old file, of any other in the new one; a gap has none.
+    #[must_use]
+    pub fn number(&self) -> Option<usize> {
+        self.new.or(self.old)
+    }
+
+    fn text(&self) -> String {
+        self.spans.iter().map(|span| span.text.as_str()).collect()
+    }
+
+    fn wrapped(&self, gutter: Gutter, width: usize) -> Vec<Line> {
         let (sign, role) = match self.kind {
-            DiffKind::Gap => return vec![Line::new(format!("{:>digits$}", "⋯"), Role::Muted)],
+            DiffKind::Gap => return vec![self.gap_line(gutter)],
             DiffKind::Same => (' ', Role::Muted),
             DiffKind::Removed => ('-', Role::DiffRemoved),
             DiffKind::Added => ('+', Role::DiffAdded),
         };
-        let gutter = vec![
-            Span::new(format!("{:>digits$} ", self.number), Role::Muted),
-            Span::new(format!("{sign} "), role),
-        ];
-        let rest = vec![Span::new(" ".repeat(digits + 3), Role::Muted)];
-        wrap(&self.spans, width, &Indent { first: gutter, rest }, Breaks::Anywhere)
+        let first = vec![Span::new(gutter.numbers(self), Role::Muted), Span::new(format!("{sign} "), role)];
+        let rest = vec![Span::new(" ".repeat(gutter.width() + 2), Role::Muted)];
+        wrap(&self.spans, width, &Indent { first, rest }, Breaks::Anywhere)
     }
-}
 
-impl Change {
-    /// The lines with the words marked by which they differ, when old and new stand side by side.
-    fn spans(&self) -> (Vec<Vec<Span>>, Vec<Vec<Span>>) {
-        let compared = !self.removed.is_empty()
-            && !self.added.is_empty()
-            && self.removed.len() + self.added.len() <= MOST_COMPARED;
-        if !compared {
-            let whole = |lines: &[String], role: Role| {
-                lines.iter().map(|line| vec![Span::new(line.clone(), role)]).collect()
-            };
-            return (whole(&self.removed, Role::DiffRemoved), whole(&self.added, Role::DiffAdded));
-        }
-        let closed = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
-        let (old, new) = (closed(&self.removed), closed(&self.added));
-        let diff = TextDiff::from_lines(&old, &new);
-        let (mut removed, mut added) = (Vec::new(), Vec::new());
-        for change in diff.ops().iter().flat_map(|op| diff.iter_inline_changes(op)) {
-            let values: Vec<(bool, String)> =
-                change.iter_strings_lossy().map(|(marked, text)| (marked, text.into_owned())).collect();
-            if change.tag() != ChangeTag::Insert {
-                removed.push(marked(&values, Role::DiffRemoved, Role::DiffRemovedWord));
-            }
-            if change.tag() != ChangeTag::Delete {
-                added.push(marked(&values, Role::DiffAdded, Role::DiffAddedWord));
-            }
-        }
-        (removed, added)
+    fn gap_line(&self, gutter: Gutter) -> Line {
+        let digits = gutter.digits;
+        let why = self.text();
+        let why = if why.is_empty() { why } else { format!(" {why}") };
+        Line::new(format!("{:>digits$}{why}", "⋯"), Role::Muted)
     }
-}
-
-fn marked(values: &[(bool, String)], line: Role, word: Role) -> Vec<Span> {
-    let span = |(marked, text): &(bool, String)| {
-        Span::new(text.trim_end_matches('\n'), Style::from(if *marked { word } else { line }))
-    };
-    values.iter().map(span).filter(|span| !span.text.is_empty()).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::texts;
-    use super::*;
-
-    const DIFF: &str = "--- a/x\n+++ b/x\n@@ -9,4 +9,4 @@ fn main\n let a = 1;\n-let b = 2;\n+let b = 3;\n }\n@@ -40 +40,2 @@\n+new\r\n end\n\\ No newline at end of file\n";
-
-    #[test]
-    fn every_line_has_its_number_and_its_sign() {
-        assert_eq!(
-            texts(&diff(DIFF, 40)),
-            [
-                "  9   let a = 1;",
-                " 10 - let b = 2;",
-                " 10 + let b = 3;",
-                " 11   }",
-                "  ⋯",
-                " 40 + new␍",
-                " 41   end"
-            ]
-        );
-    }
-
-    #[test]
-    fn the_words_that_differ_are_marked() {
-        let lines = diff(DIFF, 40);
-        let words: Vec<&Span> = lines
-            .iter()
-            .flat_map(|line| &line.spans)
-            .filter(|span| span.style.role == Role::DiffAddedWord)
-            .collect();
-        assert_eq!(words.iter().map(|span| span.text.as_str()).collect::<Vec<_>>(), ["3"]);
-    }
-
-    #[test]
-    fn a_long_line_goes_on_below_itself() {
-        let lines = diff("@@ -1 +1 @@\n+abcdefghij\n", 12);
-        assert_eq!(texts(&lines), ["  1 + abcdef", "      ghij"]);
-    }
-}
+mod tests;

@@ -2,24 +2,28 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
+use super::link::{Found, linked, misleads, safe_address};
 use super::table::Table;
-use super::{Breaks, Carriage, Emphasis, Indent, Line, Role, Span, Style, clean, code, wrap};
+use super::{Breaks, Carriage, Emphasis, Indent, Line, Links, Page, Role, Span, Style, clean, code, wrap};
 
 /// What of Markdown is understood beyond CommonMark.
 #[must_use]
 pub fn options() -> Options {
-    Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
+    Options::ENABLE_TABLES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_FOOTNOTES
 }
 
-/// Markdown as lines of at most `width` columns.
+/// Markdown as lines that a page has room for.
 #[must_use]
-pub fn markdown(text: &str, width: usize) -> Vec<Line> {
-    part(text, width, &mut { code::MOST_OF_AN_ANSWER })
+pub fn markdown(text: &str, page: impl Into<Page>) -> Vec<Line> {
+    part(text, page.into(), &mut { code::MOST_OF_AN_ANSWER })
 }
 
 /// A part of a longer text, of whose code `left` bytes may still be told apart.
-pub(super) fn part(text: &str, width: usize, left: &mut usize) -> Vec<Line> {
-    let mut writer = Writer::new(width, Words::Told { left: *left });
+pub(super) fn part(text: &str, page: Page, left: &mut usize) -> Vec<Line> {
+    let mut writer = Writer::new(page, Words::Told { left: *left });
     writer.read(text);
     if let Words::Told { left: rest } = writer.words {
         *left = rest;
@@ -28,14 +32,14 @@ pub(super) fn part(text: &str, width: usize, left: &mut usize) -> Vec<Line> {
 }
 
 /// The same for a part that is soon shown anew, so that telling the words of its code apart would be work in vain.
-pub(super) fn passing(text: &str, width: usize) -> Vec<Line> {
-    let mut writer = Writer::new(width, Words::Untold);
+pub(super) fn passing(text: &str, page: Page) -> Vec<Line> {
+    let mut writer = Writer::new(page, Words::Untold);
     writer.read(text);
     writer.lines
 }
 
 struct Writer {
-    width: usize,
+    page: Page,
     words: Words,
     lines: Vec<Line>,
     /// What the paragraph, heading, item or cell being read says so far.
@@ -45,7 +49,8 @@ struct Writer {
     /// Whether the next block stands apart from what is above it.
     gap: bool,
     table: Option<Table>,
-    link: Option<Link>,
+    /// Those that are open; an image may stand in a link.
+    links: Vec<Link>,
     code: Option<Code>,
 }
 
@@ -74,9 +79,9 @@ struct Code {
 }
 
 impl Writer {
-    fn new(width: usize, words: Words) -> Self {
+    fn new(page: Page, words: Words) -> Self {
         Self {
-            width,
+            page,
             words,
             lines: Vec::new(),
             inline: Vec::new(),
@@ -84,7 +89,7 @@ impl Writer {
             containers: Vec::new(),
             gap: false,
             table: None,
-            link: None,
+            links: Vec::new(),
             code: None,
         }
     }
@@ -107,7 +112,8 @@ impl Writer {
             }
             Event::InlineMath(text) | Event::DisplayMath(text) => self.push(&text, Role::Code.into()),
             Event::Html(text) | Event::InlineHtml(text) => self.push(&text, Role::Muted.into()),
-            Event::FootnoteReference(name) => self.push(&format!("[{name}]"), Role::Muted.into()),
+            // As it stands: a part of a text may be read without the note.
+            Event::FootnoteReference(name) => self.push(&format!("[^{name}]"), self.style()),
             Event::SoftBreak => self.push(" ", self.style()),
             Event::HardBreak => self.inline.push(Span::new("\n", Role::Text)),
             Event::Rule => {
@@ -126,7 +132,11 @@ impl Writer {
             Tag::Heading { level, .. } => {
                 self.begin_block();
                 self.styles.push(heading(level));
+                if level >= HeadingLevel::H3 {
+                    self.push(&format!("{} ", "#".repeat(level as usize)), Role::Muted.into());
+                }
             }
+            Tag::FootnoteDefinition(name) => self.begin_note(&name),
             Tag::BlockQuote(_) => {
                 self.begin_block();
                 self.containers.push(Container::Quote);
@@ -153,11 +163,18 @@ impl Writer {
             Tag::Strikethrough => self.styles.push(self.style().with(Emphasis::STRIKE)),
             Tag::Link { dest_url, .. } => self.begin_link(&dest_url),
             Tag::Image { dest_url, .. } => {
-                self.push("image: ", Role::Muted.into());
+                self.push("▣ ", Role::Muted.into());
                 self.begin_link(&dest_url);
             }
             _ => {}
         }
+    }
+
+    fn begin_note(&mut self, name: &str) {
+        self.begin_block();
+        let text = clean(&format!("[^{name}] "), Carriage::Shown).into_owned();
+        let marker = Span::new(text, Role::Accent);
+        self.containers.push(Container::Item { width: marker.width(), marker: Some(marker) });
     }
 
     fn end(&mut self, tag: TagEnd) {
@@ -171,21 +188,17 @@ impl Writer {
                 self.containers.pop();
                 self.gap = true;
             }
+            TagEnd::FootnoteDefinition => {
+                self.flush_item();
+                self.containers.pop();
+                self.gap = true;
+            }
             TagEnd::Item => {
                 self.flush_item();
                 self.containers.pop();
                 self.gap = false;
             }
-            TagEnd::CodeBlock => {
-                let code = self.code.take().unwrap_or_default();
-                let room = self.room();
-                let lines = match &mut self.words {
-                    Words::Told { left } => code::code_block(&code.text, &code.language, room, left),
-                    Words::Untold => code::unread_block(&code.text, &code.language, room),
-                };
-                lines.into_iter().for_each(|line| self.emit(line.spans));
-                self.gap = true;
-            }
+            TagEnd::CodeBlock => self.end_code(),
             TagEnd::Table => {
                 let table = self.table.take().unwrap_or_default();
                 table.render(self.room()).into_iter().for_each(|line| self.emit(line.spans));
@@ -200,6 +213,17 @@ impl Writer {
             TagEnd::Link | TagEnd::Image => self.end_link(),
             _ => {}
         }
+    }
+
+    fn end_code(&mut self) {
+        let code = self.code.take().unwrap_or_default();
+        let page = self.page.of_width(self.room());
+        let lines = match &mut self.words {
+            Words::Told { left } => code::code_block(&code.text, &code.language, page, left),
+            Words::Untold => code::unread_block(&code.text, &code.language, page),
+        };
+        lines.into_iter().for_each(|line| self.emit(line.spans));
+        self.gap = true;
     }
 
     fn text(&mut self, text: &str) {
@@ -218,17 +242,27 @@ impl Writer {
     }
 
     fn begin_link(&mut self, address: &str) {
-        self.link = Some(Link { address: address.to_owned(), from: self.inline.len() });
+        self.links.push(Link { address: address.to_owned(), from: self.inline.len() });
         self.styles.push(self.style().in_role(Role::Link).with(Emphasis::UNDERLINE));
     }
 
-    /// Writes the address behind the text, unless the text is the address.
+    /// Makes the text lead to the address, and writes that behind it where the text says something else and nothing but the
+    /// address would tell.
     fn end_link(&mut self) {
         self.styles.pop();
-        let Some(link) = self.link.take() else { return };
-        let said: String = self.inline[link.from..].iter().map(|span| span.text.as_str()).collect();
-        if said != link.address && format!("mailto:{said}") != link.address {
-            self.push(&format!(" ({})", link.address), Role::Muted.into());
+        let Some(link) = self.links.pop() else { return };
+        let leads_to = safe_address(&link.address);
+        let text = &mut self.inline[link.from..];
+        let said: String = text.iter().map(|span| span.text.as_str()).collect();
+        if leads_to.is_some() {
+            text.iter_mut().for_each(|span| span.link.clone_from(&leads_to));
+        }
+        let live = self.page.manner.links == Links::Live && leads_to.is_some();
+        let is_same = said == link.address || format!("mailto:{said}") == link.address;
+        let told = is_same || (live && !said.trim().is_empty() && !misleads(&said, &link.address));
+        if !told {
+            let address = clean(&link.address, Carriage::Shown);
+            self.inline.push(Span::new(format!(" ({address})"), Role::Muted).leading_to(leads_to));
         }
     }
 
@@ -256,7 +290,7 @@ impl Writer {
     }
 
     fn end_cell(&mut self) {
-        let cell = std::mem::take(&mut self.inline);
+        let cell = linked(std::mem::take(&mut self.inline), Found::AsLink);
         if let Some(table) = &mut self.table {
             table.open.push(cell);
         }
@@ -290,8 +324,8 @@ impl Writer {
         }
         let first = self.marked_prefix();
         let indent = Indent { first, rest: self.prefix() };
-        let spans = std::mem::take(&mut self.inline);
-        self.lines.extend(wrap(&spans, self.width, &indent, Breaks::Words));
+        let spans = linked(std::mem::take(&mut self.inline), Found::AsLink);
+        self.lines.extend(wrap(&spans, self.page.width, &indent, Breaks::Words));
     }
 
     /// Writes what an item said; an item that said nothing still has its mark.
@@ -310,7 +344,7 @@ impl Writer {
     }
 
     fn room(&self) -> usize {
-        self.width.saturating_sub(self.prefix().iter().map(Span::width).sum()).max(1)
+        self.page.width.saturating_sub(self.prefix().iter().map(Span::width).sum()).max(1)
     }
 
     /// What stands before every line but an item's first.
@@ -343,9 +377,9 @@ fn heading(level: HeadingLevel) -> Style {
     match level {
         HeadingLevel::H1 => style.with(Emphasis::BOLD).with(Emphasis::UNDERLINE),
         HeadingLevel::H2 => style.with(Emphasis::BOLD),
-        HeadingLevel::H3 | HeadingLevel::H4 | HeadingLevel::H5 | HeadingLevel::H6 => {
-            style.with(Emphasis::ITALIC)
-        }
+        // Those below keep their marks: there are no more ways to stand out than people tell apart.
+        HeadingLevel::H3 | HeadingLevel::H4 => style.with(Emphasis::BOLD),
+        HeadingLevel::H5 | HeadingLevel::H6 => style.with(Emphasis::ITALIC),
     }
 }
 

@@ -9,9 +9,9 @@ use std::borrow::Cow;
 
 use pulldown_cmark::{Event, Parser, Tag};
 
-use super::code::Highlighter;
+use super::code::{Highlighter, shelf};
 use super::markdown::{options, part, passing};
-use super::{Carriage, Language, Line, Span, clean, code};
+use super::{Carriage, Language, Line, Page, Role, Span, Telling, clean, code};
 
 /// Bytes of one unfinished block beyond which it is finished by force at a line's end, so that no block makes a piece dear. Most
 /// blocks are shorter. The lines of a longer one break where they broke in the source, until the answer is whole.
@@ -27,14 +27,16 @@ const LARGEST_WHOLE: usize = 16 * 1024;
 #[derive(Clone, Debug)]
 pub struct MarkdownStream {
     text: String,
-    width: usize,
+    page: Page,
     /// Lines that won't change.
     finished: Vec<Line>,
     /// Where in `text` begins what isn't in `finished`.
     from: usize,
     fence: Option<Fence>,
-    /// Where the open block of code is in its language.
-    highlighter: Highlighter,
+    /// The open block of code.
+    reading: Reading,
+    /// Languages of code that stayed plain because their grammars weren't at hand.
+    cold: Vec<String>,
     /// Bytes of code whose words may still be told apart.
     code_left: usize,
     /// Up to where `text` was looked at for blocks that end.
@@ -52,17 +54,29 @@ struct Fence {
     length: usize,
 }
 
+/// How far an open block of code is read.
+#[derive(Clone, Debug, Default)]
+struct Reading {
+    language: String,
+    /// Where in the text it begins.
+    from: usize,
+    /// `None` while the grammar isn't at hand.
+    highlighter: Option<Highlighter>,
+    words: Vec<shelf::Words>,
+}
+
 impl MarkdownStream {
     /// Nothing yet.
     #[must_use]
-    pub fn new(width: usize) -> Self {
+    pub fn new(page: impl Into<Page>) -> Self {
         Self {
             text: String::new(),
-            width,
+            page: page.into(),
             finished: Vec::new(),
             from: 0,
             fence: None,
-            highlighter: Highlighter::default(),
+            reading: Reading::default(),
+            cold: Vec::new(),
             code_left: code::MOST_OF_AN_ANSWER,
             looked: 0,
             inside: false,
@@ -83,11 +97,13 @@ impl MarkdownStream {
         &self.text
     }
 
-    /// Wraps to another width from now on.
-    pub fn set_width(&mut self, width: usize) {
-        if width != self.width {
+    /// Is for another page from now on. Code is read again, too, that was plain because its grammar wasn't at hand and now is.
+    pub fn set_page(&mut self, page: impl Into<Page>) {
+        let page = page.into();
+        let warmed = self.cold.iter().any(|language| shelf::is_warm(Language::Named(language)));
+        if page != self.page || warmed {
             let text = std::mem::take(&mut self.text);
-            *self = Self::new(width);
+            *self = Self::new(page);
             self.push(&text);
         }
     }
@@ -145,13 +161,12 @@ impl MarkdownStream {
         }
         let rest = &self.text[self.from..];
         if let Some((fence, language, body)) = open_fence(rest) {
-            let (label, highlighter) =
-                (code::label(language), Highlighter::limited(Language::Named(language), self.code_left));
+            let (label, language) = (code::label(language), language.to_owned());
             self.gap();
             self.finished.extend(label);
-            self.highlighter = highlighter;
             self.from += body;
             self.fence = Some(fence);
+            self.reading = Reading { language, from: self.from, ..Reading::default() };
         } else if rest.len() > if rest.contains('\n') { LARGEST_WHOLE } else { LARGEST_LINE }
             && let Some(end) = rest.rfind(['\n', ' '])
         {
@@ -175,7 +190,7 @@ impl MarkdownStream {
     }
 
     fn finish(&mut self, end: usize) {
-        let lines = part(&self.text[self.from..end], self.width, &mut self.code_left);
+        let lines = part(&self.text[self.from..end], self.page, &mut self.code_left);
         if !lines.is_empty() {
             self.gap();
             self.finished.extend(lines);
@@ -191,21 +206,47 @@ impl MarkdownStream {
     }
 
     fn finish_code_lines(&mut self, fence: Fence) {
+        if self.from == self.reading.from && self.text[self.from..].contains('\n') {
+            self.begin_reading();
+        }
         while let Some(end) = self.text[self.from..].find('\n') {
             let line = &self.text[self.from..self.from + end];
             let closes = fence.is_closed_by(line);
             if !closes {
                 let line = clean(line.trim_end_matches('\r'), Carriage::Shown);
-                let spans = self.highlighter.line(&line);
-                self.finished.extend(code::code_line(&spans, self.width));
+                let spans = self.reading.line(&line);
+                self.finished.extend(code::code_line(&spans, self.page.width));
             }
             self.from += end + 1;
             if closes {
                 self.fence = None;
-                self.code_left = self.highlighter.left();
                 self.looked = self.from;
-                return;
+                return self.end_reading(self.from - end - 1);
             }
+        }
+    }
+
+    /// Takes the grammar for the block of code that begins, if that costs no more than its lines.
+    fn begin_reading(&mut self) {
+        let language = Language::Named(&self.reading.language);
+        let later = self.page.manner.code == Telling::Later && code::is_code(language);
+        if !later || shelf::is_warm(language) {
+            self.reading.highlighter = Some(Highlighter::limited(language, self.code_left));
+        } else if !self.cold.contains(&self.reading.language) {
+            let end = self.text[self.from..].find('\n').map_or(self.text.len(), |at| self.from + at);
+            shelf::warm_up(language, &clean(&self.text[self.from..end], Carriage::Shown));
+            self.cold.push(self.reading.language.clone());
+        }
+    }
+
+    /// The block of code ends before `end`. What its words are is kept for the answer that this becomes.
+    fn end_reading(&mut self, end: usize) {
+        let reading = std::mem::take(&mut self.reading);
+        let Some(highlighter) = reading.highlighter else { return };
+        self.code_left = highlighter.left();
+        if self.page.manner.code == Telling::Later && self.code_left > 0 {
+            let code = clean(&self.text[reading.from..end], Carriage::Shown);
+            shelf::keep(Language::Named(&reading.language), code.lines(), reading.words);
         }
     }
 
@@ -216,14 +257,34 @@ impl MarkdownStream {
             if begins_to_close || rest.is_empty() {
                 return Vec::new();
             }
-            let span = Span::new(clean(rest, Carriage::Shown), self.highlighter.ground());
-            return code::code_line(&[span], self.width);
+            let span = Span::new(clean(rest, Carriage::Shown), self.reading.ground());
+            return code::code_line(&[span], self.page.width);
         }
-        let mut lines = passing(&mended(steady(rest)), self.width);
+        let mut lines = passing(&mended(steady(rest)), self.page);
         if !lines.is_empty() && !self.finished.is_empty() && !self.inside {
             lines.insert(0, Line::default());
         }
         lines
+    }
+}
+
+impl Reading {
+    fn line(&mut self, line: &str) -> Vec<Span> {
+        let ground = self.ground();
+        let Some(highlighter) = &mut self.highlighter else {
+            return if line.is_empty() { Vec::new() } else { vec![Span::new(line, ground)] };
+        };
+        let spans = highlighter.line(line);
+        self.words.push(shelf::words(&spans));
+        spans
+    }
+
+    /// What unmarked code of it is.
+    fn ground(&self) -> Role {
+        match &self.highlighter {
+            Some(highlighter) => highlighter.ground(),
+            None => code::unread(Language::Named(&self.language)),
+        }
     }
 }
 
@@ -462,7 +523,7 @@ mod tests {
         let mut stream = MarkdownStream::new(30);
         stream.push("one two three\n\nfour five");
         stream.settle();
-        stream.set_width(8);
+        stream.set_page(8);
         assert_eq!(texts(&lines(&mut stream)), ["one two", "three", "", "four", "five"]);
     }
 }

@@ -1,8 +1,10 @@
 //! Breaking styled text into lines of a width, by graphemes and the columns they take.
 
-use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
+use std::sync::Arc;
 
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::columns::{columns, of_grapheme};
 use super::{Line, Span, Style};
 
 /// What stands before the lines of a wrapped text.
@@ -35,6 +37,7 @@ struct Cell<'a> {
     text: &'a str,
     width: usize,
     style: Style,
+    link: Option<&'a Arc<str>>,
 }
 
 /// Breaks `spans` into lines of at most `width` columns, indents included. A newline in the text breaks too. There is always a
@@ -57,7 +60,8 @@ pub fn wrap(spans: &[Span], width: usize, indent: &Indent, breaks: Breaks) -> Ve
 }
 
 fn cells_of(span: &Span) -> impl Iterator<Item = Cell<'_>> {
-    span.text.graphemes(true).map(|text| Cell { text, width: text.width(), style: span.style })
+    let cell = |text| Cell { text, width: of_grapheme(text), style: span.style, link: span.link.as_ref() };
+    span.text.graphemes(true).map(cell)
 }
 
 /// How many cells go on this line, and how many are then done with.
@@ -97,24 +101,29 @@ fn line_of(before: &[Span], cells: &[Cell<'_>]) -> Line {
     let mut open: Option<Span> = None;
     for cell in cells {
         match &mut open {
-            Some(span) if span.style == cell.style => span.text.push_str(cell.text),
-            _ => spans.extend(open.replace(Span::new(cell.text, cell.style))),
+            Some(span) if span.style == cell.style && span.link.as_ref() == cell.link => {
+                span.text.push_str(cell.text);
+            }
+            _ => {
+                let span = Span::new(cell.text, cell.style).leading_to(cell.link.cloned());
+                spans.extend(open.replace(span));
+            }
         }
     }
     spans.extend(open);
-    Line { spans }
+    spans.into()
 }
 
 /// The beginning of `text` that fits into `width` columns, ending in `…` when something is left out.
 #[must_use]
 pub fn cut_to(text: &str, width: usize) -> String {
-    if text.width() <= width {
+    if columns(text) <= width {
         return text.to_owned();
     }
     let mut out = String::new();
     let mut used = 1;
     for grapheme in text.graphemes(true) {
-        used += grapheme.width();
+        used += of_grapheme(grapheme);
         if used > width {
             break;
         }

@@ -14,21 +14,26 @@ use super::editor::Editor;
 use super::keymap::Keymap;
 use super::layout::{Ctx, Folds};
 use super::pace::Stale;
-use super::picker::{Choice, Item, Narrowed, Narrowing, Picker};
+use super::picker::{Choice, Item, Narrowed, Narrowing, Picker, Sessions, Word};
 use super::popup::Popup;
 use super::queue;
+use super::terminal::Images;
 use super::theme::Theme;
 use super::transcript::Transcript;
+use super::tree;
 use crate::agent::turn::Retry;
 use crate::agent::{
-    BashContext, BranchSummary, ContextUse, Direction, Moved, SlashCommand, Snapshot, State, Summarizing,
+    ApprovalMode, BashContext, BranchSummary, ContextUse, Direction, Moved, SlashCommand, Snapshot, State,
+    Summarizing,
 };
 use crate::event::{CompactionChoice, Decision, Event, QueueItem};
-use crate::id::{CallId, EntryId};
+use crate::id::{CallId, EntryId, SessionId};
 use crate::message::{Image, ModelRef, ThinkingLevel, Usage};
-use crate::render::Line;
+use crate::render::{self, Line, Manner, PictureRoom};
 use crate::resource::typed_skill;
 use crate::session::{Entry, Scope, Visibility};
+use crate::setting::{Setting, Settings};
+use crate::theme::{Library, Rgb};
 use crate::unit::UnixMs;
 
 /// How long a word at the foot of the screen stays, in milliseconds.
@@ -51,6 +56,10 @@ pub(super) enum Input {
     /// Events were lost.
     Lagged,
     Report(Report),
+    /// The terminal said of which colour its ground is.
+    Ground(Rgb),
+    /// Other themes are known than before.
+    Themes(Arc<Library>),
 }
 
 /// What came of an action.
@@ -85,6 +94,15 @@ pub(super) enum Report {
         of: Choice,
         lines: Vec<Line>,
     },
+    /// The settings as they are now.
+    Settings(Box<Settings>),
+    /// What the list on top should say of what was done in it.
+    Said(Word),
+    /// Sessions are others than before; perhaps one went to the trash.
+    SessionsChanged {
+        word: Word,
+        trashed: Option<PathBuf>,
+    },
     /// What a look through the sessions found.
     Browsed {
         scope: Scope,
@@ -95,8 +113,13 @@ pub(super) enum Report {
         title: String,
         items: Vec<Item>,
     },
-    /// What the list on top shows has changed.
-    Outdated,
+    /// What the tree asked for; the session is the one it is about.
+    Tree {
+        session: SessionId,
+        news: tree::News,
+    },
+    /// A session was made beside this one.
+    Beside(SessionId),
     Page {
         title: String,
         lines: Vec<Line>,
@@ -110,13 +133,15 @@ pub(super) enum Report {
     Attached(Picture),
     /// What is to be put into the editor as if it had been pasted.
     Pasted(String),
+    /// The words of some code were told apart; what shows it is laid out anew.
+    CodeTold,
 }
 
 /// What a look through the sessions found.
 #[derive(Debug)]
 pub(super) enum Browsed {
     /// The sessions that are known so far.
-    Sessions(Vec<Item>),
+    Sessions(Sessions),
     /// Those in which this was said.
     Hits { words: String, items: Vec<Item> },
     /// How many of how many logs are read; `None` when all are.
@@ -149,6 +174,7 @@ pub(super) enum Action {
     Rename(String),
     /// Label the newest message, or take its label away.
     Label(Option<String>),
+    LabelEntry(EntryId, Option<String>),
     /// Ask whether this entry and what follows it are to leave the tree.
     AskToHide(EntryId),
     Hide(EntryId, Visibility),
@@ -156,10 +182,22 @@ pub(super) enum Action {
     Compact(Option<String>),
     /// What to do after a summary could not be made.
     ResolveCompaction(CompactionChoice),
+    /// Look up what the tree wants to know.
+    Tree(tree::Ask),
     /// Gather what a picker offers.
     Gather(List),
     /// Narrow a list that is long.
     Narrow(Narrowing),
+    /// Read the last exchange of a session.
+    Preview(PathBuf),
+    NameSession(PathBuf, String),
+    TrashSession(PathBuf),
+    RestoreSession(PathBuf),
+    SetApproval(ApprovalMode),
+    /// Offer a tool to the model, or don't any more.
+    ToggleTool(String),
+    /// Write a setting as it was typed; empty takes it out of the file.
+    Set(&'static Setting, String),
     /// Look through the sessions.
     Browse(Ask),
     /// Nobody looks at the sessions any more.
@@ -176,8 +214,15 @@ pub(super) enum Action {
     ShowFacts,
     /// Show the end of tiller's own log.
     ShowLogs,
+    /// Tell apart the words of the code that is shown plain until then.
+    TellCode,
     /// Write the session to a file, whose name may be empty.
     Export(String),
+    /// Write a setting to the user's own file.
+    Keep {
+        setting: &'static Setting,
+        value: String,
+    },
     Copy(String),
     /// Look for a picture on the clipboard.
     PasteImage,
@@ -217,11 +262,15 @@ impl Say {
 }
 
 /// Somewhere else to go on.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Go {
     New,
     Open(PathBuf),
     Fork(EntryId),
+    /// In a new session that begins with the whole of the one at this path.
+    ForkOf(PathBuf),
+    /// Nowhere, but make a session that begins with the path to this entry.
+    ForkBeside(EntryId),
     /// In a new session that begins with the path of this one.
     Clone,
     /// From this entry, but ask first what the model is to be told of what is left behind, if anything is.
@@ -233,10 +282,11 @@ pub(super) enum Go {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum List {
     Models,
-    Tree,
-    /// The tree with its hidden branches.
-    WholeTree,
-    Forks,
+    Thinking,
+    Approval,
+    Tools,
+    Settings,
+    Themes,
 }
 
 /// The front end's state.
@@ -321,6 +371,11 @@ pub(super) struct Place {
     pub(super) theme: Theme,
     pub(super) banner: Vec<String>,
     pub(super) keymap: Arc<Keymap>,
+    /// In what manner text becomes lines.
+    pub(super) manner: Manner,
+    pub(super) images: Images,
+    /// The width and height of a cell in pixels.
+    pub(super) cell: (u16, u16),
 }
 
 /// Short-lived words to the user, and keys that mean something when pressed twice.
@@ -385,6 +440,11 @@ impl App {
             Input::Agent(event) => self.agent(&event),
             Input::Lagged => vec![Action::Reload],
             Input::Report(report) => self.report(report),
+            Input::Ground(ground) => {
+                self.place.theme.learn(ground);
+                Vec::new()
+            }
+            Input::Themes(library) => self.restock(library),
         };
         if self.editor.is_empty()
             && self.popups.is_empty()
@@ -397,6 +457,8 @@ impl App {
             actions.extend(self.load_older(OLDER));
         }
         actions.extend(self.mind_list());
+        self.mind_theme();
+        actions.extend(self.tree_actions());
         let is_browsing = self.popups.iter().any(Popup::is_browser);
         if std::mem::replace(&mut self.is_browsing, is_browsing) && !is_browsing {
             actions.push(Action::EndBrowse);
@@ -457,18 +519,28 @@ impl App {
     }
 
     /// What blocks are laid out by.
+    /// Room for pictures, where they are painted: a third of the screen for one.
+    fn picture_room(&self) -> Option<PictureRoom> {
+        let rows = self.size.1 / 3;
+        (self.place.images == Images::Painted).then_some(PictureRoom { cell: self.place.cell, rows })
+    }
+
     pub(super) fn ctx(&self) -> Ctx {
         Ctx {
             width: usize::from(self.size.0).saturating_sub(1).max(1),
             folds: self.folds,
             now: self.now,
             zone: self.place.zone.clone(),
+            manner: self.place.manner,
+            code_told: render::code_told(),
+            pictures: self.picture_room(),
         }
     }
 
     fn pasted(&mut self, text: &str) -> Vec<Action> {
         match self.popups.last_mut() {
             Some(Popup::Pick(_)) => return self.paste_into_list(text),
+            Some(Popup::Tree(tree)) => tree.paste(text),
             Some(Popup::Read(_)) => {}
             None => match attach::path_of(text, self.place.home.as_deref()) {
                 Some(path) => return vec![Action::Attach(path, text.to_owned())],
@@ -499,7 +571,7 @@ impl App {
             Report::Moved(moved) => {
                 self.popups.clear();
                 if let Some(text) = moved.editor {
-                    self.editor.set_text(&text);
+                    self.editor.put_before(&[text]);
                 }
             }
             Report::Items { items, selected } => {
@@ -515,16 +587,17 @@ impl App {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.show(&of, lines.clone()));
             }
+            Report::Settings(settings) => self.settings_changed(&settings),
+            Report::Said(word) => self.say_in_list(word),
+            Report::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
             Report::Browsed { scope, what } => {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.browsed(scope, &what));
             }
             Report::Ask { title, items } => self.popups.push(Popup::Pick(Picker::of(&title, items))),
-            Report::Outdated => {
-                if let Some(Popup::Pick(Picker { list: Some(list), .. })) = self.popups.last() {
-                    return vec![Action::Gather(*list)];
-                }
-            }
+            Report::CodeTold => {}
+            Report::Tree { session, news } => self.tree_news(&session, news),
+            Report::Beside(session) => self.forked_beside(&session),
             Report::Page { title, lines } => {
                 self.popups.push(Popup::Read(super::popup::Page::new(&title, lines)));
             }
@@ -545,7 +618,7 @@ impl App {
             self.editor.put_before(&[text]);
         }
         // A list would lie over what went wrong.
-        if matches!(self.popups.last(), Some(Popup::Pick(_))) {
+        if matches!(self.popups.last(), Some(Popup::Pick(_) | Popup::Tree(_))) {
             self.popups.clear();
         }
         self.say(Level::Error, what, hint);
@@ -554,6 +627,7 @@ impl App {
     fn load(&mut self, loaded: Loaded) {
         let Loaded { snapshot, older, entries } = loaded;
         let live = snapshot.live;
+        self.outdate_tree();
         self.facts.seq = snapshot.seq;
         self.transcript = Transcript::of(older, &entries);
         self.know(snapshot.state);

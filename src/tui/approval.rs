@@ -14,7 +14,7 @@ use super::popup::{Page, Popup};
 use super::view;
 use crate::event::ApprovalRequest;
 use crate::id::CallId;
-use crate::render::Line;
+use crate::render::{Line, code_told};
 use crate::unit::UnixMs;
 
 pub(super) use keys::ANSWER_MS;
@@ -55,6 +55,8 @@ pub(super) enum Answer {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sheet {
     width: usize,
+    /// How often code had been told apart; see [`code_told`].
+    told: u64,
     pub(super) lines: Vec<Line>,
     /// The first line on the screen.
     pub(super) top: usize,
@@ -78,6 +80,11 @@ impl Asked {
     pub(super) fn answers(&self) -> Vec<Answer> {
         let all = [Answer::Once, Answer::Session, Answer::Deny, Answer::DenyWithWord];
         all.into_iter().filter(|answer| *answer != Answer::Session || !self.request.rule.is_empty()).collect()
+    }
+
+    /// Whether an answer is chosen, or a reason being written.
+    pub(super) fn is_half_answered(&self) -> bool {
+        self.mode != Mode::Choosing(None)
     }
 
     /// Whether all of the call has been on the screen.
@@ -106,12 +113,18 @@ impl App {
     pub(super) fn look_at_question(&mut self) {
         let width = usize::from(self.size.0);
         let Some(asked) = self.work.approvals.first_mut() else { return };
-        if asked.sheet.width != width || asked.sheet.lines.is_empty() {
+        let told = code_told();
+        if (asked.sheet.width, asked.sheet.told) != (width, told) || asked.sheet.lines.is_empty() {
             let place = sheet::Place { cwd: &self.place.cwd, home: self.place.home.as_deref() };
-            // What was seen at another width was seen.
-            let seen = if asked.is_seen() && !asked.sheet.lines.is_empty() { usize::MAX } else { 0 };
             let lines = sheet::lines(&asked.request, &place, width);
-            asked.sheet = Sheet { width, top: 0, seen: seen.min(lines.len()), lines };
+            let was_seen = asked.is_seen() && !asked.sheet.lines.is_empty();
+            let (top, seen) = match was_seen {
+                // What was seen at another width was seen.
+                true => (asked.sheet.top, lines.len()),
+                false if asked.sheet.width == width => (asked.sheet.top, asked.sheet.seen),
+                false => (0, 0),
+            };
+            asked.sheet = Sheet { width, told, top, seen, lines };
         }
         if self.popups.is_empty() {
             let rows = view::question_rows(self);

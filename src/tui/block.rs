@@ -4,8 +4,10 @@ use super::call::{self, Call};
 use super::layout::{Ctx, Folds, right_aligned, rule};
 use super::receipt;
 use crate::id::EntryId;
+use crate::message::Image;
 use crate::render::{
-    self, Breaks, Carriage, Emphasis, Indent, Line, MarkdownStream, Role, Span, Style, clean, cut_to, wrap,
+    self, Breaks, Carriage, Emphasis, Found, Indent, Line, MarkdownStream, PictureRoom, Role, Span, Style,
+    clean, cut_to, wrap,
 };
 use crate::resource::typed_skill;
 use crate::session::entry::Receipt;
@@ -39,6 +41,8 @@ pub(super) enum BlockKind {
         /// How it waited, if it did.
         receipt: Option<Box<Receipt>>,
     },
+    /// Images that go with what stands above.
+    Images(Vec<Image>),
     Answer(String),
     /// An answer that is still arriving.
     Growing(Box<MarkdownStream>),
@@ -87,6 +91,9 @@ pub(super) enum Level {
 struct Cache {
     width: usize,
     folds: Folds,
+    /// How much code had been told apart.
+    code: u64,
+    pictures: Option<PictureRoom>,
     lines: Vec<Line>,
 }
 
@@ -112,13 +119,22 @@ impl Block {
     pub(super) fn measure(&mut self, ctx: &Ctx) -> usize {
         let inner = Ctx { width: ctx.width.saturating_sub(self.inset()).max(1), ..ctx.clone() };
         if let BlockKind::Growing(stream) = &mut self.kind {
-            stream.set_width(inner.width);
+            stream.set_page(inner.page());
             stream.settle();
             return stream.len();
         }
-        let cache =
-            self.cache.take().filter(|cache| cache.width == inner.width && cache.folds == inner.folds);
-        let make = || Cache { width: inner.width, folds: inner.folds, lines: self.lines(&inner) };
+        let is_good = |cache: &Cache| {
+            (cache.width, cache.folds) == (inner.width, inner.folds)
+                && (cache.code, cache.pictures) == (inner.code_told, inner.pictures)
+        };
+        let cache = self.cache.take().filter(is_good);
+        let make = || Cache {
+            width: inner.width,
+            folds: inner.folds,
+            code: inner.code_told,
+            pictures: inner.pictures,
+            lines: self.lines(&inner),
+        };
         let mut cache = cache.unwrap_or_else(make);
         if let (Some(head), Some(first)) = (self.moving_head(&inner), cache.lines.first_mut()) {
             *first = head;
@@ -150,7 +166,7 @@ impl Block {
             above.kind,
             BlockKind::Answer(_) | BlockKind::Growing(_) | BlockKind::Thinking(_) | BlockKind::Call(_)
         );
-        !(matches!(self.kind, BlockKind::Call(_)) && spoke)
+        !(matches!(self.kind, BlockKind::Call(_)) && spoke || matches!(self.kind, BlockKind::Images(_)))
     }
 
     /// Whether its lines change by themselves.
@@ -178,7 +194,10 @@ impl Block {
         match &self.kind {
             BlockKind::Banner(lines) => banner(lines, ctx.width),
             BlockKind::User { text, note, at, receipt } => user(text, (note, *at), receipt.as_deref(), ctx),
-            BlockKind::Answer(text) => render::markdown(text, ctx.width),
+            BlockKind::Images(images) => {
+                images.iter().flat_map(|image| image_lines(&image.mime_type, &image.data, ctx)).collect()
+            }
+            BlockKind::Answer(text) => render::markdown(text, ctx.page()),
             BlockKind::Growing(stream) => stream.lines().cloned().collect(),
             BlockKind::Thinking(text) => thought(text, ctx),
             BlockKind::Call(call) => call.lines(ctx),
@@ -187,6 +206,11 @@ impl Block {
             BlockKind::Notice { level, text, hint } => notice(*level, text, hint.as_deref(), ctx.width),
         }
     }
+}
+
+/// An image as its line, and the picture where it is painted.
+pub(super) fn image_lines(mime_type: &str, data: &str, ctx: &Ctx) -> Vec<Line> {
+    render::picture(mime_type, data, ctx.width, ctx.pictures)
 }
 
 fn banner(lines: &[String], width: usize) -> Vec<Line> {
@@ -207,7 +231,8 @@ fn user(text: &str, (note, at): (&str, UnixMs), receipt: Option<&Receipt>, ctx: 
     let style = Style::from(Role::User).with(Emphasis::BOLD);
     let mut lines: Vec<Line> = Vec::new();
     for line in text.split('\n') {
-        lines.extend(wrap(&[Span::new(line, style)], room, &Indent::all(vec![bar.clone()]), Breaks::Words));
+        let spans = render::linked(vec![Span::new(line, style)], Found::AsItIs);
+        lines.extend(wrap(&spans, room, &Indent::all(vec![bar.clone()]), Breaks::Words));
     }
     if let Some(first) = lines.first_mut() {
         let left = std::mem::take(&mut first.spans);
@@ -253,7 +278,7 @@ fn unfolding_rule(title: &str, text: &str, ctx: &Ctx) -> Vec<Line> {
     let hint = if text.is_empty() { "" } else { " (ctrl+o)" };
     let mut lines = vec![rule(&format!("{title}{hint}"), ctx.width)];
     if ctx.folds.output_open {
-        lines.extend(render::markdown(text, ctx.width));
+        lines.extend(render::markdown(text, ctx.page()));
     }
     lines
 }

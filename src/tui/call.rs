@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
+use super::block::image_lines;
 use super::layout::{Ctx, right_aligned};
 use crate::event::ToolOutcome;
 use crate::id::CallId;
-use crate::message::joined_text;
-use crate::render::{self, Breaks, Carriage, Indent, Line, Role, Span, Style, clean, cut_to, wrap};
+use crate::message::{UserBlock, joined_text};
+use crate::render::{self, Breaks, Carriage, Found, Indent, Line, Role, Span, Style, clean, cut_to, wrap};
 use crate::unit::UnixMs;
 
 /// Columns of a tool's name, so that the arguments of calls stand in a column.
@@ -67,7 +68,11 @@ impl Call {
         let mut lines = vec![self.head(ctx)];
         let output = match &self.state {
             CallState::Runs { partial, .. } => running_output(&joined_text(&partial.content), ctx),
-            CallState::Done { outcome, is_error, .. } => self.output(outcome, *is_error, ctx),
+            CallState::Done { outcome, is_error, .. } => {
+                let mut lines = self.output(outcome, *is_error, ctx);
+                lines.extend(shown_images(outcome, ctx));
+                lines
+            }
             CallState::Written(_) | CallState::Waits | CallState::Asks | CallState::Lost => Vec::new(),
         };
         lines.extend(output);
@@ -161,8 +166,10 @@ impl Call {
     }
 
     fn output(&self, outcome: &ToolOutcome, is_error: bool, ctx: &Ctx) -> Vec<Line> {
-        if let Some(diff) = outcome.details.as_ref().and_then(|details| details["diff"].as_str()) {
-            let lines = render::diff(diff, ctx.width.saturating_sub(4).max(1));
+        let detail = |key: &str| outcome.details.as_ref().and_then(|details| details[key].as_str());
+        if let Some(diff) = detail("diff") {
+            let page = ctx.page().of_width(ctx.width.saturating_sub(4).max(1));
+            let lines = render::diff(diff, detail("path").unwrap_or_default(), page);
             return indented(folded(lines, FOLDED_DIFF, ctx), "    ", Role::Text);
         }
         let text = joined_text(&outcome.content);
@@ -181,6 +188,13 @@ impl Call {
         };
         indented(folded(lines, FOLDED, ctx), "  │ ", Role::Muted)
     }
+}
+
+/// The images of a result, each as its line and, where it is painted, the picture.
+fn shown_images(outcome: &ToolOutcome, ctx: &Ctx) -> Vec<Line> {
+    let inner = Ctx { width: ctx.width.saturating_sub(4).max(1), ..ctx.clone() };
+    let images = outcome.content.iter().filter_map(UserBlock::as_image);
+    indented(images.flat_map(|(kind, data)| image_lines(kind, data, &inner)).collect(), "    ", Role::Text)
 }
 
 /// What a command printed, without what its line already says: that it failed, that there is nothing.
@@ -219,11 +233,14 @@ pub(super) fn finished_output(text: &str, ctx: &Ctx) -> Vec<Line> {
 }
 
 fn output_lines(text: &str, role: Role, ctx: &Ctx) -> Vec<Line> {
-    let text = clean(text.trim_end(), Carriage::Returns);
-    let skipped = text.lines().count().saturating_sub(MOST_LINES);
+    let lines = render::printed(text.trim_end(), role);
+    let skipped = lines.len().saturating_sub(MOST_LINES);
     let width = ctx.width.saturating_sub(4).max(1);
-    let wrapped = |line| wrap(&[Span::new(line, role)], width, &Indent::default(), Breaks::Anywhere);
-    text.lines().skip(skipped).flat_map(wrapped).collect()
+    let wrapped = |line: Line| {
+        let spans = render::linked(line.spans, Found::AsItIs);
+        wrap(&spans, width, &Indent::default(), Breaks::Anywhere)
+    };
+    lines.into_iter().skip(skipped).flat_map(wrapped).collect()
 }
 
 /// The first and the last lines, with what is between them counted.
@@ -308,7 +325,6 @@ pub(super) fn seconds(ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::UserBlock;
     use serde_json::json;
 
     fn done(name: &str, args: Value, text: &str, details: Value, is_error: bool) -> Call {

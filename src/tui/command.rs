@@ -2,7 +2,7 @@
 //!
 //! Beside the table there are the agent's: templates, skills, commands of extensions. What they become is the agent's business.
 
-use crate::agent::SlashCommand;
+use crate::agent::{ApprovalMode, SlashCommand};
 use crate::message::ThinkingLevel;
 use crate::spelling;
 
@@ -19,10 +19,14 @@ pub(super) enum Verb {
     Compact,
     Model,
     Thinking,
+    Approval,
+    Tools,
+    Settings,
     Copy,
     FollowUp,
     Session,
     Export,
+    Theme,
     Reload,
     Logs,
     Help,
@@ -45,7 +49,7 @@ const fn row(verb: Verb, name: &'static str, argument: &'static str, about: &'st
 }
 
 /// Every slash command, in the order they are shown.
-pub(super) const TABLE: [Command; 19] = [
+pub(super) const TABLE: [Command; 23] = [
     row(Verb::New, "new", "", "begin a fresh session"),
     row(Verb::Resume, "resume", "[WORDS]", "go to another session: by its name, or what was said in it"),
     row(Verb::Tree, "tree", "", "the session as a tree: go back to any point of it"),
@@ -71,10 +75,14 @@ pub(super) const TABLE: [Command; 19] = [
         "[LEVEL]",
         "how much the model thinks: off, minimal, low, medium, high, xhigh",
     ),
+    row(Verb::Approval, "approval", "[MODE]", "which calls are asked about: ask, auto, read-only"),
+    row(Verb::Tools, "tools", "", "the tools that the model is offered"),
+    row(Verb::Settings, "settings", "", "every setting: see it, change it"),
     row(Verb::Copy, "copy", "", "copy the last answer"),
     row(Verb::FollowUp, "followup", "TEXT", "say TEXT when the agent has finished"),
     row(Verb::Session, "session", "", "facts about this session"),
     row(Verb::Export, "export", "[FILE]", "write this session to a page, or to FILE.md or FILE.jsonl"),
+    row(Verb::Theme, "theme", "[NAME]", "choose how the screen looks"),
     row(Verb::Reload, "reload", "", "read skills, templates and context files anew"),
     row(Verb::Logs, "logs", "", "the end of tiller's own log, and where reports on faults are"),
     row(Verb::Help, "help", "", "what can be typed here"),
@@ -144,6 +152,14 @@ pub(super) fn completions<'a>(line: &str, agents: &'a [SlashCommand]) -> Vec<Com
         name.starts_with(typed) || skill.is_some_and(|skill| skill.starts_with(typed))
     };
     own.chain(agents).filter(fits).collect()
+}
+
+/// What `/approval` may be followed by.
+pub(super) fn mode(argument: &str) -> Result<ApprovalMode, String> {
+    ApprovalMode::parse(argument).ok_or_else(|| {
+        let names: Vec<&str> = ApprovalMode::ALL.iter().map(|mode| mode.name()).collect();
+        format!("approval is one of {}", names.join(", "))
+    })
 }
 
 /// What `/thinking` may be followed by.

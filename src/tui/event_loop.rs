@@ -15,12 +15,13 @@ use futures_util::FutureExt;
 use jiff::tz::TimeZone;
 use nix::sys::signal::{Signal, raise};
 use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, timeout_at};
 
 use super::app::{Action, App, Input, Place, Report, Say};
 use super::block::Level;
 use super::draft::Draft;
+use super::ears::{self, Ears, Heard};
 use super::files;
 use super::keymap::Keymap;
 use super::notify::{Focus, Notifier};
@@ -29,12 +30,12 @@ use super::perform::{Performer, now};
 use super::report;
 use super::terminal::Screen;
 use super::theme::Theme;
-use super::typing::Typing;
-use super::{ExitReason, Opened, TuiError, TuiExit, TuiOptions};
+use super::{Asking, ExitReason, Opened, TuiError, TuiExit, TuiOptions};
 use crate::agent::{AgentSession, EventStream, Lagged};
 use crate::event::Event;
 use crate::render;
 use crate::resource::typed_skill;
+use crate::theme::Library;
 
 /// Time between two states of a spinner.
 const TICK: Duration = Duration::from_millis(100);
@@ -54,7 +55,8 @@ enum Wake {
     Signal,
     /// The process goes on after it was stopped.
     Continued,
-    Terminal(Option<std::io::Result<TerminalEvent>>),
+    Terminal(Option<std::io::Result<Heard>>),
+    Themes(Arc<Library>),
     Frame,
     /// The draft is to be kept.
     Keep,
@@ -66,7 +68,7 @@ enum Wake {
 struct Front {
     app: App,
     screen: Option<Screen>,
-    keys: Typing,
+    keys: Option<Ears>,
     notifier: Notifier,
     draft: Draft,
     /// `None` until the session is open.
@@ -129,9 +131,12 @@ impl Front {
             cwd: options.cwd.clone(),
             home: options.home.clone(),
             zone: TimeZone::system(),
-            theme: Theme::of(options.colours),
+            theme: Theme::of(&options.themes),
             banner: Vec::new(),
             keymap: Arc::new(keymap(&options)),
+            manner: options.abilities.manner(),
+            images: options.abilities.images,
+            cell: (8, 16),
         };
         let mut app = App::new(place, history);
         let mut draft = Draft::new(options.draft_file.clone());
@@ -150,7 +155,7 @@ impl Front {
         let mut front = Self {
             app,
             screen: Some(screen),
-            keys: Typing::default(),
+            keys: None,
             notifier: Notifier::new(options.reach),
             draft,
             link: None,
@@ -162,6 +167,7 @@ impl Front {
             options,
         };
         front.frame();
+        front.listen();
         Ok(front)
     }
 
@@ -191,7 +197,7 @@ impl Front {
 
     /// Ends before there is a session. What was to be said to it is a draft again.
     async fn leave(mut self, reason: ExitReason) -> TuiExit {
-        self.keys.release();
+        self.keys = None;
         self.screen = None;
         let said = self.waiting.iter().filter_map(|action| match action {
             Action::Say(say) => say.text().map(str::to_owned),
@@ -214,7 +220,7 @@ impl Front {
                     Some(reason) => return reason,
                     None => continue,
                 },
-                Wake::Terminal(Some(Ok(event))) => match self.input_of(event).await {
+                Wake::Terminal(Some(Ok(heard))) => match self.input_of(heard).await {
                     Some(input) => input,
                     None => continue,
                 },
@@ -231,6 +237,7 @@ impl Front {
                 Wake::Agent(Some(Ok(event))) => Input::Agent(event),
                 Wake::Agent(Some(Err(Lagged(_)))) => Input::Lagged,
                 Wake::Report(None) | Wake::Agent(None) => return ExitReason::Closed,
+                Wake::Themes(library) => Input::Themes(library),
                 Wake::Tick => Input::Tick,
             };
             let loaded = matches!(input, Input::Report(Report::Loaded(_)));
@@ -248,12 +255,10 @@ impl Front {
 
     async fn wake(&mut self) -> Wake {
         let due = self.pace.due(self.app.stale).map(|due| self.began + due);
-        if due.is_none_or(|due| due > Instant::now())
-            && let Some(event) = self.keys.held()
-        {
-            return Wake::Terminal(Some(event));
-        }
         let keep = self.draft.due();
+        self.listen();
+        let keys = self.keys.as_mut();
+        let news = self.options.themes.news.as_mut();
         let (reports, events) = match &mut self.link {
             Some(link) => (Some(&mut link.reports), Some(&mut link.events)),
             None => (None, None),
@@ -265,20 +270,28 @@ impl Front {
             _ = self.signals.interrupt.recv() => Wake::Signal,
             _ = self.signals.continued.recv() => Wake::Continued,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Wake::Frame,
-            event = self.keys.next() => Wake::Terminal(event),
+            heard = next_heard(keys) => Wake::Terminal(heard),
             report = next_report(reports) => Wake::Report(report),
             event = next_event(events), if due.is_none() => Wake::Agent(event),
+            library = next_themes(news) => Wake::Themes(library),
             () = sleep_until(keep.unwrap_or_else(Instant::now)), if keep.is_some() => Wake::Keep,
             _ = self.tick.tick(), if self.app.wants_ticks() => Wake::Tick,
         }
     }
 
     /// What came from the terminal, as the state takes it.
-    async fn input_of(&mut self, event: TerminalEvent) -> Option<Input> {
+    async fn input_of(&mut self, heard: Heard) -> Option<Input> {
+        let event = match heard {
+            Heard::Event(event) => event,
+            Heard::Ground(ground) => return Some(Input::Ground(ground)),
+        };
         match event {
             TerminalEvent::Key(key) => {
                 self.draft.typed(Instant::now());
-                Some(self.keys.input(key).await)
+                Some(match &mut self.keys {
+                    Some(ears) => ears.input(key).await,
+                    None => Input::Key(key),
+                })
             }
             TerminalEvent::Paste(text) => {
                 self.draft.typed(Instant::now());
@@ -301,7 +314,7 @@ impl Front {
     fn tell(&mut self) {
         let words = self.notifier.look(&self.app);
         if let Some(screen) = self.screen.as_mut().filter(|_| !words.is_empty()) {
-            let _ = screen.tell(&words);
+            let _ = screen.write(&words);
         }
     }
 
@@ -311,6 +324,18 @@ impl Front {
         for problem in keymap.problems() {
             self.app.say(Level::Warning, problem.clone(), None);
         }
+    }
+
+    /// Listens to the terminal, if nobody does, and asks for the colour of its ground. Only now: the first frame is on its way, so
+    /// the question delays nothing.
+    fn listen(&mut self) {
+        let Some(screen) = self.screen.as_mut().filter(|_| self.keys.is_none()) else { return };
+        let mut ears = Ears::open();
+        let asks = self.options.themes.asking == Asking::AfterFirstFrame;
+        if asks && screen.write(ears::QUESTION).is_ok() {
+            ears.expect();
+        }
+        self.keys = Some(ears);
     }
 
     /// Takes the events that are there already.
@@ -347,6 +372,12 @@ impl Front {
         self.tell();
         let at = self.began.elapsed();
         self.pace.drew(at, at - before);
+        // A full channel is no harm: the next frame asks again.
+        if render::code_waits()
+            && let Some(link) = &self.link
+        {
+            link.performer.tell(Action::TellCode);
+        }
         drawn.err().map(|_| ExitReason::HungUp)
     }
 
@@ -378,7 +409,7 @@ impl Front {
 
     /// Gives the terminal back, does something, and takes it over again. Nothing reads the keys meanwhile.
     fn away(&mut self, what: impl FnOnce(&mut Self)) -> Option<ExitReason> {
-        self.keys.release();
+        self.keys = None;
         self.screen = None;
         what(self);
         // What was meant for somebody else who had the terminal, and that we go on again, is known.
@@ -426,7 +457,7 @@ impl Front {
 
     async fn end(mut self, agent: &AgentSession, reason: ExitReason) -> TuiExit {
         // The thread that reads the keys spins on a terminal that is gone; it ends here, before anything that may take time.
-        self.keys.release();
+        self.keys = None;
         self.screen = None;
         self.store_draft().await;
         self.settle().await;
@@ -474,6 +505,24 @@ impl Signals {
 
 fn keymap(options: &TuiOptions) -> Keymap {
     options.keybindings.as_deref().map(files::load_keymap).unwrap_or_default()
+}
+
+/// The next thing from the terminal; nothing as long as nobody listens.
+async fn next_heard(ears: Option<&mut Ears>) -> Option<std::io::Result<Heard>> {
+    match ears {
+        Some(ears) => ears.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The themes when others are known than before; whoever told of them may have gone.
+async fn next_themes(news: Option<&mut watch::Receiver<Arc<Library>>>) -> Arc<Library> {
+    if let Some(news) = news
+        && news.changed().await.is_ok()
+    {
+        return Arc::clone(&news.borrow_and_update());
+    }
+    std::future::pending().await
 }
 
 fn edited(editor: &str, text: &str) -> std::io::Result<String> {

@@ -11,6 +11,7 @@ use super::editor::Edit;
 use super::keymap::{Context, KeyCommand};
 use super::picker::{Item, Picker, Way};
 use super::popup::{Page, Popup};
+use super::tree::Purpose;
 use super::{gather, help};
 use crate::agent::{BashContext, BranchSummary, Direction};
 use crate::event::{QueueItem, QueueKind};
@@ -156,7 +157,7 @@ impl App {
 
     fn submit(&mut self, when: When) -> Vec<Action> {
         if self.notes.shifted.take().is_some_and(|at| self.now.since_ms(at) < SHIFTED_MS) {
-            self.flash("what is in the editor has just become a message of its own; once more sends it");
+            self.flash("that text is a message of its own now; once more sends it");
             return Vec::new();
         }
         if let Some(entry) = self.leaving.take() {
@@ -218,8 +219,8 @@ impl App {
         match verb {
             Verb::New => vec![Action::Go(Go::New)],
             Verb::Resume => self.browse(argument),
-            Verb::Tree => self.pick("tree", List::Tree),
-            Verb::Fork => self.pick("fork before", List::Forks),
+            Verb::Tree => self.open_tree(Purpose::Go),
+            Verb::Fork => self.open_tree(Purpose::Fork),
             Verb::Clone => vec![Action::Go(Go::Clone)],
             Verb::Name if argument.is_empty() => self.ask_for("/name ", "a name follows /name"),
             Verb::Name => vec![Action::Rename(argument.to_owned())],
@@ -229,11 +230,18 @@ impl App {
             }
             Verb::Model if argument.is_empty() => self.pick("models", List::Models),
             Verb::Model => vec![Action::SetModel(argument.to_owned())],
-            Verb::Thinking if argument.is_empty() => self.next_thinking(),
+            Verb::Thinking if argument.is_empty() => self.pick("thinking", List::Thinking),
             Verb::Thinking => match command::level(argument) {
                 Ok(level) => vec![Action::SetThinking(level)],
                 Err(what) => self.ask_for("/thinking ", &what),
             },
+            Verb::Approval if argument.is_empty() => self.pick("approval", List::Approval),
+            Verb::Approval => match command::mode(argument) {
+                Ok(mode) => vec![Action::SetApproval(mode)],
+                Err(what) => self.ask_for("/approval ", &what),
+            },
+            Verb::Tools => self.pick("tools", List::Tools),
+            Verb::Settings => self.pick("settings", List::Settings),
             Verb::Copy => self.copy(),
             Verb::FollowUp if argument.is_empty() => {
                 self.ask_for("/followup ", "a message follows /followup")
@@ -241,6 +249,8 @@ impl App {
             Verb::FollowUp => vec![Action::Say(Say::FollowUp(argument.to_owned()))],
             Verb::Session => vec![Action::ShowFacts],
             Verb::Export => vec![Action::Export(argument.to_owned())],
+            Verb::Theme if argument.is_empty() => self.pick_theme(),
+            Verb::Theme => self.wear_theme(argument),
             Verb::Reload => vec![Action::ReadResources],
             Verb::Logs => vec![Action::ShowLogs],
             Verb::Help => {
@@ -272,7 +282,11 @@ impl App {
     }
 
     pub(super) fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
-        self.popups.push(Popup::Pick(Picker::waiting_for(title, list)));
+        let picker = Picker::waiting_for(title, list);
+        self.popups.push(Popup::Pick(match list {
+            List::Models | List::Tools | List::Settings => picker.previewing(),
+            List::Thinking | List::Approval | List::Themes => picker,
+        }));
         vec![Action::Gather(list)]
     }
 
@@ -301,7 +315,7 @@ impl App {
             return Vec::new();
         }
         if self.is_second(pressed, Twice::Escape, TWICE_ESCAPE_MS) {
-            return self.pick("tree", List::Tree);
+            return self.open_tree(Purpose::Go);
         }
         self.notes.pressed = Some((Twice::Escape, self.now));
         Vec::new()
@@ -383,7 +397,7 @@ impl App {
     }
 
     fn popup_key(&mut self, key: KeyEvent) -> Vec<Action> {
-        if let Some(actions) = self.list_key(key) {
+        if let Some(actions) = self.tree_key(key).or_else(|| self.list_key(key)) {
             return actions;
         }
         let page = isize::try_from(self.size.1 / 2).unwrap_or(10).max(1);
@@ -407,7 +421,7 @@ impl App {
         match self.popups.last_mut() {
             Some(Popup::Pick(picker)) => picker.step(rows),
             Some(Popup::Read(page)) => page.step(rows),
-            None => {}
+            Some(Popup::Tree(_)) | None => {}
         }
         Vec::new()
     }

@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 
-use crate::render::{Line, Role, Span};
+use crate::render::{Line, Manner, Page, PictureRoom, Role, Span};
 use crate::unit::UnixMs;
 
 /// Frames of the sign that something is going on, 100 ms each.
@@ -22,15 +22,33 @@ pub(super) struct Ctx {
     pub(super) folds: Folds,
     pub(super) now: UnixMs,
     pub(super) zone: TimeZone,
+    pub(super) manner: Manner,
+    /// How often code was told apart so far; see [`crate::render::code_told`].
+    pub(super) code_told: u64,
+    /// Room for pictures, where they are painted.
+    pub(super) pictures: Option<PictureRoom>,
 }
 
 impl Default for Ctx {
     fn default() -> Self {
-        Self { width: 80, folds: Folds::default(), now: UnixMs(0), zone: TimeZone::UTC }
+        Self {
+            width: 80,
+            folds: Folds::default(),
+            now: UnixMs(0),
+            zone: TimeZone::UTC,
+            manner: Manner::default(),
+            code_told: 0,
+            pictures: None,
+        }
     }
 }
 
 impl Ctx {
+    /// What text is laid out for.
+    pub(super) fn page(&self) -> Page {
+        Page { width: self.width, manner: self.manner }
+    }
+
     /// The sign that something is going on, as it looks now.
     pub(super) fn spinner(&self) -> &'static str {
         spinner(self.now)

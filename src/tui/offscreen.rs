@@ -11,10 +11,13 @@ use ratatui::buffer::Buffer;
 use super::TuiOptions;
 use super::app::{Action, App, Input, Loaded, Place, Report};
 use super::perform::{newest, read};
+use super::terminal::Images;
 use super::theme::Theme;
+use super::tree::{self, Wanted};
 use super::view::view;
 use crate::agent::Snapshot;
 use crate::event::Event;
+use crate::render::Manner;
 use crate::session::Reader;
 use crate::unit::UnixMs;
 
@@ -42,9 +45,12 @@ impl OffScreen {
             cwd: snapshot.state.cwd.clone(),
             home: options.home.clone(),
             zone: TimeZone::UTC,
-            theme: Theme::of(options.colours),
+            theme: Theme::of(&options.themes),
             banner: Vec::new(),
             keymap: Arc::default(),
+            manner: Manner::default(),
+            images: Images::default(),
+            cell: (8, 16),
         };
         let Ok(terminal) = Terminal::new(TestBackend::new(size.0, size.1));
         let mut screen = Self { app: App::new(place, Vec::new()), reader, terminal };
@@ -80,10 +86,30 @@ impl OffScreen {
 
     fn take(&mut self, input: Input, now: UnixMs) {
         for action in self.app.update(input, now) {
-            if let Action::LoadOlder(ids) = action {
-                let older = read(&self.reader, &ids);
-                self.take(Input::Report(Report::Older(older)), now);
+            match action {
+                Action::LoadOlder(ids) => {
+                    let older = read(&self.reader, &ids);
+                    self.take(Input::Report(Report::Older(older)), now);
+                }
+                Action::Tree(ask) => self.look(&ask, now),
+                _ => {}
             }
+        }
+    }
+
+    /// Looks up what the tree wants to know.
+    fn look(&mut self, ask: &tree::Ask, now: UnixMs) {
+        let mut all: Vec<tree::News> = tree::look(&self.reader, ask).into_iter().collect();
+        if let tree::Ask::Search(query) = ask {
+            let tell = |news| {
+                all.push(news);
+                Wanted::Yes
+            };
+            tree::find(&self.reader, query, || Wanted::Yes, tell);
+        }
+        for news in all {
+            let session = self.reader.id().clone();
+            self.take(Input::Report(Report::Tree { session, news }), now);
         }
     }
 }

@@ -2,20 +2,27 @@
 //!
 //! In order, so that two messages sent quickly arrive as they were typed. What reads much of the log runs beside it.
 
+mod lists;
+
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 
-use super::app::{Action, Go, List, Loaded, Report, Say};
+use super::app::{Action, Go, Loaded, Report, Say};
 use super::attach::{self, Clip};
 use super::browse::{Ask, browse};
+use super::tree::{self, Wanted};
 use super::{TuiOptions, files, gather, logs, queue, report};
 use crate::agent::compaction::CompactionError;
 use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions, StreamingBehavior};
 use crate::id::EntryId;
 use crate::message::ThinkingLevel;
-use crate::session::{Entry, Reader, Visibility};
+use crate::render;
+use crate::session::{Entry, Reader};
+use crate::setting::Setting;
 use crate::unit::UnixMs;
 
 /// Actions that may wait: more than a person can type while one is carried out.
@@ -39,7 +46,8 @@ impl Performer {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
-        task.spawn(Worker { agent, options, reports, browser: None }.work(todo));
+        let (looked, searches) = (Arc::default(), Arc::default());
+        task.spawn(Worker { agent, options, reports, browser: None, looked, searches }.work(todo));
         (Self { actions, task }, received)
     }
 
@@ -60,6 +68,10 @@ struct Worker {
     reports: mpsc::Sender<Report>,
     /// Whoever looks through the sessions; the look ends when this is dropped.
     browser: Option<std::sync::mpsc::Sender<Ask>>,
+    /// How many previews were asked for.
+    looked: Arc<AtomicU64>,
+    /// How many searches of the tree were begun or ended: each goes on as long as there is none after it.
+    searches: Arc<AtomicU64>,
 }
 
 impl Worker {
@@ -80,7 +92,10 @@ impl Worker {
                     self.browser = None;
                     Ok(Vec::new())
                 }
-                action => self.perform(action, &mut beside, &mut waiting).await,
+                action => match self.in_list(action, &mut beside).await {
+                    Ok(done) => done,
+                    Err(action) => self.perform(action, &mut beside, &mut waiting).await,
+                },
             };
             let reports = match done {
                 Ok(reports) => reports,
@@ -128,17 +143,21 @@ impl Worker {
             Action::SetThinking(level) => self.set_thinking(level).await?,
             Action::Rename(name) => said(agent.rename(name).await?),
             Action::Label(label) => self.label(label).await?,
+            Action::LabelEntry(entry, label) => said(agent.label(entry, label).await?),
+            Action::Tree(ask) => {
+                self.look(ask, beside);
+                Vec::new()
+            }
             Action::AskToHide(entry) => {
                 let reader = agent.reader();
                 self.read_beside(beside, move || gather::hiding(&reader, entry));
                 Vec::new()
             }
-            Action::Hide(entry, visibility) => self.hide(entry, visibility).await?,
+            Action::Hide(entry, visibility) => said(agent.hide(entry, visibility).await?),
             Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
-            Action::Gather(list) => self.gather(list, beside).await?,
-            Action::Narrow(narrowing) => {
-                self.read_beside(beside, move || Report::Narrowed(narrowing.done()));
+            Action::Keep { setting, value } => {
+                self.keep(setting, value, beside);
                 Vec::new()
             }
             Action::LoadOlder(ids) => {
@@ -159,6 +178,7 @@ impl Worker {
                 self.read_beside(beside, move || logs::page(log.as_deref(), reports.as_deref()));
                 Vec::new()
             }
+            Action::TellCode => self.tell_code(beside),
             Action::Export(file) => self.export(file, beside).await?,
             Action::Remember(prompt) => self.remember(prompt, beside),
             Action::PasteImage => {
@@ -170,8 +190,17 @@ impl Worker {
                 Vec::new()
             }
             Action::Attach(path, text) => self.attach(path, text, beside).await?,
-            // Looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
-            Action::Browse(_)
+            // What lists want is done already; looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
+            Action::Gather(_)
+            | Action::Narrow(_)
+            | Action::Preview(_)
+            | Action::NameSession(..)
+            | Action::TrashSession(_)
+            | Action::RestoreSession(_)
+            | Action::SetApproval(_)
+            | Action::ToggleTool(_)
+            | Action::Set(..)
+            | Action::Browse(_)
             | Action::EndBrowse
             | Action::Copy(_)
             | Action::EditElsewhere(_)
@@ -271,8 +300,11 @@ impl Worker {
         let agent = &self.agent;
         Ok(match go {
             Go::New => vec![Report::Moved(agent.new_session().await?)],
-            Go::Open(path) => vec![Report::Moved(agent.open_session(path).await?)],
+            Go::ForkOf(path) => vec![Report::Moved(agent.fork_session(path).await?)],
+            // A list's.
+            Go::Open(_) => Vec::new(),
             Go::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
+            Go::ForkBeside(entry) => vec![Report::Beside(agent.fork_beside(entry).await?.session)],
             Go::Clone => self.copy_session().await?,
             Go::AskToLeave(entry) => self.ask_to_leave(entry).await?,
             Go::Navigate(entry, summary) => self.navigate(entry, summary, waiting),
@@ -319,9 +351,27 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
-    async fn hide(&self, entry: EntryId, visibility: Visibility) -> Result<Vec<Report>, AgentError> {
-        self.agent.hide(entry, visibility).await?;
-        Ok(vec![Report::Outdated])
+    /// Looks up what the tree wants to know.
+    fn look(&self, ask: tree::Ask, beside: &mut JoinSet<()>) {
+        let (reader, reports) = (self.agent.reader(), self.reports.clone());
+        let session = reader.id().clone();
+        let tell = move |news| {
+            let report = Report::Tree { session: session.clone(), news };
+            if reports.blocking_send(report).is_ok() { Wanted::Yes } else { Wanted::No }
+        };
+        let number = match &ask {
+            tree::Ask::Search(_) | tree::Ask::EndSearch => self.searches.fetch_add(1, Ordering::Relaxed) + 1,
+            tree::Ask::Shape | tree::Ask::Texts(_) | tree::Ask::Preview(_) => 0,
+        };
+        let searches = Arc::clone(&self.searches);
+        beside.spawn_blocking(move || match &ask {
+            tree::Ask::Search(query) => {
+                let newest = || searches.load(Ordering::Relaxed) == number;
+                let is_wanted = || if newest() { Wanted::Yes } else { Wanted::No };
+                tree::find(&reader, query, is_wanted, tell);
+            }
+            ask => tree::look(&reader, ask).into_iter().for_each(|news| _ = tell(news)),
+        });
     }
 
     async fn copy_session(&self) -> Result<Vec<Report>, AgentError> {
@@ -338,32 +388,13 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
-    async fn gather(&self, list: List, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
-        let reader = self.agent.reader();
-        Ok(match list {
-            List::Models => {
-                let models = self.agent.models().await?;
-                let current = self.agent.snapshot().await?.state.model;
-                let facts = models.iter().map(|model| &*model.facts);
-                let (items, selected) = gather::models(facts, Some(&current));
-                vec![Report::Items { items, selected }]
-            }
-            List::Tree | List::WholeTree => {
-                let hidden = if list == List::WholeTree { Visibility::Shown } else { Visibility::Hidden };
-                self.read_beside(beside, move || {
-                    let (items, selected) = gather::tree(&reader, hidden);
-                    Report::Items { items, selected }
-                });
-                Vec::new()
-            }
-            List::Forks => {
-                self.read_beside(beside, move || Report::Items {
-                    items: gather::forks(&reader),
-                    selected: 0,
-                });
-                Vec::new()
-            }
-        })
+    /// Keeps a setting for the next time.
+    fn keep(&self, setting: &'static Setting, value: String, beside: &mut JoinSet<()>) {
+        let Some(desk) = self.options.desk.clone() else { return };
+        self.read_beside(beside, move || match desk.write(setting, &value) {
+            Ok(()) => Report::Note(format!("{} is {value} from now on", setting.name)),
+            Err((what, hint)) => Report::Failed { what, hint, text: None },
+        });
     }
 
     async fn export(&self, file: String, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
@@ -418,6 +449,13 @@ impl Worker {
             }
         });
         Ok(Vec::new())
+    }
+
+    fn tell_code(&self, beside: &mut JoinSet<()>) -> Vec<Report> {
+        let reports = self.reports.clone();
+        // Nobody listens any more when the front end has ended.
+        beside.spawn_blocking(move || render::tell_waiting(|| _ = reports.blocking_send(Report::CodeTold)));
+        Vec::new()
     }
 
     fn read_beside(&self, beside: &mut JoinSet<()>, read: impl FnOnce() -> Report + Send + 'static) {

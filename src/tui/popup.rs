@@ -1,6 +1,8 @@
-//! What may lie over the transcript: one stack of pickers and pages to read.
+//! What may lie over the transcript: one stack of pickers, pages to read, and the tree.
 
-pub(super) use super::picker::{Choice, Item, Picker};
+use super::app::List;
+use super::picker::{Choice, Item, Picker};
+use super::tree::TreeView;
 use crate::render::Line;
 
 /// Something over the transcript.
@@ -8,6 +10,7 @@ use crate::render::Line;
 pub(super) enum Popup {
     Pick(Picker),
     Read(Page),
+    Tree(Box<TreeView>),
 }
 
 /// A text to read.
@@ -22,7 +25,7 @@ impl Popup {
     pub(super) fn as_picker(&mut self) -> Option<&mut Picker> {
         match self {
             Self::Pick(picker) => Some(picker),
-            Self::Read(_) => None,
+            Self::Read(_) | Self::Tree(_) => None,
         }
     }
 
@@ -30,6 +33,11 @@ impl Popup {
     pub(super) fn is_of_failure(&self) -> bool {
         let asks = |item: &Item| matches!(item.choice, Choice::AfterFailure(_));
         matches!(self, Self::Pick(picker) if picker.chosen().is_some_and(asks))
+    }
+
+    /// Whether it offers themes.
+    pub(super) fn is_of_themes(&self) -> bool {
+        matches!(self, Self::Pick(picker) if picker.list == Some(List::Themes))
     }
 
     /// Whether it looks through sessions.

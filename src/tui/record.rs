@@ -8,7 +8,7 @@ use super::call::{Call, CallState};
 use crate::event::ToolOutcome;
 use crate::id::CallId;
 use crate::message::{
-    AssistantBlock, AssistantMessage, BashExecutionMessage, Message, StopReason, ToolResultMessage,
+    AssistantBlock, AssistantMessage, BashExecutionMessage, Image, Message, StopReason, ToolResultMessage,
 };
 use crate::session::entry::{Compaction, MessageEntry};
 use crate::session::{Entry, EntryBody};
@@ -85,6 +85,10 @@ impl Stretch {
                 let receipt = said.tiller_receipt.clone().map(Box::new);
                 let text = user.content.joined_text();
                 self.push(entry, BlockKind::User { text, note, at: entry.timestamp, receipt });
+                let images: Vec<Image> = user.content.images().collect();
+                if !images.is_empty() {
+                    self.push(entry, BlockKind::Images(images));
+                }
             }
             Message::Assistant(answer) => self.take_answer(entry, answer),
             Message::ToolResult(result) => {

@@ -4,6 +4,11 @@
 //! keyboard protocol is asked for without asking whether it is there: terminals that don't know it ignore it, and waiting for
 //! an answer would delay the first frame wherever none comes.
 
+mod ability;
+mod links;
+mod painter;
+mod pictures;
+
 use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::Mutex;
 
@@ -15,16 +20,21 @@ use crossterm::event::{
 };
 use crossterm::style::Print;
 use crossterm::terminal::{
-    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
-    LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode,
 };
 use crossterm::{execute, queue};
 use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::Backend;
+use ratatui::layout::Rect;
 
 use super::app::App;
 use super::notify::Reach;
-use super::view::view;
+use super::view::{Areas, view};
+pub use ability::{Abilities, Images};
+pub(super) use links::mark;
+pub(super) use painter::Painter;
+pub(super) use pictures::Placement;
 
 /// Bytes gathered before they are written, so that a frame goes out in few writes.
 const BUFFER: usize = 64 * 1024;
@@ -34,7 +44,7 @@ static FAREWELL: Mutex<String> = Mutex::new(String::new());
 
 /// The terminal while it is ours.
 pub(super) struct Screen {
-    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    terminal: Terminal<Painter<BufWriter<Stdout>>>,
     is_stale: bool,
 }
 
@@ -62,9 +72,9 @@ impl Screen {
             SetCursorStyle::SteadyBar
         )?;
         let writer = BufWriter::with_capacity(BUFFER, io::stdout());
-        let terminal = Terminal::new(CrosstermBackend::new(writer))?;
+        let terminal = Terminal::new(Painter::new(writer))?;
         std::mem::forget(given_back);
-        Ok(Self { terminal, is_stale: false })
+        Ok(Self { terminal, is_stale: true })
     }
 
     /// Columns and rows.
@@ -72,22 +82,43 @@ impl Screen {
         self.terminal.size().map_or((80, 24), |size| (size.width, size.height))
     }
 
-    /// Draws the state. The terminal shows all of it or nothing yet.
+    /// Draws the state. The terminal shows all of it or nothing yet; where nothing changed nothing is written.
     pub(super) fn draw(&mut self, app: &mut App) -> io::Result<()> {
-        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        self.terminal.autoresize()?;
+        if self.is_stale {
+            app.place.cell = self.cell();
+        }
+        let mut areas = prepared(app, self.terminal.get_frame().area());
+        let painter = self.terminal.backend_mut();
+        self.is_stale |= painter.learn(app.transcript.links());
         if std::mem::take(&mut self.is_stale) {
-            queue!(self.terminal.backend_mut(), Clear(ClearType::All))?;
+            painter.forget()?;
+            queue!(painter, Clear(ClearType::All))?;
             // Each swap empties one of the two buffers. `Terminal::clear` would ask where the cursor is.
             self.terminal.swap_buffers();
             self.terminal.swap_buffers();
         }
         self.terminal.draw(|frame| {
-            // Asked for again, the size could be another one by now, and the frame would not fit its buffer.
-            app.size = (frame.area().width, frame.area().height);
-            let areas = app.prepare();
+            // By now the size could be another one, and what was prepared would not fit the buffer.
+            if (frame.area().width, frame.area().height) != app.size {
+                areas = prepared(app, frame.area());
+            }
             view(app, &areas, frame);
         })?;
-        execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
+        let painter = self.terminal.backend_mut();
+        painter.show(app.pictures(&areas))?;
+        painter.finish()
+    }
+
+    /// The size of a cell in pixels; where the terminal doesn't say, twice as high as wide.
+    fn cell(&mut self) -> (u16, u16) {
+        let size = self.terminal.backend_mut().window_size().ok().filter(|size| {
+            size.pixels.width >= size.columns_rows.width && size.pixels.height >= size.columns_rows.height
+        });
+        size.map_or((8, 16), |size| {
+            let cells = size.columns_rows;
+            (size.pixels.width / cells.width.max(1), size.pixels.height / cells.height.max(1))
+        })
     }
 
     /// Has the next frame written whole: what the terminal shows is no longer what was drawn, as after a resize, also one to
@@ -96,9 +127,9 @@ impl Screen {
         self.is_stale = true;
     }
 
-    /// Writes what is no part of the screen.
-    pub(super) fn tell(&mut self, bytes: &str) -> io::Result<()> {
-        execute!(self.terminal.backend_mut(), Print(bytes))
+    /// Writes a control sequence at once.
+    pub(super) fn write(&mut self, sequence: &str) -> io::Result<()> {
+        execute!(self.terminal.backend_mut(), Print(sequence))
     }
 
     /// Gives a text to the terminal's clipboard (OSC 52).
@@ -107,8 +138,16 @@ impl Screen {
     }
 }
 
+fn prepared(app: &mut App, area: Rect) -> Areas {
+    app.size = (area.width, area.height);
+    app.prepare()
+}
+
 impl Drop for Screen {
     fn drop(&mut self) {
+        let painter = self.terminal.backend_mut();
+        // Nobody is left to tell when this fails.
+        let _ = painter.show(Vec::new()).and_then(|()| painter.finish());
         give_back();
     }
 }

@@ -1,146 +1,223 @@
-//! What roles look like on a terminal.
-//!
-//! The palette is the terminal's own sixteen colours wherever they will do, so that tiller follows the colours its user
-//! chose; only the grounds of changed words are colours of the 256. One accent. Nothing is said by colour alone.
+//! What roles look like on this terminal: the theme that is worn, and the one that is tried on.
+
+mod choosing;
+
+use std::sync::Arc;
 
 use ratatui::style::{Color, Modifier, Style};
+use tokio::sync::watch;
 
-use crate::render::{self, Emphasis, Role};
+use crate::render::{self, Ansi, Emphasis};
+use crate::theme::{self, Background, Colour, Depth, Known, Library, Look, ROLES, Rgb, Wish};
 
-/// Which colours there are to paint with.
+/// The themes there are, which one is wanted, and what the terminal can show of it.
+#[derive(Clone, Debug, Default)]
+pub struct ThemeOptions {
+    /// The themes that are known at the start.
+    pub library: Arc<Library>,
+    /// Which one is wanted.
+    pub wish: Wish,
+    /// How many colours there are to paint with.
+    pub depth: Depth,
+    /// The ground of the terminal, as far as it can be guessed.
+    pub background: Background,
+    /// Whether the terminal is asked for its ground, when that decides.
+    pub asking: Asking,
+    /// The themes as they become known later: files that changed. `None` never tells.
+    pub news: Option<watch::Receiver<Arc<Library>>>,
+}
+
+/// Whether the terminal is asked for the colour of its ground (OSC 11).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Colours {
-    /// For a dark ground.
+pub enum Asking {
+    /// The guess has to do: a terminal that would show the question, or none at all.
     #[default]
-    Dark,
-    /// For a light ground.
-    Light,
-    /// None: bold, dim and underline only.
-    None,
+    Never,
+    /// It is asked after the first frame, and its answer waited for as long as it takes.
+    AfterFirstFrame,
 }
 
 /// How everything looks.
 #[derive(Clone, Debug)]
 pub(super) struct Theme {
-    colours: Colours,
+    library: Arc<Library>,
+    wish: Wish,
+    /// What is looked at without having been chosen.
+    tried: Option<String>,
+    background: Background,
+    depth: Depth,
+    worn: Arc<theme::Theme>,
+    /// By role.
+    looks: [Style; ROLES.len()],
 }
 
 impl Theme {
-    pub(super) fn of(colours: Colours) -> Self {
-        Self { colours }
+    pub(super) fn of(options: &ThemeOptions) -> Self {
+        let ThemeOptions { library, wish, depth, background, .. } = options;
+        let worn = Arc::clone(library.choose(wish, *background, *depth));
+        let looks = looks(&worn, *depth);
+        let (library, wish) = (Arc::clone(library), wish.clone());
+        Self { library, wish, tried: None, background: *background, depth: *depth, worn, looks }
     }
 
     /// How a style looks.
     pub(super) fn style(&self, style: render::Style) -> Style {
-        self.colours.style(style)
-    }
-}
-
-impl Colours {
-    /// Chooses by the values of `NO_COLOR` and `COLORFGBG` (`15;0`: foreground, background; 7 and 15 are light grounds).
-    #[must_use]
-    pub fn choose(no_color: Option<&str>, colorfgbg: Option<&str>) -> Self {
-        if no_color.is_some_and(|value| !value.is_empty()) {
-            return Self::None;
+        let mut look = self.looks[style.role as usize].add_modifier(modifiers(style.emphasis));
+        if let Some(ground) = style.ground {
+            look.bg = self.looks[ground as usize].bg;
         }
-        match colorfgbg.and_then(|value| value.rsplit(';').next()) {
-            Some("7" | "15") => Self::Light,
-            Some(_) | None => Self::Dark,
-        }
-    }
-
-    /// How a style looks.
-    fn style(self, style: render::Style) -> Style {
-        let mut look = match self {
-            Self::None => colourless(style.role),
-            Self::Dark | Self::Light => self.coloured(style.role),
-        };
-        let modifiers = [
-            (Emphasis::BOLD, Modifier::BOLD),
-            (Emphasis::ITALIC, Modifier::ITALIC),
-            (Emphasis::UNDERLINE, Modifier::UNDERLINED),
-            (Emphasis::STRIKE, Modifier::CROSSED_OUT),
-            (Emphasis::REVERSED, Modifier::REVERSED),
-        ];
-        for (emphasis, modifier) in modifiers {
-            if style.emphasis.has(emphasis) {
-                look = look.add_modifier(modifier);
-            }
-        }
+        look.fg = style.fg.and_then(|ansi| self.colour_of(ansi)).or(look.fg);
+        look.bg = style.bg.and_then(|ansi| self.colour_of(ansi)).or(look.bg);
         look
     }
 
-    fn coloured(self, role: Role) -> Style {
-        let light = self == Self::Light;
-        let pick = |dark: Color, on_light: Color| if light { on_light } else { dark };
-        let style = Style::new();
-        match role {
-            Role::Text | Role::User => style,
-            Role::Muted => style.fg(pick(Color::Indexed(245), Color::Indexed(242))),
-            Role::Thinking => {
-                style.fg(pick(Color::Indexed(245), Color::Indexed(242))).add_modifier(Modifier::ITALIC)
-            }
-            Role::Accent | Role::Quote => style.fg(pick(Color::Indexed(80), Color::Indexed(30))),
-            Role::Heading => style.fg(pick(Color::Indexed(80), Color::Indexed(30))),
-            Role::Code => style.fg(pick(Color::Indexed(180), Color::Indexed(94))),
-            Role::Link => style.fg(pick(Color::Indexed(111), Color::Indexed(25))),
-            Role::DiffAdded | Role::Success => style.fg(pick(Color::Indexed(114), Color::Indexed(28))),
-            Role::DiffRemoved | Role::Error => style.fg(pick(Color::Indexed(174), Color::Indexed(124))),
-            Role::DiffAddedWord => style
-                .fg(pick(Color::Indexed(157), Color::Indexed(22)))
-                .bg(pick(Color::Indexed(22), Color::Indexed(194))),
-            Role::DiffRemovedWord => style
-                .fg(pick(Color::Indexed(217), Color::Indexed(88)))
-                .bg(pick(Color::Indexed(52), Color::Indexed(224))),
-            Role::Warning => style.fg(pick(Color::Indexed(179), Color::Indexed(130))),
-            Role::Keyword => style.fg(pick(Color::Indexed(140), Color::Indexed(90))),
-            Role::String => style.fg(pick(Color::Indexed(108), Color::Indexed(29))),
-            Role::Comment => {
-                style.fg(pick(Color::Indexed(244), Color::Indexed(243))).add_modifier(Modifier::ITALIC)
-            }
-            Role::Constant => style.fg(pick(Color::Indexed(173), Color::Indexed(130))),
-            Role::Function => style.fg(pick(Color::Indexed(110), Color::Indexed(25))),
-            Role::Type => style.fg(pick(Color::Indexed(180), Color::Indexed(94))),
-            Role::Operator => style.fg(pick(Color::Indexed(249), Color::Indexed(240))),
-            Role::Name => style.fg(pick(Color::Indexed(109), Color::Indexed(24))),
+    /// A colour that a command painted with, as far as this terminal has it.
+    fn colour_of(&self, ansi: Ansi) -> Option<Color> {
+        let colour = match ansi {
+            Ansi::Basic(index) => self.worn.ansi(index, self.depth)?,
+            // A command that names one of the 256 by its number means that very one.
+            Ansi::Indexed(index) if index < 16 => self.worn.ansi(index, self.depth)?,
+            Ansi::Indexed(index) => self.shown(Colour::Indexed(index))?,
+            Ansi::Rgb(red, green, blue) => self.shown(Colour::Rgb(Rgb(red, green, blue)))?,
+        };
+        Some(painted(colour))
+    }
+
+    fn shown(&self, colour: Colour) -> Option<Colour> {
+        match self.depth {
+            Depth::Millions => Some(colour),
+            Depth::TwoHundredFiftySix => Some(colour.in_256()),
+            Depth::Sixteen => Some(colour.in_16()),
+            Depth::None => None,
         }
+    }
+
+    /// The terminal said of which colour its ground is.
+    pub(super) fn learn(&mut self, ground: Rgb) {
+        self.background = Background::of(ground);
+        self.dress();
+    }
+
+    /// Other themes are known than before; what is wrong with their files that wasn't before.
+    pub(super) fn restock(&mut self, library: Arc<Library>) -> Vec<String> {
+        let before = std::mem::replace(&mut self.library, library);
+        self.dress();
+        let problems = self.library.problems().iter().filter(|problem| !before.problems().contains(problem));
+        problems.map(ToString::to_string).collect()
+    }
+
+    /// Shows a theme for as long as it is looked at; `None` shows what was chosen again.
+    fn try_on(&mut self, name: Option<&str>) {
+        self.tried = name.map(str::to_owned);
+        self.dress();
+    }
+
+    /// Wears a theme from now on.
+    fn wear(&mut self, name: &str) {
+        self.wish = self.wish.with(name);
+        self.tried = None;
+        self.dress();
+    }
+
+    fn find(&self, name: &str) -> Result<&Known, Option<&str>> {
+        self.library.find(name).ok_or_else(|| self.library.nearest(name))
+    }
+
+    fn dress(&mut self) {
+        let wish = self.tried.as_deref().map(|name| self.wish.with(name));
+        let wish = wish.as_ref().unwrap_or(&self.wish);
+        self.worn = Arc::clone(self.library.choose(wish, self.background, self.depth));
+        self.looks = looks(&self.worn, self.depth);
     }
 }
 
-fn colourless(role: Role) -> Style {
-    let style = Style::new();
-    match role {
-        Role::Text | Role::User | Role::Code | Role::Quote | Role::DiffAdded | Role::DiffRemoved => style,
-        // Bold and dim are for reading by; more than two kinds of word would be noise without colours.
-        Role::String | Role::Constant | Role::Function | Role::Type | Role::Operator | Role::Name => style,
-        Role::Keyword => style.add_modifier(Modifier::BOLD),
-        Role::Muted | Role::Comment => style.add_modifier(Modifier::DIM),
-        Role::Thinking => style.add_modifier(Modifier::DIM).add_modifier(Modifier::ITALIC),
-        Role::Accent | Role::Heading | Role::Success | Role::Error | Role::Warning => {
-            style.add_modifier(Modifier::BOLD)
-        }
-        Role::Link => style.add_modifier(Modifier::UNDERLINED),
-        Role::DiffAddedWord | Role::DiffRemovedWord => style.add_modifier(Modifier::REVERSED),
+fn looks(theme: &theme::Theme, depth: Depth) -> [Style; ROLES.len()] {
+    ROLES.map(|role| style_of(theme.look(role, depth)))
+}
+
+const fn painted(colour: Colour) -> Color {
+    match colour {
+        Colour::Rgb(Rgb(red, green, blue)) => Color::Rgb(red, green, blue),
+        Colour::Indexed(index) => Color::Indexed(index),
     }
+}
+
+fn style_of(look: Look) -> Style {
+    let style = Style { fg: look.fg.map(painted), bg: look.bg.map(painted), ..Style::new() };
+    style.add_modifier(modifiers(look.emphasis))
+}
+
+fn modifiers(emphasis: Emphasis) -> Modifier {
+    let all = [
+        (Emphasis::BOLD, Modifier::BOLD),
+        (Emphasis::ITALIC, Modifier::ITALIC),
+        (Emphasis::UNDERLINE, Modifier::UNDERLINED),
+        (Emphasis::STRIKE, Modifier::CROSSED_OUT),
+        (Emphasis::REVERSED, Modifier::REVERSED),
+        (Emphasis::DIM, Modifier::DIM),
+    ];
+    let given = all.into_iter().filter(|(wanted, _)| emphasis.has(*wanted));
+    given.fold(Modifier::empty(), |sum, (_, modifier)| sum | modifier)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::Role;
 
-    #[test]
-    fn the_environment_decides_on_colours() {
-        assert_eq!(Colours::choose(Some("1"), Some("0;15")), Colours::None);
-        assert_eq!(Colours::choose(Some(""), Some("0;15")), Colours::Light);
-        assert_eq!(Colours::choose(None, Some("15;0")), Colours::Dark);
-        assert_eq!(Colours::choose(None, None), Colours::Dark);
+    fn dressed(depth: Depth, background: Background) -> Theme {
+        Theme::of(&ThemeOptions { depth, background, ..ThemeOptions::default() })
     }
 
     #[test]
-    fn without_colours_no_role_has_one() {
-        for role in [Role::Error, Role::DiffAddedWord, Role::Accent, Role::Muted, Role::Code] {
-            let style = Colours::None.style(role.into());
-            assert_eq!((style.fg, style.bg), (None, None));
-        }
+    fn colours_are_those_that_the_terminal_has() {
+        let accent = |depth| dressed(depth, Background::Dark).style(Role::Accent.into()).fg;
+        assert_eq!(accent(Depth::Millions), Some(Color::Rgb(0x6c, 0xcf, 0xcf)));
+        assert_eq!(accent(Depth::TwoHundredFiftySix), Some(Color::Indexed(80)));
+        assert_eq!(accent(Depth::Sixteen), Some(Color::Indexed(6)));
+        assert_eq!(accent(Depth::None), None);
+    }
+
+    #[test]
+    fn the_emphasis_of_a_text_comes_on_top_of_its_roles() {
+        let theme = dressed(Depth::None, Background::Dark);
+        let style = theme.style(render::Style::from(Role::Link).with(Emphasis::BOLD));
+        assert_eq!(style.add_modifier, Modifier::BOLD | Modifier::UNDERLINED);
+    }
+
+    #[test]
+    fn the_terminals_answer_changes_what_is_worn_unless_the_user_chose() {
+        let mut theme = dressed(Depth::Millions, Background::Dark);
+        assert_eq!(theme.worn.name, "dark");
+        theme.learn(Rgb::WHITE);
+        assert_eq!(theme.worn.name, "light");
+        theme.wear("gruvbox");
+        theme.learn(Rgb::WHITE);
+        assert_eq!(theme.worn.name, "gruvbox");
+    }
+
+    #[test]
+    fn what_is_tried_on_is_worn_only_while_it_is_looked_at() {
+        let mut theme = dressed(Depth::Millions, Background::Dark);
+        theme.try_on(Some("catppuccin"));
+        theme.learn(Rgb::BLACK);
+        assert_eq!(theme.worn.name, "catppuccin");
+        theme.try_on(None);
+        assert_eq!(theme.worn.name, "dark");
+    }
+
+    #[test]
+    fn the_same_problem_is_told_once() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("x.json"), "{").unwrap();
+        let place = crate::resource::Place {
+            path: folder.path().to_owned(),
+            origin: crate::resource::Origin::User,
+            bounds: None,
+        };
+        let broken = Arc::new(Library::load(&[place], &Library::built_in()));
+        let mut theme = dressed(Depth::Millions, Background::Dark);
+        assert_eq!(theme.restock(Arc::clone(&broken)).len(), 1);
+        assert_eq!(theme.restock(broken), Vec::<String>::new());
     }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::block::{Block, BlockKind, Level};
 use super::call::CallState;
@@ -361,6 +362,14 @@ impl Transcript {
     }
 }
 
+impl Transcript {
+    /// Where the links on the screen lead, once for each piece of text.
+    pub(super) fn links(&self) -> impl Iterator<Item = &Arc<str>> {
+        let lines = self.visible().flatten().map(|(_, line)| line);
+        lines.flat_map(|line| &line.spans).filter_map(|span| span.link.as_ref())
+    }
+}
+
 fn waits_for(block: &Block, id: &CallId) -> bool {
     matches!(&block.kind, BlockKind::Call(call) if call.id == *id && matches!(call.state, CallState::Waits))
 }
@@ -387,7 +396,6 @@ mod tests {
     use super::*;
     use crate::message::{Message, UserMessage};
     use crate::session::EntryBody;
-    use std::sync::Arc;
 
     fn said(at: usize) -> Entry {
         let message = Message::User(UserMessage::text(format!("m{at}"), UnixMs(0)));

@@ -6,6 +6,9 @@ mod list;
 mod panel;
 mod prompt;
 mod queue;
+mod tree;
+
+use std::sync::Arc;
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -15,6 +18,8 @@ use super::app::App;
 use super::editor::Kind;
 use super::keymap::KeyCommand;
 use super::layout::right_aligned;
+use super::popup::Popup;
+use super::terminal::{Placement, mark};
 use super::theme::Theme;
 use crate::render::{Emphasis, Line, Role, Span, Style};
 
@@ -87,6 +92,9 @@ impl App {
         self.editor.lay_out(width.saturating_sub(MARK), height / 3);
         let areas = Areas::of(self);
         let ctx = self.ctx();
+        if let Some(Popup::Tree(tree)) = self.popups.last_mut() {
+            tree.prepare(self.size, &self.place.keymap, &ctx);
+        }
         self.transcript.lay_out(usize::from(areas.transcript.height), &ctx);
         areas
     }
@@ -95,6 +103,30 @@ impl App {
 /// Lines of the call that asks that are on the screen at once.
 pub(super) fn question_rows(app: &App) -> usize {
     approval::body_rows(app, usize::from(Areas::of(app).approval.height))
+}
+
+impl App {
+    /// The pictures on the screen as it was prepared: those of the transcript, where nothing lies over it.
+    pub(super) fn pictures(&self, areas: &Areas) -> Vec<Placement> {
+        let area = areas.transcript;
+        let mut placements: Vec<Placement> = Vec::new();
+        if !self.popups.is_empty() {
+            return placements;
+        }
+        for (row, shown) in (area.y..area.bottom()).zip(self.transcript.visible()) {
+            let Some((inset, line)) = shown else { continue };
+            let Some(slice) = &line.picture else { continue };
+            match placements.last_mut() {
+                Some(last) if Arc::ptr_eq(&last.picture, &slice.picture) => last.rows += 1,
+                _ => {
+                    let column = area.x + u16::try_from(inset + line.width()).unwrap_or(0);
+                    let picture = Arc::clone(&slice.picture);
+                    placements.push(Placement { picture, column, row, from: slice.row, rows: 1 });
+                }
+            }
+        }
+        placements
+    }
 }
 
 /// Draws the screen as it was prepared.
@@ -190,7 +222,8 @@ fn put(line: &Line, area: Rect, buffer: &mut Buffer, theme: &Theme) {
             return;
         }
         let room = usize::from(area.right() - x);
-        (x, _) = buffer.set_stringn(x, area.y, &span.text, room, theme.style(span.style));
+        let look = theme.style(span.style).underline_color(mark(span.link.as_deref()));
+        (x, _) = buffer.set_stringn(x, area.y, &span.text, room, look);
     }
 }
 

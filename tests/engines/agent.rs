@@ -6,6 +6,7 @@ mod compaction;
 mod embed;
 mod faults;
 mod hooks;
+mod leaving;
 mod order;
 mod paired;
 mod processes;
@@ -310,7 +311,7 @@ async fn steering_skips_what_has_not_begun_and_a_follow_up_comes_last() {
         ]
     );
     let log = std::fs::read_to_string(stage.agent.reader().path().unwrap()).unwrap();
-    assert!(log.contains(r#""tillerReceipt":{"afterCalls":1,"skippedCalls":2}"#), "{log}");
+    assert!(log.contains(r#""tillerReceipt":{"afterCalls":1,"skippedCalls":2,"queuedAt":"#), "{log}");
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use nix::sys::signal::kill;
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tiller::event::Preview;
 use tiller::message::{UserBlock, joined_text};
 use tiller::process::Runner;
 use tiller::tool::{Invocation, OutputLimits, ToolEnvironment, ToolOutput, Tools};
@@ -85,6 +86,33 @@ impl Bench {
 
 fn lines(count: usize) -> String {
     (1..=count).map(|n| format!("{n}\n")).collect()
+}
+
+#[tokio::test]
+async fn a_look_at_a_change_shows_its_diff_and_changes_nothing() {
+    let bench = Bench::new();
+    bench.write("a", "one\ntwo\n");
+    let edit = json!({"path": "a", "old_text": "two", "new_text": "2"});
+    let write = json!({"path": "b/new", "content": "x\n"});
+    for (tool, arguments, path, added, removed) in
+        [("edit_file", edit.clone(), "a", 1, 1), ("write_file", write, "b/new", 1, 0)]
+    {
+        let preview = bench.tools.find(tool).unwrap().preview(&arguments).unwrap().await;
+        let Preview::Change(change) = preview else { panic!("{preview:?}") };
+        assert_eq!((change.path.as_str(), change.added, change.removed), (path, added, removed));
+        let told = bench.call(tool, arguments).await.details.unwrap();
+        assert_eq!(told["diff"], change.diff, "what is shown before is what is done");
+        if tool == "edit_file" {
+            bench.write("a", "one\ntwo\n");
+        }
+    }
+    let tool = bench.tools.find("edit_file").unwrap();
+    assert!(matches!(tool.preview(&edit).unwrap().await, Preview::Change(_)));
+    assert_eq!(bench.content("a"), "one\ntwo\n", "nothing was changed");
+    let wrong = json!({"path": "gone", "old_text": "two", "new_text": "2"});
+    let failure = Preview::Failure { message: "gone does not exist".into() };
+    assert_eq!(tool.preview(&wrong).unwrap().await, failure);
+    assert!(bench.tools.find("bash").unwrap().preview(&json!({"command": "ls"})).is_none());
 }
 
 #[test]

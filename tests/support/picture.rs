@@ -20,9 +20,28 @@ const BAR: f64 = 34.0;
 
 const FONTS: &str =
     "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', 'Liberation Mono', monospace";
-const GROUND: Rgb = Rgb(0x16, 0x19, 0x1f);
-const INK: Rgb = Rgb(0xd8, 0xdc, 0xe4);
-const FRAME: Rgb = Rgb(0x2b, 0x30, 0x3a);
+
+/// What a screen is painted on: the colours that a terminal's user chooses for the ground and for plain text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Paper {
+    ground: Rgb,
+    ink: Rgb,
+    frame: Rgb,
+}
+
+impl Paper {
+    pub(crate) const DARK: Self =
+        Self { ground: Rgb(0x16, 0x19, 0x1f), ink: Rgb(0xd8, 0xdc, 0xe4), frame: Rgb(0x2b, 0x30, 0x3a) };
+
+    /// Paper of this colour (red, green, blue), with ink that is read on it.
+    pub(crate) fn of((red, green, blue): (u8, u8, u8)) -> Self {
+        let ground = Rgb(red, green, blue);
+        if u16::from(red) + u16::from(green) + u16::from(blue) < 3 * 128 {
+            return Self { ground, ..Self::DARK };
+        }
+        Self { ground, ink: Rgb(0x1f, 0x23, 0x28), frame: Rgb(0xc9, 0xce, 0xd6) }
+    }
+}
 
 /// The sixteen colours that a terminal's user chooses.
 const SIXTEEN: [Rgb; 16] = [
@@ -57,6 +76,7 @@ impl std::fmt::Display for Rgb {
 /// What a screen shows, cell by cell.
 pub(crate) struct Picture {
     rows: Vec<Vec<Cell>>,
+    paper: Paper,
     /// Column and row, unless it is hidden.
     cursor: Option<(u16, u16)>,
 }
@@ -90,13 +110,17 @@ struct Run {
 
 impl Picture {
     /// Takes a screen down.
-    pub(crate) fn of(screen: &vt100::Screen) -> Self {
+    pub(crate) fn on(paper: Paper, screen: &vt100::Screen) -> Self {
         let (rows, columns) = screen.size();
-        let row =
-            |at| (0..columns.get()).filter_map(|column| screen.cell(at, column)).map(Cell::of).collect();
+        let row = |at| {
+            (0..columns.get())
+                .filter_map(|column| screen.cell(at, column))
+                .map(|cell| Cell::on(paper, cell))
+                .collect()
+        };
         let (y, x) = screen.cursor_position();
         let cursor = (!screen.hide_cursor()).then_some((x, y));
-        Self { rows: (0..rows.get()).map(row).collect(), cursor }
+        Self { rows: (0..rows.get()).map(row).collect(), paper, cursor }
     }
 
     /// Rewrites rows. `mask` gets a character for each column, a blank for the second half of a wide one.
@@ -125,19 +149,20 @@ impl Picture {
              xml:space=\"preserve\">"
         );
         let _ = writeln!(svg, "<title>{}</title>", escaped(title));
-        frame(&mut svg, title, width, height);
+        frame(&mut svg, title, (width, height), self.paper);
         for (at, row) in self.rows.iter().enumerate() {
             for run in runs(row) {
-                draw(&mut svg, &run, BAR + MARGIN / 2.0 + lines(at));
+                draw(&mut svg, &run, BAR + MARGIN / 2.0 + lines(at), self.paper.ground);
             }
         }
         if let Some((x, y)) = self.cursor {
             let (x, y) = (MARGIN + span(x.into()), BAR + MARGIN / 2.0 + lines(y.into()));
             let _ = writeln!(
                 svg,
-                "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"2\" height=\"{:.1}\" fill=\"{INK}\"/>",
+                "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"2\" height=\"{:.1}\" fill=\"{ink}\"/>",
                 y + 1.0,
-                CELL.1 - 2.0
+                CELL.1 - 2.0,
+                ink = self.paper.ink
             );
         }
         svg.push_str("</svg>\n");
@@ -145,12 +170,14 @@ impl Picture {
     }
 }
 
-fn frame(svg: &mut String, title: &str, width: f64, height: f64) {
+fn frame(svg: &mut String, title: &str, (width, height): (f64, f64), paper: Paper) {
     let _ = writeln!(
         svg,
-        "<rect x=\"0.5\" y=\"0.5\" width=\"{:.1}\" height=\"{:.1}\" rx=\"10\" fill=\"{GROUND}\" stroke=\"{FRAME}\"/>",
+        "<rect x=\"0.5\" y=\"0.5\" width=\"{:.1}\" height=\"{:.1}\" rx=\"10\" fill=\"{}\" stroke=\"{}\"/>",
         width - 1.0,
-        height - 1.0
+        height - 1.0,
+        paper.ground,
+        paper.frame
     );
     for (at, colour) in ["#ec6a5e", "#f4bf4f", "#61c554"].into_iter().enumerate() {
         let x = 20.0 + 20.0 * f64::from(u8::try_from(at).unwrap_or(0));
@@ -176,8 +203,8 @@ fn lines(rows: usize) -> f64 {
 }
 
 impl Cell {
-    fn of(cell: &vt100::Cell) -> Self {
-        let (ink, ground) = (colour(cell.fgcolor(), INK), colour(cell.bgcolor(), GROUND));
+    fn on(paper: Paper, cell: &vt100::Cell) -> Self {
+        let (ink, ground) = (colour(cell.fgcolor(), paper.ink), colour(cell.bgcolor(), paper.ground));
         let (ink, ground) = if cell.inverse() { (ground, ink) } else { (ink, ground) };
         let look = Look {
             ink,
@@ -249,9 +276,9 @@ fn runs(row: &[Cell]) -> Vec<Run> {
     runs
 }
 
-fn draw(svg: &mut String, run: &Run, top: f64) {
+fn draw(svg: &mut String, run: &Run, top: f64, paper: Rgb) {
     let (left, width) = (MARGIN + span(run.column), span(run.columns));
-    if run.look.ground != GROUND {
+    if run.look.ground != paper {
         let _ = writeln!(
             svg,
             "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{:.1}\" fill=\"{}\"/>",
@@ -389,7 +416,7 @@ mod tests {
         let columns = NonZeroU16::new(columns).unwrap();
         let mut emulator = vt100::Parser::new(NonZeroU16::MIN, columns, 0);
         emulator.process(written.as_bytes());
-        Picture::of(emulator.screen())
+        Picture::on(Paper::DARK, emulator.screen())
     }
 
     /// The runs of the only row: column, columns, text.
@@ -436,6 +463,17 @@ mod tests {
         assert_eq!(look("\x1b[31mx").ink, SIXTEEN[1]);
         let inverted = look("\x1b[38;2;1;2;3;48;2;4;5;6;7mx");
         assert_eq!((inverted.ink, inverted.ground), (Rgb(4, 5, 6), Rgb(1, 2, 3)));
+    }
+
+    #[test]
+    fn light_paper_has_dark_ink_and_only_other_grounds_are_painted() {
+        let paper = Paper::of((0xff, 0xff, 0xff));
+        let mut emulator = vt100::Parser::new(NonZeroU16::MIN, NonZeroU16::new(4).unwrap(), 0);
+        emulator.process(b"a\x1b[48;2;1;2;3mb");
+        let svg = Picture::on(paper, emulator.screen()).to_svg("");
+        assert!(svg.contains("fill=\"#1f2328\">a"), "{svg}");
+        assert!(svg.contains("fill=\"#ffffff\" stroke") && svg.contains("fill=\"#010203\""), "{svg}");
+        assert_eq!(svg.matches("<rect").count(), 3, "{svg}");
     }
 
     #[test]

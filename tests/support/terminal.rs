@@ -49,6 +49,9 @@ pub(crate) enum Key {
     Up,
     AltUp,
     Down,
+    Left,
+    Right,
+    ShiftUp,
     PageUp,
     PageDown,
     Home,
@@ -68,6 +71,9 @@ impl Key {
             Self::Up => b"\x1b[A".to_vec(),
             Self::AltUp => b"\x1b[1;3A".to_vec(),
             Self::Down => b"\x1b[B".to_vec(),
+            Self::Right => b"\x1b[C".to_vec(),
+            Self::ShiftUp => b"\x1b[1;2A".to_vec(),
+            Self::Left => b"\x1b[D".to_vec(),
             Self::PageUp => b"\x1b[5~".to_vec(),
             Self::PageDown => b"\x1b[6~".to_vec(),
             Self::Home => b"\x1b[H".to_vec(),
@@ -242,6 +248,21 @@ impl Terminal {
                 let text = state.text();
                 drop(state);
                 panic!("there never was {what} {why}:\n{}", framed(&text));
+            }
+            state = self.shown.changed.wait_timeout(state, left).unwrap().0;
+        }
+    }
+
+    /// Waits until the emulated screen is as it should be, colours included.
+    pub(crate) fn wait_until_look(&self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) {
+        let until = Instant::now() + DEADLINE;
+        let mut state = self.shown.lock();
+        while !is_so(state.emulator.screen()) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || state.over {
+                let text = state.text();
+                drop(state);
+                panic!("there never was {what}:\n{}", framed(&text));
             }
             state = self.shown.changed.wait_timeout(state, left).unwrap().0;
         }

@@ -97,6 +97,17 @@ pub(super) fn first_word(language: &str) -> &str {
     language.trim().split([',', ' ', '{']).next().unwrap_or_default()
 }
 
+/// What of a file's path says which language it is in: its ending, or its name when it has none.
+pub(super) fn kind_of_file(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.rfind('.').filter(|at| *at > 0).map_or(name, |at| &name[at..])
+}
+
+/// Whether `language` names code, of a language that may be known or not.
+pub(super) fn names_code(language: &str) -> bool {
+    token(language).is_some()
+}
+
 /// What to look a language up by; `None` when nothing but plain text is meant.
 pub(super) fn token(language: &str) -> Option<String> {
     let word = first_word(language).to_lowercase();

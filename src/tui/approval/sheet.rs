@@ -6,7 +6,10 @@ use serde_json::Value;
 
 use super::super::call::{argument, one_line, seconds};
 use crate::event::{ApprovalRequest, FileChange, Preview};
-use crate::render::{Breaks, Carriage, Indent, Language, Line, Role, Span, clean, diff, highlight, wrap};
+use crate::render::{
+    Breaks, Carriage, Indent, Language, Line, Manner, Page, Role, Span, Telling, clean, diff,
+    highlight_later, wrap,
+};
 
 /// Where commands run.
 pub(super) struct Place<'a> {
@@ -16,6 +19,9 @@ pub(super) struct Place<'a> {
 
 /// What stands before each line.
 const BAR: &str = "  │ ";
+
+/// Its columns.
+const BAR_WIDTH: usize = 4;
 
 /// The lines of a call, wrapped to `width`.
 pub(super) fn lines(request: &ApprovalRequest, place: &Place<'_>, width: usize) -> Vec<Line> {
@@ -50,7 +56,11 @@ fn change_lines(change: &FileChange, width: usize) -> Vec<Line> {
         Span::new(format!("  +{} −{}", change.added, change.removed), Role::Muted),
     ];
     let mut lines = row(&head, width);
-    for mut line in diff(&change.diff, width.saturating_sub(BAR.len()).max(1)) {
+    // Grammars are read beside the frames.
+    let manner = Manner { code: Telling::Later, ..Manner::default() };
+    for mut line in
+        diff(&change.diff, &change.path, Page { width: width.saturating_sub(BAR_WIDTH).max(1), manner })
+    {
         line.spans.insert(0, Span::new(BAR, Role::Warning));
         lines.push(line);
     }
@@ -62,8 +72,8 @@ fn change_lines(change: &FileChange, width: usize) -> Vec<Line> {
 }
 
 fn command_lines(command: &str, request: &ApprovalRequest, place: &Place<'_>, width: usize) -> Vec<Line> {
-    let mut lines: Vec<Line> =
-        highlight(command, Language::Named("bash")).iter().flat_map(|line| row(&line.spans, width)).collect();
+    let told = highlight_later(command, Language::Named("bash"));
+    let mut lines: Vec<Line> = told.iter().flat_map(|line| row(&line.spans, width)).collect();
     let mut facts = vec![format!("in {}", shown(place))];
     if let Some(limit_s) = request.args["timeout"].as_u64() {
         facts.push(format!("stopped after {}", seconds(limit_s.saturating_mul(1_000))));
@@ -144,6 +154,12 @@ mod tests {
         );
         let long = request("bash", json!({"command": "x".repeat(20)}), None);
         assert_eq!(shown_lines(&long, 14)[..2], ["  │ xxxxxxxxxx", "  │ xxxxxxxxxx"]);
+    }
+
+    #[test]
+    fn no_escape_sequence_hides_what_a_shell_would_run() {
+        let args = json!({"command": "echo \u{1b}]0; rm -r x #\u{7}\u{9b}1m"});
+        assert_eq!(shown_lines(&request("bash", args, None), 60)[0], "  │ echo ␛]0; rm -r x #␇<U+009B>1m");
     }
 
     #[test]

@@ -14,10 +14,13 @@ use crate::message::{
     AssistantBlock, AssistantMessage, Cost, Message, ModelRef, StopReason, ThinkingLevel, ToolCall,
     ToolResultMessage, Usage, UserBlock, UserMessage,
 };
+use crate::render::Manner;
 use crate::session::EntryBody;
 use crate::session::entry::{MessageEntry, Receipt};
+use crate::theme::Depth;
 use crate::tui::app::{Action, App, Input, Loaded, Place, Report};
-use crate::tui::theme::{Colours, Theme};
+use crate::tui::terminal::Images;
+use crate::tui::theme::{Theme, ThemeOptions};
 use crate::tui::view::view;
 use crate::unit::{Tokens, UnixMs, Usd};
 
@@ -39,12 +42,15 @@ impl Stage {
             cwd: "/home/ada/code/conf".into(),
             home: Some("/home/ada".into()),
             zone: TimeZone::UTC,
-            theme: Theme::of(Colours::None),
+            theme: Theme::of(&ThemeOptions { depth: Depth::None, ..ThemeOptions::default() }),
             banner: vec![
                 "tiller 0.1.0".into(),
                 "demo model: canned answers; connect a real one with ANTHROPIC_API_KEY".into(),
             ],
             keymap: Arc::default(),
+            manner: Manner::default(),
+            images: Images::default(),
+            cell: (8, 16),
         };
         let mut stage = Self {
             app: App::new(place, vec!["an earlier prompt".into()]),

@@ -51,7 +51,8 @@ pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
 
 fn parts(app: &App, asked: &Asked, height: usize) -> Parts {
     let (head, foot) = (head(app, asked), foot(app, asked));
-    let above = usize::from(height >= AIRY);
+    let whole = head.len() + asked.sheet.lines.len() + foot.len();
+    let above = usize::from(height >= AIRY || height > whole);
     let room = height.checked_sub(above + head.len() + foot.len());
     let body = room.filter(|room| *room >= FEWEST.min(asked.sheet.lines.len()));
     Parts { above, head, body, foot }

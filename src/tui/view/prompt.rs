@@ -1,6 +1,7 @@
 //! What stands between transcript and editor: what goes on, what a command may become.
 
 use super::super::app::App;
+use super::super::approval::Asked;
 use super::super::block::BlockKind;
 use super::super::call::{one_line, seconds};
 use super::super::command::Completion;
@@ -23,11 +24,11 @@ pub(super) fn status(app: &App) -> Option<Line> {
         ]));
     }
     if app.leaving.is_some() {
-        let key = |command| app.place.keymap.key_of(command);
+        let text = "what matters in the summary of what you leave?";
         let text = format!(
-            "what matters in the summary of what you leave? {} makes it · {} stays here",
-            key(KeyCommand::Send),
-            key(KeyCommand::Stop)
+            "{text} {} makes it · {} stays here",
+            key(app, KeyCommand::Send),
+            key(app, KeyCommand::Stop)
         );
         return Some(Line::from(vec![Span::new("  ? ", Role::Warning), Span::new(text, Role::Text)]));
     }
@@ -35,8 +36,7 @@ pub(super) fn status(app: &App) -> Option<Line> {
         return opening(app, since);
     }
     if app.queue.is_editing() {
-        let keymap = &app.place.keymap;
-        let (send, stop) = (keymap.key_of(KeyCommand::Send), keymap.key_of(KeyCommand::Stop));
+        let (send, stop) = (key(app, KeyCommand::Send), key(app, KeyCommand::Stop));
         let text = format!("a message that waits: {send} puts it back · {stop} leaves it as it was");
         return Some(Line::from(vec![Span::new("  ✎ ", Role::Accent), Span::new(text, Role::Text)]));
     }
@@ -53,18 +53,25 @@ pub(super) fn status(app: &App) -> Option<Line> {
     if app.is_working() && summary.is_some() {
         spans.push(Span::new(" · compacting", Role::Muted));
     }
+    // While the keys are somebody else's, Esc and Enter mean something else.
+    let is_elsewhere =
+        app.queue.has_keys() || app.work.approvals.first().is_some_and(Asked::is_half_answered);
+    if is_elsewhere {
+        return Some(spans.into());
+    }
     let steerable = app.work.running_since.is_some() && app.work.approvals.is_empty();
     let used: usize = spans.iter().map(Span::width).sum();
-    let key = |command| app.place.keymap.key_of(command);
-    let stop = format!(" · {} stops", key(KeyCommand::Stop));
-    let all = format!(
-        "{stop} · {} steers · {} queues",
-        key(KeyCommand::Send),
-        key(KeyCommand::FollowUp)
-    );
-    let fits = used + all.chars().count() <= usize::from(app.size.0);
-    spans.push(Span::new(if steerable && fits { all } else { stop }, Role::Muted));
+    let stops = format!(" · {} stops", key(app, KeyCommand::Stop));
+    let says =
+        format!(" · {} steers · {} queues", key(app, KeyCommand::Send), key(app, KeyCommand::FollowUp));
+    let fits = used + stops.chars().count() + says.chars().count() <= usize::from(app.size.0);
+    spans.push(Span::new(if steerable && fits { stops + &says } else { stops }, Role::Muted));
     Some(spans.into())
+}
+
+/// The key of a command, as it is bound.
+fn key(app: &App, command: KeyCommand) -> String {
+    app.place.keymap.key_of(command)
 }
 
 /// That the session is being opened, once that takes long enough to be noticed.

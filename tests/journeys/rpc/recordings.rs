@@ -15,8 +15,18 @@ use super::client::Client;
 use crate::journeys::house::House;
 
 /// Fields that differ each time.
-const PASSING: [&str; 9] =
-    ["timestamp", "time", "seq", "since", "runningSince", "delayMs", "modified", "lastActivity", "bytes"];
+const PASSING: [&str; 10] = [
+    "timestamp",
+    "time",
+    "seq",
+    "since",
+    "runningSince",
+    "delayMs",
+    "modified",
+    "lastActivity",
+    "bytes",
+    "queuedAt",
+];
 
 /// Length of an id that tiller makes.
 const ULID: usize = 26;

@@ -54,7 +54,10 @@ fn a_steering_message_skips_what_has_not_begun() {
     );
     let log = house.log();
     let steered = log.iter().find(|line| !line["tillerReceipt"].is_null()).unwrap();
-    assert_eq!(steered["tillerReceipt"], json!({"afterCalls": 1, "skippedCalls": 2}));
+    let receipt = &steered["tillerReceipt"];
+    assert_eq!([&receipt["afterCalls"], &receipt["skippedCalls"]], [&json!(1), &json!(2)]);
+    assert!(receipt["queuedAt"].as_i64().is_some_and(|at| at > 0), "{receipt}");
+    assert!(terminal.screen().contains("▌ ↳ after 1 of 3 calls, 2 skipped"), "{}", terminal.screen());
     let added = log.iter().find(|line| line["data"]["queueId"].is_string());
     assert_eq!(
         added.unwrap()["data"]["queueId"],
@@ -127,10 +130,16 @@ fn a_message_waiting_when_tiller_is_killed_comes_back_held() {
     terminal.signal(nix::sys::signal::Signal::SIGKILL);
     terminal.wait();
 
-    let mut terminal = house.play(&[r#"{"text": "unasked"}"#], &["-c"]);
-    terminal.wait_for("↳ next    held, alt+up takes it back · and then this");
-    terminal.key(Key::AltUp);
-    terminal.wait_for("❯ and then this");
-    terminal.wait_without("held");
+    let mut terminal = house.play(&[r#"{"expect": "and then this", "text": "Now then."}"#], &["-c"]);
+    terminal.wait_for("↳ held    and then this · alt+up to edit or release it");
     assert_eq!(house.said(), ["user: talk"], "nothing was sent by itself");
+    terminal.key(Key::AltUp);
+    terminal.wait_for("▸ ↳ held    and then this");
+    terminal.send("r");
+    terminal.wait_for("Now then.");
+    terminal.wait_without("↳ held    ");
+    terminal.wait_for("▌ ↳ held, then released");
+    let log = house.log();
+    let receipt = log.iter().find(|line| !line["tillerReceipt"].is_null()).unwrap()["tillerReceipt"].clone();
+    assert_eq!([&receipt["kind"], &receipt["released"]], [&json!("followUp"), &json!(true)]);
 }

@@ -48,7 +48,8 @@ fn a_newcomer_steers_queues_leaves_and_finds_everything_again() {
     assert_eq!(results.len(), 4, "{results:?}");
     assert_eq!(results[2..], ["toolResult: skipped: the user steered"; 2]);
     let steered = log.iter().find(|line| !line["tillerReceipt"].is_null()).unwrap();
-    assert_eq!(steered["tillerReceipt"], json!({"afterCalls": 1, "skippedCalls": 2}));
+    let receipt = &steered["tillerReceipt"];
+    assert_eq!([&receipt["afterCalls"], &receipt["skippedCalls"]], [&json!(1), &json!(2)]);
     assert_eq!(steered["message"]["content"][0]["text"], "look at the tests first");
 
     terminal.send("go on");

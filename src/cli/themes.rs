@@ -1,0 +1,185 @@
+//! Which themes there are, which one is wanted, and word of their files when those change.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::{Instant, sleep_until};
+
+use super::args::Arguments;
+use crate::config::{Config, Project};
+use crate::resource::{Origin, Place};
+use crate::setting;
+use crate::theme::{Background, Depth, Library, TerminalHints, Wish};
+use crate::tui::{Asking, ThemeOptions};
+use crate::watch::Watch;
+
+/// How long it has to be quiet before files are read: editors write in several steps.
+const QUIET: Duration = Duration::from_millis(50);
+
+/// The folder of themes, in the user's configuration and in a project's.
+const FOLDER: &str = "themes";
+
+/// The themes as they are at the start, and whoever tells when they change.
+pub(super) struct Themes {
+    pub(super) options: ThemeOptions,
+    /// What is wrong with their files, one sentence each.
+    pub(super) notices: Vec<String>,
+    /// It tells until this is dropped.
+    _watcher: JoinSet<()>,
+}
+
+impl Themes {
+    /// Reads the themes of all places. The directory is where paths of flags begin.
+    pub(super) fn load(
+        arguments: &Arguments,
+        config: &Config,
+        (cwd, project): (&Path, Option<&Project>),
+    ) -> Self {
+        let wish = wish(config, cwd);
+        let places = places(arguments, config, &wish, (cwd, project));
+        let library = Arc::new(Library::load(&places, &Library::built_in()));
+        let mut notices: Vec<String> =
+            library.problems().iter().map(|problem| format!("theme {problem}")).collect();
+        notices.extend(missing(&library, &wish));
+        let mut watcher = JoinSet::new();
+        let news = (!config.settings.is(&setting::WATCH, "off")).then(|| {
+            let (news, told) = watch::channel(Arc::clone(&library));
+            watcher.spawn(tell(places, news));
+            told
+        });
+        let (depth, background) = (depth(config), background(config));
+        let options = ThemeOptions { library, wish, depth, background, asking: asking(config, depth), news };
+        Self { options, notices, _watcher: watcher }
+    }
+}
+
+fn wish(config: &Config, cwd: &Path) -> Wish {
+    let usual = Wish::default();
+    let text = |setting, usual: String| match config.settings.text(setting) {
+        Some(text) if is_path(text) => absolute(config, cwd, text).display().to_string(),
+        Some(text) => text.to_owned(),
+        None => usual,
+    };
+    Wish {
+        theme: text(&setting::THEME, usual.theme),
+        dark: text(&setting::THEME_DARK, usual.dark),
+        light: text(&setting::THEME_LIGHT, usual.light),
+    }
+}
+
+/// Names that are no settings' have neither.
+fn is_path(text: &str) -> bool {
+    text.contains('/') || text.ends_with(".json")
+}
+
+fn absolute(config: &Config, cwd: &Path, text: &str) -> PathBuf {
+    match (text.strip_prefix("~/"), config.variable("HOME")) {
+        (Some(rest), Some(home)) => Path::new(home).join(rest),
+        _ => cwd.join(text),
+    }
+}
+
+/// Where themes are looked for. A project's only if it is trusted: a theme can make invisible what a call is about to do.
+fn places(
+    arguments: &Arguments,
+    config: &Config,
+    wish: &Wish,
+    (cwd, project): (&Path, Option<&Project>),
+) -> Vec<Place> {
+    let given = |path: PathBuf| Place { path, origin: Origin::Given, bounds: None };
+    let named =
+        arguments.place.theme.iter().filter(|theme| is_path(theme)).map(|theme| absolute(config, cwd, theme));
+    let wanted = [&wish.theme, &wish.dark, &wish.light].into_iter().filter(|theme| is_path(theme));
+    let mut places: Vec<Place> = Vec::new();
+    for path in named.chain(wanted.map(PathBuf::from)) {
+        if !places.iter().any(|place| place.path == path) {
+            places.push(given(path));
+        }
+    }
+    if let Some(project) = project {
+        let bounds = Some(project.root().to_owned());
+        places.push(Place { path: project.themes(), origin: Origin::Project, bounds });
+    }
+    places.push(Place { path: config.folders.config.join(FOLDER), origin: Origin::User, bounds: None });
+    places
+}
+
+/// Says which of the themes that are wanted there isn't. A file that is missing is a problem already.
+fn missing(library: &Library, wish: &Wish) -> Vec<String> {
+    let wanted = [("theme", &wish.theme), ("theme_dark", &wish.dark), ("theme_light", &wish.light)];
+    let is_missing = |name: &str, wanted: &str| {
+        !(is_path(wanted) || name == "theme" && wish.is_auto()) && library.find(wanted).is_none()
+    };
+    let gone = wanted.into_iter().filter(|(name, wanted)| is_missing(name, wanted));
+    gone.map(|(name, wanted)| {
+        let instead = library.nearest(wanted).map(|name| format!("; did you mean {name}?"));
+        format!("{name}: there is no theme `{wanted}`{}", instead.unwrap_or_default())
+    })
+    .collect()
+}
+
+fn depth(config: &Config) -> Depth {
+    let hints = TerminalHints {
+        no_color: config.variable("NO_COLOR"),
+        colorterm: config.variable("COLORTERM"),
+        term: config.variable("TERM"),
+        term_program: config.variable("TERM_PROGRAM"),
+        tmux: config.variable("TMUX"),
+        windows_terminal: config.variable("WT_SESSION"),
+    };
+    let set = config.settings.text(&setting::COLOURS).and_then(Depth::parse);
+    set.unwrap_or_else(|| Depth::choose(&hints))
+}
+
+fn background(config: &Config) -> Background {
+    config.variable("COLORFGBG").and_then(Background::of_variable).unwrap_or_default()
+}
+
+/// The console of Linux writes the question on the screen; and where there are no colours the ground doesn't matter.
+fn asking(config: &Config, depth: Depth) -> Asking {
+    match (config.variable("TERM"), depth) {
+        (Some("linux") | None, _) | (_, Depth::None) => Asking::Never,
+        _ => Asking::AfterFirstFrame,
+    }
+}
+
+/// Tells of themes whose files changed, until nobody listens.
+async fn tell(places: Vec<Place>, news: watch::Sender<Arc<Library>>) {
+    let (changed, mut changes) = mpsc::channel(1);
+    // A change that isn't taken yet stands for all that come meanwhile.
+    let started = Watch::start(move || _ = changed.try_send(()));
+    let mut files = match started {
+        Ok(watch) => watch,
+        Err(error) => return tracing::warn!(%error, "changed themes are not noticed"),
+    };
+    loop {
+        let paths: Vec<PathBuf> = places.iter().map(|place| place.path.clone()).collect();
+        for problem in files.follow(&paths) {
+            tracing::warn!(%problem, "a theme that changes is not noticed");
+        }
+        if changes.recv().await.is_none() {
+            return;
+        }
+        settle(&mut changes).await;
+        let (places, before) = (places.clone(), Arc::clone(&news.borrow()));
+        let Ok(library) = spawn_blocking(move || Library::load(&places, &before)).await else { return };
+        if library != **news.borrow() && news.send(Arc::new(library)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Waits until it is quiet.
+async fn settle(changes: &mut mpsc::Receiver<()>) {
+    let mut until = Instant::now() + QUIET;
+    loop {
+        tokio::select! {
+            biased;
+            Some(()) = changes.recv() => until = Instant::now() + QUIET,
+            () = sleep_until(until) => return,
+        }
+    }
+}

@@ -1,0 +1,103 @@
+use super::*;
+use crate::render::texts;
+
+const DIFF: &str = "--- a/x\n+++ b/x\n@@ -9,4 +9,4 @@ fn main\n let a = 1;\n-let b = 2;\n+let b = 3;\n }\n@@ -40 +40,2 @@\n+new\r\n end\n\\ No newline at end of file\n";
+
+#[test]
+fn every_line_has_its_number_and_its_sign() {
+    assert_eq!(
+        texts(&diff(DIFF, "x", 40)),
+        [
+            "  9   let a = 1;",
+            " 10 - let b = 2;",
+            " 10 + let b = 3;",
+            " 11   }",
+            "  ⋯",
+            " 40 + new␍",
+            " 41   end"
+        ]
+    );
+}
+
+#[test]
+fn a_wide_page_has_room_for_the_numbers_of_both_sides() {
+    assert_eq!(
+        texts(&diff(DIFF, "x", 100))[..5],
+        ["  9   9   let a = 1;", " 10     - let b = 2;", "     10 + let b = 3;", " 11  11   }", "  ⋯"]
+    );
+    assert_eq!(texts(&diff("@@ -0,0 +1 @@\n+all new\n", "", 100)), ["  1 + all new"]);
+}
+
+#[test]
+fn the_words_that_differ_are_marked() {
+    let lines = diff(DIFF, "", 40);
+    let words: Vec<&Span> = lines
+        .iter()
+        .flat_map(|line| &line.spans)
+        .filter(|span| span.style.role == Role::DiffAddedWord)
+        .collect();
+    assert_eq!(words.iter().map(|span| span.text.as_str()).collect::<Vec<_>>(), ["3"]);
+}
+
+#[test]
+fn code_is_highlighted_on_the_ground_of_its_line() {
+    let lines = diff_lines(DIFF, "src/x.rs");
+    let span = |line: &DiffLine, text: &str| line.spans.iter().find(|span| span.text == text).cloned();
+    let keyword = span(&lines[2], "let").unwrap();
+    assert_eq!((keyword.style.role, keyword.style.ground), (Role::Keyword, Some(Role::DiffAdded)));
+    assert_eq!(span(&lines[1], "let").unwrap().style.ground, Some(Role::DiffRemoved));
+    assert_eq!(span(&lines[0], "let").unwrap().style, Role::Keyword.into());
+    assert_eq!(span(&lines[2], "3").unwrap().style.role, Role::DiffAddedWord);
+    for (told, plain) in lines.iter().zip(diff_lines(DIFF, "")) {
+        assert_eq!(told.text(), plain.text());
+    }
+}
+
+#[test]
+fn what_spans_lines_is_told_by_each_side_on_its_own() {
+    let lines = diff_lines("@@ -1,3 +1,3 @@\n-/* old\n+let a;\n b */\n c\n", "x.rs");
+    let roles = |at: usize| lines[at].spans.iter().map(|span| span.style.role).collect::<Vec<_>>();
+    assert_eq!(roles(0), [Role::DiffRemovedWord]);
+    assert!(!roles(2).contains(&Role::Comment), "the comment was on the old side: {:?}", lines[2]);
+}
+
+#[test]
+fn a_long_line_goes_on_below_itself() {
+    let lines = diff("@@ -1 +1 @@\n+abcdefghij\n", "", 12);
+    assert_eq!(texts(&lines), ["  1 + abcdef", "      ghij"]);
+}
+
+#[test]
+fn a_diff_that_was_cut_says_so() {
+    assert_eq!(
+        texts(&diff("@@ -1 +1 @@\n+a\n\\ the diff goes on\n", "", 40)),
+        ["  1 + a", "  ⋯ the diff goes on"]
+    );
+}
+
+#[test]
+fn an_edit_is_shown_before_it_is_made() {
+    let old: String = (1..=20).map(|n| format!("line {n}\n")).collect();
+    let new = old.replace("line 2\n", "line two\n").replace("line 18\n", "");
+    let edit = edit(&old, &new, "notes.txt", 40);
+    assert_eq!((edit.added, edit.removed), (1, 2));
+    assert_eq!(
+        texts(&edit.lines),
+        [
+            "  1   line 1",
+            "  2 - line 2",
+            "  2 + line two",
+            "  3   line 3",
+            "  4   line 4",
+            "  5   line 5",
+            "  ⋯",
+            " 15   line 15",
+            " 16   line 16",
+            " 17   line 17",
+            " 18 - line 18",
+            " 18   line 19",
+            " 19   line 20"
+        ]
+    );
+    assert_eq!(self::edit("a", "a", "x", 40), Edit::default());
+}

@@ -1,0 +1,167 @@
+//! Images: a line that says what one is, and room beneath it where somebody can paint it.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+
+use super::{Carriage, Line, Role, clean, cut_to};
+
+/// Characters of base64 in which the size of an image is looked for: of all but a few photographs it stands in the first of them.
+const HEAD: usize = 256 * 1024;
+
+/// Characters of base64 of the largest image that is painted: some tens of milliseconds of writing.
+const LARGEST: usize = 2 * 1024 * 1024;
+
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// An image that has room on a page.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// A PNG in base64.
+    pub data: String,
+    /// A number made from the data, never 0.
+    pub key: u32,
+    /// Its width and height in pixels.
+    pub pixels: (u32, u32),
+    /// The columns and rows that it has.
+    pub cells: (u16, u16),
+}
+
+/// One row of the room that a picture has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PictureRow {
+    /// The picture.
+    pub picture: Arc<Picture>,
+    /// Which row of it, from 0.
+    pub row: u16,
+}
+
+/// Room for pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PictureRoom {
+    /// The width and height of a cell in pixels.
+    pub cell: (u16, u16),
+    /// Most rows of one picture.
+    pub rows: u16,
+}
+
+/// An image as a line, and the rows beneath it that it is painted on, if there is room for pictures and it can be: a PNG that isn't
+/// very large. `data` is base64.
+#[must_use]
+pub fn picture(mime_type: &str, data: &str, width: usize, room: Option<PictureRoom>) -> Vec<Line> {
+    let size = size(data);
+    let mut lines = vec![Line::new(cut_to(&about(mime_type, data, size), width), Role::Muted)];
+    let cells = size.zip(room).and_then(|(size, room)| cells(size, width, room));
+    if let (Some(pixels), Some(cells)) = (size, cells)
+        && mime_type == "image/png"
+        && data.len() <= LARGEST
+        && data.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
+    {
+        let picture = Arc::new(Picture { data: data.to_owned(), key: key(data), pixels, cells });
+        let row = |row| Line {
+            picture: Some(PictureRow { picture: Arc::clone(&picture), row }),
+            ..Line::default()
+        };
+        lines.extend((0..cells.1).map(row));
+    }
+    lines
+}
+
+/// `▣ image/png 640×480, 12 kB`.
+fn about(mime_type: &str, data: &str, size: Option<(u32, u32)>) -> String {
+    let kind = clean(mime_type.trim(), Carriage::Shown).replace('\n', " ");
+    let size = size.map(|(width, height)| format!(" {width}×{height}")).unwrap_or_default();
+    format!("▣ {kind}{size}, {}", bytes(data.trim_end_matches('=').len() * 3 / 4))
+}
+
+fn bytes(count: usize) -> String {
+    match count {
+        0..1_000 => format!("{count} bytes"),
+        1_000..1_000_000 => format!("{} kB", (count + 500) / 1_000),
+        _ => format!("{}.{} MB", count / 1_000_000, count % 1_000_000 / 100_000),
+    }
+}
+
+fn size(data: &str) -> Option<(u32, u32)> {
+    let head = &data.as_bytes()[..data.len().min(HEAD) / 4 * 4];
+    let size = imagesize::blob_size(&BASE64.decode(head).ok()?).ok()?;
+    Some((u32::try_from(size.width).ok()?, u32::try_from(size.height).ok()?))
+}
+
+fn key(data: &str) -> u32 {
+    let mut hasher = DefaultHasher::new();
+    data.hash(&mut hasher);
+    let [a, b, c, d, ..] = hasher.finish().to_le_bytes();
+    u32::from_le_bytes([a, b, c, d]).max(1)
+}
+
+/// The cells that an image takes: no more than its own size, no more than there is room, and as high for its width as it is.
+fn cells((width, height): (u32, u32), columns: usize, room: PictureRoom) -> Option<(u16, u16)> {
+    let (cell_width, cell_height) = (u64::from(room.cell.0.max(1)), u64::from(room.cell.1.max(1)));
+    let (width, height) = (u64::from(width), u64::from(height));
+    if width == 0 || height == 0 || room.rows == 0 || columns == 0 {
+        return None;
+    }
+    let (most_width, most_height) = (columns as u64 * cell_width, u64::from(room.rows) * cell_height);
+    // By the side that has less room, as a fraction; not enlarged.
+    let (part, whole) = if width * most_height >= height * most_width {
+        (most_width.min(width), width)
+    } else {
+        (most_height.min(height), height)
+    };
+    let fit = |pixels: u64, cell: u64| u16::try_from((pixels * part / whole).div_ceil(cell).max(1)).ok();
+    let rows = fit(height, cell_height)?.min(room.rows);
+    Some((fit(width, cell_width)?.min(u16::try_from(columns).unwrap_or(u16::MAX)), rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::texts;
+    use super::*;
+
+    const ROOM: PictureRoom = PictureRoom { cell: (10, 20), rows: 8 };
+
+    /// The beginning of a PNG of a size, and nothing more.
+    fn png(width: u32, height: u32) -> String {
+        let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+        bytes.extend(width.to_be_bytes());
+        bytes.extend(height.to_be_bytes());
+        bytes.extend([8, 6, 0, 0, 0, 0, 0, 0, 0]);
+        BASE64.encode(bytes)
+    }
+
+    #[test]
+    fn an_image_is_a_line_that_says_what_it_is() {
+        assert_eq!(texts(&picture("image/png", &png(640, 480), 80, None)), ["▣ image/png 640×480, 33 bytes"]);
+        assert_eq!(texts(&picture("image/\u{1b}x", "!!", 80, Some(ROOM))), ["▣ image/␛x, 1 bytes"]);
+        assert_eq!(texts(&picture("image/png", "", 12, None)), ["▣ image/png…"]);
+        assert_eq!([bytes(999), bytes(12_345), bytes(3_456_789)], ["999 bytes", "12 kB", "3.4 MB"]);
+    }
+
+    #[test]
+    fn where_it_can_be_painted_it_has_the_room_that_its_shape_asks_for() {
+        let rows = |width, height, columns| {
+            let lines = picture("image/png", &png(width, height), columns, Some(ROOM));
+            lines.get(1).map(|line| line.picture.as_ref().unwrap().picture.cells).inspect(|cells| {
+                assert_eq!(lines.len(), usize::from(cells.1) + 1);
+            })
+        };
+        assert_eq!(rows(100, 40, 80), Some((10, 2)), "no larger than it is");
+        assert_eq!(rows(1_600, 1_600, 80), Some((16, 8)), "no higher than there is room");
+        assert_eq!(rows(4_000, 200, 40), Some((40, 1)), "no wider");
+        assert_eq!(rows(0, 10, 40), None);
+        assert_eq!(
+            picture("image/jpeg", &png(100, 40), 80, Some(ROOM)).len(),
+            1,
+            "of other kinds only the line"
+        );
+    }
+}

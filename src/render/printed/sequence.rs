@@ -1,0 +1,152 @@
+//! Escape sequences (ECMA-48): where they end, and what those few say that count.
+
+use crate::render::{Ansi, Emphasis, Style};
+
+/// Numbers of a sequence that are read; the longest that means something has five for each of two colours.
+const MOST_NUMBERS: usize = 32;
+
+/// What an escape sequence says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sequence<'a> {
+    /// Colours and emphasis, from these parameters on.
+    Style(&'a str),
+    EraseToEnd,
+    EraseLine,
+    LineStart,
+    /// Something that is left out.
+    Other,
+    /// It is no sequence.
+    None,
+}
+
+/// The sequence that `text` begins with, and its bytes. One that ends with the text, or with the line, is left out as far as it goes.
+pub(super) fn next_sequence(text: &str) -> (Sequence<'_>, usize) {
+    let mut chars = text.chars();
+    if chars.next() == Some('\u{9b}') {
+        return control(text, '\u{9b}'.len_utf8());
+    }
+    match chars.next() {
+        Some('[') => control(text, 2),
+        Some(']' | 'P' | '_' | '^' | 'X') => (Sequence::Other, string_end(text)),
+        Some(' '..='/') => {
+            let between = text[1..].find(|c| !(' '..='/').contains(&c)).map_or(text.len(), |at| at + 1);
+            let ends = text[between..].starts_with(|c| ('0'..='~').contains(&c));
+            (Sequence::Other, between + usize::from(ends))
+        }
+        Some('0'..='~') => (Sequence::Other, 2),
+        Some(_) | None => (Sequence::None, 1),
+    }
+}
+
+/// A control sequence: numbers, then a byte that says what they are for.
+fn control(text: &str, from: usize) -> (Sequence<'_>, usize) {
+    let is_inside = |c: char| (' '..='?').contains(&c);
+    let end = text[from..].find(|c| !is_inside(c)).map_or(text.len(), |at| from + at);
+    let parameters = &text[from..end];
+    let sequence = match text[end..].chars().next().filter(|c| ('@'..='~').contains(c)) {
+        None => return (Sequence::Other, end),
+        Some('m') => Sequence::Style(parameters),
+        Some('K') if matches!(parameters, "" | "0") => Sequence::EraseToEnd,
+        Some('K') if parameters == "2" => Sequence::EraseLine,
+        Some('G') if matches!(parameters, "" | "0" | "1") => Sequence::LineStart,
+        Some(_) => Sequence::Other,
+    };
+    (sequence, end + 1)
+}
+
+/// A string (a title, a link's address) ends with BEL or `ESC \`; one that doesn't ends with the line.
+fn string_end(text: &str) -> usize {
+    let end = text[1..].find(['\u{7}', '\u{1b}', '\n']).map_or(text.len(), |at| at + 1);
+    match text.as_bytes().get(end) {
+        Some(7) => end + 1,
+        Some(0x1b) if text[end + 1..].starts_with('\\') => end + 2,
+        Some(_) | None => end,
+    }
+}
+
+/// The style after a sequence that changes it; `ground` is what it is reset to.
+pub(super) fn styled(pen: Style, ground: Style, parameters: &str) -> Style {
+    let mut style = pen;
+    let mut rest = parameters.split(';').take(MOST_NUMBERS);
+    while let Some(parameter) = rest.next() {
+        // `4:0` and `38:2::1:2:3` have their numbers in one parameter.
+        let mut parts = parameter.split(':');
+        let Some(number) = read(parts.next()) else { return style };
+        let joined = parameter.contains(':');
+        match number {
+            38 | 48 | 58 => {
+                let colour = if joined { joined_colour(parts) } else { colour(&mut rest) };
+                match number {
+                    38 => style.fg = colour,
+                    48 => style.bg = colour,
+                    _ => {}
+                }
+            }
+            4 if parts.next() == Some("0") => style.emphasis = style.emphasis.without(Emphasis::UNDERLINE),
+            number => style = changed(style, ground, number),
+        }
+    }
+    style
+}
+
+fn read(parameter: Option<&str>) -> Option<u8> {
+    match parameter? {
+        "" => Some(0),
+        digits => digits.parse().ok(),
+    }
+}
+
+fn changed(mut style: Style, ground: Style, number: u8) -> Style {
+    let on = |emphasis: Emphasis| Style { emphasis: style.emphasis.and(emphasis), ..style };
+    let off = |emphasis: Emphasis| Style {
+        emphasis: style.emphasis.without(emphasis).and(ground.emphasis),
+        ..style
+    };
+    match number {
+        0 => return ground,
+        1 => return on(Emphasis::BOLD),
+        2 => return on(Emphasis::DIM),
+        3 => return on(Emphasis::ITALIC),
+        4 | 21 => return on(Emphasis::UNDERLINE),
+        7 => return on(Emphasis::REVERSED),
+        9 => return on(Emphasis::STRIKE),
+        22 => return off(Emphasis::BOLD.and(Emphasis::DIM)),
+        23 => return off(Emphasis::ITALIC),
+        24 => return off(Emphasis::UNDERLINE),
+        27 => return off(Emphasis::REVERSED),
+        29 => return off(Emphasis::STRIKE),
+        30..=37 => style.fg = Some(Ansi::Basic(number - 30)),
+        39 => style.fg = ground.fg,
+        40..=47 => style.bg = Some(Ansi::Basic(number - 40)),
+        49 => style.bg = ground.bg,
+        90..=97 => style.fg = Some(Ansi::Basic(number - 90 + 8)),
+        100..=107 => style.bg = Some(Ansi::Basic(number - 100 + 8)),
+        _ => {}
+    }
+    style
+}
+
+/// The colour of `38;5;n` or `38;2;r;g;b`, from its second number on.
+fn colour<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Option<Ansi> {
+    match read(rest.next())? {
+        5 => Some(indexed(read(rest.next())?)),
+        2 => Some(Ansi::Rgb(read(rest.next())?, read(rest.next())?, read(rest.next())?)),
+        _ => None,
+    }
+}
+
+/// The colour of `38:5:n` or `38:2::r:g:b`, whose space between may be missing.
+fn joined_colour<'a>(parts: impl Iterator<Item = &'a str>) -> Option<Ansi> {
+    let parts: Vec<&str> = parts.take(6).collect();
+    match *parts.as_slice() {
+        ["5", index, ..] => Some(indexed(read(Some(index))?)),
+        ["2", r, g, b] | ["2", _, r, g, b, ..] => {
+            Some(Ansi::Rgb(read(Some(r))?, read(Some(g))?, read(Some(b))?))
+        }
+        _ => None,
+    }
+}
+
+const fn indexed(index: u8) -> Ansi {
+    if index < 16 { Ansi::Basic(index) } else { Ansi::Indexed(index) }
+}

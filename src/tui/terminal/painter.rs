@@ -1,0 +1,208 @@
+//! What a frame is written through: cells as crossterm writes them, links around them, and nothing when nothing changed.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use crossterm::cursor::{Hide, MoveTo, Show};
+use crossterm::queue;
+use crossterm::style::Print;
+use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
+use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
+use ratatui::buffer::Cell;
+use ratatui::layout::{Position, Size};
+use ratatui::style::Color;
+
+use super::links::Addresses;
+use super::pictures::{Pictures, Placement};
+
+/// Writes frames, each as one update of the terminal.
+#[derive(Debug)]
+pub(in crate::tui) struct Painter<W: Write> {
+    cells: CrosstermBackend<W>,
+    addresses: Addresses,
+    pictures: Pictures,
+    /// Whether something of this frame was written already.
+    is_writing: bool,
+    /// Where the cursor is, and whether it shows; `None` when that isn't known.
+    cursor: Option<Position>,
+    shows_cursor: Option<bool>,
+}
+
+impl<W: Write> Painter<W> {
+    pub(in crate::tui) fn new(writer: W) -> Self {
+        Self {
+            cells: CrosstermBackend::new(writer),
+            addresses: Addresses::default(),
+            pictures: Pictures::default(),
+            is_writing: false,
+            cursor: None,
+            shows_cursor: None,
+        }
+    }
+
+    /// Learns where the links of the next frame lead; true when the whole screen must be written for it.
+    pub(in crate::tui) fn learn<'a>(&mut self, links: impl Iterator<Item = &'a Arc<str>>) -> bool {
+        self.addresses.learn(links)
+    }
+
+    /// Takes for granted no longer what was written before: the next frame is written whole.
+    pub(in crate::tui) fn forget(&mut self) -> io::Result<()> {
+        (self.cursor, self.shows_cursor) = (None, None);
+        self.begin()?;
+        let pictures = self.pictures.clear();
+        queue!(self.cells, Print(pictures))
+    }
+
+    /// Has these pictures show, after the cells of the frame.
+    pub(in crate::tui) fn show(&mut self, pictures: Vec<Placement>) -> io::Result<()> {
+        let written = self.pictures.show(pictures);
+        if !written.is_empty() {
+            self.begin()?;
+            queue!(self.cells, Print(written))?;
+            if let Some(cursor) = self.cursor {
+                queue!(self.cells, MoveTo(cursor.x, cursor.y))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The frame is over.
+    pub(in crate::tui) fn finish(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.is_writing) {
+            queue!(self.cells, EndSynchronizedUpdate)?;
+            Write::flush(&mut self.cells)?;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        if !std::mem::replace(&mut self.is_writing, true) {
+            queue!(self.cells, BeginSynchronizedUpdate)?;
+        }
+        Ok(())
+    }
+
+    /// Writes cells that lead to the same place, or nowhere.
+    fn write_run(&mut self, run: &[(u16, u16, &Cell)], mark: Color) -> io::Result<()> {
+        let address = self.addresses.of(mark).map(Arc::clone);
+        if let (Some(address), Color::Rgb(red, green, blue)) = (&address, mark) {
+            // By its id all of a link lights up, on however many lines it stands.
+            let open = format!("\u{1b}]8;id={red:02x}{green:02x}{blue:02x};{address}\u{1b}\\");
+            queue!(self.cells, Print(open))?;
+        }
+        if mark == Color::Reset {
+            self.cells.draw(run.iter().copied())?;
+        } else {
+            let bare: Vec<(u16, u16, Cell)> =
+                run.iter().map(|(x, y, cell)| (*x, *y, unmarked(cell))).collect();
+            self.cells.draw(bare.iter().map(|(x, y, cell)| (*x, *y, cell)))?;
+        }
+        if address.is_some() {
+            queue!(self.cells, Print("\u{1b}]8;;\u{1b}\\"))?;
+        }
+        Ok(())
+    }
+}
+
+fn unmarked(cell: &Cell) -> Cell {
+    let mut cell = cell.clone();
+    cell.underline_color = Color::Reset;
+    cell
+}
+
+impl<W: Write> Write for Painter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.cells.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Write::flush(&mut self.cells)
+    }
+}
+
+impl<W: Write> Backend for Painter<W> {
+    type Error = io::Error;
+
+    fn draw<'a, I>(&mut self, content: I) -> io::Result<()>
+    where
+        I: Iterator<Item = (u16, u16, &'a Cell)>,
+    {
+        let cells: Vec<(u16, u16, &Cell)> = content.collect();
+        if cells.is_empty() {
+            return Ok(());
+        }
+        self.begin()?;
+        self.cursor = None;
+        for run in cells.chunk_by(|(.., a), (.., b)| a.underline_color == b.underline_color) {
+            self.write_run(run, run[0].2.underline_color)?;
+        }
+        Ok(())
+    }
+
+    fn hide_cursor(&mut self) -> io::Result<()> {
+        if self.shows_cursor.replace(false) != Some(false) {
+            self.begin()?;
+            queue!(self.cells, Hide)?;
+        }
+        Ok(())
+    }
+
+    fn show_cursor(&mut self) -> io::Result<()> {
+        if self.shows_cursor.replace(true) != Some(true) {
+            self.begin()?;
+            queue!(self.cells, Show)?;
+        }
+        Ok(())
+    }
+
+    fn get_cursor_position(&mut self) -> io::Result<Position> {
+        self.cells.get_cursor_position()
+    }
+
+    fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> io::Result<()> {
+        let position = position.into();
+        if self.cursor.replace(position) != Some(position) {
+            self.begin()?;
+            queue!(self.cells, MoveTo(position.x, position.y))?;
+        }
+        Ok(())
+    }
+
+    fn clear(&mut self) -> io::Result<()> {
+        self.forget()?;
+        self.cells.clear()
+    }
+
+    fn clear_region(&mut self, clear_type: ClearType) -> io::Result<()> {
+        self.forget()?;
+        self.cells.clear_region(clear_type)
+    }
+
+    fn append_lines(&mut self, count: u16) -> io::Result<()> {
+        self.forget()?;
+        self.cells.append_lines(count)
+    }
+
+    fn size(&self) -> io::Result<Size> {
+        self.cells.size()
+    }
+
+    fn window_size(&mut self) -> io::Result<WindowSize> {
+        self.cells.window_size()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        // The end of a frame flushes, once.
+        Ok(())
+    }
+
+    fn scroll_region_up(&mut self, region: std::ops::Range<u16>, amount: u16) -> io::Result<()> {
+        self.forget()?;
+        self.cells.scroll_region_up(region, amount)
+    }
+
+    fn scroll_region_down(&mut self, region: std::ops::Range<u16>, amount: u16) -> io::Result<()> {
+        self.forget()?;
+        self.cells.scroll_region_down(region, amount)
+    }
+}

@@ -1,0 +1,187 @@
+//! What reaches the terminal: cells, links around them, pictures after them, and nothing when nothing changed.
+
+use std::cell::RefCell;
+use std::io::Write;
+use std::rc::Rc;
+
+use crossterm::event::{KeyCode, KeyModifiers};
+use ratatui::layout::Rect;
+use ratatui::{Terminal, TerminalOptions, Viewport};
+use serde_json::json;
+
+use super::stage::{Stage, call, steered, text};
+use crate::message::{AssistantBlock, Image, Message, ToolResultMessage, UserBlock, UserMessage};
+use crate::render::{Carriage, Links, clean};
+use crate::tui::terminal::{Images, Painter};
+use crate::tui::view::view;
+use crate::unit::UnixMs;
+
+/// A PNG of one pixel.
+const DOT: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/// Keeps what is written to a terminal.
+#[derive(Clone, Default)]
+struct Tap(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Tap {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A terminal of 80 columns and 24 rows, and what is written to it.
+struct Paper {
+    terminal: Terminal<Painter<Tap>>,
+    tap: Tap,
+}
+
+impl Paper {
+    fn new() -> Self {
+        let viewport = Viewport::Fixed(Rect::new(0, 0, 80, 24));
+        let tap = Tap::default();
+        let terminal =
+            Terminal::with_options(Painter::new(tap.clone()), TerminalOptions { viewport }).unwrap();
+        Self { terminal, tap }
+    }
+
+    /// What drawing the stage as it is writes.
+    fn written(&mut self, stage: &mut Stage) -> String {
+        let areas = stage.app.prepare();
+        assert!(!self.terminal.backend_mut().learn(stage.app.transcript.links()));
+        self.terminal.draw(|frame| view(&stage.app, &areas, frame)).unwrap();
+        let painter = self.terminal.backend_mut();
+        painter.show(stage.app.pictures(&areas)).unwrap();
+        painter.finish().unwrap();
+        String::from_utf8(self.tap.0.take()).unwrap()
+    }
+}
+
+fn said(stage: &mut Stage, said: &str) {
+    stage.answer(vec![text(said)]);
+}
+
+#[test]
+fn a_frame_in_which_nothing_changed_writes_no_byte() {
+    let (mut stage, mut paper) = (Stage::new(80, 24), Paper::new());
+    stage.app.place.manner.links = Links::Live;
+    stage.app.place.images = Images::Painted;
+    steered(&mut stage);
+    said(&mut stage, "see [the docs](https://docs.example/a)");
+    stage.said(Message::User(UserMessage::with_images("look", &[dot("image/png")], UnixMs(0))));
+    let first = paper.written(&mut stage);
+    assert!(first.starts_with("\u{1b}[?2026h") && first.ends_with("\u{1b}[?2026l"), "one update: {first:?}");
+    assert!(first.contains("fixture") && first.contains("\u{1b}]8;") && first.contains("\u{1b}_Ga=p"));
+    assert_eq!(paper.written(&mut stage), "");
+    stage.type_text("x");
+    assert_eq!(clean(&paper.written(&mut stage), Carriage::Returns), "x");
+    assert_eq!(paper.written(&mut stage), "");
+    stage.key(KeyCode::Left);
+    let moved = paper.written(&mut stage);
+    assert!(moved.len() < 32 && clean(&moved, Carriage::Returns).is_empty(), "only the cursor: {moved:?}");
+}
+
+#[test]
+fn a_link_is_written_around_its_cells_and_ends_with_them() {
+    let (mut stage, mut paper) = (Stage::new(80, 24), Paper::new());
+    stage.app.place.manner.links = Links::Live;
+    said(
+        &mut stage,
+        "see [the docs](https://docs.example/a) or https://b.example, not [x](javascript:alert)",
+    );
+    let written = paper.written(&mut stage);
+    let links: Vec<&str> = written.split("\u{1b}]8;id=").skip(1).collect();
+    let shown = |link: &str| {
+        let (address, rest) = link.split_once("\u{1b}\\").unwrap();
+        let text = rest.split_once("\u{1b}]8;;\u{1b}\\").unwrap().0;
+        (address.split_once(';').unwrap().1.to_owned(), clean(text, Carriage::Returns).into_owned())
+    };
+    assert_eq!(
+        links.iter().map(|link| shown(link)).collect::<Vec<_>>(),
+        [
+            ("https://docs.example/a".to_owned(), "the docs".to_owned()),
+            ("https://b.example".to_owned(), "https://b.example".to_owned())
+        ]
+    );
+    assert!(!written.contains("\u{1b}[58"), "the mark of a link is no colour");
+}
+
+#[test]
+fn a_cell_whose_address_alone_changed_is_written_again() {
+    let (mut stage, mut paper) = (Stage::new(80, 24), Paper::new());
+    stage.app.place.manner.links = Links::Live;
+    said(&mut stage, "[here](https://a.example)");
+    paper.written(&mut stage);
+    let mut other = Stage::new(80, 24);
+    other.app.place.manner.links = Links::Live;
+    said(&mut other, "[here](https://b.example)");
+    let written = paper.written(&mut other);
+    assert!(written.contains("https://b.example") && written.contains("here"), "{written:?}");
+    assert!(!written.contains("https://a.example"));
+}
+
+#[test]
+fn on_a_terminal_without_links_none_is_written_and_the_address_is_spelled_out() {
+    let (mut stage, mut paper) = (Stage::new(80, 24), Paper::new());
+    said(&mut stage, "see [the docs](https://docs.example/a)");
+    let shown = stage.screen();
+    assert!(shown.contains("see the docs (https://docs.example/a)"), "{shown}");
+    assert!(!paper.written(&mut stage).contains("\u{1b}]8;"));
+}
+
+fn dot(mime_type: &str) -> Image {
+    Image { data: DOT.to_owned(), mime_type: mime_type.to_owned() }
+}
+
+/// A stage on which the user showed an image, and a tool two.
+fn images(shown: Images) -> Stage {
+    let mut stage = Stage::new(80, 24);
+    stage.app.place.images = shown;
+    stage.said(Message::User(UserMessage::with_images("what is this?", &[dot("image/png")], UnixMs(0))));
+    stage.answer(vec![call("c0", "read_file", json!({"path": "dot.png"}))]);
+    stage.start("c0", "read_file");
+    let block = |kind: &str| UserBlock::Image { data: DOT.into(), mime_type: kind.into() };
+    stage.said(Message::ToolResult(ToolResultMessage {
+        tool_call_id: "c0".into(),
+        tool_name: "read_file".into(),
+        content: vec![block("image/png"), block("image/jpeg")],
+        details: None,
+        is_error: false,
+        timestamp: UnixMs(0),
+    }));
+    stage
+}
+
+#[test]
+fn images_are_lines_and_where_the_terminal_can_pictures_beneath_them() {
+    insta::assert_snapshot!("images_80x24", images(Images::Line).screen());
+    let written = Paper::new().written(&mut images(Images::Line));
+    assert!(!written.contains("\u{1b}_G"), "{written:?}");
+
+    let (mut stage, mut paper) = (images(Images::Painted), Paper::new());
+    let written = paper.written(&mut stage);
+    assert_eq!((written.matches("a=t,").count(), written.matches("a=p,").count()), (1, 2), "{written:?}");
+    assert!(written.contains(&format!("q=2,m=0;{DOT}\u{1b}\\")));
+    assert_eq!(paper.written(&mut stage), "");
+}
+
+#[test]
+fn pictures_go_when_something_lies_over_them_and_when_they_leave_the_screen() {
+    let (mut stage, mut paper) = (images(Images::Painted), Paper::new());
+    paper.written(&mut stage);
+    stage.key(KeyCode::Char('?'));
+    assert!(paper.written(&mut stage).contains("a=d,d=I"), "help lies over them");
+    stage.key(KeyCode::Esc);
+    assert_eq!(paper.written(&mut stage).matches("a=p,").count(), 2);
+    for _ in 0..40 {
+        stage.answer(vec![AssistantBlock::Text { text: "more".into() }]);
+    }
+    let written = paper.written(&mut stage);
+    assert!(written.contains("a=d,d=I") && !written.contains("a=t,"), "{written:?}");
+    stage.press(KeyCode::Home, KeyModifiers::NONE);
+    assert!(paper.written(&mut stage).contains("a=t,"), "sent again when they are back");
+}

@@ -1,0 +1,166 @@
+//! `/theme`: a list that shows each theme while it is looked at, and what choosing one does.
+
+use std::sync::Arc;
+
+use super::super::app::{Action, App, List};
+use super::super::block::Level;
+use super::super::picker::{Choice, Item, Picker};
+use super::super::popup::Popup;
+use super::Theme;
+use crate::render::{Line, Role, Span, diff};
+use crate::resource::Origin;
+use crate::theme::{Depth, Known, Library};
+
+/// The name of the choice that the ground decides.
+const AUTO: &str = "auto";
+
+/// Columns of the sample of a diff: as many as a preview has on a screen that isn't wide.
+const DIFF_COLUMNS: usize = 44;
+
+const DIFF: &str = "@@ -41,3 +41,3 @@\n fn newline(&mut self) {\n-    self.line += 1;\n+    self.line += self.breaks();\n }\n";
+
+const CONVERSATION: &[&[(&str, Role)]] = &[
+    &[("▌ ", Role::Accent), ("count the breaks, not the bytes", Role::User)],
+    &[],
+    &[("Perhaps the lexer skips one.", Role::Thinking)],
+    &[
+        ("It counts them in ", Role::Text),
+        ("newline", Role::Code),
+        (", see ", Role::Text),
+        ("lexer.rs", Role::Link),
+    ],
+    &[("✓ ", Role::Success), ("read_file", Role::Text), ("  src/lexer.rs  212 lines", Role::Muted)],
+    &[("✗ ", Role::Error), ("bash     ", Role::Text), ("  cargo test  exit code 101", Role::Error)],
+    &[("? ", Role::Warning), ("edit_file", Role::Text), ("  may this be changed?", Role::Warning)],
+    &[],
+    &[("What changes", Role::Heading)],
+];
+
+const CODE: &[&[(&str, Role)]] = &[
+    &[("/// Line breaks of one token.", Role::Comment)],
+    &[
+        ("fn ", Role::Keyword),
+        ("breaks", Role::Function),
+        ("(&", Role::Operator),
+        ("self", Role::Keyword),
+        (") -> ", Role::Operator),
+        ("usize", Role::Type),
+        (" {", Role::Operator),
+    ],
+    &[
+        ("    self", Role::Keyword),
+        (".rest.", Role::Text),
+        ("starts_with", Role::Function),
+        ("(", Role::Operator),
+        ("\"\\r\\n\"", Role::String),
+        (") as ", Role::Keyword),
+        ("usize", Role::Type),
+        (" + ", Role::Operator),
+        ("1", Role::Constant),
+    ],
+    &[("}", Role::Operator)],
+];
+
+impl App {
+    /// Offers the themes; the one that is looked at is shown.
+    pub(in crate::tui) fn pick_theme(&mut self) -> Vec<Action> {
+        let (items, selected) = offered(&self.place.theme);
+        let mut picker = Picker::waiting_for("themes", List::Themes).previewing();
+        picker.fill(items, selected);
+        self.popups.push(Popup::Pick(picker));
+        Vec::new()
+    }
+
+    /// Takes the themes as they are known now, in a list that offers them too; says what is wrong with their files.
+    pub(in crate::tui) fn restock(&mut self, library: Arc<Library>) -> Vec<Action> {
+        for problem in self.place.theme.restock(library) {
+            let hint = "the theme stays as it was until its file is right again";
+            self.say(Level::Error, format!("theme {problem}"), Some(hint.to_owned()));
+        }
+        let (items, selected) = offered(&self.place.theme);
+        for popup in self.popups.iter_mut().filter(|popup| popup.is_of_themes()) {
+            if let Some(picker) = popup.as_picker() {
+                picker.fill(items.clone(), selected);
+            }
+        }
+        Vec::new()
+    }
+
+    /// Whatever became of the list: a theme is tried on only while there is one.
+    pub(in crate::tui) fn mind_theme(&mut self) {
+        if self.place.theme.tried.is_some() && !self.popups.iter().any(Popup::is_of_themes) {
+            self.place.theme.try_on(None);
+        }
+    }
+
+    /// Shows the theme that is looked at; with none of the list left what was chosen before is shown.
+    pub(in crate::tui) fn try_theme(&mut self, choice: Option<&Choice>) {
+        match choice {
+            Some(Choice::Theme(name)) => self.place.theme.try_on(Some(name)),
+            _ => self.place.theme.try_on(None),
+        }
+    }
+
+    /// Wears the theme of that name, or that file, from now on, and has it kept for the next time.
+    pub(in crate::tui) fn wear_theme(&mut self, name: &str) -> Vec<Action> {
+        if name != AUTO
+            && let Err(nearest) = self.place.theme.find(name)
+        {
+            let instead =
+                nearest.map_or("/theme lists them".to_owned(), |name| format!("did you mean {name}?"));
+            self.flash(format!("there is no theme {name}; {instead}"));
+            return Vec::new();
+        }
+        self.place.theme.wear(name);
+        if self.place.theme.depth == Depth::None {
+            self.flash(format!("theme {name}; it will show where there are colours"));
+        }
+        vec![Action::Keep { setting: &crate::setting::THEME, value: name.to_owned() }]
+    }
+}
+
+/// What there is to choose from, and which of it is worn.
+fn offered(theme: &Theme) -> (Vec<Item>, usize) {
+    let mut items = vec![auto(theme)];
+    items.extend(theme.library.known().map(|known| item(theme, known)));
+    let worn = Choice::Theme(theme.wish.theme.clone());
+    let selected = items.iter().position(|item| item.choice == worn).unwrap_or(0);
+    (items, selected)
+}
+
+fn auto(theme: &Theme) -> Item {
+    let words = "follows the terminal's ground";
+    Item::new(AUTO, Choice::Theme(AUTO.to_owned()))
+        .with_note(format!("{} · {}", theme.wish.dark, theme.wish.light))
+        .with_detail(sample(words))
+}
+
+fn item(theme: &Theme, known: &Known) -> Item {
+    let name = &known.theme.name;
+    let whose = match known.origin {
+        Origin::BuiltIn => String::new(),
+        origin => format!("{origin} · "),
+    };
+    let worn = if theme.wish.theme == *name { "now · " } else { "" };
+    let note = format!("{worn}{whose}{}", known.theme.kind.name());
+    let about = match &known.path {
+        Some(path) => path.display().to_string(),
+        None => "tiller's own".to_owned(),
+    };
+    Item::new(name, Choice::Theme(name.clone())).with_note(note).with_detail(sample(&about))
+}
+
+/// Something of everything, in its roles: the preview of a theme is the theme itself. The code is marked by hand, because reading
+/// a grammar would keep a key waiting.
+fn sample(about: &str) -> Vec<Line> {
+    let mut lines = vec![line(&[(about, Role::Muted)]), Line::default()];
+    lines.extend(CONVERSATION.iter().map(|spans| line(spans)));
+    lines.extend(diff(DIFF, "", DIFF_COLUMNS));
+    lines.push(Line::default());
+    lines.extend(CODE.iter().map(|spans| line(spans)));
+    lines
+}
+
+fn line(spans: &[(&str, Role)]) -> Line {
+    spans.iter().map(|(text, role)| Span::new(*text, *role)).collect::<Vec<_>>().into()
+}

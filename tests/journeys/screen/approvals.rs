@@ -1,0 +1,110 @@
+//! Calls that ask, in a terminal: what is shown, what answers, and what the log says of it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::journeys::house::House;
+use crate::terminal::{Key, Terminal};
+
+/// Longer than an approval is on the screen before keys answer it.
+const NOTICED: Duration = Duration::from_millis(500);
+
+const CALL: &str = r#"{"calls": [{"name": "bash", "arguments": {"command": "touch made", "timeout": 60}}]}"#;
+
+/// Asks about every call.
+const GUARD: &str = r#"#!/bin/bash
+read -r hello
+echo '{"type": "ready", "protocol": 1, "hooks": ["tool_call"]}'
+while read -r line; do
+  [[ $line =~ \"id\":([0-9]+),\"hook\":\"([a-z_]+)\" ]] || continue
+  echo "{\"type\": \"answer\", \"id\": ${BASH_REMATCH[1]}, \"result\": {\"verdict\": \"ask\", \"reason\": \"sure?\"}}"
+done
+"#;
+
+/// A session in which the first answer's call asks.
+fn ask(house: &House, answers: &[&str]) -> Terminal {
+    let script = house.script(answers);
+    let terminal = house.open(&["--provider", "scripted", "--model", &script, "go"]);
+    terminal.wait_for_lasting(" asks: ", NOTICED);
+    terminal
+}
+
+/// What was answered, according to the log.
+fn decisions(house: &House) -> Vec<Value> {
+    let log = house.log();
+    let answers = log.iter().filter(|line| line["customType"] == "tiller.approval");
+    answers.map(|line| line["data"]["decision"].clone()).collect()
+}
+
+#[test]
+fn a_no_carries_a_word_to_the_model() {
+    let house = House::new();
+    let after =
+        r#"{"expect": "denied: the user said no: use the other one", "text": "The other one, then."}"#;
+    let mut terminal = ask(&house, &[CALL, after]);
+    let screen = terminal.screen();
+    assert!(screen.contains("│ touch made") && screen.contains("stopped after 1m 00s"), "{screen}");
+    assert!(screen.contains("? bash       touch made"), "{screen}");
+    terminal.send("d");
+    terminal.wait_for("why not? the model reads it");
+    terminal.send("use the other one");
+    terminal.key(Key::Enter);
+    terminal.wait_for("The other one, then.");
+    terminal.wait_without(" asks: ");
+    assert!(!house.project().join("made").exists());
+    assert_eq!(decisions(&house), ["deny"]);
+}
+
+#[test]
+fn an_edit_that_asks_shows_its_diff_and_is_made_once_it_is_allowed() {
+    let house = House::new();
+    house.write("a.txt", "one\ntwo\nthree\n");
+    let guard = house.home().join("tiller/extensions/guard.sh");
+    fs::create_dir_all(guard.parent().unwrap()).unwrap();
+    fs::write(&guard, GUARD).unwrap();
+    fs::set_permissions(&guard, fs::Permissions::from_mode(0o755)).unwrap();
+    let call = r#"{"calls": [{"name": "edit_file", "arguments": {"path": "a.txt", "old_text": "two", "new_text": "zwei"}}]}"#;
+    let mut terminal = ask(&house, &[call, r#"{"text": "Edited."}"#]);
+    let screen = terminal.screen();
+    assert!(screen.contains("? edit_file asks: sure? (extension guard)"), "{screen}");
+    assert!(screen.contains("│ a.txt  +1 −1") && screen.contains("2 - two"), "{screen}");
+    assert!(screen.contains("2 + zwei") && screen.contains("y once · n no"), "{screen}");
+    assert_eq!(fs::read_to_string(house.project().join("a.txt")).unwrap(), "one\ntwo\nthree\n");
+    terminal.send("y");
+    terminal.wait_for("Edited.");
+    assert_eq!(fs::read_to_string(house.project().join("a.txt")).unwrap(), "one\nzwei\nthree\n");
+    assert_eq!(decisions(&house), ["once"]);
+}
+
+#[test]
+fn the_arrows_choose_and_enter_alone_allows_nothing() {
+    let house = House::new();
+    let mut terminal = ask(&house, &[CALL, r#"{"text": "Made."}"#]);
+    terminal.key(Key::Enter);
+    terminal.key(Key::Right);
+    terminal.wait_for("▸ y once");
+    assert!(!house.project().join("made").exists(), "enter alone allowed it");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Made.");
+    assert!(house.project().join("made").exists());
+    assert_eq!(decisions(&house), ["once"]);
+}
+
+#[test]
+fn what_is_typed_while_a_question_appears_is_a_message() {
+    let house = House::new();
+    let script = house.script(&[CALL, r#"{"expect": "yes, but slowly", "text": "Slowly."}"#]);
+    let mut terminal = house.open(&["--provider", "scripted", "--model", &script, "go"]);
+    terminal.wait_for(" asks: ");
+    terminal.send("yes, but slowly");
+    terminal.wait_for("❯ yes, but slowly");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Slowly.");
+    terminal.wait_without(" asks: ");
+    assert!(!house.project().join("made").exists());
+    let said = house.said();
+    assert!(said.contains(&"toolResult: denied: the user steered".to_owned()), "{said:?}");
+}
