@@ -55,7 +55,8 @@ pub(super) fn clipboard() -> Clip {
 
 /// Makes a PNG of pixels: red, green, blue and opacity, a byte each.
 fn encoded(width: usize, height: usize, pixels: &[u8]) -> Result<Picture, String> {
-    let failed = |error: &dyn std::fmt::Display| format!("the picture on the clipboard can't be used: {error}");
+    let failed =
+        |error: &dyn std::fmt::Display| format!("the picture on the clipboard can't be used: {error}");
     let side = |side: usize| u32::try_from(side).map_err(|error| failed(&error));
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, side(width)?, side(height)?);

@@ -169,12 +169,7 @@ pub(super) const TABLE: &[Row] = &[
         "stop the agent, what waited comes back into the editor; twice, when nothing runs: the tree",
     ),
     row(K::EditQueue, (Main, "edit_queue"), &["alt+up"], "edit, reorder or remove the messages that wait"),
-    row(
-        K::Clear,
-        (Main, "clear"),
-        &["ctrl+c"],
-        "clear the editor; empty: stop the agent; twice: quit",
-    ),
+    row(K::Clear, (Main, "clear"), &["ctrl+c"], "clear the editor; empty: stop the agent; twice: quit"),
     row(K::Quit, (Main, "quit"), &["ctrl+d"], "quit (nothing runs, editor empty)"),
     row(K::PickModel, (Main, "pick_model"), &["ctrl+l"], "choose a model"),
     row(K::NextModel, (Main, "next_model"), &["ctrl+p"], "next model"),
@@ -194,7 +189,12 @@ pub(super) const TABLE: &[Row] = &[
     row(K::Edit(Edit::Left), (Editor, "cursor_left"), &["left", "ctrl+b"], "one character to the left"),
     row(K::Edit(Edit::Right), (Editor, "cursor_right"), &["right"], "one character to the right"),
     row(K::Edit(Edit::Up), (Editor, "cursor_up"), &["up"], "one row up; beyond the first: the prompt before"),
-    row(K::Edit(Edit::Down), (Editor, "cursor_down"), &["down"], "one row down; beyond the last: the prompt after"),
+    row(
+        K::Edit(Edit::Down),
+        (Editor, "cursor_down"),
+        &["down"],
+        "one row down; beyond the last: the prompt after",
+    ),
     row(
         K::Edit(Edit::WordLeft),
         (Editor, "word_left"),
@@ -207,7 +207,12 @@ pub(super) const TABLE: &[Row] = &[
         &["alt+f", "alt+right", "ctrl+right"],
         "to the end of the word",
     ),
-    row(K::Edit(Edit::LineStart), (Editor, "line_start"), &["ctrl+a", "home"], "to the beginning of the line"),
+    row(
+        K::Edit(Edit::LineStart),
+        (Editor, "line_start"),
+        &["ctrl+a", "home"],
+        "to the beginning of the line",
+    ),
     row(K::Edit(Edit::LineEnd), (Editor, "line_end"), &["ctrl+e", "end"], "to the end of the line"),
     row(K::Edit(Edit::TextStart), (Editor, "text_start"), &["ctrl+home"], "to the beginning of the text"),
     row(K::Edit(Edit::TextEnd), (Editor, "text_end"), &["ctrl+end"], "to the end of the text"),
@@ -441,7 +446,8 @@ mod tests {
         let mut context = None;
         for row in TABLE {
             if context.replace(row.context) != Some(row.context) {
-                writeln!(out, "\n### {}\n\n| keys | name | what |\n|---|---|---|", help::place(row.context)).unwrap();
+                writeln!(out, "\n### {}\n\n| keys | name | what |\n|---|---|---|", help::place(row.context))
+                    .unwrap();
             }
             let keys: Vec<String> = row.keys.iter().map(|key| format!("`{key}`")).collect();
             writeln!(out, "| {} | `{}` | {} |", keys.join(" "), row.name, row.about).unwrap();

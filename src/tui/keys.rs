@@ -64,7 +64,8 @@ impl App {
     pub(super) fn typed(&mut self, text: &str) -> Vec<Action> {
         let mut actions = Vec::new();
         for (at, c) in text.char_indices() {
-            let is_asked = !self.popups.is_empty() || !self.work.approvals.is_empty() || self.queue.has_keys();
+            let is_asked =
+                !self.popups.is_empty() || !self.work.approvals.is_empty() || self.queue.has_keys();
             if text.len() > FAST_TYPING && !is_asked && !self.editor.is_empty() {
                 self.notes.pressed = None;
                 self.completion = 0;

@@ -244,7 +244,9 @@ impl Notifier {
         let ended = ran.filter(|_| app.work.running_since.is_none());
         let name = name(app);
         match (asked.filter(|_| asks_anew), ended) {
-            (Some(asked), _) => Some(format!("{name}: {} waits for your word", one_line(&asked.request.tool_name))),
+            (Some(asked), _) => {
+                Some(format!("{name}: {} waits for your word", one_line(&asked.request.tool_name)))
+            }
             (None, Some(since)) if app.now.since_ms(since) >= self.reach.after_s * 1_000 => {
                 let how = if State::of(app) == State::Failed { "failed" } else { "is done" };
                 Some(format!("{name}: {how}"))
@@ -317,7 +319,10 @@ mod tests {
     use super::*;
 
     fn reach(variables: &[(&str, &str)], wishes: Wishes<'_>) -> Reach {
-        Reach::choose(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value), wishes)
+        Reach::choose(
+            |name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value),
+            wishes,
+        )
     }
 
     const AUTO: Wishes<'_> = Wishes { title: "on", progress: "auto", notify: "auto", after_s: 10 };
@@ -337,7 +342,10 @@ mod tests {
         let iterm = ("TERM_PROGRAM", "iTerm.app");
         assert_eq!(told(&[xterm, iterm, ("TERM_PROGRAM_VERSION", "3.5.14")]), (false, Call::Osc9));
         assert_eq!(told(&[xterm, iterm, ("TERM_PROGRAM_VERSION", "3.6.2")]), (true, Call::Osc9));
-        assert_eq!(told(&[xterm, iterm, ("TERM_PROGRAM_VERSION", "3.6"), ("TMUX", "/tmp/x")]), (false, Call::Bell));
+        assert_eq!(
+            told(&[xterm, iterm, ("TERM_PROGRAM_VERSION", "3.6"), ("TMUX", "/tmp/x")]),
+            (false, Call::Bell)
+        );
     }
 
     #[test]
@@ -346,7 +354,10 @@ mod tests {
         assert_eq!(reach(&xterm, Wishes { notify: "off", ..AUTO }).call, Call::Silence);
         assert_eq!(reach(&[("TERM", "foot")], Wishes { notify: "bell", ..AUTO }).call, Call::Bell);
         assert!(reach(&xterm, Wishes { progress: "on", ..AUTO }).has_progress);
-        assert!(!reach(&[("TERM", "xterm"), ("WT_SESSION", "1")], Wishes { progress: "off", ..AUTO }).has_progress);
+        assert!(
+            !reach(&[("TERM", "xterm"), ("WT_SESSION", "1")], Wishes { progress: "off", ..AUTO })
+                .has_progress
+        );
         assert!(!reach(&xterm, Wishes { title: "off", ..AUTO }).has_title);
         assert!(!reach(&[("TERM", "linux")], AUTO).has_title);
         assert_eq!(Reach::default().farewell(), "");

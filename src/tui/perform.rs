@@ -17,7 +17,9 @@ use super::browse::{Ask, browse};
 use super::tree::{self, Wanted};
 use super::{TuiOptions, files, gather, logs, queue, report};
 use crate::agent::compaction::CompactionError;
-use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions, StreamingBehavior};
+use crate::agent::{
+    AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions, StreamingBehavior,
+};
 use crate::id::EntryId;
 use crate::message::ThinkingLevel;
 use crate::render;

@@ -142,8 +142,11 @@ impl Text {
         self.area.delete_str(removed);
         self.area.insert_str(&with);
         let is_typing = removed == 0 && with.graphemes(true).nth(1).is_none() && with != "\n";
-        let edit =
-            Edit { count, typed_to: is_typing.then_some(end), ends_in_blank: with.ends_with(char::is_whitespace) };
+        let edit = Edit {
+            count,
+            typed_to: is_typing.then_some(end),
+            ends_in_blank: with.ends_with(char::is_whitespace),
+        };
         self.keep(edit, range.start);
         self.text.replace_range(range, &with);
         self.cursor = end;
@@ -154,7 +157,9 @@ impl Text {
     fn keep(&mut self, edit: Edit, at: usize) {
         self.undone.clear();
         let goes_on = |last: &&mut Edit| {
-            edit.typed_to.is_some() && last.typed_to == Some(at) && (!last.ends_in_blank || edit.ends_in_blank)
+            edit.typed_to.is_some()
+                && last.typed_to == Some(at)
+                && (!last.ends_in_blank || edit.ends_in_blank)
         };
         match self.done.last_mut().filter(goes_on) {
             Some(last) => *last = Edit { count: last.count + edit.count, ..edit },
@@ -234,14 +239,19 @@ mod tests {
 
     #[test]
     fn what_reads_as_one_character_is_one_step() {
-        for one in ["é", "👩‍👩‍👧‍👦", "🇩🇪", "e\u{301}", "👍🏽", "한", "क्षि"] {
+        for one in ["é", "👩‍👩‍👧‍👦", "🇩🇪", "e\u{301}", "👍🏽", "한", "क्षि"]
+        {
             let mut text = Text::new(&format!("a{one}b"));
             text.move_to(1 + one.len());
             assert_eq!(text.left(), 1, "{one}");
             text.move_to(1);
             assert_eq!(text.right(), 1 + one.len(), "{one}");
             text.move_to(2);
-            assert_eq!(text.cursor(), if one.len() == 1 { 2 } else { 1 }, "{one}: the cursor never stands inside");
+            assert_eq!(
+                text.cursor(),
+                if one.len() == 1 { 2 } else { 1 },
+                "{one}: the cursor never stands inside"
+            );
         }
     }
 

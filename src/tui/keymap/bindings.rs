@@ -92,7 +92,8 @@ pub(super) fn read(text: &str, file: &str) -> (Vec<Vec<Chord>>, Vec<String>) {
 fn understand(name: &str, value: &Value, line: usize) -> Result<Bound, String> {
     let row = row_of(name).ok_or_else(|| {
         let nearest = spelling::nearest(name, TABLE.iter().map(|row| row.name));
-        let instead = nearest.map_or("/hotkeys lists them".to_owned(), |name| format!("did you mean {name}?"));
+        let instead =
+            nearest.map_or("/hotkeys lists them".to_owned(), |name| format!("did you mean {name}?"));
         format!("nothing is called {name:?}; {instead}")
     })?;
     let texts: Option<Vec<&str>> = match value {
@@ -143,7 +144,8 @@ fn conflict(bound: &[Bound]) -> Option<(usize, String)> {
         let before = bound[..at].iter().find(|other| other.row == own.row)?;
         Some((at, format!("{} is set in line {} already", TABLE[own.row].name, before.line)))
     };
-    let last = |of: &dyn Fn((usize, &Bound)) -> Option<(usize, String)>| bound.iter().enumerate().rev().find_map(of);
+    let last =
+        |of: &dyn Fn((usize, &Bound)) -> Option<(usize, String)>| bound.iter().enumerate().rev().find_map(of);
     last(&twice).or_else(|| last(&of_row))
 }
 

@@ -163,7 +163,10 @@ fn pages_turn_and_end_follows_again() {
     let long = r#"{"text": "line\n\n", "repeat": 80}"#;
     for (text, hang) in [("The end.", false), ("The end.", true)] {
         let last = format!(r#"{{"text": "{text}", "hang": {hang}}}"#);
-        let call = long.replace("\"repeat\"", r#""calls": [{"name": "bash", "arguments": {"command": "true"}}], "repeat""#);
+        let call = long.replace(
+            "\"repeat\"",
+            r#""calls": [{"name": "bash", "arguments": {"command": "true"}}], "repeat""#,
+        );
         let mut terminal = house.play(&[&call, &last], &["go"]);
         terminal.wait_for(text);
         terminal.key(Key::PageUp);

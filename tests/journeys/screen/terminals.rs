@@ -30,9 +30,7 @@ fn wait_for_bytes(terminal: &Terminal, bytes: &str) {
 
 /// A terminal that takes titles, progress and notifications.
 fn house() -> House {
-    House::new()
-        .with("TERM_PROGRAM", "ghostty")
-        .with("TILLER_NOTIFY_AFTER_S", "0")
+    House::new().with("TERM_PROGRAM", "ghostty").with("TILLER_NOTIFY_AFTER_S", "0")
 }
 
 #[test]
@@ -90,7 +88,10 @@ fn a_terminal_that_says_nothing_of_focus_gets_a_bell() {
 fn in_a_shell(house: &House, answer: &str) -> Terminal {
     let script = house.script(&[answer]);
     let tiller = env!("CARGO_BIN_EXE_tiller");
-    house.write("run.sh", &format!("echo $$ > pid\nexec {tiller} --yes --provider scripted --model {script} talk\n"));
+    house.write(
+        "run.sh",
+        &format!("echo $$ > pid\nexec {tiller} --yes --provider scripted --model {script} talk\n"),
+    );
     let mut terminal = Terminal::start(&Start {
         program: "bash".into(),
         arguments: vec!["--norc".into(), "--noprofile".into(), "-i".into()],
@@ -162,7 +163,10 @@ fn editor(house: House, script: &str) -> House {
 
 #[test]
 fn ctrl_g_edits_in_another_program_while_the_agent_goes_on() {
-    let house = editor(House::new(), "echo editing $1; while [ ! -e gate ]; do sleep 0.02; done; printf ' and more\\n' >> $2");
+    let house = editor(
+        House::new(),
+        "echo editing $1; while [ ! -e gate ]; do sleep 0.02; done; printf ' and more\\n' >> $2",
+    );
     let answer = r#"{"text": "word ", "repeat": 200, "delay_ms": 2}"#;
     let mut terminal = house.play(&[answer], &["go"]);
     terminal.wait_for("word");
@@ -171,7 +175,9 @@ fn ctrl_g_edits_in_another_program_while_the_agent_goes_on() {
     terminal.key(Key::Ctrl('g'));
     terminal.wait_for("editing --wait");
     assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
-    wait_until("the answer in the log", || house.said().iter().any(|said| said.starts_with("assistant: word")));
+    wait_until("the answer in the log", || {
+        house.said().iter().any(|said| said.starts_with("assistant: word"))
+    });
     house.write("gate", "");
     terminal.wait_for("❯ draft and more");
     terminal.wait_without("esc stops");
