@@ -29,6 +29,7 @@ mod journeys {
         mod expansion;
         mod faults;
         mod lists;
+        mod moving;
         mod opening;
         mod queue;
         mod steering;

@@ -23,7 +23,9 @@ use crate::config::{Config, Project, store_setting};
 use crate::provider::demo;
 use crate::session::Reader;
 use crate::setting;
-use crate::tui::{self, Abilities, ExitReason, Exporter, Images, SettingsDesk, TuiError, TuiOptions};
+use crate::tui::{
+    self, Abilities, ExitReason, Exporter, Images, MouseUse, SettingsDesk, TuiError, TuiOptions,
+};
 
 /// Time that a screen whose terminal went away has to end by itself, and then the session's log to be closed.
 const GRACE: Duration = Duration::from_secs(3);
@@ -89,6 +91,7 @@ fn options(given: &Given, cwd: &Path, themes: &Themes) -> TuiOptions {
         abilities: abilities(config),
         editor: config.variable("VISUAL").or_else(|| config.variable("EDITOR")).map(str::to_owned),
         home: config.variable("HOME").map(Into::into),
+        mouse: if config.settings.is(&setting::MOUSE, "off") { MouseUse::Terminal } else { MouseUse::Tiller },
         exporter: Some(Exporter::new(export)),
         desk: Some(desk(given)),
     }

@@ -293,6 +293,14 @@ impl Editor {
         matches!(self.area.lines(), [line] if line.starts_with('/'))
     }
 
+    /// Puts the cursor where somebody clicked: a row and a column of what is drawn.
+    pub(super) fn click(&mut self, row: u16, column: u16) {
+        let (top, left) = self.area.scroll_offset();
+        let place = self.area.screen_to_data(usize::from(row + top), usize::from(column + left));
+        let narrow = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
+        self.area.move_cursor(CursorMove::Jump(narrow(place.0), narrow(place.1)));
+    }
+
     /// Draws the text; says where the cursor stands.
     pub(super) fn draw(&self, area: Rect, buffer: &mut Buffer) -> (u16, u16) {
         (&self.area).render(area, buffer);

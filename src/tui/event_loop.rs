@@ -19,6 +19,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, 
 
 use super::app::{Action, App, Input, Place, Report, Say};
 use super::block::Level;
+use super::clipboard::{MOST_BY_TERMINAL, SystemClipboard};
 use super::ears::{self, Ears, Heard};
 use super::files;
 use super::pace::{Pace, Stale};
@@ -26,6 +27,7 @@ use super::perform::{Performer, now};
 use super::report;
 use super::terminal::Screen;
 use super::theme::Theme;
+use super::transcript::Copied;
 use super::{Asking, ExitReason, Opened, TuiError, TuiExit, TuiOptions};
 use crate::agent::{AgentSession, EventStream, Lagged};
 use crate::event::Event;
@@ -69,6 +71,7 @@ struct Front {
     tick: Interval,
     began: Instant,
     pace: Pace,
+    clipboard: SystemClipboard,
     options: TuiOptions,
 }
 
@@ -137,7 +140,7 @@ impl Front {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
         report::on_panic(options.report_folder.clone());
-        let screen = Screen::enter()?;
+        let screen = Screen::enter(options.mouse)?;
         app.size = screen.size();
         app.now = now();
         app.work.opening_since = Some(app.now);
@@ -152,6 +155,7 @@ impl Front {
             tick,
             began,
             pace,
+            clipboard: SystemClipboard::default(),
             options,
         };
         front.frame();
@@ -313,15 +317,14 @@ impl Front {
     fn perform(&mut self, action: Action) -> Option<ExitReason> {
         match action {
             Action::Quit => return Some(ExitReason::Quit),
-            Action::Copy(text) => {
-                let copied = self.screen.as_mut().is_some_and(|screen| screen.copy(&text).is_ok());
-                self.app.flash(if copied { "copied the last answer" } else { "the terminal didn't take it" });
-            }
+            Action::Copy(copied) => self.copy(copied),
             Action::Suspend => return self.away(|_| _ = raise(Signal::SIGTSTP)),
             Action::EditElsewhere(text) => return self.away(|front| front.edit(&text)),
             action => match &self.link {
                 Some(link) => {
+                    let part = if let Action::Read(wanted) = &action { Some(wanted.part()) } else { None };
                     if !link.performer.tell(action) {
+                        part.into_iter().for_each(|part| self.app.transcript.unask(part));
                         self.app.flash("busy; try again in a moment");
                     }
                 }
@@ -331,12 +334,27 @@ impl Front {
         None
     }
 
+    /// Gives a text to the terminal's clipboard and to the system's: either may be the one that the user pastes from.
+    fn copy(&mut self, Copied { text, what }: Copied) {
+        let fits = text.len() <= MOST_BY_TERMINAL;
+        let copied = fits && self.screen.as_mut().is_some_and(|screen| screen.copy(&text).is_ok());
+        self.app.flash(match (copied, fits) {
+            (true, _) => format!("copied {what}"),
+            (false, true) => "the terminal didn't take it".to_owned(),
+            (false, false) => format!(
+                "copied {what} to the system's clipboard only: a terminal takes no more than {} kB",
+                MOST_BY_TERMINAL / 1_000
+            ),
+        });
+        self.clipboard.put(text);
+    }
+
     /// Gives the terminal back, does something, and takes it over again. Nothing reads the keys meanwhile.
     fn away(&mut self, what: impl FnOnce(&mut Self)) -> Option<ExitReason> {
         self.keys = None;
         self.screen = None;
         what(self);
-        match Screen::enter() {
+        match Screen::enter(self.options.mouse) {
             Ok(screen) => {
                 self.app.size = screen.size();
                 self.screen = Some(screen);
@@ -451,7 +469,8 @@ fn input_of(heard: Heard) -> Option<Input> {
         TerminalEvent::Key(key) => Some(Input::Key(key)),
         TerminalEvent::Paste(text) => Some(Input::Paste(text)),
         TerminalEvent::Resize(width, height) => Some(Input::Resize { width, height }),
-        TerminalEvent::FocusGained | TerminalEvent::FocusLost | TerminalEvent::Mouse(_) => None,
+        TerminalEvent::Mouse(event) => Some(Input::Mouse(event)),
+        TerminalEvent::FocusGained | TerminalEvent::FocusLost => None,
     }
 }
 

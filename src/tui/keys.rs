@@ -10,6 +10,7 @@ use super::command::{self, Meaning, Verb};
 use super::keymap::{Context, KeyCommand};
 use super::picker::{Item, Picker, Way};
 use super::popup::{Page, Popup};
+use super::transcript::{Copied, Goal};
 use super::tree::Purpose;
 use super::{gather, help};
 use crate::agent::{BashContext, BranchSummary, Direction};
@@ -46,7 +47,7 @@ impl App {
         if !self.popups.is_empty() {
             return self.popup_key(key);
         }
-        let taken = self.queue_key(key).or_else(|| self.approval_key(key));
+        let taken = self.queue_key(key).or_else(|| self.moving_key(key)).or_else(|| self.approval_key(key));
         let taken = taken.or_else(|| self.completion_key(key));
         if let Some(actions) = taken.or_else(|| self.screen_key(key, pressed)) {
             return actions;
@@ -86,16 +87,19 @@ impl App {
     fn transcript_key(&mut self, command: KeyCommand) -> Option<Vec<Action>> {
         let at_rest = self.editor.is_empty();
         match command {
-            KeyCommand::UnfoldOutput => self.folds.output_open = !self.folds.output_open,
-            KeyCommand::UnfoldThinking => self.folds.thinking_open = !self.folds.thinking_open,
+            KeyCommand::UnfoldOutput => {
+                self.folds.output_open = !self.folds.output_open;
+                self.transcript.fold_alike();
+            }
+            KeyCommand::UnfoldThinking => {
+                self.folds.thinking_open = !self.folds.thinking_open;
+                self.transcript.fold_alike();
+            }
             KeyCommand::PageUp => return Some(self.scroll(-1)),
             KeyCommand::PageDown => return Some(self.scroll(1)),
-            KeyCommand::Top if at_rest => {
-                self.transcript.scroll_to_top();
-                return Some(self.load_older(usize::MAX).into_iter().collect());
-            }
+            KeyCommand::Top if at_rest => self.transcript.go(Goal::Top),
             KeyCommand::Bottom if at_rest => self.transcript.follow(),
-            _ => return None,
+            command => return self.go_key(command),
         }
         Some(Vec::new())
     }
@@ -132,6 +136,9 @@ impl App {
             return vec![Action::Go(Go::Navigate(entry, BranchSummary::Made { instructions }))];
         }
         if self.editor.expanded().trim().is_empty() {
+            if let Some(actions) = self.take_back() {
+                return actions;
+            }
             let hurries = when != When::Afterwards && self.is_steered();
             return if hurries { vec![Action::Say(Say::Hurry)] } else { Vec::new() };
         }
@@ -237,7 +244,9 @@ impl App {
 
     fn copy(&mut self) -> Vec<Action> {
         match self.transcript.last_answer() {
-            Some(text) => vec![Action::Copy(text.to_owned())],
+            Some(text) => {
+                vec![Action::Copy(Copied { text: text.to_owned(), what: "the last answer".to_owned() })]
+            }
             None => {
                 self.flash("there is no answer to copy yet");
                 Vec::new()

@@ -14,8 +14,8 @@ use std::io::{self, BufWriter, Stdout, Write};
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::cursor::{SetCursorStyle, Show};
 use crossterm::event::{
-    DisableBracketedPaste, EnableBracketedPaste, KeyboardEnhancementFlags, PopKeyboardEnhancementFlags,
-    PushKeyboardEnhancementFlags,
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, KeyboardEnhancementFlags,
+    PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
 use crossterm::style::Print;
 use crossterm::terminal::{
@@ -37,6 +37,19 @@ pub(super) use pictures::Placement;
 /// Bytes gathered before they are written, so that a frame goes out in few writes.
 const BUFFER: usize = 64 * 1024;
 
+/// Presses, the wheel and dragging, with places beyond column 223. Not every move of the mouse, which would wake the loop for nothing.
+const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
+
+/// Whose the mouse is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MouseUse {
+    /// Tiller's: the wheel scrolls, a click folds, dragging selects and copies.
+    #[default]
+    Tiller,
+    /// The terminal's own.
+    Terminal,
+}
+
 /// The terminal while it is ours.
 pub(super) struct Screen {
     terminal: Terminal<Painter<BufWriter<Stdout>>>,
@@ -45,7 +58,7 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Takes the terminal over.
-    pub(super) fn enter() -> io::Result<Self> {
+    pub(super) fn enter(mouse: MouseUse) -> io::Result<Self> {
         enable_raw_mode()?;
         // From here on a failure gives the terminal back.
         let given_back = GiveBack;
@@ -59,6 +72,9 @@ impl Screen {
             PushKeyboardEnhancementFlags(flags),
             SetCursorStyle::SteadyBar
         )?;
+        if mouse == MouseUse::Tiller {
+            io::stdout().write_all(MOUSE_ON)?;
+        }
         let writer = BufWriter::with_capacity(BUFFER, io::stdout());
         let terminal = Terminal::new(Painter::new(writer))?;
         std::mem::forget(given_back);
@@ -78,7 +94,7 @@ impl Screen {
         }
         let mut areas = prepared(app, self.terminal.get_frame().area());
         let painter = self.terminal.backend_mut();
-        self.is_stale |= painter.learn(app.transcript.links());
+        self.is_stale |= painter.learn(app.links());
         if std::mem::take(&mut self.is_stale) {
             painter.forget()?;
             queue!(painter, Clear(ClearType::All))?;
@@ -154,6 +170,7 @@ pub(super) fn give_back() {
     let _ = execute!(
         out,
         EndSynchronizedUpdate,
+        DisableMouseCapture,
         PopKeyboardEnhancementFlags,
         DisableBracketedPaste,
         SetCursorStyle::DefaultUserShape,
