@@ -11,6 +11,7 @@ mod block;
 mod browse;
 mod call;
 mod command;
+mod complete;
 mod desk;
 mod ears;
 mod editor;
@@ -35,6 +36,7 @@ mod report;
 mod terminal;
 mod theme;
 mod transcript;
+mod tree;
 mod view;
 
 #[cfg(test)]

@@ -28,11 +28,13 @@ mod journeys {
         mod endings;
         mod expansion;
         mod faults;
+        mod lists;
         mod opening;
         mod queue;
         mod steering;
         mod themes;
         mod tour;
+        mod tree;
         mod typing;
     }
     mod shell;

@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use super::approval::Asked;
 use super::block::{Block, BlockKind, Level};
 use super::browse::Ask;
+use super::complete::{Completing, FileList, Listing, Ranked, Ranking, Wanted};
 use super::editor::Editor;
 use super::keymap::Keymap;
 use super::layout::{Ctx, Folds};
@@ -19,13 +20,14 @@ use super::queue;
 use super::terminal::Images;
 use super::theme::Theme;
 use super::transcript::Transcript;
+use super::tree;
 use crate::agent::turn::Retry;
 use crate::agent::{
     ApprovalMode, BashContext, BranchSummary, ContextUse, Direction, Moved, SlashCommand, Snapshot, State,
     Summarizing,
 };
 use crate::event::{CompactionChoice, Decision, Event, QueueItem};
-use crate::id::{CallId, EntryId};
+use crate::id::{CallId, EntryId, SessionId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::render::{self, Line, Manner, PictureRoom};
 use crate::resource::typed_skill;
@@ -90,6 +92,14 @@ pub(super) enum Report {
         of: Choice,
         lines: Vec<Line>,
     },
+    /// The names of models that can be asked.
+    ModelNames(Vec<String>),
+    /// The project's files.
+    Files(Arc<FileList>),
+    /// Those that fit what was typed.
+    Ranked(Ranked),
+    /// What a path may become.
+    Listed(Listing),
     /// The settings as they are now.
     Settings(Box<Settings>),
     /// What the list on top should say of what was done in it.
@@ -109,8 +119,13 @@ pub(super) enum Report {
         title: String,
         items: Vec<Item>,
     },
-    /// What the list on top shows has changed.
-    Outdated,
+    /// What the tree asked for; the session is the one it is about.
+    Tree {
+        session: SessionId,
+        news: tree::News,
+    },
+    /// A session was made beside this one.
+    Beside(SessionId),
     Page {
         title: String,
         lines: Vec<Line>,
@@ -161,6 +176,7 @@ pub(super) enum Action {
     Rename(String),
     /// Label the newest message, or take its label away.
     Label(Option<String>),
+    LabelEntry(EntryId, Option<String>),
     /// Ask whether this entry and what follows it are to leave the tree.
     AskToHide(EntryId),
     Hide(EntryId, Visibility),
@@ -168,6 +184,8 @@ pub(super) enum Action {
     Compact(Option<String>),
     /// What to do after a summary could not be made.
     ResolveCompaction(CompactionChoice),
+    /// Look up what the tree wants to know.
+    Tree(tree::Ask),
     /// Gather what a picker offers.
     Gather(List),
     /// Narrow a list that is long.
@@ -182,6 +200,11 @@ pub(super) enum Action {
     ToggleTool(String),
     /// Write a setting as it was typed; empty takes it out of the file.
     Set(&'static Setting, String),
+    /// Find the files beneath a directory.
+    WalkFiles(PathBuf),
+    RankFiles(Ranking),
+    /// Look into the directory of a half-typed path.
+    ListPaths(Wanted),
     /// Look through the sessions.
     Browse(Ask),
     /// Nobody looks at the sessions any more.
@@ -239,13 +262,15 @@ impl Say {
 }
 
 /// Somewhere else to go on.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Go {
     New,
     Open(PathBuf),
     Fork(EntryId),
     /// In a new session that begins with the whole of the one at this path.
     ForkOf(PathBuf),
+    /// Nowhere, but make a session that begins with the path to this entry.
+    ForkBeside(EntryId),
     /// In a new session that begins with the path of this one.
     Clone,
     /// From this entry, but ask first what the model is to be told of what is left behind, if anything is.
@@ -261,10 +286,6 @@ pub(super) enum List {
     Approval,
     Tools,
     Settings,
-    Tree,
-    /// The tree with its hidden branches.
-    WholeTree,
-    Forks,
     Themes,
 }
 
@@ -284,8 +305,8 @@ pub(super) struct App {
     pub(super) notes: Notes,
     /// What the agent does with a `/`: templates, skills.
     pub(super) commands: Vec<SlashCommand>,
-    /// Which of the completions of a half-typed command is chosen.
-    pub(super) completion: usize,
+    /// What the text before the cursor may become.
+    pub(super) complete: Completing,
     /// How far what is on the screen is out of date.
     pub(super) stale: Stale,
     /// Whether sessions were looked through when the last input came.
@@ -386,7 +407,7 @@ impl App {
             now: UnixMs(0),
             notes: Notes::default(),
             commands: Vec::new(),
-            completion: 0,
+            complete: Completing::default(),
             stale: Stale::ByUser,
             is_browsing: false,
             leaving: None,
@@ -433,7 +454,9 @@ impl App {
             actions.extend(self.load_older(OLDER));
         }
         actions.extend(self.mind_list());
+        actions.extend(self.mind_completion());
         self.mind_theme();
+        actions.extend(self.tree_actions());
         let is_browsing = self.popups.iter().any(Popup::is_browser);
         if std::mem::replace(&mut self.is_browsing, is_browsing) && !is_browsing {
             actions.push(Action::EndBrowse);
@@ -515,10 +538,19 @@ impl App {
     fn pasted(&mut self, text: &str) -> Vec<Action> {
         match self.popups.last_mut() {
             Some(Popup::Pick(_)) => return self.paste_into_list(text),
+            Some(Popup::Tree(tree)) => tree.paste(text),
             Some(Popup::Read(_)) => {}
             None => self.editor.paste(text),
         }
         Vec::new()
+    }
+
+    /// The session is elsewhere. A prompt that comes back with it doesn't take the place of a draft.
+    fn moved(&mut self, moved: Moved) {
+        self.popups.clear();
+        if let Some(text) = moved.editor {
+            self.editor.put_before(&[text]);
+        }
     }
 
     fn report(&mut self, report: Report) -> Vec<Action> {
@@ -538,12 +570,7 @@ impl App {
                 }
             }
             Report::Waiting(outcome) => self.queue_outcome(outcome),
-            Report::Moved(moved) => {
-                self.popups.clear();
-                if let Some(text) = moved.editor {
-                    self.editor.set_text(&text);
-                }
-            }
+            Report::Moved(moved) => self.moved(moved),
             Report::Items { items, selected } => {
                 if let Some(Popup::Pick(picker)) = self.popups.last_mut() {
                     picker.fill(items, selected);
@@ -557,6 +584,10 @@ impl App {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.show(&of, lines.clone()));
             }
+            Report::ModelNames(names) => self.complete.know_models(names),
+            Report::Files(files) => return self.know_files(files),
+            Report::Ranked(ranked) => self.files_ranked(ranked),
+            Report::Listed(listing) => self.paths_listed(listing),
             Report::Settings(settings) => self.settings_changed(&settings),
             Report::Said(word) => self.say_in_list(word),
             Report::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
@@ -566,18 +597,15 @@ impl App {
             }
             Report::Ask { title, items } => self.popups.push(Popup::Pick(Picker::of(&title, items))),
             Report::CodeTold => {}
-            Report::Outdated => {
-                if let Some(Popup::Pick(Picker { list: Some(list), .. })) = self.popups.last() {
-                    return vec![Action::Gather(*list)];
-                }
-            }
+            Report::Tree { session, news } => self.tree_news(&session, news),
+            Report::Beside(session) => self.forked_beside(&session),
             Report::Page { title, lines } => {
                 self.popups.push(Popup::Read(super::popup::Page::new(&title, lines)));
             }
             Report::Branch(branch) => self.facts.branch = branch,
             Report::Commands(commands) => {
                 self.commands = commands;
-                self.completion = 0;
+                self.complete.forget();
             }
             Report::Note(text) => self.flash(text),
         }
@@ -589,7 +617,7 @@ impl App {
             self.editor.put_before(&[text]);
         }
         // A list would lie over what went wrong.
-        if matches!(self.popups.last(), Some(Popup::Pick(_))) {
+        if matches!(self.popups.last(), Some(Popup::Pick(_) | Popup::Tree(_))) {
             self.popups.clear();
         }
         self.say(Level::Error, what, hint);
@@ -598,6 +626,7 @@ impl App {
     fn load(&mut self, loaded: Loaded) {
         let Loaded { snapshot, older, entries } = loaded;
         let live = snapshot.live;
+        self.outdate_tree();
         self.facts.seq = snapshot.seq;
         self.transcript = Transcript::of(older, &entries);
         self.know(snapshot.state);

@@ -14,7 +14,7 @@ use super::command;
 use crate::unit::UnixMs;
 
 pub(super) use files::{FileList, Ranked, Ranking, walk};
-pub(super) use paths::{Listing, list};
+pub(super) use paths::{Listing, Wanted, list};
 pub(super) use word::{Asked, asked};
 
 /// How long what was found of the project's files counts, in milliseconds; then they are looked for again at the next `@`.
@@ -97,6 +97,11 @@ impl Completing {
         let at = held.and_then(|name| self.offers.iter().position(|offer| offer.name == name));
         self.is_held = at.is_some();
         self.chosen = at.unwrap_or(0);
+    }
+
+    /// Looks at the text anew, though it is the same: what can be offered is not.
+    pub(super) fn forget(&mut self) {
+        "\0".clone_into(&mut self.seen);
     }
 
     /// Offers nothing until the text is another.
@@ -212,10 +217,16 @@ impl App {
 
     /// Takes an offer; a whole command is sent then, as if nothing had been offered.
     fn enter_offer(&mut self) -> Option<Vec<Action>> {
-        let offer = self.complete.offers.get(self.complete.chosen)?;
-        let is_whole = offer.insert.trim_end() == self.complete.seen.trim_end()
-            || self.complete.seen.ends_with(offer.insert.trim_end()) && !matches!(self.complete.asked, Asked::File(_));
-        if is_whole {
+        let complete = &self.complete;
+        let offer = complete.offers.get(complete.chosen)?;
+        let is_meant = complete.is_held
+            || match &complete.asked {
+                Asked::Nothing | Asked::Path(_) => false,
+                Asked::Command(_) => true,
+                Asked::Argument { typed, .. } => !typed.is_empty(),
+                Asked::File(words) => *words != offer.name,
+            };
+        if !is_meant {
             return None;
         }
         match self.take_offer()? {

@@ -56,7 +56,10 @@ impl App {
             EventKind::ThinkingLevelChanged { level } => self.facts.thinking = *level,
             EventKind::SessionInfoChanged { name } => self.facts.name.clone_from(name),
             EventKind::QueueUpdate { items, .. } => self.queue_changed(items),
-            EventKind::EntryAppended { entry_id, entry } => self.appended(entry_id, entry, event.time),
+            EventKind::EntryAppended { entry_id, entry } => {
+                self.outdate_tree();
+                self.appended(entry_id, entry, event.time);
+            }
             EventKind::ResourcesChanged { .. } => {
                 self.flash("skills, templates or context files have changed; they count from now on");
                 return vec![Action::AskCommands];

@@ -13,6 +13,7 @@ use super::app::{Action, App, Input, Loaded, Place, Report};
 use super::perform::{newest, read};
 use super::terminal::Images;
 use super::theme::Theme;
+use super::tree::{self, Wanted};
 use super::view::view;
 use crate::agent::Snapshot;
 use crate::event::Event;
@@ -85,10 +86,30 @@ impl OffScreen {
 
     fn take(&mut self, input: Input, now: UnixMs) {
         for action in self.app.update(input, now) {
-            if let Action::LoadOlder(ids) = action {
-                let older = read(&self.reader, &ids);
-                self.take(Input::Report(Report::Older(older)), now);
+            match action {
+                Action::LoadOlder(ids) => {
+                    let older = read(&self.reader, &ids);
+                    self.take(Input::Report(Report::Older(older)), now);
+                }
+                Action::Tree(ask) => self.look(&ask, now),
+                _ => {}
             }
+        }
+    }
+
+    /// Looks up what the tree wants to know.
+    fn look(&mut self, ask: &tree::Ask, now: UnixMs) {
+        let mut all: Vec<tree::News> = tree::look(&self.reader, ask).into_iter().collect();
+        if let tree::Ask::Search(query) = ask {
+            let tell = |news| {
+                all.push(news);
+                Wanted::Yes
+            };
+            tree::find(&self.reader, query, || Wanted::Yes, tell);
+        }
+        for news in all {
+            let session = self.reader.id().clone();
+            self.take(Input::Report(Report::Tree { session, news }), now);
         }
     }
 }

@@ -5,20 +5,21 @@
 mod lists;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::app::{Action, Go, Loaded, Report, Say};
 use super::browse::{Ask, browse};
+use super::tree::{self, Wanted};
 use super::{TuiOptions, files, gather, logs, queue, report};
 use crate::agent::compaction::CompactionError;
 use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions};
 use crate::id::EntryId;
 use crate::message::ThinkingLevel;
 use crate::render;
-use crate::session::{Entry, Reader, Visibility};
+use crate::session::{Entry, Reader};
 use crate::setting::Setting;
 use crate::unit::UnixMs;
 
@@ -43,7 +44,8 @@ impl Performer {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
-        task.spawn(Worker { agent, options, reports, browser: None, looked: Arc::default() }.work(todo));
+        let (looked, searches) = (Arc::default(), Arc::default());
+        task.spawn(Worker { agent, options, reports, browser: None, looked, searches }.work(todo));
         (Self { actions, task }, received)
     }
 
@@ -66,6 +68,8 @@ struct Worker {
     browser: Option<std::sync::mpsc::Sender<Ask>>,
     /// How many previews were asked for.
     looked: Arc<AtomicU64>,
+    /// How many searches of the tree were begun or ended: each goes on as long as there is none after it.
+    searches: Arc<AtomicU64>,
 }
 
 impl Worker {
@@ -137,23 +141,17 @@ impl Worker {
             Action::SetThinking(level) => self.set_thinking(level).await?,
             Action::Rename(name) => said(agent.rename(name).await?),
             Action::Label(label) => self.label(label).await?,
-            Action::AskToHide(entry) => {
-                let reader = agent.reader();
-                self.read_beside(beside, move || gather::hiding(&reader, entry));
-                Vec::new()
-            }
-            Action::Hide(entry, visibility) => self.hide(entry, visibility).await?,
+            Action::LabelEntry(entry, label) => said(agent.label(entry, label).await?),
+            Action::Tree(ask) => self.look(ask, beside),
+            Action::AskToHide(entry) => self.ask_to_hide(entry, beside),
+            Action::Hide(entry, visibility) => said(agent.hide(entry, visibility).await?),
             Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
             Action::Keep { setting, value } => {
                 self.keep(setting, value, beside);
                 Vec::new()
             }
-            Action::LoadOlder(ids) => {
-                let reader = agent.reader();
-                self.read_beside(beside, move || Report::Older(read(&reader, &ids)));
-                Vec::new()
-            }
+            Action::LoadOlder(ids) => self.load_older(ids, beside),
             Action::Reload => self.load().await?,
             Action::AskCommands => vec![Report::Commands(agent.slash_commands().await?)],
             Action::ReadResources => self.read_resources().await?,
@@ -180,6 +178,9 @@ impl Worker {
             | Action::SetApproval(_)
             | Action::ToggleTool(_)
             | Action::Set(..)
+            | Action::WalkFiles(_)
+            | Action::RankFiles(_)
+            | Action::ListPaths(_)
             | Action::Browse(_)
             | Action::EndBrowse
             | Action::Copy(_)
@@ -271,6 +272,7 @@ impl Worker {
             // A list's.
             Go::Open(_) => Vec::new(),
             Go::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
+            Go::ForkBeside(entry) => vec![Report::Beside(agent.fork_beside(entry).await?.session)],
             Go::Clone => self.copy_session().await?,
             Go::AskToLeave(entry) => self.ask_to_leave(entry).await?,
             Go::Navigate(entry, summary) => self.navigate(entry, summary, waiting),
@@ -317,9 +319,40 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
-    async fn hide(&self, entry: EntryId, visibility: Visibility) -> Result<Vec<Report>, AgentError> {
-        self.agent.hide(entry, visibility).await?;
-        Ok(vec![Report::Outdated])
+    fn ask_to_hide(&self, entry: EntryId, beside: &mut JoinSet<()>) -> Vec<Report> {
+        let reader = self.agent.reader();
+        self.read_beside(beside, move || gather::hiding(&reader, entry));
+        Vec::new()
+    }
+
+    fn load_older(&self, ids: Vec<EntryId>, beside: &mut JoinSet<()>) -> Vec<Report> {
+        let reader = self.agent.reader();
+        self.read_beside(beside, move || Report::Older(read(&reader, &ids)));
+        Vec::new()
+    }
+
+    /// Looks up what the tree wants to know.
+    fn look(&self, ask: tree::Ask, beside: &mut JoinSet<()>) -> Vec<Report> {
+        let (reader, reports) = (self.agent.reader(), self.reports.clone());
+        let session = reader.id().clone();
+        let tell = move |news| {
+            let report = Report::Tree { session: session.clone(), news };
+            if reports.blocking_send(report).is_ok() { Wanted::Yes } else { Wanted::No }
+        };
+        let number = match &ask {
+            tree::Ask::Search(_) | tree::Ask::EndSearch => self.searches.fetch_add(1, Ordering::Relaxed) + 1,
+            tree::Ask::Shape | tree::Ask::Texts(_) | tree::Ask::Preview(_) => 0,
+        };
+        let searches = Arc::clone(&self.searches);
+        beside.spawn_blocking(move || match &ask {
+            tree::Ask::Search(query) => {
+                let newest = || searches.load(Ordering::Relaxed) == number;
+                let is_wanted = || if newest() { Wanted::Yes } else { Wanted::No };
+                tree::find(&reader, query, is_wanted, tell);
+            }
+            ask => tree::look(&reader, ask).into_iter().for_each(|news| _ = tell(news)),
+        });
+        Vec::new()
     }
 
     async fn copy_session(&self) -> Result<Vec<Report>, AgentError> {
@@ -366,7 +399,8 @@ impl Worker {
         let ((older, entries), branch) = spawn_blocking(read).await.unwrap_or_default();
         let loaded = Report::Loaded(Box::new(Loaded { snapshot, older, entries }));
         let commands = Report::Commands(self.agent.slash_commands().await?);
-        Ok(vec![loaded, Report::Branch(branch), commands])
+        let names = self.agent.models().await?.iter().map(|model| model.reference().to_string()).collect();
+        Ok(vec![loaded, Report::Branch(branch), commands, Report::ModelNames(names)])
     }
 
     async fn read_resources(&self) -> Result<Vec<Report>, AgentError> {

@@ -6,6 +6,7 @@ mod list;
 mod panel;
 mod prompt;
 mod queue;
+mod tree;
 
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::app::App;
 use super::layout::right_aligned;
+use super::popup::Popup;
 use super::terminal::{Placement, mark};
 use super::theme::Theme;
 use crate::render::{Emphasis, Line, Role, Span, Style};
@@ -61,7 +63,7 @@ impl Areas {
         // On a screen that isn't small a row stays free below the transcript.
         let status = take(u16::from(prompt::status(app).is_some()) + u16::from(height >= 16), 1);
         let queue = take(count(queue::wanted(app)), 3);
-        let completion = take(count(app.completions().len()).min(MOST_COMPLETIONS).min(height / 3), 1);
+        let completion = take(count(app.complete.offers().len()).min(MOST_COMPLETIONS).min(height / 3), 1);
         let mut y = 0;
         let mut area = |height: u16| {
             y += height;
@@ -86,14 +88,12 @@ impl App {
     pub(super) fn prepare(&mut self) -> Areas {
         let areas = Areas::of(self);
         let ctx = self.ctx();
+        if let Some(Popup::Tree(tree)) = self.popups.last_mut() {
+            tree.prepare(self.size, &self.place.keymap, &ctx);
+        }
         self.transcript.lay_out(usize::from(areas.transcript.height), &ctx);
         areas
     }
-}
-
-/// Lines of the call that asks that are on the screen at once.
-pub(super) fn question_rows(app: &App) -> usize {
-    approval::body_rows(app, usize::from(Areas::of(app).approval.height))
 }
 
 impl App {
@@ -118,6 +118,11 @@ impl App {
         }
         placements
     }
+}
+
+/// Lines of the call that asks that are on the screen at once.
+pub(super) fn question_rows(app: &App) -> usize {
+    approval::body_rows(app, usize::from(Areas::of(app).approval.height))
 }
 
 /// Draws the screen as it was prepared.

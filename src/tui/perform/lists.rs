@@ -13,20 +13,16 @@ use crate::agent::retry::RetryMode;
 use crate::agent::turn::SteeringPoint;
 use crate::agent::{AgentError, ApprovalMode};
 use crate::message::ThinkingLevel;
-use crate::session::{SessionError, Visibility};
+use crate::session::SessionError;
 use crate::setting::{self, Setting, Settings, Source};
 use crate::tui::app::{Action, Go, List, Report};
 use crate::tui::call::one_line;
-use crate::tui::gather;
+use crate::tui::complete::{list, walk};
 use crate::tui::picker::{self, Choice, Item, Models, Word};
 
 impl Worker {
-    pub(super) async fn gather(
-        &self,
-        list: List,
-        beside: &mut JoinSet<()>,
-    ) -> Result<Vec<Report>, AgentError> {
-        let (agent, reader) = (&self.agent, self.agent.reader());
+    pub(super) async fn gather(&self, list: List) -> Result<Vec<Report>, AgentError> {
+        let agent = &self.agent;
         let (items, selected) = match list {
             List::Models => picker::models(&self.models().await?),
             List::Thinking => {
@@ -37,21 +33,6 @@ impl Worker {
             List::Settings => return Ok(vec![self.settings().await]),
             // They are known without looking.
             List::Themes => return Ok(Vec::new()),
-            List::Tree | List::WholeTree => {
-                let hidden = if list == List::WholeTree { Visibility::Shown } else { Visibility::Hidden };
-                self.read_beside(beside, move || {
-                    let (items, selected) = gather::tree(&reader, hidden);
-                    Report::Items { items, selected }
-                });
-                return Ok(Vec::new());
-            }
-            List::Forks => {
-                self.read_beside(beside, move || Report::Items {
-                    items: gather::forks(&reader),
-                    selected: 0,
-                });
-                return Ok(Vec::new());
-            }
         };
         Ok(vec![Report::Items { items, selected }])
     }
@@ -77,9 +58,21 @@ impl Worker {
         beside: &mut JoinSet<()>,
     ) -> Result<Result<Vec<Report>, AgentError>, Action> {
         Ok(match action {
-            Action::Gather(list) => self.gather(list, beside).await,
+            Action::Gather(list) => self.gather(list).await,
             Action::Narrow(narrowing) => {
                 self.read_beside(beside, move || Report::Narrowed(narrowing.done()));
+                Ok(Vec::new())
+            }
+            Action::WalkFiles(cwd) => {
+                self.read_beside(beside, move || Report::Files(Arc::new(walk(&cwd))));
+                Ok(Vec::new())
+            }
+            Action::RankFiles(ranking) => {
+                self.read_beside(beside, move || Report::Ranked(ranking.done()));
+                Ok(Vec::new())
+            }
+            Action::ListPaths(wanted) => {
+                self.read_beside(beside, move || Report::Listed(list(wanted)));
                 Ok(Vec::new())
             }
             Action::Preview(path) => {

@@ -12,6 +12,7 @@ use crate::setting::{Setting, Settings};
 use crate::tui::app::{Action, App, Go, List};
 use crate::tui::keymap::{Context, KeyCommand};
 use crate::tui::popup::Popup;
+use crate::tui::tree::leaves_tree;
 
 /// What keys do in a list beside moving in it, the most important first; what has no room is left out.
 pub(super) fn hints(picker: &Picker) -> Vec<(KeyCommand, &'static str)> {
@@ -20,24 +21,20 @@ pub(super) fn hints(picker: &Picker) -> Vec<(KeyCommand, &'static str)> {
         return vec![(K::Accept, "keeps it"), (K::Back, "leaves it as it is")];
     }
     let (accept, more): (&str, &[(KeyCommand, &str)]) = match picker.list {
-        Some(List::Tree) => ("goes there", &[(K::Hide, "hide"), (K::ShowHidden, "hidden too")]),
-        Some(List::WholeTree) => {
-            ("goes there, or brings back what is hidden", &[(K::ShowHidden, "without it")])
-        }
         Some(List::Models) => ("takes it", &[(K::ThinkToo, "takes it, then how much it thinks")]),
         Some(List::Tools) => ("offers it or not", &[]),
         Some(List::Themes) => ("wears it", &[]),
         Some(List::Settings) => ("changes it", &[(K::ResetSetting, "back to the default")]),
-        Some(List::Thinking | List::Approval | List::Forks) => ("takes it", &[]),
-        None if picker.browsing().is_some() => ("opens it", &[]),
+        Some(List::Thinking | List::Approval) => ("takes it", &[]),
+        None if picker.browsing().is_some() => ("opens", &[]),
         None => ("takes it", &[]),
     };
     let mut hints = vec![(K::Accept, accept), (K::Back, "back")];
     hints.extend(more);
     if let Some(browser) = picker.browsing() {
-        let other = if browser.scope == Scope::ThisDirectory { "all directories" } else { "this directory" };
+        let other = if browser.scope == Scope::ThisDirectory { "everywhere" } else { "only here" };
         let order = if picker.order() == Some(Order::Threads) { "newest first" } else { "threads" };
-        hints.extend([(K::Switch, other), (K::Rename, "rename"), (K::Trash, "trash")]);
+        hints.extend([(K::Switch, other), (K::Rename, "name"), (K::Trash, "trash")]);
         hints.extend((!browser.trashed.is_empty()).then_some((K::Untrash, "undo")));
         hints.push((K::Threads, order));
     }
@@ -47,11 +44,10 @@ pub(super) fn hints(picker: &Picker) -> Vec<(KeyCommand, &'static str)> {
 /// Where else than in every list its keys count.
 fn context(picker: &Picker) -> Option<Context> {
     match picker.list {
-        Some(List::Tree | List::WholeTree) => Some(Context::Tree),
         Some(List::Models) => Some(Context::Models),
         Some(List::Settings) => Some(Context::Settings),
         None if picker.browsing().is_some() => Some(Context::Sessions),
-        Some(List::Thinking | List::Approval | List::Tools | List::Forks | List::Themes) | None => None,
+        Some(List::Thinking | List::Approval | List::Tools | List::Themes) | None => None,
     }
 }
 
@@ -118,8 +114,7 @@ impl App {
         picker.settle();
         let Some(choice) = picker.chosen().map(|item| item.choice.clone()) else { return Vec::new() };
         match choice {
-            // The tree stays open when something comes back into it, and so do lists in which something is changed.
-            Choice::Show(entry) => vec![Action::Hide(entry, Visibility::Shown)],
+            // A list in which something is changed stays open.
             Choice::Tool(name) => vec![Action::ToggleTool(name)],
             Choice::Setting(setting, now) => self.change_setting(setting, &now),
             // The list goes when the session is there: it may be another's, and then one chooses again.
@@ -143,9 +138,6 @@ impl App {
         let Some(picker) = self.top_picker() else { return Vec::new() };
         let choice = picker.chosen().map(|item| item.choice.clone());
         match (command, choice) {
-            (KeyCommand::Hide, Some(Choice::Navigate(entry))) => vec![Action::AskToHide(entry)],
-            (KeyCommand::Hide, Some(Choice::Show(entry))) => vec![Action::Hide(entry, Visibility::Shown)],
-            (KeyCommand::ShowHidden, _) => self.other_tree(),
             (KeyCommand::Threads, _) => {
                 picker.switch_order();
                 Vec::new()
@@ -201,20 +193,11 @@ impl App {
         Vec::new()
     }
 
-    /// Goes from the tree to the tree with its hidden branches, and back.
-    fn other_tree(&mut self) -> Vec<Action> {
-        let (title, list) = match self.top_picker().and_then(|picker| picker.list) {
-            Some(List::Tree) => ("tree with hidden branches", List::WholeTree),
-            Some(List::WholeTree) => ("tree", List::Tree),
-            _ => return Vec::new(),
-        };
-        self.popups.pop();
-        self.pick(title, list)
-    }
-
     fn chosen(&mut self, choice: Choice) -> Vec<Action> {
+        if leaves_tree(&choice) {
+            self.popups.clear();
+        }
         vec![match choice {
-            Choice::Navigate(entry) => Action::Go(Go::AskToLeave(entry)),
             Choice::Leave(entry, summary) => Action::Go(Go::Navigate(entry, summary)),
             Choice::Instruct(entry) => {
                 self.leaving = Some(entry);
@@ -222,8 +205,9 @@ impl App {
             }
             Choice::AfterFailure(choice) => Action::ResolveCompaction(choice),
             Choice::Hide(entry) => Action::Hide(entry, Visibility::Hidden),
-            Choice::Fork(entry) => Action::Go(Go::Fork(entry)),
             Choice::ForkOf(path) => Action::Go(Go::ForkOf(path)),
+            Choice::Stop(go) => return self.stop_for(go),
+            Choice::ForkBeside(entry) => Action::Go(Go::ForkBeside(entry)),
             Choice::Model(words) => Action::SetModel(words),
             Choice::Theme(name) => return self.wear_theme(&name),
             Choice::Thinking(level) => Action::SetThinking(level),
@@ -233,12 +217,9 @@ impl App {
                 return Vec::new();
             }
             // These leave their list open, or mean nothing.
-            Choice::Nothing
-            | Choice::Show(_)
-            | Choice::Open(_)
-            | Choice::Locked(_)
-            | Choice::Tool(_)
-            | Choice::Setting(..) => return Vec::new(),
+            Choice::Nothing | Choice::Open(_) | Choice::Locked(_) | Choice::Tool(_) | Choice::Setting(..) => {
+                return Vec::new();
+            }
         }]
     }
 

@@ -9,6 +9,7 @@ use crate::id::EntryId;
 use crate::message::ThinkingLevel;
 use crate::render::{Line, Role};
 use crate::setting::Setting;
+use crate::tui::app::Go;
 
 /// Signs around a part of a label that stands out.
 pub(in crate::tui) const MARKS: [char; 2] = ['\u{2}', '\u{3}'];
@@ -58,9 +59,7 @@ impl Item {
 /// What a choice means.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::tui) enum Choice {
-    /// Go on from this entry.
-    Navigate(EntryId),
-    /// Do so, and tell the model this of what is left behind.
+    /// Go on from this entry, and tell the model this of what is left behind.
     Leave(EntryId, BranchSummary),
     /// Do so once the user has said what matters in the summary of what is left behind.
     Instruct(EntryId),
@@ -68,12 +67,12 @@ pub(in crate::tui) enum Choice {
     AfterFailure(CompactionChoice),
     /// Take this entry and what follows it out of the tree.
     Hide(EntryId),
-    /// Bring this entry and what follows it back into the tree.
-    Show(EntryId),
     /// Leave everything as it is.
     Nothing,
-    /// Make a session that ends before this entry.
-    Fork(EntryId),
+    /// Stop what runs, then do this.
+    Stop(Go),
+    /// Make a session that begins with the path to this entry, and stay here.
+    ForkBeside(EntryId),
     /// Go to this session.
     Open(PathBuf),
     /// Let this model answer.
