@@ -188,7 +188,8 @@ fn code(bencher: Bencher<'_, '_>, lines: usize) {
     let code = "    let next = self.chars.next().filter(|c| *c != '\n')?; // not yet
 "
     .repeat(lines);
-    let highlight = move || black_box(render::highlight(&code, render::Language::Named("rust")));
+    let highlight =
+        move || black_box(render::highlight(&code, render::Language::Named("rust"), render::Telling::Now));
     highlight();
     bencher.bench_local(highlight);
 }

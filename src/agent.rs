@@ -26,10 +26,10 @@ pub use approvals::Audience;
 pub use driver::{AgentOptions, Choice, Parts, SyncPolicy};
 pub use embed::{EmbedError, RunRequest, RunResult, Setup, run};
 pub use handle::{
-    Activity, AgentError, AgentSession, BashContext, BranchSummary, ChosenModel, ContextUse, CycleScope,
-    EventStream, Expansion, Lagged, Live, LockedModel, Moved, OfferedTool, PromptOptions, PromptSource,
-    QueueStatus, RunningBash, RunningCall, SessionStats, Settled, Snapshot, State, Status, StreamingBehavior,
-    Summarizing, SummaryOf,
+    Activity, AgentError, AgentSession, BashContext, Beside, BranchSummary, ChosenModel, ContextUse,
+    CycleScope, EventStream, Expansion, Lagged, Live, LockedModel, Moved, OfferedTool, PromptOptions,
+    PromptSource, QueueStatus, RunningBash, RunningCall, SessionStats, Settled, Snapshot, State, Status,
+    StreamingBehavior, Summarizing, SummaryOf,
 };
 pub use listener::{Buffered, Heard, Listener};
 pub use resources::{CommandSource, Inventory, Resources, SlashCommand, Sources, Watching};

@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub use clean::{Carriage, clean};
 pub use code::{Highlighter, Language, code_told, code_waits, highlight, tell_waiting};
 pub use columns::columns;
-pub use diff::{DiffKind, DiffLine, Edit, diff, diff_lines, edit};
+pub use diff::{DiffKind, DiffLine, diff, diff_lines};
 pub use link::{Found, linked, safe_address};
 pub use markdown::{markdown, options as markdown_options};
 pub use page::{Links, Manner, Page, Telling};

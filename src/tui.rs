@@ -12,6 +12,8 @@ mod browse;
 mod call;
 mod clipboard;
 mod command;
+mod complete;
+mod desk;
 mod ears;
 mod editor;
 mod event_loop;
@@ -39,6 +41,7 @@ mod search;
 mod terminal;
 mod theme;
 mod transcript;
+mod tree;
 mod view;
 mod words;
 
@@ -51,8 +54,8 @@ use std::sync::Arc;
 use crate::agent::AgentSession;
 use crate::id::SessionId;
 use crate::session::Reader;
-use crate::setting::Setting;
 
+pub use desk::SettingsDesk;
 pub use offscreen::OffScreen;
 pub use terminal::{Abilities, Images, MouseUse};
 pub use theme::{Asking, ThemeOptions};
@@ -82,8 +85,8 @@ pub struct TuiOptions {
     pub mouse: MouseUse,
     /// What `/export` does; `None` says that it can't.
     pub exporter: Option<Exporter>,
-    /// What keeps a setting that is chosen on the screen; `None` keeps none.
-    pub keeper: Option<Keeper>,
+    /// Where `/settings` reads and writes; `None` says that it can't.
+    pub desk: Option<SettingsDesk>,
 }
 
 /// A session that is open, and what is known only now that it is.
@@ -125,32 +128,6 @@ impl Exporter {
 impl std::fmt::Debug for Exporter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Exporter")
-    }
-}
-
-/// Writes a setting to the user's own file; given by whoever starts the front end, because it knows where that is.
-#[derive(Clone)]
-pub struct Keeper(Arc<Keep>);
-
-/// From a setting and its value as typed to nothing, or to what went wrong and what to do about it.
-type Keep = dyn Fn(&'static Setting, &str) -> Result<(), (String, Option<String>)> + Send + Sync;
-
-impl Keeper {
-    /// Keeps by this function.
-    pub fn new(
-        keep: impl Fn(&'static Setting, &str) -> Result<(), (String, Option<String>)> + Send + Sync + 'static,
-    ) -> Self {
-        Self(Arc::new(keep))
-    }
-
-    fn keep(&self, setting: &'static Setting, value: &str) -> Result<(), (String, Option<String>)> {
-        (self.0)(setting, value)
-    }
-}
-
-impl std::fmt::Debug for Keeper {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Keeper")
     }
 }
 

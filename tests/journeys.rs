@@ -28,12 +28,14 @@ mod journeys {
         mod endings;
         mod expansion;
         mod faults;
+        mod lists;
         mod moving;
         mod opening;
         mod queue;
         mod steering;
         mod themes;
         mod tour;
+        mod tree;
         mod typing;
     }
     mod shell;

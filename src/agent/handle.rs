@@ -25,7 +25,7 @@ use crate::event::{Decision, Event, QueueItem, QueueKind};
 use crate::id::{CallId, QueueId};
 use crate::session::Reader;
 
-pub use command::Moved;
+pub use command::{Beside, Moved};
 pub(super) use command::{Change, Command, Elsewhere, Reply, Target};
 pub use compaction::{BranchSummary, Summarizing, SummaryOf};
 pub use error::AgentError;

@@ -16,14 +16,16 @@ use super::held::{self, Choice};
 use super::input::{self, Stdin};
 use super::run::name;
 use super::sessions::export::{self, Asked};
-use super::themes::{self, Themes};
+use super::themes::Themes;
 use super::{DONE, FAILED, Failure, INTERRUPTED, extensions, log};
 use crate::agent::AgentSession;
-use crate::config::{Config, Project};
+use crate::config::{Config, Project, store_setting};
 use crate::provider::demo;
 use crate::session::Reader;
 use crate::setting;
-use crate::tui::{self, Abilities, ExitReason, Exporter, Images, MouseUse, TuiError, TuiOptions};
+use crate::tui::{
+    self, Abilities, ExitReason, Exporter, Images, MouseUse, SettingsDesk, TuiError, TuiOptions,
+};
 
 /// Time that a screen whose terminal went away has to end by itself, and then the session's log to be closed.
 const GRACE: Duration = Duration::from_secs(3);
@@ -76,7 +78,8 @@ fn code(reason: ExitReason) -> u8 {
     }
 }
 
-fn options(Given { arguments, config, .. }: &Given, cwd: &Path, themes: &Themes) -> TuiOptions {
+fn options(given: &Given, cwd: &Path, themes: &Themes) -> TuiOptions {
+    let Given { arguments, config, .. } = given;
     let kept = |name| (!arguments.session.no_session).then(|| config.folders.state.join(name));
     TuiOptions {
         cwd: cwd.to_owned(),
@@ -90,8 +93,19 @@ fn options(Given { arguments, config, .. }: &Given, cwd: &Path, themes: &Themes)
         home: config.variable("HOME").map(Into::into),
         mouse: if config.settings.is(&setting::MOUSE, "off") { MouseUse::Terminal } else { MouseUse::Tiller },
         exporter: Some(Exporter::new(export)),
-        keeper: Some(themes::keeper(config)),
+        desk: Some(desk(given)),
     }
+}
+
+/// Where settings are read and written while the screen is there: as they would be read at the start.
+fn desk(given: &Given) -> SettingsDesk {
+    let file = given.config.folders.config.join("settings.json");
+    let told = |failure: Failure| (format!("{:#}", failure.error), failure.hint);
+    let (arguments, project) = (Arc::clone(&given.arguments), given.project.clone());
+    SettingsDesk::new(
+        move || Ok(assemble::config(&arguments, project.as_ref()).map_err(told)?.settings),
+        move |setting, text| store_setting(&file, setting, text).map_err(|error| told(error.into())),
+    )
 }
 
 /// Opens the session and starts its agent, on other threads: a long log takes a second to read.

@@ -9,11 +9,11 @@ use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{Instant, sleep_until};
 
 use super::args::Arguments;
-use crate::config::{Config, Project, store_setting};
+use crate::config::{Config, Project};
 use crate::resource::{Origin, Place};
-use crate::setting::{self, Setting};
+use crate::setting;
 use crate::theme::{Background, Depth, Library, TerminalHints, Wish};
-use crate::tui::{Asking, Keeper, ThemeOptions};
+use crate::tui::{Asking, ThemeOptions};
 use crate::watch::Watch;
 
 /// How long it has to be quiet before files are read: editors write in several steps.
@@ -54,18 +54,6 @@ impl Themes {
         let options = ThemeOptions { library, wish, depth, background, asking: asking(config, depth), news };
         Self { options, notices, _watcher: watcher }
     }
-}
-
-/// What keeps a setting that is chosen on the screen: the user's own file does.
-pub(super) fn keeper(config: &Config) -> Keeper {
-    let path = config.folders.config.join("settings.json");
-    Keeper::new(move |setting: &'static Setting, value: &str| {
-        store_setting(&path, setting, value).map_err(|error| {
-            let cause =
-                std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
-            (format!("{} is kept only for now: {error}{cause}", setting.name), None)
-        })
-    })
 }
 
 fn wish(config: &Config, cwd: &Path) -> Wish {
@@ -176,9 +164,11 @@ async fn tell(places: Vec<Place>, news: watch::Sender<Arc<Library>>) {
             return;
         }
         settle(&mut changes).await;
-        let (places, before) = (places.clone(), Arc::clone(&news.borrow()));
-        let Ok(library) = spawn_blocking(move || Library::load(&places, &before)).await else { return };
-        if library != **news.borrow() && news.send(Arc::new(library)).is_err() {
+        // Nothing is borrowed while it is sent: that would wait for itself.
+        let before = Arc::clone(&news.borrow());
+        let (places, known) = (places.clone(), Arc::clone(&before));
+        let Ok(library) = spawn_blocking(move || Library::load(&places, &known)).await else { return };
+        if library != *before && news.send(Arc::new(library)).is_err() {
             return;
         }
     }

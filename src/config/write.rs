@@ -16,7 +16,7 @@ use crate::setting::{Setting, SettingValue};
 /// When the setting doesn't take that value, the file isn't a JSON object, or can't be written.
 pub fn store_setting(path: &Path, setting: &Setting, typed: &str) -> Result<(), ConfigError> {
     let wrong = |source| ConfigError::Setting { origin: path.display().to_string(), source };
-    let value = setting.parse(typed).map_err(wrong)?;
+    let value = if typed.trim().is_empty() { None } else { setting.parse(typed).map_err(wrong)? };
     let mut object: Map<String, Value> = if path.exists() {
         let not_json = |source| ConfigError::Json { path: path.to_owned(), source };
         serde_json::from_str(&read(path)?).map_err(not_json)?
@@ -105,8 +105,12 @@ mod tests {
 
     #[test]
     fn nothing_takes_a_setting_out_and_leaves_the_others() {
-        let text = stored(r#"{"model": "a", "sync": "turn"}"#, &setting::MODEL, "");
-        assert_eq!(text, "{\n  \"sync\": \"turn\"\n}\n");
+        for (setting, left) in
+            [(&setting::MODEL, "\"sync\": \"never\""), (&setting::SYNC, "\"model\": \"a\"")]
+        {
+            let text = stored(r#"{"model": "a", "sync": "never"}"#, setting, "");
+            assert_eq!(text, format!("{{\n  {left}\n}}\n"));
+        }
     }
 
     #[test]

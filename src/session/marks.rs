@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 
 use super::entry::{EntryBody, OwnFact};
-use super::index::EntryKind;
 use super::reader::Reader;
 use super::tree::Tree;
 use crate::id::EntryId;
@@ -20,14 +19,25 @@ impl Marks {
     #[must_use]
     pub fn of(reader: &Reader, tree: &Tree) -> Self {
         let mut marks = Self::default();
+        let told: Vec<(usize, EntryBody)> = reader
+            .marking(tree)
+            .into_iter()
+            .filter_map(|position| Some((position, reader.body_at(tree, position)?)))
+            .filter(|(_, body)| target(body).is_some())
+            .collect();
+        let wanted: HashSet<EntryId> = told.iter().filter_map(|(_, body)| target(body)).collect();
+        if wanted.is_empty() {
+            return marks;
+        }
+        let mut told = told.into_iter().peekable();
         let mut by_id: HashMap<&EntryId, usize> = HashMap::new();
         for (position, node) in tree.nodes().iter().enumerate() {
-            if matches!(node.kind, EntryKind::Label | EntryKind::Custom)
-                && let Some(body) = reader.body_at(tree, position)
-            {
+            if let Some((_, body)) = told.next_if(|(at, _)| *at == position) {
                 marks.take(&body, |id| by_id.get(id).copied());
             }
-            by_id.insert(&node.id, position);
+            if wanted.contains(&node.id) {
+                by_id.insert(&node.id, position);
+            }
         }
         marks
     }
@@ -74,5 +84,16 @@ impl Marks {
         }
         let on_path = tree.path_marks(leaf);
         with.iter().zip(on_path).map(|(with, on_path)| with.filter(|_| !on_path)).collect()
+    }
+}
+
+/// The entry that another one says something of.
+fn target(body: &EntryBody) -> Option<EntryId> {
+    match body {
+        EntryBody::Label { target_id, .. } => Some(target_id.clone()),
+        body => match body.as_own()? {
+            OwnFact::Hide { target_id, .. } => Some(target_id),
+            _ => None,
+        },
     }
 }

@@ -4,6 +4,7 @@ use serde_json::value::RawValue;
 
 use super::entry::{self, EntryBody};
 use super::error::SessionError;
+use super::index::EntryKind;
 use super::reader::Reader;
 use super::tree::Tree;
 use crate::id::EntryId;
@@ -24,6 +25,25 @@ impl Reader {
             visitor(position, serde_json::from_slice(line.trim_ascii()).ok());
         }
         Ok(())
+    }
+
+    /// The line of the entry at a position, without its line end.
+    ///
+    /// # Errors
+    /// When there is none, or the file can't be read.
+    pub fn raw_line(&self, position: usize) -> Result<Vec<u8>, SessionError> {
+        self.line_at(position)
+    }
+
+    /// Positions of the entries that may label others or hide them, in order.
+    pub(super) fn marking(&self, tree: &Tree) -> Vec<usize> {
+        let count = tree.nodes().len();
+        let is_of = |kind: EntryKind| move |at: &usize| tree.nodes()[*at].kind == kind;
+        let own: Vec<usize> = self.shared.index().own().iter().map(|at| *at as usize).collect();
+        let hides = own.into_iter().filter(|at| *at < count).filter(is_of(EntryKind::Custom));
+        let mut all: Vec<usize> = (0..count).filter(is_of(EntryKind::Label)).chain(hides).collect();
+        all.sort_unstable();
+        all
     }
 
     /// What the entry at a position says, if it can be read.

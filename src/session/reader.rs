@@ -351,7 +351,11 @@ impl Reader {
         Ok((at.clone(), at.parent().map(|parent| index.entries()[parent].id.clone())))
     }
 
-    fn entry_at(&self, position: usize) -> Result<Entry, SessionError> {
+    /// The entry at a position, counted from 0 in the order of the file.
+    ///
+    /// # Errors
+    /// When there are fewer, or what it says can't be read.
+    pub fn entry_at(&self, position: usize) -> Result<Entry, SessionError> {
         let (at, parent) = self.indexed(position)?;
         let bytes = self.shared.log.read_at(at.stored, at.length)?;
         let damaged = |source| SessionError::Damaged {

@@ -25,7 +25,7 @@ pub struct Node {
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     nodes: Vec<Node>,
-    children: Vec<Vec<usize>>,
+    links: Links,
 }
 
 /// One row of a drawn tree.
@@ -56,13 +56,8 @@ impl Tree {
     /// Links nodes into a tree.
     #[must_use]
     pub fn new(nodes: Vec<Node>) -> Self {
-        let mut children = vec![Vec::new(); nodes.len()];
-        for (at, node) in nodes.iter().enumerate() {
-            if let Some(parent) = node.parent {
-                children[parent].push(at);
-            }
-        }
-        Self { nodes, children }
+        let links = Links::of(nodes.len(), |at| Some(nodes[at].parent));
+        Self { nodes, links }
     }
 
     /// The entries, in the order of the file.
@@ -87,7 +82,7 @@ impl Tree {
     /// Positions of the entries that follow the one at `position`.
     #[must_use]
     pub fn children(&self, position: usize) -> &[usize] {
-        &self.children[position]
+        self.links.children(position)
     }
 
     /// How many entries there are from `id` on, itself and all that follows it.
@@ -104,7 +99,7 @@ impl Tree {
     /// How many branches there are: entries that nothing follows.
     #[must_use]
     pub fn branch_count(&self) -> usize {
-        self.children.iter().filter(|children| children.is_empty()).count()
+        (0..self.nodes.len()).filter(|at| self.children(*at).is_empty()).count()
     }
 
     /// The rows of a drawing that shows only the entries that `shown`, asked with each position, accepts; those left out hand
@@ -116,10 +111,10 @@ impl Tree {
         let mut rows = Vec::new();
         // A stack instead of recursion: a session of 100,000 entries is one long branch.
         let mut stack: Vec<(usize, usize, BranchMark)> = Vec::new();
-        push_branches(&mut stack, &visible.roots, 0);
+        push_branches(&mut stack, visible.roots(), 0);
         while let Some((node, depth, branch)) = stack.pop() {
             rows.push(Row { node, depth, branch, on_path: on_path[node] });
-            push_branches(&mut stack, &visible.children[node], depth);
+            push_branches(&mut stack, visible.children(node), depth);
         }
         rows
     }
@@ -135,28 +130,59 @@ impl Tree {
     }
 
     fn visible(&self, shown: &impl Fn(usize, &Node) -> bool) -> Links {
-        let mut links = Links { children: vec![Vec::new(); self.nodes.len()], roots: Vec::new() };
         // For each entry the nearest shown one at or above it; parents come first, so one pass is enough.
         let mut nearest: Vec<Option<usize>> = Vec::with_capacity(self.nodes.len());
+        let mut follows = vec![None; self.nodes.len()];
         for (at, node) in self.nodes.iter().enumerate() {
             let above = node.parent.and_then(|parent| nearest[parent]);
-            if !shown(at, node) {
-                nearest.push(above);
-                continue;
-            }
-            match above {
-                Some(parent) => links.children[parent].push(at),
-                None => links.roots.push(at),
-            }
-            nearest.push(Some(at));
+            let is_shown = shown(at, node);
+            follows[at] = is_shown.then_some(above);
+            nearest.push(if is_shown { Some(at) } else { above });
         }
-        links
+        Links::of(self.nodes.len(), |at| follows[at])
     }
 }
 
+/// Which entries follow each, one list after the other: two allocations for a tree of any size.
+#[derive(Clone, Debug, Default)]
 struct Links {
-    children: Vec<Vec<usize>>,
-    roots: Vec<usize>,
+    /// Where the list of each begins; that of the roots is the last.
+    begins: Vec<usize>,
+    lists: Vec<usize>,
+}
+
+impl Links {
+    /// Links `count` entries, each to the one that `follows` names, or to none; those for which it says nothing are left out.
+    fn of(count: usize, follows: impl Fn(usize) -> Option<Option<usize>>) -> Self {
+        let list = |at: usize| follows(at).map(|above| above.unwrap_or(count));
+        let mut ends = vec![0; count + 2];
+        for at in (0..count).filter_map(list) {
+            ends[at + 1] += 1;
+        }
+        for at in 1..ends.len() {
+            ends[at] += ends[at - 1];
+        }
+        let (begins, mut next) = (ends.clone(), ends);
+        let mut lists = vec![0; begins.last().copied().unwrap_or_default()];
+        for at in 0..count {
+            if let Some(list) = list(at) {
+                lists[next[list]] = at;
+                next[list] += 1;
+            }
+        }
+        Self { begins, lists }
+    }
+
+    fn children(&self, at: usize) -> &[usize] {
+        match self.begins.get(at..at + 2) {
+            Some(&[begin, end]) => &self.lists[begin..end],
+            _ => &[],
+        }
+    }
+
+    fn roots(&self) -> &[usize] {
+        self.children(self.begins.len().saturating_sub(2))
+    }
 }
 
 fn push_branches(stack: &mut Vec<(usize, usize, BranchMark)>, nodes: &[usize], depth: usize) {

@@ -9,29 +9,32 @@ use jiff::tz::TimeZone;
 use super::approval::Asked;
 use super::block::{Block, BlockKind, Level};
 use super::browse::Ask;
+use super::complete::{self, Completing, FileList, Listing, Ranked, Ranking};
 use super::editor::Editor;
 use super::keymap::{KeyCommand, Keymap};
 use super::layout::{Ctx, Folds};
 use super::moving::Moving;
 use super::pace::Stale;
-use super::picker::{Choice, Item, Narrowed, Narrowing, Picker};
+use super::picker::{Choice, Item, Narrowed, Narrowing, Picker, Sessions, Word};
 use super::popup::Popup;
 use super::queue;
 use super::search::{Found, Lookup};
 use super::terminal::Images;
 use super::theme::Theme;
 use super::transcript::{Copied, Transcript, Wanted};
+use super::tree;
 use crate::agent::turn::Retry;
 use crate::agent::{
-    BashContext, BranchSummary, ContextUse, Direction, Moved, SlashCommand, Snapshot, State, Summarizing,
+    ApprovalMode, BashContext, BranchSummary, ContextUse, Direction, Moved, SlashCommand, Snapshot, State,
+    Summarizing,
 };
 use crate::event::{CompactionChoice, Decision, Event, QueueItem};
-use crate::id::{CallId, EntryId};
+use crate::id::{CallId, EntryId, SessionId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::render::{self, Line, Manner, PictureRoom};
 use crate::resource::typed_skill;
 use crate::session::{Entry, Scope, Visibility};
-use crate::setting::Setting;
+use crate::setting::{Setting, Settings};
 use crate::theme::{Library, Rgb};
 use crate::unit::UnixMs;
 
@@ -98,6 +101,23 @@ pub(super) enum Report {
         of: Choice,
         lines: Vec<Line>,
     },
+    /// The names of models that can be asked.
+    ModelNames(Vec<String>),
+    /// The project's files.
+    Files(Arc<FileList>),
+    /// Those that fit what was typed.
+    Ranked(Ranked),
+    /// What a path may become.
+    Listed(Listing),
+    /// The settings as they are now.
+    Settings(Box<Settings>),
+    /// What the list on top should say of what was done in it.
+    Said(Word),
+    /// Sessions are others than before; perhaps one went to the trash.
+    SessionsChanged {
+        word: Word,
+        trashed: Option<PathBuf>,
+    },
     /// What a look through the sessions found.
     Browsed {
         scope: Scope,
@@ -108,8 +128,13 @@ pub(super) enum Report {
         title: String,
         items: Vec<Item>,
     },
-    /// What the list on top shows has changed.
-    Outdated,
+    /// What the tree asked for; the session is the one it is about.
+    Tree {
+        session: SessionId,
+        news: tree::News,
+    },
+    /// A session was made beside this one.
+    Beside(SessionId),
     Page {
         title: String,
         lines: Vec<Line>,
@@ -127,7 +152,7 @@ pub(super) enum Report {
 #[derive(Debug)]
 pub(super) enum Browsed {
     /// The sessions that are known so far.
-    Sessions(Vec<Item>),
+    Sessions(Sessions),
     /// Those in which this was said.
     Hits { words: String, items: Vec<Item> },
     /// How many of how many logs are read; `None` when all are.
@@ -160,6 +185,7 @@ pub(super) enum Action {
     Rename(String),
     /// Label the newest message, or take its label away.
     Label(Option<String>),
+    LabelEntry(EntryId, Option<String>),
     /// Ask whether this entry and what follows it are to leave the tree.
     AskToHide(EntryId),
     Hide(EntryId, Visibility),
@@ -167,10 +193,27 @@ pub(super) enum Action {
     Compact(Option<String>),
     /// What to do after a summary could not be made.
     ResolveCompaction(CompactionChoice),
+    /// Look up what the tree wants to know.
+    Tree(tree::Ask),
     /// Gather what a picker offers.
     Gather(List),
     /// Narrow a list that is long.
     Narrow(Narrowing),
+    /// Read the last exchange of a session.
+    Preview(PathBuf),
+    NameSession(PathBuf, String),
+    TrashSession(PathBuf),
+    RestoreSession(PathBuf),
+    SetApproval(ApprovalMode),
+    /// Offer a tool to the model, or don't any more.
+    ToggleTool(String),
+    /// Write a setting as it was typed; empty takes it out of the file.
+    Set(&'static Setting, String),
+    /// Find the files beneath a directory.
+    WalkFiles(PathBuf),
+    RankFiles(Ranking),
+    /// Look into the directory of a half-typed path.
+    ListPaths(complete::Wanted),
     /// Look through the sessions.
     Browse(Ask),
     /// Nobody looks at the sessions any more.
@@ -231,11 +274,15 @@ impl Say {
 }
 
 /// Somewhere else to go on.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Go {
     New,
     Open(PathBuf),
     Fork(EntryId),
+    /// In a new session that begins with the whole of the one at this path.
+    ForkOf(PathBuf),
+    /// Nowhere, but make a session that begins with the path to this entry.
+    ForkBeside(EntryId),
     /// In a new session that begins with the path of this one.
     Clone,
     /// From this entry, but ask first what the model is to be told of what is left behind, if anything is.
@@ -247,10 +294,10 @@ pub(super) enum Go {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum List {
     Models,
-    Tree,
-    /// The tree with its hidden branches.
-    WholeTree,
-    Forks,
+    Thinking,
+    Approval,
+    Tools,
+    Settings,
     Themes,
 }
 
@@ -270,8 +317,8 @@ pub(super) struct App {
     pub(super) notes: Notes,
     /// What the agent does with a `/`: templates, skills.
     pub(super) commands: Vec<SlashCommand>,
-    /// Which of the completions of a half-typed command is chosen.
-    pub(super) completion: usize,
+    /// What the text before the cursor may become.
+    pub(super) complete: Completing,
     /// How far what is on the screen is out of date.
     pub(super) stale: Stale,
     pub(super) moving: Moving,
@@ -373,7 +420,7 @@ impl App {
             now: UnixMs(0),
             notes: Notes::default(),
             commands: Vec::new(),
-            completion: 0,
+            complete: Completing::default(),
             stale: Stale::ByUser,
             moving: Moving::default(),
             is_browsing: false,
@@ -421,7 +468,9 @@ impl App {
         self.follow_search();
         actions.extend(self.transcript.take_wanted().into_iter().map(Action::Read));
         actions.extend(self.mind_list());
+        actions.extend(self.mind_completion());
         self.mind_theme();
+        actions.extend(self.tree_actions());
         let is_browsing = self.popups.iter().any(Popup::is_browser);
         if std::mem::replace(&mut self.is_browsing, is_browsing) && !is_browsing {
             actions.push(Action::EndBrowse);
@@ -503,10 +552,19 @@ impl App {
         }
         match self.popups.last_mut() {
             Some(Popup::Pick(_)) => return self.paste_into_list(text),
+            Some(Popup::Tree(tree)) => tree.paste(text),
             Some(Popup::Read(_)) => {}
             None => self.editor.paste(text),
         }
         Vec::new()
+    }
+
+    /// The session is elsewhere. A prompt that comes back with it doesn't take the place of a draft.
+    fn moved(&mut self, moved: Moved) {
+        self.popups.clear();
+        if let Some(text) = moved.editor {
+            self.editor.put_before(&[text]);
+        }
     }
 
     fn report(&mut self, report: Report) -> Vec<Action> {
@@ -524,12 +582,7 @@ impl App {
                 }
             }
             Report::Waiting(outcome) => self.queue_outcome(outcome),
-            Report::Moved(moved) => {
-                self.popups.clear();
-                if let Some(text) = moved.editor {
-                    self.editor.set_text(&text);
-                }
-            }
+            Report::Moved(moved) => self.moved(moved),
             Report::Items { items, selected } => {
                 if let Some(Popup::Pick(picker)) = self.popups.last_mut() {
                     picker.fill(items, selected);
@@ -543,24 +596,28 @@ impl App {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.show(&of, lines.clone()));
             }
+            Report::ModelNames(names) => self.complete.know_models(names),
+            Report::Files(files) => return self.know_files(files),
+            Report::Ranked(ranked) => self.files_ranked(ranked),
+            Report::Listed(listing) => self.paths_listed(listing),
+            Report::Settings(settings) => self.settings_changed(&settings),
+            Report::Said(word) => self.say_in_list(word),
+            Report::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
             Report::Browsed { scope, what } => {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.browsed(scope, &what));
             }
             Report::Ask { title, items } => self.popups.push(Popup::Pick(Picker::of(&title, items))),
             Report::CodeTold => {}
-            Report::Outdated => {
-                if let Some(Popup::Pick(Picker { list: Some(list), .. })) = self.popups.last() {
-                    return vec![Action::Gather(*list)];
-                }
-            }
+            Report::Tree { session, news } => self.tree_news(&session, news),
+            Report::Beside(session) => self.forked_beside(&session),
             Report::Page { title, lines } => {
                 self.popups.push(Popup::Read(super::popup::Page::new(&title, lines)));
             }
             Report::Branch(branch) => self.facts.branch = branch,
             Report::Commands(commands) => {
                 self.commands = commands;
-                self.completion = 0;
+                self.complete.forget();
             }
             Report::Note(text) => self.flash(text),
         }
@@ -572,7 +629,7 @@ impl App {
             self.editor.put_before(&[text]);
         }
         // A list would lie over what went wrong.
-        if matches!(self.popups.last(), Some(Popup::Pick(_))) {
+        if matches!(self.popups.last(), Some(Popup::Pick(_) | Popup::Tree(_))) {
             self.popups.clear();
         }
         self.say(Level::Error, what, hint);
@@ -588,6 +645,7 @@ impl App {
     fn load(&mut self, loaded: Loaded) {
         let Loaded { snapshot, older, entries } = loaded;
         let live = snapshot.live;
+        self.outdate_tree();
         self.facts.seq = snapshot.seq;
         self.transcript.replace(older, &entries);
         self.know(snapshot.state);

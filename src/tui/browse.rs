@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 use super::app::{Browsed, Report};
-use super::gather;
 use super::perform::now;
+use super::picker::{hits, sessions};
 use crate::session::{Backlog, Catalog, Page, Scope, SessionError};
 
 /// Sessions that are shown before everything else is looked at: more than a screen.
@@ -94,7 +94,7 @@ impl Browser {
     fn begin(&mut self) -> Result<(), Stop> {
         let first = Page { offset: 0, limit: Some(FIRST) };
         let listing = self.catalog.page(self.ask.scope, first)?;
-        self.tell(Browsed::Sessions(gather::sessions(&listing.sessions, self.ask.scope, now())))?;
+        self.tell(Browsed::Sessions(sessions(&listing.sessions, self.ask.scope, now())))?;
         if listing.more {
             self.renew()?;
         }
@@ -119,12 +119,12 @@ impl Browser {
     fn renew(&mut self) -> Result<(), Stop> {
         let known = self.catalog.known(self.ask.scope)?;
         self.renewed = Instant::now();
-        self.tell(Browsed::Sessions(gather::sessions(&known, self.ask.scope, now())))
+        self.tell(Browsed::Sessions(sessions(&known, self.ask.scope, now())))
     }
 
     fn search(&mut self) -> Result<(), Stop> {
-        let hits = self.catalog.sessions_saying(&self.ask.words, self.ask.scope, MOST_HITS)?;
-        let (words, items) = (self.ask.words.clone(), gather::hits(&hits, now()));
+        let found = self.catalog.sessions_saying(&self.ask.words, self.ask.scope, MOST_HITS)?;
+        let (words, items) = (self.ask.words.clone(), hits(&found, now()));
         self.tell(Browsed::Hits { words, items })
     }
 

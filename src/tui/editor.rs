@@ -153,9 +153,18 @@ impl Editor {
         continues
     }
 
-    fn before_cursor(&self) -> String {
+    /// The line of the cursor, up to it.
+    pub(super) fn before_cursor(&self) -> String {
         let cursor = self.area.cursor();
         self.area.lines().get(cursor.0).map(|line| line.chars().take(cursor.1).collect()).unwrap_or_default()
+    }
+
+    /// Puts a text in the place of so many characters before the cursor.
+    pub(super) fn replace_before(&mut self, count: usize, text: &str) {
+        for _ in 0..count {
+            self.area.delete_char();
+        }
+        self.area.insert_str(text);
     }
 
     /// Does what a key does in a text; false when it does nothing there.

@@ -8,7 +8,8 @@ use super::app::{Action, App};
 use super::approval::Asked;
 use super::block::{Block, BlockKind, Level, Shell, ShellState};
 use super::call::{Call, CallState, one_line};
-use super::popup::{Choice, Item, Picker, Popup};
+use super::picker::{Choice, Item, Picker};
+use super::popup::Popup;
 use super::record::shell_record;
 use crate::agent::turn::Retry;
 use crate::agent::{BashContext, Live, Summarizing, SummaryOf};
@@ -55,7 +56,10 @@ impl App {
             EventKind::ThinkingLevelChanged { level } => self.facts.thinking = *level,
             EventKind::SessionInfoChanged { name } => self.facts.name.clone_from(name),
             EventKind::QueueUpdate { items, .. } => self.queue_changed(items),
-            EventKind::EntryAppended { entry_id, entry } => self.appended(entry_id, entry, event.time),
+            EventKind::EntryAppended { entry_id, entry } => {
+                self.outdate_tree();
+                self.appended(entry_id, entry, event.time);
+            }
             EventKind::ResourcesChanged { .. } => {
                 self.flash("skills, templates or context files have changed; they count from now on");
                 return vec![Action::AskCommands];

@@ -24,6 +24,12 @@ pub(super) enum Context {
     Popup,
     /// The tree, besides.
     Tree,
+    /// A list of sessions, besides.
+    Sessions,
+    /// The list of models, besides.
+    Models,
+    /// The list of settings, besides.
+    Settings,
     /// A block of the transcript that was chosen, the editor being empty.
     Block,
     /// The line in which is typed what is searched for.
@@ -91,6 +97,25 @@ pub(super) enum KeyCommand {
     Switch,
     Hide,
     ShowHidden,
+    Rename,
+    Trash,
+    Untrash,
+    Threads,
+    ThinkToo,
+    ResetSetting,
+    Fold,
+    Unfold,
+    FoldOthers,
+    ForkPoint,
+    PreviousBranch,
+    NextBranch,
+    Leaf,
+    NextFilter,
+    EditLabel,
+    ForkHere,
+    TogglePreview,
+    PreviewUp,
+    PreviewDown,
     Oldest,
     Newest,
     OlderPrompt,
@@ -131,7 +156,7 @@ const fn row(
     Row { command, name, context, keys, about }
 }
 
-use Context::{Approval, Block, Main, Popup, Queue, Search, Tree};
+use Context::{Approval, Block, Main, Models, Popup, Queue, Search, Sessions, Settings, Tree};
 use KeyCommand as K;
 
 /// Everything that a key can do, in the order it is likely to be wanted.
@@ -234,8 +259,62 @@ pub(super) const TABLE: &[Row] = &[
     row(K::ClearFilter, (Popup, "clear_filter"), &["ctrl+u"], "take back what narrows the list"),
     row(K::DeleteWord, (Popup, "delete_word"), &["ctrl+w"], "take back the last word of it"),
     row(K::Switch, (Popup, "switch"), &["tab"], "this directory's sessions, or all"),
-    row(K::Hide, (Tree, "hide_branch"), &["ctrl+x"], "hide a branch"),
-    row(K::ShowHidden, (Tree, "show_hidden"), &["ctrl+a"], "show the hidden ones"),
+    row(K::Rename, (Sessions, "rename_session"), &["ctrl+r"], "name a session of the list"),
+    row(K::Trash, (Sessions, "trash_session"), &["ctrl+x", "delete"], "move it to the trash"),
+    row(K::Untrash, (Sessions, "undo_trash"), &["ctrl+z"], "bring back what went to the trash last"),
+    row(K::Threads, (Sessions, "threads"), &["ctrl+t"], "forks beneath what they come from, or newest first"),
+    row(
+        K::ThinkToo,
+        (Models, "model_and_thinking"),
+        &["shift+tab"],
+        "take the model, then how much it thinks",
+    ),
+    row(
+        K::ResetSetting,
+        (Settings, "reset_setting"),
+        &["ctrl+x", "delete"],
+        "take a setting out of your file",
+    ),
+    row(
+        K::NextFilter,
+        (Tree, "tree_filter"),
+        &["tab"],
+        "the tree: what was said, the user only, labelled, all",
+    ),
+    row(K::EditLabel, (Tree, "edit_label"), &["ctrl+l"], "the tree: edit the label of an entry"),
+    row(
+        K::Fold,
+        (Tree, "fold"),
+        &["left"],
+        "the tree: fold what follows; folded: to where the branch begins",
+    ),
+    row(K::Unfold, (Tree, "unfold"), &["right"], "the tree: unfold what follows"),
+    row(
+        K::FoldOthers,
+        (Tree, "fold_others"),
+        &["ctrl+f"],
+        "the tree: fold all other branches, or unfold all",
+    ),
+    row(
+        K::ForkPoint,
+        (Tree, "fork_point"),
+        &["alt+left", "shift+left"],
+        "the tree: to where the branch begins",
+    ),
+    row(
+        K::PreviousBranch,
+        (Tree, "previous_branch"),
+        &["alt+up", "shift+up"],
+        "the tree: to the branch above",
+    ),
+    row(K::NextBranch, (Tree, "next_branch"), &["alt+down", "shift+down"], "the tree: to the branch below"),
+    row(K::Leaf, (Tree, "leaf"), &["alt+right", "shift+right"], "the tree: back to where one is"),
+    row(K::ForkHere, (Tree, "fork_here"), &["alt+enter"], "the tree: go on from there in a new session"),
+    row(K::TogglePreview, (Tree, "preview"), &["ctrl+o"], "the tree: show or hide the preview"),
+    row(K::PreviewDown, (Tree, "preview_down"), &["ctrl+e", "alt+pgdn"], "the tree: scroll the preview down"),
+    row(K::PreviewUp, (Tree, "preview_up"), &["ctrl+y", "alt+pgup"], "the tree: scroll the preview up"),
+    row(K::Hide, (Tree, "hide_branch"), &["ctrl+x"], "the tree: hide a branch, or bring it back"),
+    row(K::ShowHidden, (Tree, "show_hidden"), &["ctrl+a"], "the tree: show what is hidden too"),
     row(
         K::BlockOlder,
         (Block, "block_above"),

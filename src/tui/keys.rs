@@ -6,11 +6,12 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use super::app::{Action, App, Go, List, Say, Twice};
-use super::command::{self, Completion, Meaning, Verb};
+use super::command::{self, Meaning, Verb};
 use super::keymap::{Context, KeyCommand};
 use super::picker::{Item, Picker, Way};
 use super::popup::{Page, Popup};
 use super::transcript::{Copied, Goal};
+use super::tree::Purpose;
 use super::{gather, help};
 use crate::agent::{BashContext, BranchSummary, Direction};
 use crate::event::{QueueItem, QueueKind};
@@ -47,12 +48,11 @@ impl App {
             return self.popup_key(key);
         }
         let taken = self.queue_key(key).or_else(|| self.moving_key(key)).or_else(|| self.approval_key(key));
+        let taken = taken.or_else(|| self.completion_key(key));
         if let Some(actions) = taken.or_else(|| self.screen_key(key, pressed)) {
             return actions;
         }
-        if !self.completion_key(key) {
-            self.editor.key(key);
-        }
+        self.editor.key(key);
         Vec::new()
     }
 
@@ -123,17 +123,6 @@ impl App {
         if self.editor.continue_line() {
             return Vec::new();
         }
-        // A half-typed command is completed and carried out, unless it wants to be told something first.
-        if let Some(command) = self.completions().get(self.completion) {
-            let name = format!("/{}", command.name);
-            let wants_more = !command.argument.is_empty() && !command.argument.starts_with('[');
-            if self.editor.text() != name {
-                self.editor.set_text(&format!("{name}{}", if wants_more { " " } else { "" }));
-                if wants_more {
-                    return Vec::new();
-                }
-            }
-        }
         self.submit(When::Next)
     }
 
@@ -153,7 +142,6 @@ impl App {
             let hurries = when != When::Afterwards && self.is_steered();
             return if hurries { vec![Action::Say(Say::Hurry)] } else { Vec::new() };
         }
-        self.completion = 0;
         self.notes.flash = None;
         self.transcript.follow();
         let shown = self.editor.text();
@@ -202,8 +190,8 @@ impl App {
         match verb {
             Verb::New => vec![Action::Go(Go::New)],
             Verb::Resume => self.browse(argument),
-            Verb::Tree => self.pick("tree", List::Tree),
-            Verb::Fork => self.pick("fork before", List::Forks),
+            Verb::Tree => self.open_tree(Purpose::Go),
+            Verb::Fork => self.open_tree(Purpose::Fork),
             Verb::Clone => vec![Action::Go(Go::Clone)],
             Verb::Name if argument.is_empty() => self.ask_for("/name ", "a name follows /name"),
             Verb::Name => vec![Action::Rename(argument.to_owned())],
@@ -213,11 +201,18 @@ impl App {
             }
             Verb::Model if argument.is_empty() => self.pick("models", List::Models),
             Verb::Model => vec![Action::SetModel(argument.to_owned())],
-            Verb::Thinking if argument.is_empty() => self.next_thinking(),
+            Verb::Thinking if argument.is_empty() => self.pick("thinking", List::Thinking),
             Verb::Thinking => match command::level(argument) {
                 Ok(level) => vec![Action::SetThinking(level)],
                 Err(what) => self.ask_for("/thinking ", &what),
             },
+            Verb::Approval if argument.is_empty() => self.pick("approval", List::Approval),
+            Verb::Approval => match command::mode(argument) {
+                Ok(mode) => vec![Action::SetApproval(mode)],
+                Err(what) => self.ask_for("/approval ", &what),
+            },
+            Verb::Tools => self.pick("tools", List::Tools),
+            Verb::Settings => self.pick("settings", List::Settings),
             Verb::Copy => self.copy(),
             Verb::FollowUp if argument.is_empty() => {
                 self.ask_for("/followup ", "a message follows /followup")
@@ -260,7 +255,11 @@ impl App {
     }
 
     pub(super) fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
-        self.popups.push(Popup::Pick(Picker::waiting_for(title, list)));
+        let picker = Picker::waiting_for(title, list);
+        self.popups.push(Popup::Pick(match list {
+            List::Models | List::Tools | List::Settings => picker.previewing(),
+            List::Thinking | List::Approval | List::Themes => picker,
+        }));
         vec![Action::Gather(list)]
     }
 
@@ -289,7 +288,7 @@ impl App {
             return Vec::new();
         }
         if self.is_second(pressed, Twice::Escape, TWICE_ESCAPE_MS) {
-            return self.pick("tree", List::Tree);
+            return self.open_tree(Purpose::Go);
         }
         self.notes.pressed = Some((Twice::Escape, self.now));
         Vec::new()
@@ -334,41 +333,8 @@ impl App {
         Vec::new()
     }
 
-    /// What a half-typed command may become.
-    pub(super) fn completions(&self) -> Vec<Completion<'_>> {
-        match self.editor.begins_command() {
-            true => command::completions(&self.editor.text(), &self.commands),
-            false => Vec::new(),
-        }
-    }
-
-    /// Up, Down and Tab choose among completions; whatever else is typed begins the choice anew.
-    fn completion_key(&mut self, key: KeyEvent) -> bool {
-        let count = self.completions().len();
-        let last = count.saturating_sub(1);
-        match key.code {
-            KeyCode::Up if count > 1 => self.completion = self.completion.checked_sub(1).unwrap_or(last),
-            KeyCode::Down if count > 1 => {
-                self.completion = if self.completion >= last { 0 } else { self.completion + 1 };
-            }
-            KeyCode::Tab => {
-                let chosen =
-                    self.completions().get(self.completion).map(|command| format!("/{} ", command.name));
-                if let Some(line) = chosen {
-                    self.editor.set_text(&line);
-                    self.completion = 0;
-                }
-            }
-            _ => {
-                self.completion = 0;
-                return false;
-            }
-        }
-        true
-    }
-
     fn popup_key(&mut self, key: KeyEvent) -> Vec<Action> {
-        if let Some(actions) = self.list_key(key) {
+        if let Some(actions) = self.tree_key(key).or_else(|| self.list_key(key)) {
             return actions;
         }
         let page = isize::try_from(self.size.1 / 2).unwrap_or(10).max(1);
@@ -392,7 +358,7 @@ impl App {
         match self.popups.last_mut() {
             Some(Popup::Pick(picker)) => picker.step(rows),
             Some(Popup::Read(page)) => page.step(rows),
-            None => {}
+            Some(Popup::Tree(_)) | None => {}
         }
         Vec::new()
     }

@@ -13,6 +13,7 @@ use super::app::{Action, App, Input, Loaded, Place, Report};
 use super::perform::{look_up, newest, read_part};
 use super::terminal::Images;
 use super::theme::Theme;
+use super::tree::{self, Wanted};
 use super::view::view;
 use crate::agent::Snapshot;
 use crate::event::Event;
@@ -91,6 +92,7 @@ impl OffScreen {
     fn take(&mut self, input: Input, now: UnixMs) {
         for action in self.app.update(input, now) {
             match action {
+                Action::Tree(ask) => self.look(&ask, now),
                 Action::Read(wanted) => {
                     let read = read_part(&self.reader, wanted);
                     self.take(Input::Report(read), now);
@@ -105,6 +107,22 @@ impl OffScreen {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Looks up what the tree wants to know.
+    fn look(&mut self, ask: &tree::Ask, now: UnixMs) {
+        let mut all: Vec<tree::News> = tree::look(&self.reader, ask).into_iter().collect();
+        if let tree::Ask::Search(query) = ask {
+            let tell = |news| {
+                all.push(news);
+                Wanted::Yes
+            };
+            tree::find(&self.reader, query, || Wanted::Yes, tell);
+        }
+        for news in all {
+            let session = self.reader.id().clone();
+            self.take(Input::Report(Report::Tree { session, news }), now);
         }
     }
 }

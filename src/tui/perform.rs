@@ -2,6 +2,8 @@
 //!
 //! In order, so that two messages sent quickly arrive as they were typed. What reads much of the log runs beside it.
 
+mod lists;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,18 +11,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 
-use super::app::{Action, Go, List, Loaded, Report, Say};
+use super::app::{Action, Go, Loaded, Report, Say};
 use super::browse::{Ask, browse};
 use super::record::Stretch;
 use super::search::{Found, Lookup, hits};
 use super::transcript::Wanted;
+use super::tree;
 use super::{TuiOptions, files, gather, logs, queue, report};
 use crate::agent::compaction::CompactionError;
 use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions};
 use crate::id::{CallId, EntryId};
 use crate::message::{Message, ThinkingLevel};
 use crate::render;
-use crate::session::{Entry, Reader, Visibility};
+use crate::session::{Entry, Reader};
 use crate::setting::Setting;
 use crate::unit::UnixMs;
 
@@ -45,7 +48,8 @@ impl Performer {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
-        task.spawn(Worker { agent, options, reports, browser: None, lookup: Arc::default() }.work(todo));
+        let (looked, searches, lookup) = (Arc::default(), Arc::default(), Arc::default());
+        task.spawn(Worker { agent, options, reports, browser: None, looked, searches, lookup }.work(todo));
         (Self { actions, task }, received)
     }
 
@@ -66,6 +70,10 @@ struct Worker {
     reports: mpsc::Sender<Report>,
     /// Whoever looks through the sessions; the look ends when this is dropped.
     browser: Option<std::sync::mpsc::Sender<Ask>>,
+    /// How many previews were asked for.
+    looked: Arc<AtomicU64>,
+    /// How many searches of the tree were begun or ended: each goes on as long as there is none after it.
+    searches: Arc<AtomicU64>,
     /// The number of the newest look for words.
     lookup: Arc<AtomicU64>,
 }
@@ -88,7 +96,10 @@ impl Worker {
                     self.browser = None;
                     Ok(Vec::new())
                 }
-                action => self.perform(action, &mut beside, &mut waiting).await,
+                action => match self.in_list(action, &mut beside).await {
+                    Ok(done) => done,
+                    Err(action) => self.perform(action, &mut beside, &mut waiting).await,
+                },
             };
             let reports = match done {
                 Ok(reports) => reports,
@@ -137,21 +148,14 @@ impl Worker {
             Action::SetThinking(level) => self.set_thinking(level).await?,
             Action::Rename(name) => said(agent.rename(name).await?),
             Action::Label(label) => self.label(label).await?,
-            Action::AskToHide(entry) => {
-                let reader = agent.reader();
-                self.read_beside(beside, move || gather::hiding(&reader, entry));
-                Vec::new()
-            }
-            Action::Hide(entry, visibility) => self.hide(entry, visibility).await?,
+            Action::LabelEntry(entry, label) => said(agent.label(entry, label).await?),
+            Action::Tree(ask) => self.look(ask, beside),
+            Action::AskToHide(entry) => self.ask_to_hide(entry, beside),
+            Action::Hide(entry, visibility) => said(agent.hide(entry, visibility).await?),
             Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
             Action::Keep { setting, value } => {
                 self.keep(setting, value, beside);
-                Vec::new()
-            }
-            Action::Gather(list) => self.gather(list, beside).await?,
-            Action::Narrow(narrowing) => {
-                self.read_beside(beside, move || Report::Narrowed(narrowing.done()));
                 Vec::new()
             }
             Action::Read(wanted) => {
@@ -176,8 +180,20 @@ impl Worker {
             Action::TellCode => self.tell_code(beside),
             Action::Export(file) => self.export(file, beside).await?,
             Action::Remember(prompt) => self.remember(prompt, beside),
-            // Looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
-            Action::Browse(_)
+            // What lists want is done already; looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
+            Action::Gather(_)
+            | Action::Narrow(_)
+            | Action::Preview(_)
+            | Action::NameSession(..)
+            | Action::TrashSession(_)
+            | Action::RestoreSession(_)
+            | Action::SetApproval(_)
+            | Action::ToggleTool(_)
+            | Action::Set(..)
+            | Action::WalkFiles(_)
+            | Action::RankFiles(_)
+            | Action::ListPaths(_)
+            | Action::Browse(_)
             | Action::EndBrowse
             | Action::Copy(_)
             | Action::EditElsewhere(_)
@@ -264,8 +280,11 @@ impl Worker {
         let agent = &self.agent;
         Ok(match go {
             Go::New => vec![Report::Moved(agent.new_session().await?)],
-            Go::Open(path) => vec![Report::Moved(agent.open_session(path).await?)],
+            Go::ForkOf(path) => vec![Report::Moved(agent.fork_session(path).await?)],
+            // A list's.
+            Go::Open(_) => Vec::new(),
             Go::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
+            Go::ForkBeside(entry) => vec![Report::Beside(agent.fork_beside(entry).await?.session)],
             Go::Clone => self.copy_session().await?,
             Go::AskToLeave(entry) => self.ask_to_leave(entry).await?,
             Go::Navigate(entry, summary) => self.navigate(entry, summary, waiting),
@@ -312,9 +331,34 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
-    async fn hide(&self, entry: EntryId, visibility: Visibility) -> Result<Vec<Report>, AgentError> {
-        self.agent.hide(entry, visibility).await?;
-        Ok(vec![Report::Outdated])
+    fn ask_to_hide(&self, entry: EntryId, beside: &mut JoinSet<()>) -> Vec<Report> {
+        let reader = self.agent.reader();
+        self.read_beside(beside, move || gather::hiding(&reader, entry));
+        Vec::new()
+    }
+
+    /// Looks up what the tree wants to know.
+    fn look(&self, ask: tree::Ask, beside: &mut JoinSet<()>) -> Vec<Report> {
+        let (reader, reports) = (self.agent.reader(), self.reports.clone());
+        let session = reader.id().clone();
+        let tell = move |news| {
+            let report = Report::Tree { session: session.clone(), news };
+            if reports.blocking_send(report).is_ok() { tree::Wanted::Yes } else { tree::Wanted::No }
+        };
+        let number = match &ask {
+            tree::Ask::Search(_) | tree::Ask::EndSearch => self.searches.fetch_add(1, Ordering::Relaxed) + 1,
+            tree::Ask::Shape | tree::Ask::Texts(_) | tree::Ask::Preview(_) => 0,
+        };
+        let searches = Arc::clone(&self.searches);
+        beside.spawn_blocking(move || match &ask {
+            tree::Ask::Search(query) => {
+                let newest = || searches.load(Ordering::Relaxed) == number;
+                let is_wanted = || if newest() { tree::Wanted::Yes } else { tree::Wanted::No };
+                tree::find(&reader, query, is_wanted, tell);
+            }
+            ask => tree::look(&reader, ask).into_iter().for_each(|news| _ = tell(news)),
+        });
+        Vec::new()
     }
 
     async fn copy_session(&self) -> Result<Vec<Report>, AgentError> {
@@ -331,40 +375,10 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
-    async fn gather(&self, list: List, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
-        let reader = self.agent.reader();
-        Ok(match list {
-            // They are known without looking.
-            List::Themes => Vec::new(),
-            List::Models => {
-                let models = self.agent.models().await?;
-                let current = self.agent.snapshot().await?.state.model;
-                let facts = models.iter().map(|model| &*model.facts);
-                let (items, selected) = gather::models(facts, Some(&current));
-                vec![Report::Items { items, selected }]
-            }
-            List::Tree | List::WholeTree => {
-                let hidden = if list == List::WholeTree { Visibility::Shown } else { Visibility::Hidden };
-                self.read_beside(beside, move || {
-                    let (items, selected) = gather::tree(&reader, hidden);
-                    Report::Items { items, selected }
-                });
-                Vec::new()
-            }
-            List::Forks => {
-                self.read_beside(beside, move || Report::Items {
-                    items: gather::forks(&reader),
-                    selected: 0,
-                });
-                Vec::new()
-            }
-        })
-    }
-
     /// Keeps a setting for the next time.
     fn keep(&self, setting: &'static Setting, value: String, beside: &mut JoinSet<()>) {
-        let Some(keeper) = self.options.keeper.clone() else { return };
-        self.read_beside(beside, move || match keeper.keep(setting, &value) {
+        let Some(desk) = self.options.desk.clone() else { return };
+        self.read_beside(beside, move || match desk.write(setting, &value) {
             Ok(()) => Report::Note(format!("{} is {value} from now on", setting.name)),
             Err((what, hint)) => Report::Failed { what, hint, text: None },
         });
@@ -391,7 +405,8 @@ impl Worker {
         let ((older, entries), branch) = spawn_blocking(read).await.unwrap_or_default();
         let loaded = Report::Loaded(Box::new(Loaded { snapshot, older, entries }));
         let commands = Report::Commands(self.agent.slash_commands().await?);
-        Ok(vec![loaded, Report::Branch(branch), commands])
+        let names = self.agent.models().await?.iter().map(|model| model.reference().to_string()).collect();
+        Ok(vec![loaded, Report::Branch(branch), commands, Report::ModelNames(names)])
     }
 
     async fn read_resources(&self) -> Result<Vec<Report>, AgentError> {

@@ -8,6 +8,10 @@ mod browser;
 mod deeds;
 mod fuzzy;
 mod item;
+mod models;
+mod sessions;
+mod settings;
+mod talk;
 #[cfg(test)]
 mod tests;
 mod typed;
@@ -21,7 +25,13 @@ use crate::render::Line;
 pub(super) use browser::Browser;
 pub(super) use fuzzy::{Query, Way, pieces};
 pub(super) use item::{Choice, Item, MARKS};
+pub(super) use models::{Models, levels, models, modes, tools};
+pub(super) use sessions::{Order, Sessions, hits, last_exchange, sessions};
+pub(super) use settings::settings;
+pub(super) use talk::{Asking, Word};
 pub(super) use typed::Typed;
+
+use talk::Talk;
 
 /// Items up to which narrowing is done at once: a few milliseconds. More are ranked elsewhere, while the list goes on showing what it
 /// showed.
@@ -46,6 +56,7 @@ pub(super) struct Picker {
     preview: Preview,
     /// Whether the matches are those of an earlier filter, and whether somebody was asked for the right ones.
     owed: Owed,
+    talk: Talk,
 }
 
 /// Which of the matches is chosen.
@@ -67,7 +78,12 @@ pub(super) enum Preview {
     /// It is being gathered.
     Waiting,
     /// This.
-    Lines(Vec<Line>),
+    Lines {
+        /// What is known of it.
+        detail: Arc<[Line]>,
+        /// What was read besides.
+        more: Vec<Line>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +135,7 @@ impl Picker {
             browser: None,
             preview: Preview::None,
             owed: Owed::Nothing,
+            talk: Talk::default(),
         }
     }
 
@@ -169,15 +186,6 @@ impl Picker {
         self.filter.text()
     }
 
-    /// Edits what was typed, and narrows the list to it.
-    pub(super) fn edit(&mut self, edit: impl FnOnce(&mut Typed)) {
-        let before = self.filter.clone();
-        edit(&mut self.filter);
-        if self.filter != before {
-            self.narrow();
-        }
-    }
-
     /// Moves the choice by `rows`, stopping at the ends.
     pub(super) fn step(&mut self, rows: isize) {
         let last = self.matches.len().saturating_sub(1);
@@ -204,10 +212,13 @@ impl Picker {
         &self.preview
     }
 
-    /// Says what is to be read beside the list, if `of` is still what is chosen.
-    pub(super) fn show(&mut self, of: &Choice, lines: Vec<Line>) {
-        if self.preview != Preview::None && self.chosen().is_some_and(|item| item.choice == *of) {
-            self.preview = Preview::Lines(lines);
+    /// Shows of what is chosen what is known, and, if that is what `of` names still, what was read besides.
+    pub(super) fn show(&mut self, of: &Choice, more: Vec<Line>) {
+        if self.preview == Preview::None {
+            return;
+        }
+        if let Some(item) = self.chosen().filter(|item| item.choice == *of) {
+            self.preview = Preview::Lines { detail: Arc::clone(&item.detail), more };
         }
     }
 

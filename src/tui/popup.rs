@@ -1,7 +1,8 @@
-//! What may lie over the transcript: one stack of pickers and pages to read.
+//! What may lie over the transcript: one stack of pickers, pages to read, and the tree.
 
 use super::app::List;
-pub(super) use super::picker::{Choice, Item, Picker};
+use super::picker::{Choice, Item, Picker};
+use super::tree::TreeView;
 use crate::render::Line;
 
 /// Something over the transcript.
@@ -9,6 +10,7 @@ use crate::render::Line;
 pub(super) enum Popup {
     Pick(Picker),
     Read(Page),
+    Tree(Box<TreeView>),
 }
 
 /// A text to read.
@@ -23,7 +25,7 @@ impl Popup {
     pub(super) fn as_picker(&mut self) -> Option<&mut Picker> {
         match self {
             Self::Pick(picker) => Some(picker),
-            Self::Read(_) => None,
+            Self::Read(_) | Self::Tree(_) => None,
         }
     }
 

@@ -5,27 +5,29 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use super::app::{Action, Browsed, Go, Input, List, Loaded, Report, Say};
+use super::app::{Action, Browsed, Go, Input, Loaded, Report, Say};
 use super::browse::Ask;
-use super::gather;
 use super::pace::{Pace, Stale};
-use super::popup::{Choice, Item};
+use super::picker::{Choice, Item, Word, hits, sessions};
 use crate::agent::{BashContext, BranchSummary, CommandSource, Live, SlashCommand, Snapshot};
 use crate::event::{
     AssistantDelta, CompactionChoice, CompactionReason, EventKind, QueueItem, QueueKind, ToolOutcome,
 };
 use crate::message::{Message, UserMessage};
-use crate::render::Role;
+use crate::render::{Line, Role};
 use crate::resource::skill_message;
 use crate::session::{Entry, EntryBody, Hit, Piece, Scope, SessionSummary};
 use crate::unit::{Tokens, UnixMs, Usd};
 
 mod approval;
+mod complete;
 mod drawing;
+mod lists;
 mod moving;
 mod queue;
 mod stage;
 mod themes;
+mod tree;
 
 use stage::{START, Stage, at_work, state, steered};
 
@@ -78,31 +80,6 @@ fn a_steered_run_says_what_was_skipped_and_why() {
         let mut stage = Stage::new(width, height);
         steered(&mut stage);
         insta::assert_snapshot!(format!("steered_{width}x{height}"), stage.screen());
-    }
-}
-
-#[test]
-fn the_tree_is_drawn_with_its_branches() {
-    let item = |lead: &str, label: &str, on_path: bool| {
-        let item = Item::new(label, Choice::Navigate(label.into())).with_lead(lead);
-        let item = item.with_note(if on_path { "●" } else { "" });
-        item.in_role(if on_path { Role::Text } else { Role::Muted })
-    };
-    let items = vec![
-        item("", "▌ the parser test fails", true),
-        item("├─ ", "▌ change the lexer", false),
-        item("│  ", "→ edit_file", false),
-        item("└─ ", "▌ look at the fixture", true),
-        item("   ", "You're right: line 3", true),
-    ];
-    for (width, height) in [(80, 24), (120, 40)] {
-        let mut stage = Stage::new(width, height);
-        assert_eq!(stage.key(KeyCode::Esc), []);
-        assert_eq!(stage.key(KeyCode::Esc), [Action::Gather(List::Tree)]);
-        stage.input(Input::Report(Report::Items { items: items.clone(), selected: 4 }));
-        insta::assert_snapshot!(format!("tree_{width}x{height}"), stage.screen());
-        stage.type_text("lexer");
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::AskToLeave("▌ change the lexer".into()))]);
     }
 }
 
@@ -221,7 +198,7 @@ impl Stage {
     }
 
     fn know_sessions(&mut self, scope: Scope) {
-        let items = gather::sessions(&summaries(), scope, UnixMs(self.now));
+        let items = sessions(&summaries(), scope, UnixMs(self.now));
         self.browsed(scope, Browsed::Sessions(items));
     }
 }
@@ -237,21 +214,69 @@ fn sessions_are_listed_and_what_was_said_in_others_appears_below() {
         stage.know_sessions(Scope::Everywhere);
         stage.browsed(Scope::Everywhere, Browsed::Indexing(Some((1_204, 10_000))));
         for (words, key) in [("w", 'w'), ("wi", 'i'), ("win", 'n')] {
-            assert_eq!(stage.key(KeyCode::Char(key)), [ask(Scope::Everywhere, words)]);
+            assert_eq!(stage.key(KeyCode::Char(key))[0], ask(Scope::Everywhere, words));
         }
-        let hits = [
+        let found = [
             hit(
                 summary(9, Some("elsewhere"), "", "/srv"),
                 &[("…open the ", false), ("window", true), (" again", false)],
             ),
             hit(summaries().remove(0), &[("shown already", true)]),
         ];
-        let items = gather::hits(&hits, UnixMs(stage.now));
+        let items = hits(&found, UnixMs(stage.now));
         stage.browsed(Scope::Everywhere, Browsed::Hits { words: "win".into(), items });
         insta::assert_snapshot!(format!("sessions_{width}x{height}"), stage.screen());
-        stage.key(KeyCode::End);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/9.jsonl".into())), Action::EndBrowse]);
+        assert_eq!(stage.key(KeyCode::End), [Action::Preview("/s/9.jsonl".into())]);
+        let lines = vec![Line::new("▌ open the window", Role::User)];
+        let of = |name: &str| Choice::Open(format!("/s/{name}.jsonl").into());
+        stage.input(Input::Report(Report::Preview { of: of("9"), lines }));
+        let late = vec![Line::new("of another one", Role::User)];
+        stage.input(Input::Report(Report::Preview { of: of("0"), lines: late }));
+        insta::assert_snapshot!(format!("session_previewed_{width}x{height}"), stage.screen());
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/9.jsonl".into()))]);
+        assert_eq!(stage.key(KeyCode::Esc), [Action::EndBrowse], "until it is there one can stay here");
     }
+}
+
+#[test]
+fn a_session_is_named_and_trashed_in_its_list_and_brought_back() {
+    let scope = Scope::ThisDirectory;
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        stage.type_text("/resume");
+        stage.key(KeyCode::Enter);
+        stage.know_sessions(scope);
+        stage.control('r');
+        stage.type_text("better name");
+        insta::assert_snapshot!(format!("session_named_{width}x{height}"), stage.screen());
+        let named = Action::NameSession("/s/0.jsonl".into(), "better name".into());
+        assert_eq!(stage.key(KeyCode::Enter), [named]);
+        assert_eq!(stage.control('z'), [], "nothing went to the trash yet");
+        assert_eq!(stage.control('x'), [Action::TrashSession("/s/0.jsonl".into())]);
+        stage.actions.clear();
+        let word = Word::note("moved to the trash");
+        let trashed = Some("/s/0.jsonl".into());
+        stage.input(Input::Report(Report::SessionsChanged { word, trashed }));
+        assert_eq!(stage.actions, [Action::EndBrowse, ask(scope, "")]);
+        assert!(stage.screen().contains("moved to the trash"));
+        assert_eq!(stage.control('z'), [Action::RestoreSession("/s/0.jsonl".into())]);
+        assert_eq!(stage.control('z'), []);
+    }
+}
+
+#[test]
+fn forks_stand_beneath_their_session_until_the_newest_is_to_come_first() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/resume");
+    stage.key(KeyCode::Enter);
+    let scope = Scope::ThisDirectory;
+    let mut known = summaries();
+    known[0].parent_session = Some("/s/30.jsonl".into());
+    stage.browsed(scope, Browsed::Sessions(sessions(&known, scope, UnixMs(stage.now))));
+    insta::assert_snapshot!("threads_80x24", stage.screen());
+    stage.control('t');
+    let screen = stage.screen();
+    assert!(screen.contains("   fix-crlf") && !screen.contains("└─"), "{screen}");
 }
 
 #[test]
@@ -262,7 +287,7 @@ fn what_a_look_found_for_other_words_or_another_scope_is_dropped() {
     stage.know_sessions(Scope::Everywhere);
     assert!(stage.screen().contains("looking…"));
     stage.know_sessions(Scope::ThisDirectory);
-    let items = gather::hits(&[hit(summary(9, None, "p", "/srv"), &[("said", true)])], UnixMs(stage.now));
+    let items = hits(&[hit(summary(9, None, "p", "/srv"), &[("said", true)])], UnixMs(stage.now));
     stage.browsed(Scope::ThisDirectory, Browsed::Hits { words: "not".into(), items: items.clone() });
     assert!(stage.screen().contains("nothing fits"));
     stage.browsed(Scope::ThisDirectory, Browsed::Hits { words: "not there".into(), items });
@@ -276,48 +301,11 @@ fn the_choice_stays_with_its_session_when_the_list_grows() {
     stage.type_text("/resume");
     stage.key(KeyCode::Enter);
     let scope = Scope::ThisDirectory;
-    let items = gather::sessions(&summaries(), scope, UnixMs(stage.now));
-    stage.browsed(scope, Browsed::Sessions(items[1..].to_vec()));
+    let items = sessions(&summaries(), scope, UnixMs(stage.now));
+    stage.browsed(scope, Browsed::Sessions(sessions(&summaries()[1..], scope, UnixMs(stage.now))));
     stage.key(KeyCode::Down);
     stage.browsed(scope, Browsed::Sessions(items));
     assert_eq!(stage.key(KeyCode::Enter)[0], Action::Go(Go::Open("/s/30.jsonl".into())));
-}
-
-#[test]
-fn a_branch_of_the_tree_is_hidden_after_a_question_and_brought_back_from_the_whole_tree() {
-    use crate::session::Visibility;
-    let item = |label: &str, note: &str, choice: Choice| Item::new(label, choice).with_note(note);
-    let mut stage = Stage::new(80, 24);
-    stage.type_text("/tree");
-    assert!(stage.key(KeyCode::Enter).contains(&Action::Gather(List::Tree)));
-    let left = vec![item("left", "[a try]", Choice::Navigate("e1".into()))];
-    stage.input(Input::Report(Report::Items { items: left, selected: 0 }));
-    assert!(stage.screen().contains("ctrl+x hide") && stage.screen().contains("[a try]"));
-    assert_eq!(stage.control('x'), [Action::AskToHide("e1".into())]);
-    let question =
-        vec![item("hide it", "", Choice::Hide("e1".into())), item("leave it", "", Choice::Nothing)];
-    let ask = || Report::Ask { title: "hide this branch?".into(), items: question.clone() };
-    stage.input(Input::Report(ask()));
-    assert!(stage.screen().contains("hide this branch?"));
-    stage.key(KeyCode::Down);
-    assert_eq!(stage.key(KeyCode::Enter), []);
-    assert!(stage.screen().contains("── tree ──"), "the tree is still there");
-    stage.input(Input::Report(ask()));
-    assert_eq!(stage.key(KeyCode::Enter), [Action::Hide("e1".into(), Visibility::Hidden)]);
-    stage.actions.clear();
-    stage.input(Input::Report(Report::Outdated));
-    assert_eq!(stage.actions, [Action::Gather(List::Tree)]);
-
-    assert_eq!(stage.control('a'), [Action::Gather(List::WholeTree)]);
-    let hidden = vec![item("left", "hidden", Choice::Show("e1".into()))];
-    stage.input(Input::Report(Report::Items { items: hidden, selected: 0 }));
-    assert_eq!(stage.key(KeyCode::Enter), [Action::Hide("e1".into(), Visibility::Shown)]);
-    assert_eq!(stage.control('x'), [Action::Hide("e1".into(), Visibility::Shown)]);
-    assert_eq!(stage.control('a'), [Action::Gather(List::Tree)]);
-    let failed = Report::Failed { what: "it can't be hidden".into(), hint: None, text: None };
-    stage.input(Input::Report(failed));
-    let screen = stage.screen();
-    assert!(screen.contains("it can't be hidden") && !screen.contains("── tree"), "{screen}");
 }
 
 #[test]
@@ -561,7 +549,7 @@ fn a_half_typed_command_is_completed() {
     assert_eq!(stage.app.editor.text(), "/followup ");
     stage.control('u');
     stage.type_text("/tr");
-    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Gather(List::Tree)]);
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Tree(super::tree::Ask::Shape)]);
 }
 
 #[test]

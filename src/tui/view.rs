@@ -7,6 +7,7 @@ mod panel;
 mod prompt;
 mod queue;
 mod text;
+mod tree;
 
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use ratatui::layout::{Position, Rect};
 use super::app::App;
 use super::keymap::KeyCommand;
 use super::layout::right_aligned;
+use super::popup::Popup;
 use super::terminal::{Placement, mark};
 use super::theme::Theme;
 use super::transcript::Shown;
@@ -64,7 +66,7 @@ impl Areas {
         // On a screen that isn't small a row stays free below the transcript.
         let status = take(u16::from(prompt::status(app).is_some()) + u16::from(height >= 16), 1);
         let queue = take(count(queue::wanted(app)), 3);
-        let completion = take(count(app.completions().len()).min(MOST_COMPLETIONS).min(height / 3), 1);
+        let completion = take(count(app.complete.offers().len()).min(MOST_COMPLETIONS).min(height / 3), 1);
         let mut y = 0;
         let mut area = |height: u16| {
             y += height;
@@ -89,15 +91,13 @@ impl App {
     pub(super) fn prepare(&mut self) -> Areas {
         let areas = Areas::of(self);
         let ctx = self.ctx();
+        if let Some(Popup::Tree(tree)) = self.popups.last_mut() {
+            tree.prepare(self.size, &self.place.keymap, &ctx);
+        }
         self.follow_search();
         self.transcript.lay_out(usize::from(areas.transcript.height), &ctx);
         areas
     }
-}
-
-/// Lines of the call that asks that are on the screen at once.
-pub(super) fn question_rows(app: &App) -> usize {
-    approval::body_rows(app, usize::from(Areas::of(app).approval.height))
 }
 
 impl App {
@@ -122,6 +122,11 @@ impl App {
         }
         placements
     }
+}
+
+/// Lines of the call that asks that are on the screen at once.
+pub(super) fn question_rows(app: &App) -> usize {
+    approval::body_rows(app, usize::from(Areas::of(app).approval.height))
 }
 
 /// Draws the screen as it was prepared.

@@ -3,9 +3,11 @@
 mod again;
 mod bash;
 mod compaction;
+mod elsewhere;
 mod embed;
 mod faults;
 mod hooks;
+mod leaving;
 mod order;
 mod paired;
 mod processes;

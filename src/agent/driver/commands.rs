@@ -9,9 +9,9 @@ use super::{Driver, now};
 
 use crate::agent::approvals::Audience;
 use crate::agent::handle::{
-    AgentError, Command, Elsewhere, Expansion, Moved, PromptOptions, Reply, StreamingBehavior, Target,
+    AgentError, Beside, Command, Elsewhere, Expansion, Moved, PromptOptions, Reply, StreamingBehavior, Target,
 };
-use crate::agent::queue::{Queue, QueueEdit};
+use crate::agent::queue::{self, Queue, QueueEdit};
 use crate::agent::turn::{Input, Prompt, QueueFate};
 use crate::event::{Decision, EventKind, QueueItem, QueueKind, SessionChange};
 use crate::id::{CallId, EntryId, QueueId};
@@ -30,11 +30,7 @@ impl Driver {
                 self.apply_and_reply(Input::CancelRetry, |result| answer(reply, result))
             }
             Command::Abort { queue, reply } => self.abort(queue, reply),
-            Command::ClearQueue { kind, reply } => {
-                let items = self.turn.queue().items().iter();
-                let items = items.filter(|item| kind.is_none_or(|kind| item.kind == kind)).cloned().collect();
-                self.unqueue(items, reply, |items| items);
-            }
+            Command::ClearQueue { kind, reply } => self.clear_queue(kind, reply),
             Command::EditQueued { id, edit, reply } => self.edit_queued(id, edit, reply),
             Command::Release { id, reply } => self.release(id, reply),
             Command::PutBack { item, place, reply } => {
@@ -69,6 +65,7 @@ impl Driver {
             Command::Label { entry, label, reply } => answer(reply, self.label(&entry, label.as_deref())),
             Command::Hide { entry, visibility, reply } => answer(reply, self.hide(&entry, visibility)),
             Command::Switch { to, reply } => answer(reply, self.switch(to)),
+            Command::ForkBeside { entry, reply } => answer(reply, self.fork_beside(entry)),
             Command::Expand { text, reply } => answer(reply, self.shelf.expand(text, Expansion::Expand)),
             Command::Leave { entry, instructions, reply } => self.leave_branch(entry, instructions, reply),
             Command::Compact { instructions, reply } => self.compact(instructions, reply),
@@ -166,6 +163,12 @@ impl Driver {
         }
         self.stop_summary();
         Ok(())
+    }
+
+    fn clear_queue(&mut self, kind: Option<QueueKind>, reply: Reply<Vec<QueueItem>>) {
+        let items = self.turn.queue().items().iter();
+        let items = items.filter(|item| kind.is_none_or(|kind| item.kind == kind)).cloned().collect();
+        self.unqueue(items, reply, |items| items);
     }
 
     fn unqueue<T: Send + 'static>(
@@ -290,6 +293,20 @@ impl Driver {
                 self.move_to(to.as_ref(), editor, summary.as_deref().map(Summed::from))
             }
         }
+    }
+
+    /// Makes a session beside this one; what runs goes on.
+    fn fork_beside(&self, entry: EntryId) -> Result<Beside, AgentError> {
+        let reader = self.current.reader();
+        let (upto, waits) = landing(&reader, entry)?;
+        let upto = upto.ok_or(AgentError::Empty)?;
+        let mut writer = self.fixed.manager.fork(&reader, Some(&upto), now())?;
+        if let Some(text) = waits {
+            let id = writer.queue_id(now());
+            writer.append(queue::added(&id, QueueKind::FollowUp, &text, &[]), now())?;
+        }
+        let made = writer.reader();
+        Ok(Beside { session: made.id().clone(), path: made.path().map(Path::to_owned) })
     }
 
     /// Tells where the session went.

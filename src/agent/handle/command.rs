@@ -53,6 +53,7 @@ pub(in crate::agent) enum Command {
     Label { entry: EntryId, label: Option<String>, reply: Reply<()> },
     Hide { entry: EntryId, visibility: Visibility, reply: Reply<()> },
     Switch { to: Target, reply: Reply<Moved> },
+    ForkBeside { entry: EntryId, reply: Reply<Beside> },
     Expand { text: String, reply: Reply<String> },
     Leave { entry: EntryId, instructions: Option<String>, reply: Reply<Moved> },
     Compact { instructions: Option<String>, reply: Reply<CompactionResult> },
@@ -102,6 +103,15 @@ pub(in crate::agent) enum Elsewhere {
     Name(String),
     Trash,
     Restore,
+}
+
+/// A session that was made beside the one at hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// Its id.
+    pub session: SessionId,
+    /// Its log; `None` where sessions are kept in memory only.
+    pub path: Option<PathBuf>,
 }
 
 /// Where the session went.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::command::{Command, Elsewhere, Moved, Target};
+use super::command::{Beside, Command, Elsewhere, Moved, Target};
 use super::compaction::BranchSummary;
 use super::{AgentError, AgentSession};
 use crate::id::EntryId;
@@ -109,6 +109,15 @@ impl AgentSession {
     /// While the agent works, or when there is no such entry.
     pub async fn fork(&self, entry: EntryId) -> Result<Moved, AgentError> {
         self.switch(Target::Fork(entry)).await
+    }
+
+    /// Makes a session that begins with this one's path up to `entry`, as [`AgentSession::fork`] does, and stays here: that works
+    /// while the agent does. The text of a user message waits in it, held.
+    ///
+    /// # Errors
+    /// When there is no such entry, when nothing stands before it ([`AgentError::Empty`]), or when the log could not be written.
+    pub async fn fork_beside(&self, entry: EntryId) -> Result<Beside, AgentError> {
+        self.ask(|reply| Command::ForkBeside { entry, reply }).await
     }
 
     /// Goes on from an earlier entry of this session; if that is a user message, from just before it, with its text for

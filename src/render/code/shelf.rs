@@ -77,7 +77,10 @@ pub fn code_told() -> u64 {
 /// Tells apart the words of all code that waits, and calls `told` after each piece of it. A piece may take half a second: this
 /// belongs where nobody waits for it.
 pub fn tell_waiting(mut told: impl FnMut()) {
-    while let Some(next) = shelf().next_waiting() {
+    loop {
+        // The shelf is free again before the work begins: frames look at it meanwhile.
+        let next = shelf().next_waiting();
+        let Some(next) = next else { return };
         let mut highlighter = Highlighter::limited(next.language.known(), LARGEST_BLOCK);
         let words = next.code.lines().map(|line| words(&highlighter.line(line))).collect();
         shelf().take(next, words);

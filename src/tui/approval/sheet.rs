@@ -6,12 +6,15 @@ use serde_json::Value;
 
 use super::super::call::{argument, one_line, seconds};
 use crate::event::{ApprovalRequest, FileChange, Preview};
-use crate::render::{Breaks, Carriage, Indent, Language, Line, Role, Span, clean, diff, highlight, wrap};
+use crate::render::{
+    Breaks, Carriage, Indent, Language, Line, Manner, Page, Role, Span, clean, diff, highlight, wrap,
+};
 
-/// Where commands run.
+/// Where commands run, and in what manner text becomes lines.
 pub(super) struct Place<'a> {
     pub(super) cwd: &'a Path,
     pub(super) home: Option<&'a Path>,
+    pub(super) manner: Manner,
 }
 
 /// What stands before each line.
@@ -20,24 +23,13 @@ const BAR: &str = "  │ ";
 /// Its columns.
 const BAR_WIDTH: usize = 4;
 
-/// A text with the beginnings of escape sequences shown. Elsewhere such sequences are left out, which is harmless; here one could hide
-/// what is to be allowed: to a shell, what stands in it are words like any others.
-fn exposed(text: &str) -> String {
-    text.replace('\u{1b}', "␛").replace('\u{9b}', "\u{fffd}")
-}
-
-/// The same on one line.
-pub(in crate::tui) fn exposed_line(text: &str) -> String {
-    one_line(&exposed(text))
-}
-
 /// The lines of a call, wrapped to `width`.
 pub(super) fn lines(request: &ApprovalRequest, place: &Place<'_>, width: usize) -> Vec<Line> {
     match &request.preview {
-        Some(Preview::Change(change)) => change_lines(change, width),
+        Some(Preview::Change(change)) => change_lines(change, Page { width, manner: place.manner }),
         Some(Preview::Failure { message }) => {
             let mut lines =
-                row(&[Span::new(format!("it would fail: {}", exposed_line(message)), Role::Error)], width);
+                row(&[Span::new(format!("it would fail: {}", one_line(message)), Role::Error)], width);
             lines.extend(arguments(&request.tool_name, &request.args, width));
             lines
         }
@@ -58,28 +50,23 @@ fn row(spans: &[Span], width: usize) -> Vec<Line> {
     wrap(spans, width, &Indent::all(vec![Span::new(BAR, Role::Warning)]), Breaks::Anywhere)
 }
 
-fn change_lines(change: &FileChange, width: usize) -> Vec<Line> {
+fn change_lines(change: &FileChange, page: Page) -> Vec<Line> {
     let head = [
-        Span::new(exposed_line(&change.path), Role::Text),
+        Span::new(one_line(&change.path), Role::Text),
         Span::new(format!("  +{} −{}", change.added, change.removed), Role::Muted),
     ];
-    let mut lines = row(&head, width);
-    for mut line in diff(&exposed(&change.diff), &change.path, width.saturating_sub(BAR_WIDTH).max(1)) {
+    let mut lines = row(&head, page.width);
+    let room = page.width.saturating_sub(BAR_WIDTH).max(1);
+    for mut line in diff(&change.diff, &change.path, page.of_width(room)) {
         line.spans.insert(0, Span::new(BAR, Role::Warning));
         lines.push(line);
-    }
-    // The tool cut it: in a unified diff a line that begins with a backslash is a remark.
-    if change.diff.trim_end().ends_with("\\ the diff goes on") {
-        lines.extend(row(&[Span::new("… and more, too much to compare here", Role::Warning)], width));
     }
     lines
 }
 
 fn command_lines(command: &str, request: &ApprovalRequest, place: &Place<'_>, width: usize) -> Vec<Line> {
-    let mut lines: Vec<Line> = highlight(&exposed(command), Language::Named("bash"))
-        .iter()
-        .flat_map(|line| row(&line.spans, width))
-        .collect();
+    let code = highlight(command, Language::Named("bash"), place.manner.code);
+    let mut lines: Vec<Line> = code.iter().flat_map(|line| row(&line.spans, width)).collect();
     let mut facts = vec![format!("in {}", shown(place))];
     if let Some(limit_s) = request.args["timeout"].as_u64() {
         facts.push(format!("stopped after {}", seconds(limit_s.saturating_mul(1_000))));
@@ -97,7 +84,7 @@ fn shown(place: &Place<'_>) -> String {
         Some(rest) => format!("~/{}", rest.display()),
         None => place.cwd.display().to_string(),
     };
-    exposed_line(&cwd)
+    one_line(&cwd)
 }
 
 fn others<'a>(args: &'a Value, told: &'a [&str]) -> impl Iterator<Item = (&'a String, &'a Value)> {
@@ -108,7 +95,7 @@ fn others<'a>(args: &'a Value, told: &'a [&str]) -> impl Iterator<Item = (&'a St
 fn arguments(tool: &str, args: &Value, width: usize) -> Vec<Line> {
     let main = argument(tool, args);
     let mut lines = Vec::new();
-    for line in clean(&exposed(&main), Carriage::Shown).lines() {
+    for line in clean(&main, Carriage::Shown).lines() {
         lines.extend(row(&[Span::new(line, Role::Code)], width));
     }
     let others = others(args, &[]).filter(|(_, value)| value.as_str() != Some(&main));
@@ -125,8 +112,7 @@ fn argument_lines(name: &str, value: &Value, width: usize) -> Vec<Line> {
         Value::Array(_) | Value::Object(_) => serde_json::to_string_pretty(value).unwrap_or_default(),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
     };
-    let (name, text) = (exposed_line(name), exposed(&text));
-    let text = clean(&text, Carriage::Shown);
+    let (name, text) = (one_line(name), clean(&text, Carriage::Shown));
     if !text.contains('\n') {
         let spans = [Span::new(format!("{name}: "), Role::Muted), Span::new(text.as_ref(), Role::Text)];
         return row(&spans, width);
@@ -148,7 +134,11 @@ mod tests {
     }
 
     fn shown_lines(request: &ApprovalRequest, width: usize) -> Vec<String> {
-        let place = Place { cwd: Path::new("/home/ada/code"), home: Some(Path::new("/home/ada")) };
+        let place = Place {
+            cwd: Path::new("/home/ada/code"),
+            home: Some(Path::new("/home/ada")),
+            manner: Manner::default(),
+        };
         lines(request, &place, width).iter().map(|line| line.text().trim_end().to_owned()).collect()
     }
 
@@ -166,8 +156,7 @@ mod tests {
     #[test]
     fn no_escape_sequence_hides_what_a_shell_would_run() {
         let args = json!({"command": "echo \u{1b}]0; rm -r x #\u{7}\u{9b}1m"});
-        assert_eq!(shown_lines(&request("bash", args, None), 60)[0], "  │ echo ␛]0; rm -r x #␇\u{fffd}1m");
-        assert_eq!(exposed_line("a\u{1b}[8m\nb"), "a␛[8m ⏎ b");
+        assert_eq!(shown_lines(&request("bash", args, None), 60)[0], "  │ echo ␛]0; rm -r x #␇<U+009B>1m");
     }
 
     #[test]
@@ -181,7 +170,7 @@ mod tests {
         let request = request("edit_file", json!({"path": "src/a.rs"}), Some(Preview::Change(change)));
         assert_eq!(
             shown_lines(&request, 60),
-            ["  │ src/a.rs  +1 −1", "  │   3 - a", "  │   3 + b", "  │ … and more, too much to compare here"]
+            ["  │ src/a.rs  +1 −1", "  │   3 - a", "  │   3 + b", "  │   ⋯ the diff goes on"]
         );
     }
 

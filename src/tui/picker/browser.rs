@@ -1,6 +1,8 @@
 //! What a list of sessions has besides: whose they are, and what was said in them.
 
-use super::{Choice, Item, Picker};
+use std::path::PathBuf;
+
+use super::{Choice, Item, Order, Picker, Sessions};
 use crate::session::Scope;
 use crate::tui::app::Browsed;
 use crate::tui::browse::Ask;
@@ -13,11 +15,16 @@ pub(in crate::tui) struct Browser {
     pub(in crate::tui) indexing: Option<(usize, usize)>,
     /// Sessions in which the filter's words were said.
     pub(super) hits: Vec<Item>,
+    sessions: Sessions,
+    order: Order,
+    /// Sessions that went to the trash from here, the last one last.
+    pub(super) trashed: Vec<PathBuf>,
 }
 
 impl Browser {
     fn of(scope: Scope) -> Self {
-        Self { scope, indexing: None, hits: Vec::new() }
+        let (sessions, trashed) = (Sessions::default(), Vec::new());
+        Self { scope, indexing: None, hits: Vec::new(), sessions, order: Order::default(), trashed }
     }
 
     /// What the list is called.
@@ -32,7 +39,7 @@ impl Browser {
 impl Picker {
     /// A list of sessions that isn't there yet, narrowed to these words.
     pub(in crate::tui) fn browser(words: &str) -> Self {
-        let mut picker = Self::waiting("").fitting(super::Way::Prose);
+        let mut picker = Self::waiting("").fitting(super::Way::Prose).previewing();
         picker.filter = words.into();
         picker.in_scope(Scope::ThisDirectory)
     }
@@ -45,12 +52,31 @@ impl Picker {
     /// Looks at the sessions of all directories, or again at those of this one only.
     pub(in crate::tui) fn switch_scope(&mut self) {
         let Some(browser) = &self.browser else { return };
+        let (order, trashed) = (browser.order, browser.trashed.clone());
         let scope = match browser.scope {
             Scope::ThisDirectory => Scope::Everywhere,
             Scope::Everywhere => Scope::ThisDirectory,
         };
         let filter = std::mem::take(&mut self.filter);
         *self = Self { filter, ..Self::browser("") }.in_scope(scope);
+        self.browser = Some(Browser { order, trashed, ..Browser::of(scope) });
+    }
+
+    /// Puts sessions into threads of forks, or out of them.
+    pub(super) fn switch_order(&mut self) {
+        let chosen = self.chosen().map(|item| item.choice.clone());
+        let Some(browser) = &mut self.browser else { return };
+        browser.order = match browser.order {
+            Order::Threads => Order::Newest,
+            Order::Newest => Order::Threads,
+        };
+        self.items = browser.sessions.items(browser.order).into();
+        self.narrow_anew(chosen.as_ref());
+    }
+
+    /// How sessions are put in order; `None` where there are none.
+    pub(in crate::tui) fn order(&self) -> Option<Order> {
+        self.browser.as_ref().map(|browser| browser.order)
     }
 
     /// What is looked for, if sessions are.
@@ -69,8 +95,9 @@ impl Picker {
         let chosen = self.kept();
         let Some(browser) = self.browser.as_mut().filter(|browser| browser.scope == scope) else { return };
         match what {
-            Browsed::Sessions(items) => {
-                self.items = items.as_slice().into();
+            Browsed::Sessions(sessions) => {
+                browser.sessions = sessions.clone();
+                self.items = sessions.items(browser.order).into();
                 self.waiting = false;
                 self.narrow_anew(chosen.as_ref());
             }

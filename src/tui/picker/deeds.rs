@@ -1,44 +1,53 @@
 //! What follows from keys in a list, from a choice that moved, and from a list that was left.
 
+use std::path::PathBuf;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{Choice, Picker};
+use super::settings::next_word;
+use super::{Asking, Choice, Order, Picker, Typed, Word};
 use crate::event::CompactionChoice;
 use crate::session::{Scope, Visibility};
+use crate::setting::{Setting, Settings};
 use crate::tui::app::{Action, App, Go, List};
 use crate::tui::keymap::{Context, KeyCommand};
 use crate::tui::popup::Popup;
+use crate::tui::tree::leaves_tree;
 
-/// What keys do in a list beside moving in it, the most important first; what has no room is left out from the end.
+/// What keys do in a list beside moving in it, the most important first; what has no room is left out.
 pub(super) fn hints(picker: &Picker) -> Vec<(KeyCommand, &'static str)> {
-    use KeyCommand::{Accept, Back, Hide, ShowHidden, Switch};
-    match (picker.list, picker.browsing().map(|browser| browser.scope)) {
-        (Some(List::Tree), _) => {
-            vec![(Accept, "goes there"), (Back, "back"), (Hide, "hide"), (ShowHidden, "hidden too")]
-        }
-        (Some(List::WholeTree), _) => {
-            vec![
-                (Accept, "goes there, or brings back what is hidden"),
-                (Back, "back"),
-                (ShowHidden, "without it"),
-            ]
-        }
-        (_, Some(Scope::ThisDirectory)) => {
-            vec![(Accept, "opens it"), (Back, "back"), (Switch, "all directories")]
-        }
-        (_, Some(Scope::Everywhere)) => {
-            vec![(Accept, "opens it"), (Back, "back"), (Switch, "this directory")]
-        }
-        (Some(List::Themes), _) => vec![(Accept, "wears it"), (Back, "as it was")],
-        (Some(List::Models | List::Forks) | None, None) => vec![(Accept, "takes it"), (Back, "back")],
+    use KeyCommand as K;
+    if picker.asking().is_some() {
+        return vec![(K::Accept, "keeps it"), (K::Back, "leaves it as it is")];
     }
+    let (accept, more): (&str, &[(KeyCommand, &str)]) = match picker.list {
+        Some(List::Models) => ("takes it", &[(K::ThinkToo, "takes it, then how much it thinks")]),
+        Some(List::Tools) => ("offers it or not", &[]),
+        Some(List::Themes) => ("wears it", &[]),
+        Some(List::Settings) => ("changes it", &[(K::ResetSetting, "back to the default")]),
+        Some(List::Thinking | List::Approval) => ("takes it", &[]),
+        None if picker.browsing().is_some() => ("opens", &[]),
+        None => ("takes it", &[]),
+    };
+    let mut hints = vec![(K::Accept, accept), (K::Back, "back")];
+    hints.extend(more);
+    if let Some(browser) = picker.browsing() {
+        let other = if browser.scope == Scope::ThisDirectory { "everywhere" } else { "only here" };
+        let order = if picker.order() == Some(Order::Threads) { "newest first" } else { "threads" };
+        hints.extend([(K::Switch, other), (K::Rename, "name"), (K::Trash, "trash")]);
+        hints.extend((!browser.trashed.is_empty()).then_some((K::Untrash, "undo")));
+        hints.push((K::Threads, order));
+    }
+    hints
 }
 
 /// Where else than in every list its keys count.
-const fn context(picker: &Picker) -> Option<Context> {
+fn context(picker: &Picker) -> Option<Context> {
     match picker.list {
-        Some(List::Tree | List::WholeTree) => Some(Context::Tree),
-        Some(List::Models | List::Forks | List::Themes) | None => None,
+        Some(List::Models) => Some(Context::Models),
+        Some(List::Settings) => Some(Context::Settings),
+        None if picker.browsing().is_some() => Some(Context::Sessions),
+        Some(List::Thinking | List::Approval | List::Tools | List::Themes) | None => None,
     }
 }
 
@@ -49,7 +58,10 @@ impl App {
 
     /// What a key does in the list on top; `None` when it does there what it does in every popup.
     pub(in crate::tui) fn list_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let own = self.top_picker().and_then(|picker| context(picker));
+        let picker = self.top_picker()?;
+        picker.say(None);
+        let is_asking = picker.asking().is_some();
+        let own = context(picker).filter(|_| !is_asking);
         let own = own.and_then(|context| self.place.keymap.command(context, key));
         if let Some(command) = own {
             return Some(self.list_command(command));
@@ -57,74 +69,135 @@ impl App {
         let command = self.place.keymap.command(Context::Popup, key);
         let picker = self.top_picker()?;
         match command {
+            Some(KeyCommand::Accept) if is_asking => return Some(self.take_line()),
             Some(KeyCommand::Accept) => return Some(self.accept()),
-            Some(KeyCommand::ClearFilter) => picker.edit(super::Typed::clear),
-            Some(KeyCommand::DeleteWord) => picker.edit(super::Typed::pop_word),
-            Some(KeyCommand::Switch) => picker.switch_scope(),
+            Some(KeyCommand::Back) if is_asking => drop(picker.stop_asking()),
+            Some(KeyCommand::ClearFilter) => picker.edit(Typed::clear),
+            Some(KeyCommand::DeleteWord) => picker.edit(Typed::pop_word),
+            Some(KeyCommand::Switch) if !is_asking => picker.switch_scope(),
+            Some(KeyCommand::Close) => return None,
+            Some(_) if is_asking => {}
             Some(_) => return None,
-            None => match key.code {
-                KeyCode::Char(c) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => {
-                    picker.edit(|filter| filter.push(c.encode_utf8(&mut [0; 4])));
-                }
-                KeyCode::Backspace => picker.edit(super::Typed::pop),
-                _ => return Some(Vec::new()),
-            },
+            None => return Some(self.type_in_list(key)),
         }
         Some(self.look())
+    }
+
+    fn type_in_list(&mut self, key: KeyEvent) -> Vec<Action> {
+        let Some(picker) = self.top_picker() else { return Vec::new() };
+        match key.code {
+            KeyCode::Char(c) if (key.modifiers - KeyModifiers::SHIFT).is_empty() => {
+                picker.edit(|line| line.push(c.encode_utf8(&mut [0; 4])));
+            }
+            KeyCode::Backspace => picker.edit(Typed::pop),
+            _ => return Vec::new(),
+        }
+        self.look()
     }
 
     /// Takes what was pasted as if it were typed.
     pub(in crate::tui) fn paste_into_list(&mut self, text: &str) -> Vec<Action> {
         if let Some(picker) = self.top_picker() {
-            picker.edit(|filter| filter.push(text));
+            picker.edit(|line| line.push(text));
         }
         self.look()
     }
 
     /// Has sessions looked through for what is typed now.
     fn look(&mut self) -> Vec<Action> {
-        let ask = self.top_picker().and_then(|picker| picker.ask());
-        ask.map(Action::Browse).into_iter().collect()
+        let picker = self.top_picker().filter(|picker| picker.asking().is_none());
+        picker.and_then(|picker| picker.ask()).map(Action::Browse).into_iter().collect()
     }
 
     fn accept(&mut self) -> Vec<Action> {
         let Some(picker) = self.top_picker() else { return Vec::new() };
         picker.settle();
         let Some(choice) = picker.chosen().map(|item| item.choice.clone()) else { return Vec::new() };
-        // The tree stays open when something comes back into it.
-        if !matches!(choice, Choice::Show(_)) {
-            self.popups.pop();
+        match choice {
+            // A list in which something is changed stays open.
+            Choice::Tool(name) => vec![Action::ToggleTool(name)],
+            Choice::Setting(setting, now) => self.change_setting(setting, &now),
+            // The list goes when the session is there: it may be another's, and then one chooses again.
+            Choice::Open(path) => {
+                picker.say(Some(Word::note("opening…")));
+                vec![Action::Go(Go::Open(path))]
+            }
+            Choice::Locked(key_name) => {
+                picker.say(Some(Word::trouble(format!("set {key_name} and start tiller again"))));
+                Vec::new()
+            }
+            choice => {
+                self.popups.pop();
+                self.chosen(choice)
+            }
         }
-        self.chosen(choice)
     }
 
     /// Keys that mean something in one kind of list.
     fn list_command(&mut self, command: KeyCommand) -> Vec<Action> {
         let Some(picker) = self.top_picker() else { return Vec::new() };
-        match (command, picker.chosen().map(|item| &item.choice)) {
-            (KeyCommand::Hide, Some(Choice::Navigate(entry))) => vec![Action::AskToHide(entry.clone())],
-            (KeyCommand::Hide, Some(Choice::Show(entry))) => {
-                vec![Action::Hide(entry.clone(), Visibility::Shown)]
+        let choice = picker.chosen().map(|item| item.choice.clone());
+        match (command, choice) {
+            (KeyCommand::Threads, _) => {
+                picker.switch_order();
+                Vec::new()
             }
-            (KeyCommand::ShowHidden, _) => self.other_tree(),
+            (KeyCommand::Rename, Some(Choice::Open(path))) => {
+                picker.ask_for(Choice::Open(path), "name", "");
+                Vec::new()
+            }
+            (KeyCommand::Trash, Some(Choice::Open(path))) => vec![Action::TrashSession(path)],
+            (KeyCommand::Untrash, _) => {
+                let last = picker.browser.as_mut().and_then(|browser| browser.trashed.pop());
+                last.map(Action::RestoreSession).into_iter().collect()
+            }
+            (KeyCommand::ThinkToo, Some(Choice::Model(name))) => {
+                self.popups.pop();
+                let mut actions = vec![Action::SetModel(name)];
+                actions.extend(self.pick("thinking", List::Thinking));
+                actions
+            }
+            (KeyCommand::ResetSetting, Some(Choice::Setting(setting, _))) => {
+                vec![Action::Set(setting, String::new())]
+            }
             _ => Vec::new(),
         }
     }
 
-    /// Goes from the tree to the tree with its hidden branches, and back.
-    fn other_tree(&mut self) -> Vec<Action> {
-        let (title, list) = match self.top_picker().and_then(|picker| picker.list) {
-            Some(List::Tree) => ("tree with hidden branches", List::WholeTree),
-            Some(List::WholeTree) => ("tree", List::Tree),
-            Some(List::Models | List::Forks | List::Themes) | None => return Vec::new(),
-        };
-        self.popups.pop();
-        self.pick(title, list)
+    /// Takes the line that was asked for.
+    fn take_line(&mut self) -> Vec<Action> {
+        let Some(picker) = self.top_picker() else { return Vec::new() };
+        let Some(Asking { of, what, typed }) = picker.stop_asking() else { return Vec::new() };
+        match of {
+            Choice::Open(path) => vec![Action::NameSession(path, typed.text().to_owned())],
+            Choice::Setting(setting, now) => match setting.parse(typed.text()) {
+                Ok(_) => vec![Action::Set(setting, typed.text().to_owned())],
+                Err(error) => {
+                    picker.ask_for(Choice::Setting(setting, now), what, typed.text());
+                    picker.say(Some(Word::trouble(error.to_string())));
+                    Vec::new()
+                }
+            },
+            _ => Vec::new(),
+        }
+    }
+
+    /// Changes a setting to its next word, or asks for its value.
+    fn change_setting(&mut self, setting: &'static Setting, now: &str) -> Vec<Action> {
+        if let Some(word) = next_word(setting, now) {
+            return vec![Action::Set(setting, word.to_owned())];
+        }
+        if let Some(picker) = self.top_picker() {
+            picker.ask_for(Choice::Setting(setting, now.to_owned()), setting.name, now);
+        }
+        Vec::new()
     }
 
     fn chosen(&mut self, choice: Choice) -> Vec<Action> {
+        if leaves_tree(&choice) {
+            self.popups.clear();
+        }
         vec![match choice {
-            Choice::Navigate(entry) => Action::Go(Go::AskToLeave(entry)),
             Choice::Leave(entry, summary) => Action::Go(Go::Navigate(entry, summary)),
             Choice::Instruct(entry) => {
                 self.leaving = Some(entry);
@@ -132,17 +205,48 @@ impl App {
             }
             Choice::AfterFailure(choice) => Action::ResolveCompaction(choice),
             Choice::Hide(entry) => Action::Hide(entry, Visibility::Hidden),
-            Choice::Show(entry) => Action::Hide(entry, Visibility::Shown),
-            Choice::Nothing => return Vec::new(),
-            Choice::Fork(entry) => Action::Go(Go::Fork(entry)),
-            Choice::Open(path) => Action::Go(Go::Open(path)),
+            Choice::ForkOf(path) => Action::Go(Go::ForkOf(path)),
+            Choice::Stop(go) => return self.stop_for(go),
+            Choice::ForkBeside(entry) => Action::Go(Go::ForkBeside(entry)),
             Choice::Model(words) => Action::SetModel(words),
             Choice::Theme(name) => return self.wear_theme(&name),
+            Choice::Thinking(level) => Action::SetThinking(level),
+            Choice::Approval(mode) => Action::SetApproval(mode),
             Choice::Prompt(text) => {
                 self.editor.recall_text(&text);
                 return Vec::new();
             }
+            // These leave their list open, or mean nothing.
+            Choice::Nothing | Choice::Open(_) | Choice::Locked(_) | Choice::Tool(_) | Choice::Setting(..) => {
+                return Vec::new();
+            }
         }]
+    }
+
+    /// Says in the list on top what was done in it; where there is none any more, at the foot of the screen.
+    pub(in crate::tui) fn say_in_list(&mut self, word: Word) {
+        match self.top_picker() {
+            Some(picker) => picker.say(Some(word)),
+            None => self.flash(word.text),
+        }
+    }
+
+    /// Looks through the sessions anew, after one was named, went to the trash or came back.
+    pub(in crate::tui) fn sessions_changed(&mut self, word: Word, trashed: Option<PathBuf>) -> Vec<Action> {
+        let browser = self.popups.iter_mut().filter_map(Popup::as_picker).find_map(|picker| {
+            picker.browser.as_mut().map(|browser| browser.trashed.extend(trashed.clone()))?;
+            picker.ask()
+        });
+        self.say_in_list(word);
+        browser.map(|ask| vec![Action::EndBrowse, Action::Browse(ask)]).unwrap_or_default()
+    }
+
+    /// Takes the settings as they are now into their list.
+    pub(in crate::tui) fn settings_changed(&mut self, settings: &Settings) {
+        let mut pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
+        if let Some(picker) = pickers.find(|picker| picker.list == Some(List::Settings)) {
+            picker.fill(super::settings(settings), 0);
+        }
     }
 
     /// What follows from how the list on top stands after an input: long ones are narrowed elsewhere, and a choice that moved is looked
@@ -151,11 +255,10 @@ impl App {
         let Some(picker) = self.top_picker() else { return Vec::new() };
         let mut actions: Vec<Action> = picker.ask_to_narrow().map(Action::Narrow).into_iter().collect();
         if let Some(choice) = picker.moved() {
-            let list = picker.list;
-            let detail = picker.chosen().map(|item| item.detail.clone()).unwrap_or_default();
             if let Some(choice) = &choice {
-                picker.show(choice, detail);
+                picker.show(choice, Vec::new());
             }
+            let list = picker.list;
             actions.extend(self.looked_at(list, choice));
         }
         actions
@@ -168,7 +271,8 @@ impl App {
                 self.try_theme(choice.as_ref());
                 Vec::new()
             }
-            (Some(List::Tree | List::WholeTree | List::Models | List::Forks) | None, _) => Vec::new(),
+            (None, Some(Choice::Open(path))) => vec![Action::Preview(path)],
+            _ => Vec::new(),
         }
     }
 

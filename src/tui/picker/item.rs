@@ -1,11 +1,15 @@
 //! One thing to choose, and what choosing it means.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use crate::agent::BranchSummary;
+use crate::agent::{ApprovalMode, BranchSummary};
 use crate::event::CompactionChoice;
 use crate::id::EntryId;
+use crate::message::ThinkingLevel;
 use crate::render::{Line, Role};
+use crate::setting::Setting;
+use crate::tui::app::Go;
 
 /// Signs around a part of a label that stands out.
 pub(in crate::tui) const MARKS: [char; 2] = ['\u{2}', '\u{3}'];
@@ -22,12 +26,12 @@ pub(in crate::tui) struct Item {
     pub(in crate::tui) role: Role,
     pub(in crate::tui) choice: Choice,
     /// What the preview says of it, if that is known already.
-    pub(in crate::tui) detail: Vec<Line>,
+    pub(in crate::tui) detail: Arc<[Line]>,
 }
 
 impl Item {
     pub(in crate::tui) fn new(label: impl Into<String>, choice: Choice) -> Self {
-        let (lead, note, detail) = (String::new(), String::new(), Vec::new());
+        let (lead, note, detail) = (String::new(), String::new(), Arc::default());
         Self { lead, label: label.into(), note, role: Role::Text, choice, detail }
     }
 
@@ -48,16 +52,14 @@ impl Item {
 
     /// The same with something to be read beside the list.
     pub(in crate::tui) fn with_detail(self, detail: Vec<Line>) -> Self {
-        Self { detail, ..self }
+        Self { detail: detail.into(), ..self }
     }
 }
 
 /// What a choice means.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(in crate::tui) enum Choice {
-    /// Go on from this entry.
-    Navigate(EntryId),
-    /// Do so, and tell the model this of what is left behind.
+    /// Go on from this entry, and tell the model this of what is left behind.
     Leave(EntryId, BranchSummary),
     /// Do so once the user has said what matters in the summary of what is left behind.
     Instruct(EntryId),
@@ -65,16 +67,28 @@ pub(in crate::tui) enum Choice {
     AfterFailure(CompactionChoice),
     /// Take this entry and what follows it out of the tree.
     Hide(EntryId),
-    /// Bring this entry and what follows it back into the tree.
-    Show(EntryId),
     /// Leave everything as it is.
     Nothing,
-    /// Make a session that ends before this entry.
-    Fork(EntryId),
+    /// Stop what runs, then do this.
+    Stop(Go),
+    /// Make a session that begins with the path to this entry, and stay here.
+    ForkBeside(EntryId),
     /// Go to this session.
     Open(PathBuf),
     /// Let this model answer.
     Model(String),
+    /// It can't answer: this variable would hold the key.
+    Locked(String),
+    /// Think so much.
+    Thinking(ThinkingLevel),
+    /// Ask about these calls.
+    Approval(ApprovalMode),
+    /// Offer this tool to the model, or don't any more.
+    Tool(String),
+    /// Change this setting, whose value is typed so; empty when it is unset.
+    Setting(&'static Setting, String),
+    /// Go to a new session that begins as this one does.
+    ForkOf(PathBuf),
     /// Put this prompt into the editor.
     Prompt(String),
     /// Wear the theme of this name.

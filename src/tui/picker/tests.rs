@@ -45,12 +45,12 @@ fn the_choice_stays_with_its_session_when_more_is_found() {
         items: names.iter().map(|name| session(name)).collect(),
     };
     let mut picker = Picker::browser("said");
-    picker.browsed(Scope::ThisDirectory, &Browsed::Sessions(Vec::new()));
+    picker.browsed(Scope::ThisDirectory, &Browsed::Sessions(Sessions::default()));
     picker.browsed(Scope::ThisDirectory, &hits(&["a", "b", "c"]));
     picker.step(1);
     picker.browsed(Scope::ThisDirectory, &hits(&["new", "a", "c", "b"]));
     assert_eq!(picker.chosen().unwrap().label, "b");
-    picker.browsed(Scope::ThisDirectory, &Browsed::Sessions(vec![session("not it")]));
+    picker.browsed(Scope::ThisDirectory, &Browsed::Sessions(vec![session("not it")].into()));
     assert_eq!(picker.chosen().unwrap().label, "b");
 }
 
@@ -91,7 +91,8 @@ fn a_preview_that_comes_too_late_is_dropped() {
     picker.show(&Choice::Model("a".into()), vec![Line::default()]);
     assert_eq!(*picker.preview(), Preview::Waiting);
     picker.show(&Choice::Model("b".into()), vec![Line::default()]);
-    assert_eq!(*picker.preview(), Preview::Lines(vec![Line::default()]));
+    let (detail, more) = (Arc::default(), vec![Line::default()]);
+    assert_eq!(*picker.preview(), Preview::Lines { detail, more });
 }
 
 #[test]

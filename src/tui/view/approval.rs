@@ -1,7 +1,8 @@
 //! The call that asks: why, the call itself as far as there is room, and what may be answered.
 
 use super::super::app::App;
-use super::super::approval::{Answer, Asked, Mode, exposed_line};
+use super::super::approval::{Answer, Asked, Mode};
+use super::super::call::one_line;
 use super::super::keymap::KeyCommand;
 use crate::render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, cut_to, wrap};
 
@@ -72,10 +73,10 @@ fn hung(spans: &[Span], app: &App) -> Vec<Line> {
 
 fn head(app: &App, asked: &Asked) -> Vec<Line> {
     let bold = Style::from(Role::Warning).with(Emphasis::BOLD);
-    let tool = exposed_line(&asked.request.tool_name);
+    let tool = one_line(&asked.request.tool_name);
     let mut spans = vec![
         Span::new(format!("  ? {tool} asks: "), bold),
-        Span::new(exposed_line(&asked.request.reason), Role::Text),
+        Span::new(one_line(&asked.request.reason), Role::Text),
     ];
     if app.work.approvals.len() > 1 {
         spans.push(said(format!("  1 of {}", app.work.approvals.len())));
@@ -156,12 +157,12 @@ fn offer(app: &App, asked: &Asked, answer: Answer) -> Vec<Span> {
 fn rule(asked: &Asked) -> String {
     let rule = &asked.request.rule;
     let whole = asked.request.args["command"].as_str().map(|command| format!("exactly `{command}`"));
-    if whole.as_ref() == Some(rule) { "exactly this command".to_owned() } else { exposed_line(rule) }
+    if whole.as_ref() == Some(rule) { "exactly this command".to_owned() } else { one_line(rule) }
 }
 
 /// What is said where the call has no room.
 fn too_small(app: &App, asked: &Asked) -> Vec<Line> {
-    let name = cut_to(&exposed_line(&asked.request.tool_name), 12);
+    let name = cut_to(&one_line(&asked.request.tool_name), 12);
     let bold = Style::from(Role::Warning).with(Emphasis::BOLD);
     let spans = [
         Span::new(format!("? {name} asks; "), bold),

@@ -86,6 +86,12 @@ pub(super) fn draw(picker: &Picker, area: Rect, buffer: &mut Buffer, place: &Pla
 /// The line in which is typed, and the column of the cursor.
 fn typed(picker: &Picker) -> (Line, usize) {
     let mark = Span::new(" ❯ ", Style::from(Role::Accent).with(Emphasis::BOLD));
+    if let Some(asking) = picker.asking() {
+        let what = Span::new(format!(" {}", asking.what), Style::from(Role::Accent).with(Emphasis::BOLD));
+        let line = Line::from(vec![what, mark, Span::new(asking.typed.text(), Role::Text)]);
+        let column = line.width();
+        return (line, column);
+    }
     let column = mark.width();
     if picker.filter().is_empty() {
         let line = Line::from(vec![mark, Span::new("type to narrow", Role::Muted)]);
@@ -119,7 +125,10 @@ fn foot(picker: &Picker, keymap: &Keymap, width: usize) -> Vec<Line> {
         let words = format!("   indexing {} of {}", thousands(done), thousands(all));
         lines.push(Line::new(words, Role::Muted));
     }
-    lines.push(hints(picker, keymap, width));
+    lines.push(match picker.word() {
+        Some(word) => Line::new(format!("   {}", cut_to(&word.text, width.saturating_sub(4))), word.role),
+        None => hints(picker, keymap, width),
+    });
     lines
 }
 
@@ -157,7 +166,7 @@ fn item_line(item: &Item, chosen: bool, query: &mut Query, width: usize) -> Line
 }
 
 /// A label in so much room, what is marked or was typed standing out.
-fn label(text: &str, style: Style, query: &mut Query, mut room: usize) -> Vec<Span> {
+pub(super) fn label(text: &str, style: Style, query: &mut Query, mut room: usize) -> Vec<Span> {
     let parts = if text.contains(MARKS[0]) { marked(text) } else { pieces(text, &query.marks(text)) };
     let found = style.in_role(Role::Accent).with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
     let mut spans = Vec::new();
@@ -192,10 +201,10 @@ fn preview(picker: &Picker, parts: &Parts) -> Vec<Line> {
         return Vec::new();
     }
     let waiting = [Line::new("…", Role::Muted)];
-    let lines = match picker.preview() {
+    let (detail, more) = match picker.preview() {
         Preview::None => return Vec::new(),
-        Preview::Waiting => waiting.as_slice(),
-        Preview::Lines(lines) => lines,
+        Preview::Waiting => (waiting.as_slice(), [].as_slice()),
+        Preview::Lines { detail, more } => (&**detail, more.as_slice()),
     };
     let (bar, above) = if parts.is_beside {
         (" │ ", None)
@@ -204,7 +213,7 @@ fn preview(picker: &Picker, parts: &Parts) -> Vec<Line> {
     };
     let indent = Indent::all(vec![Span::new(bar, Role::Muted)]);
     let room = width.saturating_sub(1).max(4);
-    let wrapped = lines.iter().flat_map(|line| wrap(&line.spans, room, &indent, Breaks::Words));
+    let wrapped = detail.iter().chain(more).flat_map(|line| wrap(&line.spans, room, &indent, Breaks::Words));
     let mut all: Vec<Line> = above.into_iter().chain(wrapped).take(height).collect();
     if parts.is_beside {
         all.resize(height, Line::new(" │", Role::Muted));

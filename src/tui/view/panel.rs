@@ -19,6 +19,7 @@ pub(super) fn draw(popup: &Popup, area: Rect, buffer: &mut Buffer, place: &Place
             draw_page(page, area, buffer, &place.theme);
             None
         }
+        Popup::Tree(tree) => super::tree::draw(&tree.drawn, area, buffer, &place.theme),
     }
 }
 

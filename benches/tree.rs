@@ -1,0 +1,142 @@
+//! What a key costs in the tree of a long session: 100,000 entries, of which every twentieth begins a branch.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark fails by panicking")]
+
+use std::sync::Arc;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use divan::{Bencher, black_box};
+use tempfile::TempDir;
+use tiller::agent::{ContextUse, Live, Snapshot, State};
+use tiller::id::EntryId;
+use tiller::message::{
+    AssistantBlock, AssistantMessage, Message, ModelRef, StopReason, ThinkingLevel, Usage, UserMessage,
+};
+use tiller::session::{EntryBody, Placement, Reader, SessionManager};
+use tiller::tui::{OffScreen, TuiOptions};
+use tiller::unit::{Tokens, UnixMs};
+
+const SIZE: (u16, u16) = (120, 40);
+const NOW: UnixMs = UnixMs(1_795_269_720_000);
+const ENTRIES: usize = 100_000;
+
+/// After so many entries the session goes on from an earlier one.
+const BRANCH: usize = 20;
+
+fn main() {
+    divan::main();
+}
+
+fn message(at: usize) -> EntryBody {
+    let text = format!("entry {at}: why does line {at} of the lexer drift, and since when? ");
+    let message = if at.is_multiple_of(2) {
+        Message::User(UserMessage::text(text, NOW))
+    } else {
+        Message::Assistant(AssistantMessage {
+            content: vec![AssistantBlock::Text { text: text.repeat(10) }],
+            model: "claude-sonnet-4-5".into(),
+            stop_reason: StopReason::Stop,
+            ..AssistantMessage::default()
+        })
+    };
+    EntryBody::message(Arc::new(message))
+}
+
+fn session(folder: &TempDir) -> Reader {
+    let manager = SessionManager::new(Placement::Flat(folder.path().into()), "/home/ada/code".into());
+    let mut writer = manager.create(NOW);
+    let mut ids: Vec<EntryId> = Vec::with_capacity(ENTRIES);
+    while ids.len() < ENTRIES {
+        let at = ids.len();
+        if at > BRANCH && at.is_multiple_of(BRANCH) {
+            // Near by most often, sometimes far away.
+            let back = 1 + (at * 7_919) % if at.is_multiple_of(400) { at } else { 3 * BRANCH };
+            writer.branch(Some(&ids[at.saturating_sub(back)]), NOW).unwrap();
+            ids.push(writer.reader().leaf().unwrap());
+        }
+        ids.extend(writer.append(message(at), NOW).unwrap().into_iter().map(|appended| appended.id));
+    }
+    writer.reader()
+}
+
+fn screen(reader: Reader) -> OffScreen {
+    let state = State {
+        session: reader.id().clone(),
+        path: None,
+        name: None,
+        cwd: "/home/ada/code".into(),
+        model: ModelRef { provider: "anthropic".into(), id: "claude-sonnet-4-5".into() },
+        thinking: ThinkingLevel::Off,
+        context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
+        usage: Usage::default(),
+        approval: "ask".into(),
+    };
+    let snapshot = Snapshot { seq: 0, state, live: Live::default() };
+    OffScreen::new(SIZE, snapshot, reader, &TuiOptions::default(), NOW)
+}
+
+fn press(screen: &mut OffScreen, code: KeyCode, modifiers: KeyModifiers) {
+    screen.key(KeyEvent::new(code, modifiers), NOW);
+    black_box(screen.draw(NOW));
+}
+
+fn open(screen: &mut OffScreen) {
+    for c in "/tree".chars() {
+        press(screen, KeyCode::Char(c), KeyModifiers::NONE);
+    }
+    press(screen, KeyCode::Enter, KeyModifiers::NONE);
+}
+
+/// The tree is opened, with everything on its first screen, and left.
+#[divan::bench]
+fn opening(bencher: Bencher<'_, '_>) {
+    let folder = TempDir::new().unwrap();
+    let mut screen = screen(session(&folder));
+    bencher.bench_local(move || {
+        open(&mut screen);
+        press(&mut screen, KeyCode::Esc, KeyModifiers::NONE);
+    });
+}
+
+/// Two keys of one kind, and back again.
+fn keys(bencher: Bencher<'_, '_>, there: (KeyCode, KeyModifiers), back: (KeyCode, KeyModifiers)) {
+    let folder = TempDir::new().unwrap();
+    let mut screen = screen(session(&folder));
+    open(&mut screen);
+    let mut keys = [there, back].into_iter().cycle();
+    bencher.bench_local(move || {
+        let (code, modifiers) = keys.next().unwrap();
+        press(&mut screen, code, modifiers);
+    });
+}
+
+#[divan::bench]
+fn a_page(bencher: Bencher<'_, '_>) {
+    keys(bencher, (KeyCode::PageUp, KeyModifiers::NONE), (KeyCode::PageUp, KeyModifiers::NONE));
+}
+
+#[divan::bench]
+fn from_end_to_end(bencher: Bencher<'_, '_>) {
+    keys(bencher, (KeyCode::Home, KeyModifiers::NONE), (KeyCode::End, KeyModifiers::NONE));
+}
+
+#[divan::bench]
+fn another_filter(bencher: Bencher<'_, '_>) {
+    keys(bencher, (KeyCode::Tab, KeyModifiers::NONE), (KeyCode::Tab, KeyModifiers::NONE));
+}
+
+#[divan::bench]
+fn folding_all_others(bencher: Bencher<'_, '_>) {
+    let fold = (KeyCode::Char('f'), KeyModifiers::CONTROL);
+    keys(bencher, fold, fold);
+}
+
+/// A character more or less to look for, looked for to its end.
+#[divan::bench(sample_count = 10)]
+fn a_search(bencher: Bencher<'_, '_>) {
+    let folder = TempDir::new().unwrap();
+    let mut screen = screen(session(&folder));
+    open(&mut screen);
+    "entry 777".chars().for_each(|c| press(&mut screen, KeyCode::Char(c), KeyModifiers::NONE));
+    let mut keys = [KeyCode::Char('7'), KeyCode::Backspace].into_iter().cycle();
+    bencher.bench_local(move || press(&mut screen, keys.next().unwrap(), KeyModifiers::NONE));
+}

@@ -1,0 +1,108 @@
+//! The project's files, for `@`: found once in a while, ranked at every key, both elsewhere.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use ignore::WalkBuilder;
+
+use super::{Offer, Then};
+use crate::tui::call::one_line;
+use crate::tui::picker::{Query, Way};
+
+/// Files and folders that are looked at; a tree with more is offered in part.
+const MOST: usize = 200_000;
+
+/// Files that are offered: more than anybody reads.
+const OFFERED: usize = 50;
+
+/// Files and folders by their way from the working directory, those changed last first; folders end in a slash.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::tui) struct FileList(pub(super) Vec<String>);
+
+#[cfg(test)]
+impl From<&[&str]> for FileList {
+    fn from(names: &[&str]) -> Self {
+        Self(names.iter().map(|&name| name.to_owned()).collect())
+    }
+}
+
+/// Finds the files beneath a directory: what git ignores and what is hidden is left out. Takes a while.
+pub(in crate::tui) fn walk(cwd: &Path) -> FileList {
+    let entries = WalkBuilder::new(cwd).require_git(false).build().filter_map(Result::ok);
+    let mut files: Vec<(SystemTime, String)> = entries
+        .filter(|entry| entry.depth() > 0)
+        .take(MOST)
+        .filter_map(|entry| {
+            let name = entry.path().strip_prefix(cwd).ok()?.to_str()?.to_owned();
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let changed = entry.metadata().ok().and_then(|facts| facts.modified().ok());
+            Some((changed.unwrap_or(SystemTime::UNIX_EPOCH), if is_folder { name + "/" } else { name }))
+        })
+        .collect();
+    files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    FileList(files.into_iter().map(|(_, name)| name).collect())
+}
+
+/// Words to be looked for among files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::tui) struct Ranking {
+    pub(in crate::tui) files: Arc<FileList>,
+    pub(in crate::tui) words: String,
+}
+
+/// The files that fit some words best.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::tui) struct Ranked {
+    pub(in crate::tui) words: String,
+    pub(in crate::tui) offers: Vec<Offer>,
+}
+
+impl Ranking {
+    /// Does it; takes a while where there are many.
+    pub(in crate::tui) fn done(self) -> Ranked {
+        let names = &self.files.0;
+        let best = Query::new(&self.words, Way::Paths).rank(names, |name| (name, ""));
+        let offers = best.into_iter().take(OFFERED).map(|at| offer(&names[at])).collect();
+        Ranked { words: self.words, offers }
+    }
+}
+
+fn offer(name: &str) -> Offer {
+    // After a folder one goes on typing.
+    let after = if name.ends_with('/') { "" } else { " " };
+    let insert = match name.contains(char::is_whitespace) {
+        true if after.is_empty() => format!("@\"{name}"),
+        true => format!("@\"{name}\"{after}"),
+        false => format!("@{name}{after}"),
+    };
+    Offer { name: one_line(name), insert, then: Then::GoOn, ..Offer::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn files_are_found_as_git_sees_them_and_ranked() {
+        let folder = tempfile::TempDir::new().unwrap();
+        for name in ["src/main.rs", "src/my notes.md", "target/main.o", ".hidden"] {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        fs::write(folder.path().join(".gitignore"), "target\n").unwrap();
+        let mut found = walk(folder.path());
+        found.0.sort();
+        assert_eq!(found.0, ["src/", "src/main.rs", "src/my notes.md"]);
+        let ranked = |words: &str| {
+            let ranking = Ranking { files: Arc::new(FileList(found.0.clone())), words: words.into() };
+            ranking.done().offers.into_iter().map(|offer| offer.insert).collect::<Vec<_>>()
+        };
+        assert_eq!(ranked("main"), ["@src/main.rs "]);
+        assert_eq!(ranked("notes"), ["@\"src/my notes.md\" "]);
+        assert_eq!(ranked("")[0], "@src/");
+    }
+}

@@ -1,0 +1,238 @@
+//! What is gathered for lists, and what is done in them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tokio::task::{JoinSet, spawn_blocking};
+
+use super::{Worker, failed};
+use crate::agent::compaction::Automatic;
+use crate::agent::queue::DeliveryMode;
+use crate::agent::retry::RetryMode;
+use crate::agent::turn::SteeringPoint;
+use crate::agent::{AgentError, ApprovalMode};
+use crate::message::ThinkingLevel;
+use crate::session::SessionError;
+use crate::setting::{self, Setting, Settings, Source};
+use crate::tui::app::{Action, Go, List, Report};
+use crate::tui::call::one_line;
+use crate::tui::complete::{list, walk};
+use crate::tui::picker::{self, Choice, Item, Models, Word};
+
+impl Worker {
+    pub(super) async fn gather(&self, list: List) -> Result<Vec<Report>, AgentError> {
+        let agent = &self.agent;
+        let (items, selected) = match list {
+            List::Models => picker::models(&self.models().await?),
+            List::Thinking => {
+                picker::levels(&agent.thinking_levels().await?, agent.state().await?.state.thinking)
+            }
+            List::Approval => picker::modes(&agent.state().await?.state.approval),
+            List::Tools => (picker::tools(&agent.tools().await?), 0),
+            List::Settings => return Ok(vec![self.settings().await]),
+            // They are known without looking.
+            List::Themes => return Ok(Vec::new()),
+        };
+        Ok(vec![Report::Items { items, selected }])
+    }
+
+    async fn models(&self) -> Result<Models, AgentError> {
+        let agent = &self.agent;
+        let usable = agent.models().await?.iter().map(|model| (*model.facts).clone()).collect::<Vec<_>>();
+        let cycled = agent.scoped_models().await?;
+        // Where all of them are cycled through there is nothing to mark.
+        let cycled = if cycled.len() == usable.len() { Vec::new() } else { cycled };
+        Ok(Models {
+            usable,
+            locked: agent.locked_models().await?,
+            cycled: cycled.iter().map(|scoped| scoped.model.reference()).collect(),
+            current: Some(agent.state().await?.state.model),
+        })
+    }
+
+    /// Does what was asked for in a list; an action that is none of lists' comes back.
+    pub(super) async fn in_list(
+        &self,
+        action: Action,
+        beside: &mut JoinSet<()>,
+    ) -> Result<Result<Vec<Report>, AgentError>, Action> {
+        Ok(match action {
+            Action::Gather(list) => self.gather(list).await,
+            Action::Narrow(narrowing) => {
+                self.read_beside(beside, move || Report::Narrowed(narrowing.done()));
+                Ok(Vec::new())
+            }
+            Action::WalkFiles(cwd) => {
+                self.read_beside(beside, move || Report::Files(Arc::new(walk(&cwd))));
+                Ok(Vec::new())
+            }
+            Action::RankFiles(ranking) => {
+                self.read_beside(beside, move || Report::Ranked(ranking.done()));
+                Ok(Vec::new())
+            }
+            Action::ListPaths(wanted) => {
+                self.read_beside(beside, move || Report::Listed(list(wanted)));
+                Ok(Vec::new())
+            }
+            Action::Preview(path) => {
+                self.preview(path, beside);
+                Ok(Vec::new())
+            }
+            Action::SetApproval(mode) => self.set_approval(mode).await,
+            Action::ToggleTool(name) => self.toggle_tool(name).await,
+            Action::Set(setting, text) => Ok(self.set(setting, text).await),
+            Action::NameSession(path, name) => {
+                let word = match name.trim() {
+                    "" => "it has no name any more".to_owned(),
+                    name => format!("it is called {} now", one_line(name)),
+                };
+                Ok(changed(self.agent.name_session(path, name).await, word, None))
+            }
+            Action::TrashSession(path) => {
+                let done = self.agent.trash_session(path.clone()).await;
+                Ok(changed(done, "moved to the trash".to_owned(), Some(path)))
+            }
+            Action::RestoreSession(path) => {
+                Ok(changed(self.agent.restore_session(path).await, "it is back".to_owned(), None))
+            }
+            Action::Go(Go::Open(path)) => self.open(path).await,
+            action => return Err(action),
+        })
+    }
+
+    /// Reads the end of a session, unless another one is looked at by then.
+    fn preview(&self, path: PathBuf, beside: &mut JoinSet<()>) {
+        let looked = Arc::clone(&self.looked);
+        let number = looked.fetch_add(1, Ordering::Relaxed) + 1;
+        let reports = self.reports.clone();
+        beside.spawn_blocking(move || {
+            if looked.load(Ordering::Relaxed) == number {
+                let lines = picker::last_exchange(&path);
+                // Whoever would read it may be gone.
+                let _ = reports.blocking_send(Report::Preview { of: Choice::Open(path), lines });
+            }
+        });
+    }
+
+    /// Goes to a session; of one that another process writes to a fork is offered.
+    async fn open(&self, path: PathBuf) -> Result<Vec<Report>, AgentError> {
+        match self.agent.open_session(path).await {
+            Ok(moved) => Ok(vec![Report::Moved(moved)]),
+            Err(AgentError::Session(SessionError::Held { path, holder })) => {
+                let by = holder.map(|holder| format!(" ({holder})")).unwrap_or_default();
+                let items = vec![
+                    Item::new("go on in a fork of it", Choice::ForkOf(path)),
+                    Item::new("stay here", Choice::Nothing),
+                ];
+                Ok(vec![
+                    Report::Said(Word::note("another tiller has it open")),
+                    Report::Ask { title: one_line(&format!("another tiller has it open{by}")), items },
+                ])
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn set_approval(&self, mode: ApprovalMode) -> Result<Vec<Report>, AgentError> {
+        self.agent.set_approval(mode).await?;
+        let state = Box::new(self.agent.snapshot().await?.state);
+        Ok(vec![Report::State(state), Report::Note(format!("approval: {}", mode.name()))])
+    }
+
+    async fn toggle_tool(&self, name: String) -> Result<Vec<Report>, AgentError> {
+        let tools = self.agent.tools().await?;
+        let wanted = tools.iter().filter(|tool| tool.is_offered != (tool.spec.name == name));
+        self.agent.offer_tools(wanted.map(|tool| tool.spec.name.clone()).collect()).await?;
+        let items = picker::tools(&self.agent.tools().await?);
+        let word = Word::note("in this session, from the next request on");
+        Ok(vec![Report::Items { items, selected: 0 }, Report::Said(word)])
+    }
+
+    /// The settings as they are now.
+    async fn settings(&self) -> Report {
+        let Some(desk) = self.options.desk.clone() else {
+            return Report::Said(Word::trouble("there is no file of settings here"));
+        };
+        match spawn_blocking(move || desk.read()).await {
+            Ok(Ok(settings)) => Report::Settings(Box::new(settings)),
+            Ok(Err((what, hint))) => Report::Failed { what, hint, text: None },
+            Err(_) => Report::Said(Word::trouble("the settings can't be read")),
+        }
+    }
+
+    /// Writes a setting to the user's file and lets it take effect, now if it can.
+    async fn set(&self, setting: &'static Setting, text: String) -> Vec<Report> {
+        let Some(desk) = self.options.desk.clone() else { return Vec::new() };
+        let written = spawn_blocking(move || {
+            desk.write(setting, &text)?;
+            desk.read()
+        });
+        let settings = match written.await {
+            Ok(Ok(settings)) => settings,
+            Ok(Err((what, _))) => return vec![Report::Said(Word::trouble(what))],
+            Err(_) => return vec![Report::Said(Word::trouble("the file of settings can't be written"))],
+        };
+        let word = match settings.value(setting).1 {
+            Source::Default | Source::File(_) => match self.apply(setting, &settings).await {
+                Ok(Effect::Now) => Word::note("written, and in effect"),
+                Ok(Effect::NextStart) => Word::note("written; it takes effect from the next start on"),
+                Err(error) => Word::trouble(format!("written, but: {error}")),
+            },
+            source => Word::note(format!("written, but {source} has the last word here")),
+        };
+        vec![Report::Settings(Box::new(settings)), Report::Said(word)]
+    }
+
+    /// Tells the agent of a setting that is another than before.
+    async fn apply(&self, setting: &Setting, settings: &Settings) -> Result<Effect, AgentError> {
+        let agent = &self.agent;
+        let is = |word| settings.is(setting, word);
+        let mode = |all| if all { DeliveryMode::All } else { DeliveryMode::OneAtATime };
+        let text = settings.text(setting).unwrap_or_default();
+        if *setting == setting::STEERING_POINT {
+            let after = is("after-answer");
+            let point = if after { SteeringPoint::AfterAnswer } else { SteeringPoint::BetweenTools };
+            agent.set_steering_point(point).await?;
+        } else if *setting == setting::STEERING_MODE {
+            agent.set_steering_mode(mode(is("all"))).await?;
+        } else if *setting == setting::FOLLOW_UP_MODE {
+            agent.set_follow_up_mode(mode(is("all"))).await?;
+        } else if *setting == setting::RETRY_ENABLED {
+            agent.set_auto_retry(if is("on") { RetryMode::On } else { RetryMode::Off }).await?;
+        } else if *setting == setting::COMPACTION_ENABLED {
+            agent.set_auto_compaction(if is("on") { Automatic::On } else { Automatic::Off }).await?;
+        } else if *setting == setting::APPROVAL
+            && let Some(mode) = ApprovalMode::parse(text)
+        {
+            agent.set_approval(mode).await?;
+        } else if *setting == setting::THINKING
+            && let Some(level) = ThinkingLevel::parse(text)
+        {
+            agent.set_thinking(level).await?;
+        } else {
+            return Ok(Effect::NextStart);
+        }
+        let state = Box::new(agent.snapshot().await?.state);
+        // Whoever would show it may be gone.
+        let _ = self.reports.send(Report::State(state)).await;
+        Ok(Effect::Now)
+    }
+}
+
+/// When a setting takes effect.
+enum Effect {
+    Now,
+    NextStart,
+}
+
+/// What became of something done to a session of the list.
+fn changed(done: Result<(), AgentError>, word: String, trashed: Option<PathBuf>) -> Vec<Report> {
+    vec![match done {
+        Ok(()) => Report::SessionsChanged { word: Word::note(word), trashed },
+        Err(error) => match failed(&error, None) {
+            Report::Failed { what, .. } => Report::Said(Word::trouble(what)),
+            report => report,
+        },
+    }]
+}

@@ -1,0 +1,171 @@
+//! Lists of who answers and how: models, levels of thinking, what is asked about, tools.
+
+use super::{Choice, Item};
+use crate::agent::{ApprovalMode, LockedModel, OfferedTool};
+use crate::message::{ModelRef, ThinkingLevel};
+use crate::provider::catalog::ModelFacts;
+use crate::render::{Emphasis, Line, Role, Span, Style};
+use crate::tui::call::one_line;
+use crate::unit::{Usd, thousands};
+
+/// Models as a list needs them.
+#[derive(Clone, Debug, Default)]
+pub(in crate::tui) struct Models {
+    /// Those that can be asked.
+    pub(in crate::tui) usable: Vec<ModelFacts>,
+    /// Those whose provider has no key.
+    pub(in crate::tui) locked: Vec<LockedModel>,
+    /// Those that somebody chose to cycle through; none where all of them are.
+    pub(in crate::tui) cycled: Vec<ModelRef>,
+    /// The one that answers.
+    pub(in crate::tui) current: Option<ModelRef>,
+}
+
+/// Models to choose from, those that can be asked first, and where the current one is.
+pub(in crate::tui) fn models(models: &Models) -> (Vec<Item>, usize) {
+    let is_current = |facts: &ModelFacts| models.current.as_ref() == Some(&reference(facts));
+    let usable = models.usable.iter().map(|facts| {
+        let is_cycled = models.cycled.contains(&reference(facts));
+        let name = reference(facts).to_string();
+        let note = [is_cycled.then(|| "cycled".to_owned()), Some(note(facts))];
+        let item = Item::new(name.clone(), Choice::Model(name)).with_lead(mark(is_current(facts)));
+        item.with_note(note.into_iter().flatten().collect::<Vec<_>>().join(" · ")).with_detail(detail(facts))
+    });
+    let locked = models.locked.iter().map(|locked| {
+        let name = reference(&locked.facts).to_string();
+        let item = Item::new(name, Choice::Locked(locked.key_name.clone())).with_lead(mark(false));
+        let mut detail = detail(&locked.facts);
+        let missing = format!("Set {} to use it, and start tiller again.", locked.key_name);
+        detail.extend([Line::default(), Line::new(missing, Role::Warning)]);
+        item.with_note(format!("needs {}", locked.key_name)).in_role(Role::Muted).with_detail(detail)
+    });
+    let selected = models.usable.iter().position(is_current).unwrap_or(0);
+    (usable.chain(locked).collect(), selected)
+}
+
+fn reference(facts: &ModelFacts) -> ModelRef {
+    ModelRef { provider: facts.provider.clone(), id: facts.id.clone() }
+}
+
+/// What stands before the one in use.
+const fn mark(is_current: bool) -> &'static str {
+    if is_current { "● " } else { "  " }
+}
+
+fn note(facts: &ModelFacts) -> String {
+    let price = facts.price.map(|price| format!("{}/{}", dollars(price.input), dollars(price.output)));
+    let notes = [facts.thinks.then(|| "thinks".to_owned()), price, Some(facts.window.to_string())];
+    notes.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// A price as short as it can be: `$3`, `$0.25`.
+fn dollars(price: Usd) -> String {
+    let text = price.to_string();
+    text.strip_suffix(".00").map_or(text.clone(), str::to_owned)
+}
+
+/// A line of two columns.
+pub(super) fn fact(name: &str, value: impl Into<String>) -> Line {
+    Line::from(vec![Span::new(format!("{name:<11}"), Role::Muted), Span::new(value, Role::Text)])
+}
+
+/// A line that says what the others are about.
+pub(super) fn heading(text: &str) -> Line {
+    Line::new(one_line(text), Style::from(Role::Text).with(Emphasis::BOLD))
+}
+
+fn detail(facts: &ModelFacts) -> Vec<Line> {
+    let tokens = |tokens: crate::unit::Tokens| {
+        format!("{} tokens", thousands(usize::try_from(tokens.0).unwrap_or(usize::MAX)))
+    };
+    let levels: Vec<&str> = facts.levels().iter().map(|level| level.name()).collect();
+    let mut lines = vec![
+        heading(&facts.id),
+        fact("provider", facts.provider.clone()),
+        fact("window", tokens(facts.window)),
+        fact("answer", format!("at most {}", tokens(facts.max_output))),
+        fact("thinking", if facts.thinks { levels.join(", ") } else { "no".to_owned() }),
+    ];
+    match facts.price {
+        Some(price) => lines.extend([
+            fact("input", format!("{} a million tokens", price.input)),
+            fact("output", format!("{} a million", price.output)),
+            fact("cache", format!("{} read, {} written", price.cache_read, price.cache_write)),
+        ]),
+        None => lines.push(fact("price", "not known")),
+    }
+    lines
+}
+
+/// How much the model can think, and how much it does.
+pub(in crate::tui) fn levels(levels: &[ThinkingLevel], current: ThinkingLevel) -> (Vec<Item>, usize) {
+    let about = |level: ThinkingLevel| match level {
+        ThinkingLevel::Off => "answers at once",
+        ThinkingLevel::Minimal => "hardly any: quick errands",
+        ThinkingLevel::Low => "a little: clear tasks",
+        ThinkingLevel::Medium => "some: everyday work",
+        ThinkingLevel::High => "much: hard bugs, designs",
+        ThinkingLevel::Xhigh => "as much as it can: slow and dear",
+    };
+    let item = |level: &ThinkingLevel| {
+        let item = Item::new(level.name(), Choice::Thinking(*level));
+        item.with_lead(mark(*level == current)).with_note(about(*level))
+    };
+    let selected = levels.iter().position(|level| *level == current).unwrap_or(0);
+    (levels.iter().map(item).collect(), selected)
+}
+
+/// What may be asked about, and what is.
+pub(in crate::tui) fn modes(current: &str) -> (Vec<Item>, usize) {
+    let about = |mode: ApprovalMode| match mode {
+        ApprovalMode::Ask => "commands ask first; reading and editing here don't",
+        ApprovalMode::Auto => "only commands that look dangerous ask",
+        ApprovalMode::ReadOnly => "nothing that changes anything runs",
+    };
+    let item = |mode: ApprovalMode| {
+        let item = Item::new(mode.name(), Choice::Approval(mode));
+        item.with_lead(mark(mode.name() == current)).with_note(about(mode))
+    };
+    let selected = ApprovalMode::ALL.iter().position(|mode| mode.name() == current).unwrap_or(0);
+    (ApprovalMode::ALL.map(item).to_vec(), selected)
+}
+
+/// The session's tools, and whether the model is told of them.
+pub(in crate::tui) fn tools(tools: &[OfferedTool]) -> Vec<Item> {
+    let item = |tool: &OfferedTool| {
+        let name = one_line(&tool.spec.name);
+        let mut detail = vec![heading(&name), Line::default()];
+        let about = tool.spec.description.lines().map(|line| Line::new(one_line(line), Role::Text));
+        detail.extend(about);
+        let (lead, note, role) = match tool.is_offered {
+            true => ("✓ ", "offered", Role::Text),
+            false => ("– ", "not offered", Role::Muted),
+        };
+        let item = Item::new(name, Choice::Tool(tool.spec.name.clone())).with_lead(lead).with_note(note);
+        item.in_role(role).with_detail(detail)
+    };
+    tools.iter().map(item).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::catalog;
+
+    #[test]
+    fn models_without_a_key_come_last_and_say_what_is_missing() {
+        let usable = catalog::known("anthropic");
+        let current = usable.get(1).map(reference);
+        let facts = catalog::known("openai").remove(0);
+        let locked = vec![LockedModel { facts, key_name: "OPENAI_API_KEY".into() }];
+        let cycled = vec![reference(&usable[0])];
+        let count = usable.len();
+        let (items, selected) = models(&Models { usable, locked, cycled, current });
+        assert_eq!((items.len(), selected), (count + 1, 1));
+        assert_eq!((items[1].lead.as_str(), items[0].lead.as_str()), ("● ", "  "));
+        assert!(items[0].note.starts_with("cycled · "), "{}", items[0].note);
+        let last = items.last().unwrap();
+        assert_eq!((last.note.as_str(), last.role), ("needs OPENAI_API_KEY", Role::Muted));
+        assert_eq!(last.choice, Choice::Locked("OPENAI_API_KEY".into()));
+    }
+}

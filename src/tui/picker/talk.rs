@@ -1,0 +1,78 @@
+//! What is said in a list beside its rows: a name or a value that is asked for, and a word on what was done.
+
+use super::{Choice, Picker, Typed};
+use crate::render::Role;
+
+/// What is said in a list.
+#[derive(Debug, Default)]
+pub(super) struct Talk {
+    asking: Option<Asking>,
+    word: Option<Word>,
+}
+
+/// A line that is asked for: until it is taken or left, keys edit it.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::tui) struct Asking {
+    /// What it is for.
+    pub(in crate::tui) of: Choice,
+    /// What it is, in a word.
+    pub(in crate::tui) what: &'static str,
+    pub(in crate::tui) typed: Typed,
+}
+
+/// A word on what was done in a list, there until the next key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::tui) struct Word {
+    pub(in crate::tui) text: String,
+    pub(in crate::tui) role: Role,
+}
+
+impl Word {
+    pub(in crate::tui) fn note(text: impl Into<String>) -> Self {
+        Self { text: text.into(), role: Role::Text }
+    }
+
+    pub(in crate::tui) fn trouble(text: impl Into<String>) -> Self {
+        Self { text: format!("✗ {}", text.into()), role: Role::Error }
+    }
+}
+
+impl Picker {
+    /// Asks for a line, beginning with what is there now.
+    pub(in crate::tui) fn ask_for(&mut self, of: Choice, what: &'static str, before: &str) {
+        self.talk.asking = Some(Asking { of, what, typed: before.into() });
+    }
+
+    /// The line that is asked for.
+    pub(in crate::tui) fn asking(&self) -> Option<&Asking> {
+        self.talk.asking.as_ref()
+    }
+
+    /// Stops asking; answers with what was asked for.
+    pub(in crate::tui) fn stop_asking(&mut self) -> Option<Asking> {
+        self.talk.asking.take()
+    }
+
+    /// What was said of what was done.
+    pub(in crate::tui) fn word(&self) -> Option<&Word> {
+        self.talk.word.as_ref()
+    }
+
+    /// Says what was done, or takes it back.
+    pub(in crate::tui) fn say(&mut self, word: Option<Word>) {
+        self.talk.word = word;
+    }
+
+    /// Edits the line in which is typed: the one that is asked for, else the filter.
+    pub(in crate::tui) fn edit(&mut self, edit: impl FnOnce(&mut Typed)) {
+        if let Some(asking) = &mut self.talk.asking {
+            edit(&mut asking.typed);
+            return;
+        }
+        let before = self.filter.clone();
+        edit(&mut self.filter);
+        if self.filter != before {
+            self.narrow();
+        }
+    }
+}
