@@ -590,17 +590,9 @@ impl App {
     fn report(&mut self, report: Report) -> Vec<Action> {
         match report {
             Report::Failed { what, hint, text } => self.failed(what, hint, text),
-            Report::Loaded(loaded) => {
-                self.load(*loaded);
-                let mut actions = self.close_gap();
-                actions.extend(self.search_anew());
-                return actions;
-            }
+            Report::Loaded(loaded) => return self.take_loaded(*loaded),
             Report::State(state) => self.know(*state),
-            Report::Read { wanted, entries, ahead } => {
-                self.transcript.take(&wanted, &entries, &ahead);
-                self.transcript.reach_goal();
-            }
+            Report::Read { wanted, entries, ahead } => self.transcript.take(&wanted, &entries, &ahead),
             Report::Found(found) => self.found(&found),
             Report::Queue(items) => {
                 items.iter().for_each(|item| self.editor.adopt(&item.text, &item.images));
@@ -664,6 +656,13 @@ impl App {
             self.popups.clear();
         }
         self.say(Level::Error, what, hint);
+    }
+
+    fn take_loaded(&mut self, loaded: Loaded) -> Vec<Action> {
+        self.load(loaded);
+        let mut actions = self.close_gap();
+        actions.extend(self.search_anew());
+        actions
     }
 
     fn load(&mut self, loaded: Loaded) {
