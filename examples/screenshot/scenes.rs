@@ -81,6 +81,7 @@ pub(crate) fn themed(program: &Path, theme: &Theme) -> anyhow::Result<String> {
     let terminal = project.open(program, Size(96, 34), (&[show(), said("Done.")], &arguments))?;
     terminal.wait_for("git push --force");
     terminal.wait_until("the call in full", |screen| screen.contains("deny") || screen.contains("no"));
+    terminal.wait_until_look("code whose words are told apart", is_told);
     let Rgb(red, green, blue) = theme.ground;
     taken(&terminal, Paper::of((red, green, blue)))
 }
@@ -168,6 +169,20 @@ fn back_to(terminal: &mut Terminal, beginning: &str) {
     terminal.wait_for(&format!("❯ {beginning}"));
     terminal.key(Key::Ctrl('c'));
     terminal.wait_without(&format!("❯ {beginning}"));
+}
+
+/// Whether words of code look different: that comes a moment after the code itself.
+fn is_told(screen: &vt100::Screen) -> bool {
+    let (_, columns) = screen.size();
+    let look = |row: u16, column: usize| {
+        let cell = screen.cell(row, u16::try_from(column).ok()?)?;
+        Some((cell.fgcolor(), cell.bold()))
+    };
+    let mut functions = (0_u16..).zip(screen.rows(0, columns.get())).filter_map(|(row, text)| {
+        let before = text.find("fn ")?;
+        Some((row, text[..before].chars().count()))
+    });
+    functions.all(|(row, column)| look(row, column) != look(row, column + 3))
 }
 
 /// Goes up to the row that says this.
