@@ -7,6 +7,7 @@
 
 mod app;
 mod approval;
+mod attach;
 mod block;
 mod browse;
 mod call;
@@ -14,6 +15,7 @@ mod clipboard;
 mod command;
 mod complete;
 mod desk;
+mod draft;
 mod ears;
 mod editor;
 mod event_loop;
@@ -27,6 +29,7 @@ mod layout;
 mod logs;
 mod mouse;
 mod moving;
+mod notify;
 mod offscreen;
 mod pace;
 mod passage;
@@ -56,6 +59,7 @@ use crate::id::SessionId;
 use crate::session::Reader;
 
 pub use desk::SettingsDesk;
+pub use notify::{Call, Reach, Wishes};
 pub use offscreen::OffScreen;
 pub use terminal::{Abilities, Images, MouseUse};
 pub use theme::{Asking, ThemeOptions};
@@ -79,6 +83,10 @@ pub struct TuiOptions {
     pub abilities: Abilities,
     /// The command that Ctrl+G edits with, a shell's words: the value of `VISUAL` or `EDITOR`. Default `vi`.
     pub editor: Option<String>,
+    /// The file with other keys than the table's, `keybindings.json`; `None` has none.
+    pub keybindings: Option<PathBuf>,
+    /// What the terminal can be told beside the screen.
+    pub reach: Reach,
     /// The user's home, which the footer shows as `~`.
     pub home: Option<PathBuf>,
     /// Whether the mouse is tiller's while it has the screen. Default: yes.

@@ -7,6 +7,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use jiff::tz::TimeZone;
 
 use super::approval::Asked;
+use super::attach::{self, Picture};
 use super::block::{Block, BlockKind, Level};
 use super::browse::Ask;
 use super::complete::{self, Completing, FileList, Listing, Ranked, Ranking};
@@ -30,7 +31,7 @@ use crate::agent::{
 };
 use crate::event::{CompactionChoice, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId, SessionId};
-use crate::message::{ModelRef, ThinkingLevel, Usage};
+use crate::message::{Image, ModelRef, ThinkingLevel, Usage};
 use crate::render::{self, Line, Manner, PictureRoom};
 use crate::resource::typed_skill;
 use crate::session::{Entry, Scope, Visibility};
@@ -46,6 +47,8 @@ const FLASH_MS: u64 = 4_000;
 pub(super) enum Input {
     Key(KeyEvent),
     Mouse(MouseEvent),
+    /// Characters that came at once, each as if typed.
+    Typed(String),
     Paste(String),
     Resize {
         width: u16,
@@ -144,6 +147,10 @@ pub(super) enum Report {
     /// What the agent does with a `/`, as it is now.
     Commands(Vec<SlashCommand>),
     Note(String),
+    /// A picture to go with the message.
+    Attached(Picture),
+    /// What is to be put into the editor as if it had been pasted.
+    Pasted(String),
     /// The words of some code were told apart; what shows it is laid out anew.
     CodeTold,
 }
@@ -243,6 +250,10 @@ pub(super) enum Action {
         value: String,
     },
     Copy(Copied),
+    /// Look for a picture on the clipboard.
+    PasteImage,
+    /// Attach the picture in this file; if it is none, paste the text instead.
+    Attach(PathBuf, String),
     Remember(String),
     EditElsewhere(String),
     Suspend,
@@ -259,6 +270,8 @@ pub(super) enum Say {
     Hurry,
     FollowUp(String),
     Bash(String, BashContext),
+    /// One of the others, but `Bash`, with pictures.
+    WithPictures(Box<Self>, Vec<Image>),
 }
 
 impl Say {
@@ -269,6 +282,7 @@ impl Say {
                 Some(text)
             }
             Self::Hurry => None,
+            Self::WithPictures(say, _) => say.text(),
         }
     }
 }
@@ -371,6 +385,8 @@ pub(super) struct Work {
     pub(super) approvals: Vec<Asked>,
     /// Output tokens of the answer that is arriving.
     pub(super) output: u64,
+    /// Whether the last run ended because something failed.
+    pub(super) failed: bool,
 }
 
 /// Where the front end runs.
@@ -439,6 +455,7 @@ impl App {
         let mut actions = match input {
             Input::Key(key) => self.key(key),
             Input::Mouse(event) => self.mouse(event),
+            Input::Typed(text) => self.typed(&text),
             Input::Paste(text) => self.pasted(&text),
             Input::Resize { width, height } => {
                 self.size = (width, height);
@@ -554,7 +571,10 @@ impl App {
             Some(Popup::Pick(_)) => return self.paste_into_list(text),
             Some(Popup::Tree(tree)) => tree.paste(text),
             Some(Popup::Read(_)) => {}
-            None => self.editor.paste(text),
+            None => match attach::path_of(text, self.place.home.as_deref()) {
+                Some(path) => return vec![Action::Attach(path, text.to_owned())],
+                None => self.editor.paste(text),
+            },
         }
         Vec::new()
     }
@@ -570,19 +590,12 @@ impl App {
     fn report(&mut self, report: Report) -> Vec<Action> {
         match report {
             Report::Failed { what, hint, text } => self.failed(what, hint, text),
-            Report::Loaded(loaded) => {
-                self.load(*loaded);
-                let mut actions = self.close_gap();
-                actions.extend(self.search_anew());
-                return actions;
-            }
+            Report::Loaded(loaded) => return self.take_loaded(*loaded),
             Report::State(state) => self.know(*state),
-            Report::Read { wanted, entries, ahead } => {
-                self.transcript.take(&wanted, &entries, &ahead);
-                self.transcript.reach_goal();
-            }
+            Report::Read { wanted, entries, ahead } => self.transcript.take(&wanted, &entries, &ahead),
             Report::Found(found) => self.found(&found),
             Report::Queue(items) => {
+                items.iter().for_each(|item| self.editor.adopt(&item.text, &item.images));
                 let typed = |item: QueueItem| typed_skill(&item.text).unwrap_or(item.text);
                 let texts: Vec<String> = items.into_iter().map(typed).collect();
                 if !texts.is_empty() {
@@ -628,6 +641,8 @@ impl App {
                 self.complete.forget();
             }
             Report::Note(text) => self.flash(text),
+            Report::Attached(Picture { image, size }) => self.editor.attach(image, size),
+            Report::Pasted(text) => self.editor.paste(&text),
         }
         Vec::new()
     }
@@ -641,6 +656,13 @@ impl App {
             self.popups.clear();
         }
         self.say(Level::Error, what, hint);
+    }
+
+    fn take_loaded(&mut self, loaded: Loaded) -> Vec<Action> {
+        self.load(loaded);
+        let mut actions = self.close_gap();
+        actions.extend(self.search_anew());
+        actions
     }
 
     fn load(&mut self, loaded: Loaded) {
@@ -661,6 +683,7 @@ impl App {
             queue: Vec::new(),
             approvals: live.approvals.iter().map(|request| Asked::new(request.clone(), self.now)).collect(),
             output: 0,
+            failed: false,
         };
         self.queue_changed(&live.queue);
         if self.transcript.is_empty() {

@@ -76,6 +76,7 @@ impl App {
         match kind {
             EventKind::AgentStart => {
                 self.work.running_since.get_or_insert(time);
+                self.work.failed = false;
                 self.work.retry = None;
             }
             EventKind::AgentEnd { will_retry: false, outcome, .. } => self.run_ended(*outcome),
@@ -122,6 +123,7 @@ impl App {
     }
 
     fn run_ended(&mut self, outcome: RunOutcome) {
+        self.work.failed = outcome == RunOutcome::Failed;
         if outcome == RunOutcome::MaxTurns {
             let hint = Some("say \"go on\" to let it continue, or raise max_turns".to_owned());
             self.say(Level::Warning, "the limit of turns was reached", hint);

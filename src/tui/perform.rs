@@ -5,6 +5,7 @@
 mod lists;
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::app::{Action, Go, Loaded, Report, Say};
+use super::attach::{self, Clip};
 use super::browse::{Ask, browse};
 use super::record::Stretch;
 use super::search::{Found, Lookup, hits};
@@ -19,7 +21,9 @@ use super::transcript::Wanted;
 use super::tree;
 use super::{TuiOptions, files, gather, logs, queue, report};
 use crate::agent::compaction::CompactionError;
-use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions};
+use crate::agent::{
+    AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions, StreamingBehavior,
+};
 use crate::id::{CallId, EntryId};
 use crate::message::{Message, ThinkingLevel};
 use crate::render;
@@ -180,6 +184,15 @@ impl Worker {
             Action::TellCode => self.tell_code(beside),
             Action::Export(file) => self.export(file, beside).await?,
             Action::Remember(prompt) => self.remember(prompt, beside),
+            Action::PasteImage => {
+                self.read_beside(beside, || match attach::clipboard() {
+                    Clip::Picture(picture) => Report::Attached(picture),
+                    Clip::Text(text) => Report::Pasted(text),
+                    Clip::Nothing(why) => Report::Note(why),
+                });
+                Vec::new()
+            }
+            Action::Attach(path, text) => self.attach(path, text, beside).await?,
             // What lists want is done already; looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
             Action::Gather(_)
             | Action::Narrow(_)
@@ -205,16 +218,29 @@ impl Worker {
     /// Tells the agent, or the shell, what the user said.
     async fn say(&self, say: Say) -> Result<(), AgentError> {
         let agent = &self.agent;
+        let (say, images) = match say {
+            Say::WithPictures(say, images) => (*say, images),
+            say => (say, Vec::new()),
+        };
+        let prompt = |behavior, images| PromptOptions {
+            streaming_behavior: Some(behavior),
+            images,
+            ..PromptOptions::default()
+        };
         match say {
-            Say::Steer(text) => agent.steer(text).await,
-            Say::SteerNow(text) => agent.steer_now(text, PromptOptions::default()).await,
+            Say::Steer(text) => agent.prompt(text, prompt(StreamingBehavior::Steer, images)).await,
+            Say::SteerNow(text) => {
+                agent.steer_now(text, PromptOptions { images, ..PromptOptions::default() }).await
+            }
             Say::Hurry => match agent.hurry().await {
                 // It was delivered meanwhile.
                 Err(AgentError::Gone(_)) => Ok(()),
                 done => done,
             },
-            Say::FollowUp(text) => agent.follow_up(text).await,
+            Say::FollowUp(text) => agent.prompt(text, prompt(StreamingBehavior::FollowUp, images)).await,
             Say::Bash(line, context) => agent.bash(line, context).await,
+            // Pictures go with what is said, not with pictures.
+            Say::WithPictures(..) => Ok(()),
         }
     }
 
@@ -427,6 +453,29 @@ impl Worker {
             });
         });
         Vec::new()
+    }
+
+    /// Attaches the picture in a file whose path was pasted, or pastes what was pasted.
+    async fn attach(
+        &self,
+        path: PathBuf,
+        text: String,
+        beside: &mut JoinSet<()>,
+    ) -> Result<Vec<Report>, AgentError> {
+        let path = self.agent.snapshot().await?.state.cwd.join(path);
+        let reports = self.reports.clone();
+        beside.spawn_blocking(move || {
+            let (pasted, why) = match attach::file(&path) {
+                Ok(picture) => (Report::Attached(picture), None),
+                Err(_) if !path.is_file() => (Report::Pasted(text), None),
+                Err(why) => (Report::Pasted(text), Some(why)),
+            };
+            let _ = reports.blocking_send(pasted);
+            if let Some(why) = why {
+                let _ = reports.blocking_send(Report::Note(why));
+            }
+        });
+        Ok(Vec::new())
     }
 
     fn tell_code(&self, beside: &mut JoinSet<()>) -> Vec<Report> {

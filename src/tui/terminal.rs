@@ -10,12 +10,13 @@ mod painter;
 mod pictures;
 
 use std::io::{self, BufWriter, Stdout, Write};
+use std::sync::Mutex;
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::cursor::{SetCursorStyle, Show};
 use crossterm::event::{
-    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, KeyboardEnhancementFlags,
-    PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
+    DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste, EnableFocusChange,
+    KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
 use crossterm::style::Print;
 use crossterm::terminal::{
@@ -28,6 +29,7 @@ use ratatui::backend::Backend;
 use ratatui::layout::Rect;
 
 use super::app::App;
+use super::notify::Reach;
 use super::view::{Areas, view};
 pub use ability::{Abilities, Images};
 pub(super) use links::mark;
@@ -50,6 +52,9 @@ pub enum MouseUse {
     Terminal,
 }
 
+/// What is written last when the terminal is given back, beside what every terminal gets.
+static FAREWELL: Mutex<String> = Mutex::new(String::new());
+
 /// The terminal while it is ours.
 pub(super) struct Screen {
     terminal: Terminal<Painter<BufWriter<Stdout>>>,
@@ -58,17 +63,24 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Takes the terminal over.
-    pub(super) fn enter(mouse: MouseUse) -> io::Result<Self> {
+    pub(super) fn enter(reach: &Reach, mouse: MouseUse) -> io::Result<Self> {
+        if let Ok(mut farewell) = FAREWELL.lock() {
+            *farewell = reach.farewell();
+        }
         enable_raw_mode()?;
         // From here on a failure gives the terminal back.
         let given_back = GiveBack;
-        let flags = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES;
+        // The alternate keys tell what a key types with shift: `ctrl+_`, not `ctrl+shift+-`.
+        let flags = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES
+            | KeyboardEnhancementFlags::REPORT_ALTERNATE_KEYS;
         execute!(
             io::stdout(),
+            Print(reach.greeting()),
             EnterAlternateScreen,
             // Not `Terminal::clear`: that asks where the cursor is, and whoever still reads the keys takes the answer.
             Clear(ClearType::All),
             EnableBracketedPaste,
+            EnableFocusChange,
             PushKeyboardEnhancementFlags(flags),
             SetCursorStyle::SteadyBar
         )?;
@@ -172,10 +184,13 @@ pub(super) fn give_back() {
         EndSynchronizedUpdate,
         DisableMouseCapture,
         PopKeyboardEnhancementFlags,
+        DisableFocusChange,
         DisableBracketedPaste,
         SetCursorStyle::DefaultUserShape,
         LeaveAlternateScreen,
-        Show
+        Show,
+        // A panic may come while it is locked; then the title stays.
+        Print(FAREWELL.try_lock().map_or_else(|_| String::new(), |farewell| farewell.clone()))
     );
     let _ = out.flush();
     let _ = disable_raw_mode();

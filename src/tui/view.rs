@@ -16,6 +16,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::app::App;
+use super::editor::Kind;
 use super::keymap::KeyCommand;
 use super::layout::right_aligned;
 use super::popup::Popup;
@@ -58,7 +59,7 @@ impl Areas {
             room -= given;
             given
         };
-        let editor = take(app.editor.height(width.saturating_sub(MARK), (height / 3).max(1)), 0);
+        let editor = take(app.editor.height(), 0);
         let footer = take(u16::from(height >= 4), 1);
         let top_rule = take(u16::from(height >= 8), 1);
         let bottom_rule = take(u16::from(height >= 12), 1);
@@ -89,6 +90,8 @@ impl Areas {
 impl App {
     /// Lays out what is on the screen; drawing after it only reads.
     pub(super) fn prepare(&mut self) -> Areas {
+        let (width, height) = self.size;
+        self.editor.lay_out(width.saturating_sub(MARK), height / 3);
         let areas = Areas::of(self);
         let ctx = self.ctx();
         if let Some(Popup::Tree(tree)) = self.popups.last_mut() {
@@ -173,12 +176,12 @@ fn top_rule(app: &App) -> Line {
     if app.transcript.follows() {
         return Line::new("─".repeat(width), Role::Muted);
     }
-    let end = app.place.keymap.key_of(KeyCommand::Bottom);
-    let (words, role) = match app.transcript.news() {
-        Some(0) => (format!(" ↓ new output below · {end} "), Role::Accent),
-        Some(count) => (format!(" ↓ {count} new below · {end} "), Role::Accent),
-        None => (format!(" ↓ more below · {end} "), Role::Muted),
+    let (what, role) = match app.transcript.news() {
+        Some(0) => ("new output below".to_owned(), Role::Accent),
+        Some(count) => (format!("{count} new below"), Role::Accent),
+        None => ("more below".to_owned(), Role::Muted),
     };
+    let words = format!(" ↓ {what} · {} ", app.place.keymap.key_of(KeyCommand::Bottom));
     let rule = "─".repeat(width.saturating_sub(words.chars().count() + 2));
     let spans = vec![Span::new(rule, Role::Muted), Span::new(words, role), Span::new("──", Role::Muted)];
     spans.into()
@@ -188,12 +191,17 @@ fn editor(app: &App, area: Rect, buffer: &mut Buffer) -> (u16, u16) {
     if area.is_empty() {
         return (0, 0);
     }
-    let role = if app.is_working() { Role::Muted } else { Role::Accent };
-    let mark = Line::new(" ❯ ", Style::from(role).with(Emphasis::BOLD));
+    let (sign, role) = match app.editor.kind() {
+        Kind::Message if app.is_working() => (" ❯ ", Role::Muted),
+        Kind::Message => (" ❯ ", Role::Accent),
+        Kind::Command => (" ! ", Role::Warning),
+        Kind::PrivateCommand => ("!! ", Role::Warning),
+    };
+    let mark = Line::new(sign, Style::from(role).with(Emphasis::BOLD));
     put(&mark, Rect { height: 1, ..area }, buffer, &app.place.theme);
     let inset = MARK.min(area.width.saturating_sub(1));
     let inner = Rect { x: area.x + inset, width: area.width - inset, ..area };
-    app.editor.draw(inner, buffer)
+    app.editor.draw(inner, app.place.theme.style(Role::Text.into()), buffer)
 }
 
 /// Draws lines from the top of an area down.
