@@ -28,10 +28,13 @@ mod journeys {
         mod endings;
         mod expansion;
         mod faults;
+        mod keys;
         mod lists;
+        mod moving;
         mod opening;
         mod queue;
         mod steering;
+        mod terminals;
         mod themes;
         mod tour;
         mod tree;

@@ -7,6 +7,8 @@
 //! every start in a terminal that doesn't answer, and of the answer to `CSI ? 996 n` crossterm makes nothing, and nothing of the
 //! keys after it, until a `u` or a `c` is typed.
 
+mod typing;
+
 use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;

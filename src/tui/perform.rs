@@ -4,6 +4,8 @@
 
 mod lists;
 
+use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,13 +13,19 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::app::{Action, Go, Loaded, Report, Say};
+use super::attach::{self, Clip};
 use super::browse::{Ask, browse};
-use super::tree::{self, Wanted};
+use super::record::Stretch;
+use super::search::{Found, Lookup, hits};
+use super::transcript::Wanted;
+use super::tree;
 use super::{TuiOptions, files, gather, logs, queue, report};
 use crate::agent::compaction::CompactionError;
-use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions};
-use crate::id::EntryId;
-use crate::message::ThinkingLevel;
+use crate::agent::{
+    AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions, StreamingBehavior,
+};
+use crate::id::{CallId, EntryId};
+use crate::message::{Message, ThinkingLevel};
 use crate::render;
 use crate::session::{Entry, Reader};
 use crate::setting::Setting;
@@ -44,8 +52,8 @@ impl Performer {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
-        let (looked, searches) = (Arc::default(), Arc::default());
-        task.spawn(Worker { agent, options, reports, browser: None, looked, searches }.work(todo));
+        let (looked, searches, lookup) = (Arc::default(), Arc::default(), Arc::default());
+        task.spawn(Worker { agent, options, reports, browser: None, looked, searches, lookup }.work(todo));
         (Self { actions, task }, received)
     }
 
@@ -70,6 +78,8 @@ struct Worker {
     looked: Arc<AtomicU64>,
     /// How many searches of the tree were begun or ended: each goes on as long as there is none after it.
     searches: Arc<AtomicU64>,
+    /// The number of the newest look for words.
+    lookup: Arc<AtomicU64>,
 }
 
 impl Worker {
@@ -106,6 +116,7 @@ impl Worker {
             }
         }
         self.browser = None;
+        self.lookup.store(u64::MAX, Ordering::Relaxed);
         while beside.join_next().await.is_some() {}
     }
 
@@ -151,7 +162,12 @@ impl Worker {
                 self.keep(setting, value, beside);
                 Vec::new()
             }
-            Action::LoadOlder(ids) => self.load_older(ids, beside),
+            Action::Read(wanted) => {
+                let reader = agent.reader();
+                self.read_beside(beside, move || read_part(&reader, wanted));
+                Vec::new()
+            }
+            Action::Search(lookup) => self.search(lookup, beside),
             Action::Reload => self.load().await?,
             Action::AskCommands => vec![Report::Commands(agent.slash_commands().await?)],
             Action::ReadResources => self.read_resources().await?,
@@ -168,6 +184,15 @@ impl Worker {
             Action::TellCode => self.tell_code(beside),
             Action::Export(file) => self.export(file, beside).await?,
             Action::Remember(prompt) => self.remember(prompt, beside),
+            Action::PasteImage => {
+                self.read_beside(beside, || match attach::clipboard() {
+                    Clip::Picture(picture) => Report::Attached(picture),
+                    Clip::Text(text) => Report::Pasted(text),
+                    Clip::Nothing(why) => Report::Note(why),
+                });
+                Vec::new()
+            }
+            Action::Attach(path, text) => self.attach(path, text, beside).await?,
             // What lists want is done already; looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
             Action::Gather(_)
             | Action::Narrow(_)
@@ -193,16 +218,29 @@ impl Worker {
     /// Tells the agent, or the shell, what the user said.
     async fn say(&self, say: Say) -> Result<(), AgentError> {
         let agent = &self.agent;
+        let (say, images) = match say {
+            Say::WithPictures(say, images) => (*say, images),
+            say => (say, Vec::new()),
+        };
+        let prompt = |behavior, images| PromptOptions {
+            streaming_behavior: Some(behavior),
+            images,
+            ..PromptOptions::default()
+        };
         match say {
-            Say::Steer(text) => agent.steer(text).await,
-            Say::SteerNow(text) => agent.steer_now(text, PromptOptions::default()).await,
+            Say::Steer(text) => agent.prompt(text, prompt(StreamingBehavior::Steer, images)).await,
+            Say::SteerNow(text) => {
+                agent.steer_now(text, PromptOptions { images, ..PromptOptions::default() }).await
+            }
             Say::Hurry => match agent.hurry().await {
                 // It was delivered meanwhile.
                 Err(AgentError::Gone(_)) => Ok(()),
                 done => done,
             },
-            Say::FollowUp(text) => agent.follow_up(text).await,
+            Say::FollowUp(text) => agent.prompt(text, prompt(StreamingBehavior::FollowUp, images)).await,
             Say::Bash(line, context) => agent.bash(line, context).await,
+            // Pictures go with what is said, not with pictures.
+            Say::WithPictures(..) => Ok(()),
         }
     }
 
@@ -325,19 +363,13 @@ impl Worker {
         Vec::new()
     }
 
-    fn load_older(&self, ids: Vec<EntryId>, beside: &mut JoinSet<()>) -> Vec<Report> {
-        let reader = self.agent.reader();
-        self.read_beside(beside, move || Report::Older(read(&reader, &ids)));
-        Vec::new()
-    }
-
     /// Looks up what the tree wants to know.
     fn look(&self, ask: tree::Ask, beside: &mut JoinSet<()>) -> Vec<Report> {
         let (reader, reports) = (self.agent.reader(), self.reports.clone());
         let session = reader.id().clone();
         let tell = move |news| {
             let report = Report::Tree { session: session.clone(), news };
-            if reports.blocking_send(report).is_ok() { Wanted::Yes } else { Wanted::No }
+            if reports.blocking_send(report).is_ok() { tree::Wanted::Yes } else { tree::Wanted::No }
         };
         let number = match &ask {
             tree::Ask::Search(_) | tree::Ask::EndSearch => self.searches.fetch_add(1, Ordering::Relaxed) + 1,
@@ -347,7 +379,7 @@ impl Worker {
         beside.spawn_blocking(move || match &ask {
             tree::Ask::Search(query) => {
                 let newest = || searches.load(Ordering::Relaxed) == number;
-                let is_wanted = || if newest() { Wanted::Yes } else { Wanted::No };
+                let is_wanted = || if newest() { tree::Wanted::Yes } else { tree::Wanted::No };
                 tree::find(&reader, query, is_wanted, tell);
             }
             ask => tree::look(&reader, ask).into_iter().for_each(|news| _ = tell(news)),
@@ -410,6 +442,42 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
+    /// Looks for words; a newer look ends this one.
+    fn search(&self, lookup: Lookup, beside: &mut JoinSet<()>) -> Vec<Report> {
+        self.lookup.store(lookup.number, Ordering::Relaxed);
+        let (newest, reader, reports) = (Arc::clone(&self.lookup), self.agent.reader(), self.reports.clone());
+        beside.spawn_blocking(move || {
+            look_up(&reader, &lookup, |found| {
+                newest.load(Ordering::Relaxed) == lookup.number
+                    && reports.blocking_send(Report::Found(found)).is_ok()
+            });
+        });
+        Vec::new()
+    }
+
+    /// Attaches the picture in a file whose path was pasted, or pastes what was pasted.
+    async fn attach(
+        &self,
+        path: PathBuf,
+        text: String,
+        beside: &mut JoinSet<()>,
+    ) -> Result<Vec<Report>, AgentError> {
+        let path = self.agent.snapshot().await?.state.cwd.join(path);
+        let reports = self.reports.clone();
+        beside.spawn_blocking(move || {
+            let (pasted, why) = match attach::file(&path) {
+                Ok(picture) => (Report::Attached(picture), None),
+                Err(_) if !path.is_file() => (Report::Pasted(text), None),
+                Err(why) => (Report::Pasted(text), Some(why)),
+            };
+            let _ = reports.blocking_send(pasted);
+            if let Some(why) = why {
+                let _ = reports.blocking_send(Report::Note(why));
+            }
+        });
+        Ok(Vec::new())
+    }
+
     fn tell_code(&self, beside: &mut JoinSet<()>) -> Vec<Report> {
         let reports = self.reports.clone();
         // Nobody listens any more when the front end has ended.
@@ -462,6 +530,61 @@ pub(super) fn newest(reader: &Reader) -> (Vec<EntryId>, Vec<Entry>) {
     let mut older = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
     let ids = older.split_off(older.len().saturating_sub(FIRST));
     (older, read(reader, &ids))
+}
+
+/// A part of the path, and of what follows it as much as it takes for its calls to have their results.
+pub(super) fn read_part(reader: &Reader, wanted: Wanted) -> Report {
+    let entries = read(reader, &wanted.ids);
+    let ahead = read_results(reader, &entries, &wanted.ahead);
+    Report::Read { wanted, entries, ahead }
+}
+
+/// Of the entries after some others those that hold results of their calls, and what stands between.
+fn read_results(reader: &Reader, entries: &[Entry], after: &[EntryId]) -> Vec<Entry> {
+    let mut open = HashSet::new();
+    let mut ahead = Vec::new();
+    entries.iter().for_each(|entry| note_calls(&mut open, entry));
+    for id in after {
+        if open.is_empty() {
+            break;
+        }
+        if let Ok(entry) = reader.entry(id) {
+            let answers = matches!(entry.body.as_message().map(|said| &**said), Some(Message::Assistant(_)));
+            if answers {
+                break;
+            }
+            note_calls(&mut open, &entry);
+            ahead.push(entry);
+        }
+    }
+    ahead
+}
+
+fn note_calls(open: &mut HashSet<CallId>, entry: &Entry) {
+    match entry.body.as_message().map(|said| &**said) {
+        Some(Message::Assistant(answer)) => open.extend(answer.tool_calls().map(|call| call.id.clone())),
+        Some(Message::ToolResult(result)) => _ = open.remove(&result.tool_call_id),
+        _ => {}
+    }
+}
+
+/// Looks through parts of the path for words, until the report isn't wanted any more.
+pub(super) fn look_up(reader: &Reader, lookup: &Lookup, mut report: impl FnMut(Found) -> bool) {
+    /// Parts after which somebody is told even that there was nothing.
+    const OFTEN: usize = 20;
+    let mut after: &[EntryId] = &[];
+    for (at, unseen) in lookup.parts.iter().enumerate() {
+        let entries = read(reader, &unseen.ids);
+        let mut stretch = Stretch::of(&entries);
+        stretch.take_results(&read_results(reader, &entries, after));
+        after = &unseen.ids;
+        let hits = hits(&stretch.blocks, &lookup.words);
+        let is_last = at + 1 == lookup.parts.len();
+        let tells = !hits.is_empty() || is_last || at % OFTEN == 0;
+        if tells && !report(Found { number: lookup.number, part: unseen.part, hits, is_last }) {
+            return;
+        }
+    }
 }
 
 /// Entries by their ids; a damaged one costs only itself.

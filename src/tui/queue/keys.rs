@@ -106,7 +106,7 @@ impl App {
             KeyCommand::Send if self.editor.continue_line() => Some(Vec::new()),
             KeyCommand::Send | KeyCommand::FollowUp | KeyCommand::SteerNow => Some(self.finish_editing()),
             KeyCommand::Stop => Some(self.leave_editing()),
-            KeyCommand::Interrupt if self.editor.is_empty() => Some(self.leave_editing()),
+            KeyCommand::Clear if self.editor.is_empty() => Some(self.leave_editing()),
             KeyCommand::EditQueue => Some(Vec::new()),
             _ => None,
         }

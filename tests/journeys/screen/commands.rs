@@ -20,7 +20,9 @@ fn say(terminal: &mut Terminal, prompt: &str, answer: &str) {
 fn enter(terminal: &mut Terminal, line: &str) {
     terminal.wait_for("❯");
     terminal.send(line);
-    terminal.wait_for(&format!("❯ {line}"));
+    // A command for the shell shows by the sign before it.
+    let sign = if line.starts_with('!') { "!" } else { "❯" };
+    terminal.wait_for(&format!("{sign} {line}"));
     terminal.key(Key::Enter);
 }
 
