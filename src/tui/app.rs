@@ -628,7 +628,9 @@ impl App {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.browsed(scope, &what));
             }
-            Report::Ask { title, items } => self.popups.push(Popup::Pick(Picker::of(&title, items))),
+            Report::Ask { title, items } => {
+                self.popups.push(Popup::Pick(Box::new(Picker::of(&title, items))))
+            }
             Report::CodeTold => {}
             Report::Tree { session, news } => self.tree_news(&session, news),
             Report::Beside(session) => self.forked_beside(&session),
