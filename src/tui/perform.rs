@@ -183,14 +183,7 @@ impl Worker {
             Action::TellCode => self.tell_code(beside),
             Action::Export(file) => self.export(file, beside).await?,
             Action::Remember(prompt) => self.remember(prompt, beside),
-            Action::PasteImage => {
-                self.read_beside(beside, || match attach::clipboard() {
-                    Clip::Picture(picture) => Report::Attached(picture),
-                    Clip::Text(text) => Report::Pasted(text),
-                    Clip::Nothing(why) => Report::Note(why),
-                });
-                Vec::new()
-            }
+            Action::PasteImage => self.paste_picture(beside),
             Action::Attach(path, text) => self.attach(path, text, beside).await?,
             // What lists want is done already; looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
             Action::Gather(_)
@@ -428,6 +421,16 @@ impl Worker {
         let trouble = if problems == 0 { String::new() } else { format!("; {problems} with problems") };
         let note = format!("{skills} skills, {templates} templates, {context_files} context files{trouble}");
         Ok(vec![Report::Note(note)])
+    }
+
+    /// Attaches the picture on the clipboard, or pastes the text that is there.
+    fn paste_picture(&self, beside: &mut JoinSet<()>) -> Vec<Report> {
+        self.read_beside(beside, || match attach::clipboard() {
+            Clip::Picture(picture) => Report::Attached(picture),
+            Clip::Text(text) => Report::Pasted(text),
+            Clip::Nothing(why) => Report::Note(why),
+        });
+        Vec::new()
     }
 
     /// Attaches the picture in a file whose path was pasted, or pastes what was pasted.

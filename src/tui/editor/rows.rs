@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn what_would_disturb_the_screen_is_shown_as_a_sign() {
-        assert_eq!(row_text("a\tb\u{1b}[2J\u{7}\u{202e}x"), "a   b␛[2J␇\u{fffd}x");
+        assert_eq!(row_text("a\tb\u{1b}[2J\u{7}\u{202e}x"), "a   b␛[2J␇<U+202E>x");
         assert_eq!(width("a\tb"), 5);
     }
 
