@@ -103,6 +103,8 @@ table! {
     TEMPLATES = "templates", Kind::Choice(&["on", "off"]), "on";
     /// Whether AGENTS.md, CLAUDE.md and AGENT.md of the user and of the project are read.
     CONTEXT_FILES = "context_files", Kind::Choice(&["on", "off"]), "on";
+    /// Whether the mouse scrolls, folds and selects in the TUI; off leaves it to the terminal.
+    MOUSE = "mouse", Kind::Choice(&["on", "off"]), "on", scope Scope::User;
     /// Whether changed skills, templates and context files are noticed by themselves while tiller runs.
     WATCH = "watch", Kind::Choice(&["on", "off"]), "on";
     /// When a steering message is delivered.

@@ -28,7 +28,7 @@ pub use library::{Known, Library, Wish};
 pub use look::Look;
 pub use role::{ALL as ROLES, name as role_name};
 
-use crate::render::Role;
+use crate::render::{Ansi, Role};
 
 /// What ground a theme is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -124,19 +124,21 @@ impl Theme {
         }
     }
 
-    /// How one of the sixteen colours looks that a command painted with (0 to 15), or one of the 256 that stand for it on a
-    /// terminal with fewer.
+    /// How a colour looks that a command chose for what it printed; `None` where there are no colours.
     #[must_use]
-    pub fn ansi(&self, index: u8, depth: Depth) -> Option<Colour> {
-        let own = Colour::Indexed(index);
-        let colour = match &self.ansi {
-            Some(colours) if usize::from(index) < colours.len() => Colour::Rgb(colours[usize::from(index)]),
-            Some(_) | None => own,
+    pub fn printed(&self, colour: Ansi, depth: Depth) -> Option<Colour> {
+        let own = match colour {
+            Ansi::Basic(index) | Ansi::Indexed(index) => Colour::Indexed(index),
+            Ansi::Rgb(red, green, blue) => Colour::Rgb(Rgb(red, green, blue)),
+        };
+        let named = match (colour, &self.ansi) {
+            (Ansi::Basic(index), Some(colours)) => colours.get(usize::from(index)).copied().map(Colour::Rgb),
+            _ => None,
         };
         match depth {
-            Depth::Millions => Some(colour),
-            Depth::TwoHundredFiftySix => Some(colour.in_256()),
-            // Their own sixteen are what the command meant.
+            Depth::Millions => Some(named.unwrap_or(own)),
+            Depth::TwoHundredFiftySix => Some(named.unwrap_or(own).in_256()),
+            // The terminal's own sixteen are what the command meant.
             Depth::Sixteen => Some(own.in_16()),
             Depth::None => None,
         }

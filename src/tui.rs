@@ -11,7 +11,9 @@ mod attach;
 mod block;
 mod browse;
 mod call;
+mod clipboard;
 mod command;
+mod complete;
 mod desk;
 mod draft;
 mod ears;
@@ -25,9 +27,12 @@ mod keymap;
 mod keys;
 mod layout;
 mod logs;
+mod mouse;
+mod moving;
 mod notify;
 mod offscreen;
 mod pace;
+mod passage;
 mod perform;
 mod picker;
 mod popup;
@@ -35,11 +40,13 @@ mod queue;
 mod receipt;
 mod record;
 mod report;
+mod search;
 mod terminal;
 mod theme;
 mod transcript;
 mod tree;
 mod view;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -54,7 +61,7 @@ use crate::session::Reader;
 pub use desk::SettingsDesk;
 pub use notify::{Call, Reach, Wishes};
 pub use offscreen::OffScreen;
-pub use terminal::{Abilities, Images};
+pub use terminal::{Abilities, Images, MouseUse};
 pub use theme::{Asking, ThemeOptions};
 
 /// What the terminal front end is told by whoever starts it; it reads neither environment nor settings itself.
@@ -82,6 +89,8 @@ pub struct TuiOptions {
     pub reach: Reach,
     /// The user's home, which the footer shows as `~`.
     pub home: Option<PathBuf>,
+    /// Whether the mouse is tiller's while it has the screen. Default: yes.
+    pub mouse: MouseUse,
     /// What `/export` does; `None` says that it can't.
     pub exporter: Option<Exporter>,
     /// Where `/settings` reads and writes; `None` says that it can't.

@@ -29,6 +29,8 @@ mod journeys {
         mod expansion;
         mod faults;
         mod keys;
+        mod lists;
+        mod moving;
         mod opening;
         mod queue;
         mod steering;

@@ -70,10 +70,7 @@ pub(crate) fn tree(program: &Path) -> anyhow::Result<String> {
     terminal.wait_until("the newest answer chosen", |screen| {
         screen.lines().any(|line| line.contains('▸') && line.contains("All 15 tests pass."))
     });
-    for _ in 0..7 {
-        terminal.key(Key::Up);
-    }
-    terminal.wait_for("▸ └─ ▌ fix it");
+    up_to(&mut terminal, "▌ fix it");
     taken(&terminal, Paper::DARK)
 }
 
@@ -166,9 +163,24 @@ fn back_to(terminal: &mut Terminal, beginning: &str) {
         screen.lines().any(|line| line.contains('▸') && line.contains(&format!("▌ {beginning}")))
     });
     terminal.key(Key::Enter);
+    terminal.wait_for("▸ say nothing of it");
+    terminal.key(Key::Enter);
     terminal.wait_for(&format!("❯ {beginning}"));
     terminal.key(Key::Ctrl('c'));
     terminal.wait_without(&format!("❯ {beginning}"));
+}
+
+/// Goes up to the row that says this.
+fn up_to(terminal: &mut Terminal, wanted: &str) {
+    let chosen = |screen: &str| screen.lines().find(|line| line.contains('▸')).map(str::to_owned);
+    loop {
+        let before = chosen(&terminal.screen());
+        if before.as_ref().is_some_and(|row| row.contains(wanted)) {
+            return;
+        }
+        terminal.key(Key::Up);
+        terminal.wait_until("another row chosen", |screen| chosen(screen) != before);
+    }
 }
 
 fn leave(mut terminal: Terminal) -> anyhow::Result<()> {

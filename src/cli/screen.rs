@@ -24,7 +24,8 @@ use crate::provider::demo;
 use crate::session::Reader;
 use crate::setting;
 use crate::tui::{
-    self, Abilities, ExitReason, Exporter, Images, Reach, SettingsDesk, TuiError, TuiOptions, Wishes,
+    self, Abilities, ExitReason, Exporter, Images, MouseUse, Reach, SettingsDesk, TuiError, TuiOptions,
+    Wishes,
 };
 
 /// Time that a screen whose terminal went away has to end by itself, and then the session's log to be closed.
@@ -93,6 +94,7 @@ fn options(given: &Given, cwd: &Path, themes: &Themes) -> TuiOptions {
         keybindings: Some(config.folders.config.join("keybindings.json")),
         reach: reach(config),
         home: config.variable("HOME").map(Into::into),
+        mouse: if config.settings.is(&setting::MOUSE, "off") { MouseUse::Terminal } else { MouseUse::Tiller },
         exporter: Some(Exporter::new(export)),
         desk: Some(desk(given)),
     }

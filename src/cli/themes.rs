@@ -164,9 +164,11 @@ async fn tell(places: Vec<Place>, news: watch::Sender<Arc<Library>>) {
             return;
         }
         settle(&mut changes).await;
-        let (places, before) = (places.clone(), Arc::clone(&news.borrow()));
-        let Ok(library) = spawn_blocking(move || Library::load(&places, &before)).await else { return };
-        if library != **news.borrow() && news.send(Arc::new(library)).is_err() {
+        // Nothing is borrowed while it is sent: that would wait for itself.
+        let before = Arc::clone(&news.borrow());
+        let (places, known) = (places.clone(), Arc::clone(&before));
+        let Ok(library) = spawn_blocking(move || Library::load(&places, &known)).await else { return };
+        if library != *before && news.send(Arc::new(library)).is_err() {
             return;
         }
     }

@@ -138,7 +138,7 @@ mod tests {
         markup.tags("<a").attribute("title", "\"><script>'").tags(">").text("<!-- & \u{2028}\u{0}");
         assert_eq!(
             markup.as_str(),
-            "<a title=\"&quot;&gt;&lt;script&gt;&#39;\">&lt;!-- &amp; \u{fffd}\u{2400}"
+            "<a title=\"&quot;&gt;&lt;script&gt;&#39;\">&lt;!-- &amp; &lt;U+2028&gt;\u{2400}"
         );
     }
 

@@ -159,15 +159,15 @@ fn push(spans: &mut Vec<Span>, text: &str, role: Role) {
 
 /// The lines of some code, highlighted and not wrapped.
 #[must_use]
-pub fn highlight(code: &str, language: Language<'_>) -> Vec<Line> {
-    let mut highlighter = Highlighter::new(language);
-    clean(code, Carriage::Shown).lines().map(|line| Line::from(highlighter.line(line))).collect()
-}
-
-/// The same as far as its words were told apart already; what isn't is plain until then, see [`code_waits`].
-#[must_use]
-pub fn highlight_later(code: &str, language: Language<'_>) -> Vec<Line> {
-    told_later(&clean(code, Carriage::Shown), language)
+pub fn highlight(code: &str, language: Language<'_>, telling: Telling) -> Vec<Line> {
+    let code = clean(code, Carriage::Shown);
+    match telling {
+        Telling::Later => told_later(&code, language),
+        Telling::Now => {
+            let mut highlighter = Highlighter::new(language);
+            code.lines().map(|line| Line::from(highlighter.line(line))).collect()
+        }
+    }
 }
 
 /// A block of code with its language above it; `left` bytes of an answer's code may still be told apart at once.

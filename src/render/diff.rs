@@ -2,18 +2,8 @@
 
 mod words;
 
-use std::time::Duration;
-
-use similar::{ChangeTag, TextDiff};
-
 use super::code::{self, MOST_OF_AN_ANSWER};
 use super::{Breaks, Carriage, Highlighter, Indent, Language, Line, Page, Role, Span, Telling, clean, wrap};
-
-/// How long to look for the smallest difference of two texts before taking a larger one.
-const EFFORT: Duration = Duration::from_millis(100);
-
-/// Lines around a change that are shown with it.
-const AROUND: usize = 3;
 
 /// Columns of a page that has room for the numbers of both sides.
 const ROOM_FOR_BOTH: usize = 90;
@@ -43,27 +33,6 @@ pub enum DiffKind {
     Added,
     /// A stretch that is left out.
     Gap,
-}
-
-/// What becomes of a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Edit {
-    /// The lines that show it, wrapped.
-    pub lines: Vec<Line>,
-    /// How many lines come.
-    pub added: usize,
-    /// How many lines go.
-    pub removed: usize,
-}
-
-/// What becomes of the file at `path` when `new` takes the place of `old`.
-#[must_use]
-pub fn edit(old: &str, new: &str, path: &str, page: impl Into<Page>) -> Edit {
-    let diff = TextDiff::configure().timeout(EFFORT).diff_lines(old, new);
-    let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
-    let unified = diff.unified_diff().context_radius(AROUND).to_string();
-    let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
-    Edit { lines: self::diff(&unified, path, page), added, removed }
 }
 
 /// The lines of a unified diff of the file at `path`, wrapped to a page; headers of files are left out.
@@ -256,7 +225,12 @@ impl DiffLine {
         };
         let first = vec![Span::new(gutter.numbers(self), Role::Muted), Span::new(format!("{sign} "), role)];
         let rest = vec![Span::new(" ".repeat(gutter.width() + 2), Role::Muted)];
-        wrap(&self.spans, width, &Indent { first, rest }, Breaks::Anywhere)
+        let mut lines = wrap(&self.spans, width, &Indent { first, rest }, Breaks::Anywhere);
+        // Numbers and signs are no part of the code.
+        if let Some(first) = lines.first_mut() {
+            first.margins.before = 2;
+        }
+        lines
     }
 
     fn gap_line(&self, gutter: Gutter) -> Line {

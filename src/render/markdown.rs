@@ -4,6 +4,7 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, T
 
 use super::link::{Found, linked, misleads, safe_address};
 use super::table::Table;
+use super::wrap::is_margin;
 use super::{Breaks, Carriage, Emphasis, Indent, Line, Links, Page, Role, Span, Style, clean, code, wrap};
 
 /// What of Markdown is understood beyond CommonMark.
@@ -119,7 +120,7 @@ impl Writer {
             Event::Rule => {
                 self.begin_block();
                 let room = self.room();
-                self.emit(vec![Span::new("─".repeat(room), Role::Muted)]);
+                self.emit(Line::new("─".repeat(room), Role::Muted));
                 self.gap = true;
             }
             Event::TaskListMarker(done) => self.mark_task(done),
@@ -201,7 +202,7 @@ impl Writer {
             TagEnd::CodeBlock => self.end_code(),
             TagEnd::Table => {
                 let table = self.table.take().unwrap_or_default();
-                table.render(self.room()).into_iter().for_each(|line| self.emit(line.spans));
+                table.render(self.room()).into_iter().for_each(|line| self.emit(line));
                 self.gap = true;
             }
             TagEnd::TableCell => self.end_cell(),
@@ -222,7 +223,7 @@ impl Writer {
             Words::Told { left } => code::code_block(&code.text, &code.language, page, left),
             Words::Untold => code::unread_block(&code.text, &code.language, page),
         };
-        lines.into_iter().for_each(|line| self.emit(line.spans));
+        lines.into_iter().for_each(|line| self.emit(line));
         self.gap = true;
     }
 
@@ -337,10 +338,15 @@ impl Writer {
         }
     }
 
-    fn emit(&mut self, spans: Vec<Span>) {
-        let mut line = self.marked_prefix();
-        line.extend(spans);
-        self.lines.push(Line::from(line));
+    fn emit(&mut self, mut line: Line) {
+        let before = self.marked_prefix();
+        if before.iter().all(|span| is_margin(&span.text)) {
+            line.margins.before += before.len();
+        } else {
+            line.margins.before = 0;
+        }
+        line.spans.splice(0..0, before);
+        self.lines.push(line);
     }
 
     fn room(&self) -> usize {
@@ -384,90 +390,4 @@ fn heading(level: HeadingLevel) -> Style {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::texts;
-    use super::*;
-
-    fn shown(text: &str, width: usize) -> Vec<String> {
-        texts(&markdown(text, width))
-    }
-
-    #[test]
-    fn blocks_stand_one_line_apart() {
-        assert_eq!(
-            shown("# Title\ntext\n\n---\n> quoted\n> more\n>\n> end", 20),
-            ["Title", "", "text", "", "────────────────────", "", "│ quoted more", "│", "│ end"]
-        );
-    }
-
-    #[test]
-    fn lists_nest_and_number_and_wrap_beneath_their_text() {
-        let text = "intro\n- one two three\n  1. first\n  2. second\n- [x] done\n- [ ] open\n\nafter";
-        assert_eq!(
-            shown(text, 11),
-            [
-                "intro",
-                "",
-                "• one two",
-                "  three",
-                "  1. first",
-                "  2. second",
-                "☑ done",
-                "☐ open",
-                "",
-                "after"
-            ]
-        );
-    }
-
-    #[test]
-    fn a_loose_item_keeps_its_paragraphs_apart() {
-        assert_eq!(shown("- a\n\n  b\n\n- c", 20), ["• a", "", "  b", "• c"]);
-    }
-
-    #[test]
-    fn a_code_block_names_its_language_and_keeps_its_spaces() {
-        assert_eq!(
-            shown("do\n```rust,ignore\nfn x() {\n\n\tlet  a;\n}\n```\nend", 30),
-            ["do", "", "  rust", "  fn x() {", "", "      let  a;", "  }", "", "end"]
-        );
-    }
-
-    #[test]
-    fn code_in_an_item_stands_beneath_the_items_text() {
-        assert_eq!(shown("1. run\n   ```\n   ls\n   ```", 30), ["1. run", "     ls"]);
-    }
-
-    #[test]
-    fn styles_add_up() {
-        let lines = markdown("**bold *both* `code`** [site](http://a.b) <http://c.d>", 80);
-        assert_eq!(lines[0].text(), "bold both code site (http://a.b) http://c.d");
-        let style = |text: &str| lines[0].spans.iter().find(|span| span.text == text).unwrap().style;
-        assert_eq!(style("both").emphasis, Emphasis::BOLD.and(Emphasis::ITALIC));
-        assert_eq!(style("code"), Style::from(Role::Code).with(Emphasis::BOLD));
-        assert_eq!(style("site").role, Role::Link);
-    }
-
-    #[test]
-    fn a_table_has_columns_and_wraps_in_them() {
-        let text = "| name | n |\n|---|--:|\n| a long name | 1 |\n| b | 200 |\n";
-        assert_eq!(
-            shown(text, 30),
-            ["name           n", "────────────────", "a long name    1", "b            200"]
-        );
-        assert_eq!(shown(text, 12), ["name       n", "────────────", "a long     1", "name", "b        200"]);
-    }
-
-    #[test]
-    fn a_table_that_is_too_narrow_for_columns_is_a_list() {
-        let text = "| a | b | c |\n|---|---|---|\n| 12345678 | 12345678 | 12345678 |\n";
-        assert_eq!(shown(text, 13), ["a: 12345678", "b: 12345678", "c: 12345678"]);
-    }
-
-    #[test]
-    fn nothing_escapes_through_markdown() {
-        let lines =
-            shown("a \u{1b}[2Jb `\u{1b}]0;x\u{7}c`\n\n```\n\u{1b}[31md\n```\n\n[x](http://\u{1b}c)", 40);
-        assert!(lines.iter().all(|line| !line.contains(char::is_control)), "{lines:?}");
-    }
-}
+mod tests;

@@ -5,7 +5,7 @@
 //! once it is complete, as are those of a code block inside a list or a quote. What can't yet be told from
 //! what it may become (a fence, a table's head) is held back rather than shown and taken away.
 
-use std::borrow::Cow;
+mod tail;
 
 use pulldown_cmark::{Event, Parser, Tag};
 
@@ -260,7 +260,7 @@ impl MarkdownStream {
             let span = Span::new(clean(rest, Carriage::Shown), self.reading.ground());
             return code::code_line(&[span], self.page.width);
         }
-        let mut lines = passing(&mended(steady(rest)), self.page);
+        let mut lines = passing(&tail::mended(tail::steady(rest)), self.page);
         if !lines.is_empty() && !self.finished.is_empty() && !self.inside {
             lines.insert(0, Line::default());
         }
@@ -341,189 +341,5 @@ fn open_fence(text: &str) -> Option<(Fence, &str, usize)> {
     opens.then(|| (Fence { mark, length }, language.trim(), first.len() + 1))
 }
 
-/// Leaves out an end that may yet turn into something else: a line of marks, a fence without its end, a table's head.
-fn steady(text: &str) -> &str {
-    let start = text.rfind('\n').map_or(0, |at| at + 1);
-    let line = text[start..].trim_start();
-    if line.starts_with("```") || line.starts_with("~~~") {
-        return &text[..start];
-    }
-    if !line.is_empty() && line.chars().all(|c| "-=*_#>`~+ ".contains(c)) {
-        return &text[..start];
-    }
-    let block = text.rfind("\n\n").map_or(0, |at| at + 2);
-    if text[block..].trim_start().starts_with('|') {
-        let rows = text[block..].matches('\n').count();
-        return if rows < 2 { &text[..block] } else { &text[..start] };
-    }
-    text
-}
-
-/// Closes what the last line leaves open, so that a word doesn't show its marks before it shows its style.
-fn mended(text: &str) -> Cow<'_, str> {
-    let bare = text.trim_end_matches(['*', '_', '`']);
-    let text = if bare.is_empty() || bare.ends_with(char::is_whitespace) { bare } else { text };
-    let line = text.rsplit('\n').next().unwrap_or_default();
-    if line.matches('`').count() % 2 == 1 {
-        return format!("{}`", text.trim_end()).into();
-    }
-    if line.matches("**").count() % 2 == 1 {
-        return format!("{}**", text.trim_end().trim_end_matches('*')).into();
-    }
-    text.into()
-}
-
 #[cfg(test)]
-mod tests {
-    use super::super::{Role, markdown, texts};
-    use super::*;
-
-    const TEXT: &str = "# Plan\n\nFirst **look** at `x`:\n\n- one\n- two\n  - deep\n\n```rust\nfn a() {\n\n    b();\n}\n```\nThen\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quote\n\nend.";
-
-    fn lines(stream: &mut MarkdownStream) -> Vec<Line> {
-        stream.settle();
-        stream.lines().cloned().collect()
-    }
-
-    #[test]
-    fn however_it_is_cut_the_end_is_the_same() {
-        let whole = texts(&markdown(TEXT, 30));
-        for size in [1, 2, 3, 7, 50] {
-            let mut stream = MarkdownStream::new(30);
-            let chars: Vec<char> = TEXT.chars().collect();
-            for piece in chars.chunks(size) {
-                stream.push(&piece.iter().collect::<String>());
-                stream.settle();
-            }
-            assert_eq!(texts(&lines(&mut stream)), whole, "pieces of {size}");
-        }
-    }
-
-    #[test]
-    fn however_code_is_cut_its_words_are_the_same() {
-        let whole = markdown(TEXT, 30);
-        for size in [1, 3, 40] {
-            let mut stream = MarkdownStream::new(30);
-            let chars: Vec<char> = TEXT.chars().collect();
-            for piece in chars.chunks(size) {
-                stream.push(&piece.iter().collect::<String>());
-                stream.settle();
-            }
-            let code = |lines: Vec<Line>| {
-                let is_code = |line: &Line| line.text().contains("fn a()");
-                lines.into_iter().find(is_code).map(|line| line.spans)
-            };
-            assert_eq!(code(lines(&mut stream)), code(whole.clone()), "pieces of {size}");
-        }
-    }
-
-    #[test]
-    fn a_line_of_code_gets_its_colours_when_it_is_complete_and_keeps_them() {
-        let mut stream = MarkdownStream::new(30);
-        stream.push("```rust\nlet a = 1;\nlet");
-        let shown = lines(&mut stream);
-        assert_eq!(shown[1].spans[1], Span::new("let", Role::Keyword));
-        assert_eq!(shown[2].spans[1], Span::new("let", Role::Text));
-        stream.push(" b;\n");
-        let then = lines(&mut stream);
-        assert_eq!(then[..2], shown[..2]);
-        assert_eq!(then[2].spans[1], Span::new("let", Role::Keyword));
-    }
-
-    #[test]
-    fn of_a_very_long_answer_the_same_code_is_told_apart_however_it_comes() {
-        let piece = "```rust\nlet a = 1;\n```\n\n- in a list\n  ```rust\n  let b;\n  ```\n\n";
-        let text = piece.repeat(code::MOST_OF_AN_ANSWER / 15);
-        let mut stream = MarkdownStream::new(30);
-        for at in (0..text.len()).step_by(997) {
-            stream.push(&text[at..text.len().min(at + 997)]);
-            stream.settle();
-        }
-        stream.push("end\n");
-        let (told, whole) = (lines(&mut stream), markdown(&format!("{text}end\n"), 30));
-        assert!(told == whole);
-        let keywords = whole.iter().flat_map(|line| &line.spans).filter(|s| s.style.role == Role::Keyword);
-        assert_eq!(keywords.count(), code::MOST_OF_AN_ANSWER / (11 + 7) * 2);
-    }
-
-    #[test]
-    fn lines_once_shown_are_not_taken_away() {
-        let mut stream = MarkdownStream::new(30);
-        let mut most = 0;
-        for c in TEXT.chars() {
-            stream.push(&c.to_string());
-            let count = lines(&mut stream).len();
-            assert!(count >= most, "{most} lines became {count} after {:?}", stream.text());
-            most = count;
-        }
-    }
-
-    #[test]
-    fn marks_of_things_to_come_are_not_shown() {
-        let mut stream = MarkdownStream::new(30);
-        let mut shown = Vec::new();
-        for c in "say **so** and `do`\n\n```sh\nls\n```\n".chars() {
-            stream.push(&c.to_string());
-            shown.extend(texts(&lines(&mut stream)));
-        }
-        assert!(shown.iter().all(|line| !line.contains(['*', '`'])), "{shown:?}");
-    }
-
-    #[test]
-    fn a_finished_block_is_not_looked_at_again() {
-        let mut stream = MarkdownStream::new(30);
-        stream.push("one\n\ntwo\n\nthree\nfo");
-        stream.settle();
-        assert_eq!(&stream.text()[stream.from..], "three\nfo");
-        stream.push("ur\n\n```\na\nb\nc");
-        stream.settle();
-        assert_eq!(&stream.text()[stream.from..], "c");
-    }
-
-    #[test]
-    fn a_block_without_end_is_finished_by_force() {
-        let mut stream = MarkdownStream::new(30);
-        for _ in 0..20 {
-            stream.push(&"- another item of a list\n".repeat(100));
-            stream.settle();
-            assert!(stream.text.len() - stream.from <= LARGEST_BLOCK);
-        }
-        assert_eq!(texts(&lines(&mut stream)), vec!["• another item of a list"; 2_000]);
-    }
-
-    #[test]
-    fn a_long_paragraph_is_finished_line_by_line_and_a_long_table_in_one() {
-        let mut stream = MarkdownStream::new(30);
-        for _ in 0..200 {
-            stream.push("some **words** of a paragraph\n");
-            stream.settle();
-            assert!(stream.text.len() - stream.from <= LARGEST_BLOCK + 30);
-        }
-        assert_eq!(texts(&lines(&mut stream)).iter().filter(|line| line.is_empty()).count(), 0);
-        stream.push("\n| a | b |\n|---|---|\n");
-        for _ in 0..50 {
-            stream.push(&"| one | two |\n".repeat(10));
-            stream.settle();
-        }
-        assert_eq!(texts(&lines(&mut stream)).iter().filter(|line| *line == "one  two").count(), 500);
-    }
-
-    #[test]
-    fn a_long_text_without_any_line_end_is_finished_too() {
-        let mut stream = MarkdownStream::new(30);
-        for _ in 0..500 {
-            stream.push(&"again and ".repeat(10));
-            stream.settle();
-        }
-        assert!(stream.text.len() - stream.from <= LARGEST_LINE);
-    }
-
-    #[test]
-    fn another_width_wraps_everything_anew() {
-        let mut stream = MarkdownStream::new(30);
-        stream.push("one two three\n\nfour five");
-        stream.settle();
-        stream.set_page(8);
-        assert_eq!(texts(&lines(&mut stream)), ["one two", "three", "", "four", "five"]);
-    }
-}
+mod tests;

@@ -3,23 +3,26 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyEvent, MouseEvent};
 use jiff::tz::TimeZone;
 
 use super::approval::Asked;
 use super::attach::{self, Picture};
 use super::block::{Block, BlockKind, Level};
 use super::browse::Ask;
+use super::complete::{self, Completing, FileList, Listing, Ranked, Ranking};
 use super::editor::Editor;
-use super::keymap::Keymap;
+use super::keymap::{KeyCommand, Keymap};
 use super::layout::{Ctx, Folds};
+use super::moving::Moving;
 use super::pace::Stale;
 use super::picker::{Choice, Item, Narrowed, Narrowing, Picker, Sessions, Word};
 use super::popup::Popup;
 use super::queue;
+use super::search::{Found, Lookup};
 use super::terminal::Images;
 use super::theme::Theme;
-use super::transcript::Transcript;
+use super::transcript::{Copied, Transcript, Wanted};
 use super::tree;
 use crate::agent::turn::Retry;
 use crate::agent::{
@@ -43,6 +46,7 @@ const FLASH_MS: u64 = 4_000;
 #[derive(Debug)]
 pub(super) enum Input {
     Key(KeyEvent),
+    Mouse(MouseEvent),
     /// Characters that came at once, each as if typed.
     Typed(String),
     Paste(String),
@@ -75,8 +79,14 @@ pub(super) enum Report {
     Loaded(Box<Loaded>),
     /// Facts of the session as they are now.
     State(Box<State>),
-    /// Older entries, oldest first.
-    Older(Vec<Entry>),
+    /// A part of the path, and the entries behind it in which results of its calls may stand, oldest first.
+    Read {
+        wanted: Wanted,
+        entries: Vec<Entry>,
+        ahead: Vec<Entry>,
+    },
+    /// What a search found.
+    Found(Found),
     /// Messages that waited and don't any more.
     Queue(Vec<QueueItem>),
     /// What came of an order for messages that wait.
@@ -94,6 +104,14 @@ pub(super) enum Report {
         of: Choice,
         lines: Vec<Line>,
     },
+    /// The names of models that can be asked.
+    ModelNames(Vec<String>),
+    /// The project's files.
+    Files(Arc<FileList>),
+    /// Those that fit what was typed.
+    Ranked(Ranked),
+    /// What a path may become.
+    Listed(Listing),
     /// The settings as they are now.
     Settings(Box<Settings>),
     /// What the list on top should say of what was done in it.
@@ -198,11 +216,19 @@ pub(super) enum Action {
     ToggleTool(String),
     /// Write a setting as it was typed; empty takes it out of the file.
     Set(&'static Setting, String),
+    /// Find the files beneath a directory.
+    WalkFiles(PathBuf),
+    RankFiles(Ranking),
+    /// Look into the directory of a half-typed path.
+    ListPaths(complete::Wanted),
     /// Look through the sessions.
     Browse(Ask),
     /// Nobody looks at the sessions any more.
     EndBrowse,
-    LoadOlder(Vec<EntryId>),
+    /// Read a part of the path.
+    Read(Wanted),
+    /// Look for words; whatever was looked for before no longer matters.
+    Search(Lookup),
     /// Take a snapshot and read the path anew.
     Reload,
     /// Take a snapshot for its facts.
@@ -223,7 +249,7 @@ pub(super) enum Action {
         setting: &'static Setting,
         value: String,
     },
-    Copy(String),
+    Copy(Copied),
     /// Look for a picture on the clipboard.
     PasteImage,
     /// Attach the picture in this file; if it is none, paste the text instead.
@@ -305,10 +331,11 @@ pub(super) struct App {
     pub(super) notes: Notes,
     /// What the agent does with a `/`: templates, skills.
     pub(super) commands: Vec<SlashCommand>,
-    /// Which of the completions of a half-typed command is chosen.
-    pub(super) completion: usize,
+    /// What the text before the cursor may become.
+    pub(super) complete: Completing,
     /// How far what is on the screen is out of date.
     pub(super) stale: Stale,
+    pub(super) moving: Moving,
     /// Whether sessions were looked through when the last input came.
     is_browsing: bool,
     /// Where to go as soon as the user has said what matters in the summary of what is left behind.
@@ -409,8 +436,9 @@ impl App {
             now: UnixMs(0),
             notes: Notes::default(),
             commands: Vec::new(),
-            completion: 0,
+            complete: Completing::default(),
             stale: Stale::ByUser,
+            moving: Moving::default(),
             is_browsing: false,
             leaving: None,
         }
@@ -426,6 +454,7 @@ impl App {
         });
         let mut actions = match input {
             Input::Key(key) => self.key(key),
+            Input::Mouse(event) => self.mouse(event),
             Input::Typed(text) => self.typed(&text),
             Input::Paste(text) => self.pasted(&text),
             Input::Resize { width, height } => {
@@ -453,10 +482,10 @@ impl App {
             self.ask_what_to_do(&error);
         }
         self.look_at_question();
-        if self.transcript.wants_older() {
-            actions.extend(self.load_older(OLDER));
-        }
+        self.follow_search();
+        actions.extend(self.transcript.take_wanted().into_iter().map(Action::Read));
         actions.extend(self.mind_list());
+        actions.extend(self.mind_completion());
         self.mind_theme();
         actions.extend(self.tree_actions());
         let is_browsing = self.popups.iter().any(Popup::is_browser);
@@ -473,12 +502,8 @@ impl App {
         self.facts.gap.expected += 1;
     }
 
-    pub(super) fn load_older(&mut self, count: usize) -> Option<Action> {
-        let ids = self.transcript.take_older(count);
-        (!ids.is_empty()).then_some(Action::LoadOlder(ids))
-    }
-
     fn tick(&mut self) -> Vec<Action> {
+        self.drag_on();
         if self.is_animated() {
             self.stale = self.stale.max(Stale::BySession);
         }
@@ -499,7 +524,7 @@ impl App {
 
     /// Whether ticks are wanted.
     pub(super) fn wants_ticks(&self) -> bool {
-        self.is_animated() || self.notes.flash.is_some()
+        self.is_animated() || self.notes.flash.is_some() || self.moving.mouse.wants_ticks()
     }
 
     /// Whether the agent or a command of the user's own is at work.
@@ -531,6 +556,7 @@ impl App {
             folds: self.folds,
             now: self.now,
             zone: self.place.zone.clone(),
+            unfold: self.place.keymap.key_of(KeyCommand::UnfoldOutput).into(),
             manner: self.place.manner,
             code_told: render::code_told(),
             pictures: self.picture_room(),
@@ -538,6 +564,9 @@ impl App {
     }
 
     fn pasted(&mut self, text: &str) -> Vec<Action> {
+        if self.popups.is_empty() && self.moving.search.is_some() {
+            return self.search_for(|typed| typed.extend(text.chars().filter(|c| !c.is_control())));
+        }
         match self.popups.last_mut() {
             Some(Popup::Pick(_)) => return self.paste_into_list(text),
             Some(Popup::Tree(tree)) => tree.paste(text),
@@ -550,15 +579,29 @@ impl App {
         Vec::new()
     }
 
+    /// The session is elsewhere. A prompt that comes back with it doesn't take the place of a draft.
+    fn moved(&mut self, moved: Moved) {
+        self.popups.clear();
+        if let Some(text) = moved.editor {
+            self.editor.put_before(&[text]);
+        }
+    }
+
     fn report(&mut self, report: Report) -> Vec<Action> {
         match report {
             Report::Failed { what, hint, text } => self.failed(what, hint, text),
             Report::Loaded(loaded) => {
                 self.load(*loaded);
-                return self.close_gap();
+                let mut actions = self.close_gap();
+                actions.extend(self.search_anew());
+                return actions;
             }
             Report::State(state) => self.know(*state),
-            Report::Older(entries) => self.transcript.prepend(&entries),
+            Report::Read { wanted, entries, ahead } => {
+                self.transcript.take(&wanted, &entries, &ahead);
+                self.transcript.reach_goal();
+            }
+            Report::Found(found) => self.found(&found),
             Report::Queue(items) => {
                 items.iter().for_each(|item| self.editor.adopt(&item.text, &item.images));
                 let typed = |item: QueueItem| typed_skill(&item.text).unwrap_or(item.text);
@@ -568,12 +611,7 @@ impl App {
                 }
             }
             Report::Waiting(outcome) => self.queue_outcome(outcome),
-            Report::Moved(moved) => {
-                self.popups.clear();
-                if let Some(text) = moved.editor {
-                    self.editor.put_before(&[text]);
-                }
-            }
+            Report::Moved(moved) => self.moved(moved),
             Report::Items { items, selected } => {
                 if let Some(Popup::Pick(picker)) = self.popups.last_mut() {
                     picker.fill(items, selected);
@@ -587,6 +625,10 @@ impl App {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.show(&of, lines.clone()));
             }
+            Report::ModelNames(names) => self.complete.know_models(names),
+            Report::Files(files) => return self.know_files(files),
+            Report::Ranked(ranked) => self.files_ranked(ranked),
+            Report::Listed(listing) => self.paths_listed(listing),
             Report::Settings(settings) => self.settings_changed(&settings),
             Report::Said(word) => self.say_in_list(word),
             Report::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
@@ -604,7 +646,7 @@ impl App {
             Report::Branch(branch) => self.facts.branch = branch,
             Report::Commands(commands) => {
                 self.commands = commands;
-                self.completion = 0;
+                self.complete.forget();
             }
             Report::Note(text) => self.flash(text),
             Report::Attached(Picture { image, size }) => self.editor.attach(image, size),
@@ -629,7 +671,7 @@ impl App {
         let live = snapshot.live;
         self.outdate_tree();
         self.facts.seq = snapshot.seq;
-        self.transcript = Transcript::of(older, &entries);
+        self.transcript.replace(older, &entries);
         self.know(snapshot.state);
         self.work = Work {
             opening_since: None,
@@ -654,6 +696,20 @@ impl App {
         self.take_up(&live);
         if live.running_since.is_none() {
             self.transcript.settle();
+            self.say_unanswered();
+        }
+    }
+
+    /// Says of a prompt at the end of the log that nobody answered it, and how to send it again.
+    fn say_unanswered(&mut self) {
+        if self.transcript.unanswered().is_some() {
+            let send = self.place.keymap.key_of(KeyCommand::Send);
+            let hint = Some(format!("{send} takes it back into the editor, to be sent again"));
+            self.transcript.say(
+                Level::Warning,
+                "not answered: tiller was stopped before the model said anything",
+                hint,
+            );
         }
     }
 
@@ -682,6 +738,3 @@ impl App {
         };
     }
 }
-
-/// Entries that are read at once when the transcript is scrolled up.
-pub(super) const OLDER: usize = 100;

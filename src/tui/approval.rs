@@ -14,7 +14,7 @@ use super::popup::{Page, Popup};
 use super::view;
 use crate::event::ApprovalRequest;
 use crate::id::CallId;
-use crate::render::{Line, code_told};
+use crate::render::{self, Line};
 use crate::unit::UnixMs;
 
 pub(super) use keys::ANSWER_MS;
@@ -55,8 +55,8 @@ pub(super) enum Answer {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sheet {
     width: usize,
-    /// How often code had been told apart; see [`code_told`].
-    told: u64,
+    /// How often code had been told apart.
+    code_told: u64,
     pub(super) lines: Vec<Line>,
     /// The first line on the screen.
     pub(super) top: usize,
@@ -111,20 +111,22 @@ impl Sheet {
 impl App {
     /// Lays the call out that asks, unless it is already, and notes what of it is on the screen.
     pub(super) fn look_at_question(&mut self) {
-        let width = usize::from(self.size.0);
+        let (width, code_told) = (usize::from(self.size.0), render::code_told());
         let Some(asked) = self.work.approvals.first_mut() else { return };
-        let told = code_told();
-        if (asked.sheet.width, asked.sheet.told) != (width, told) || asked.sheet.lines.is_empty() {
-            let place = sheet::Place { cwd: &self.place.cwd, home: self.place.home.as_deref() };
+        let place = sheet::Place {
+            cwd: &self.place.cwd,
+            home: self.place.home.as_deref(),
+            manner: self.place.manner,
+        };
+        if asked.sheet.width != width || asked.sheet.lines.is_empty() {
+            // What was seen at another width was seen.
+            let seen = if asked.is_seen() && !asked.sheet.lines.is_empty() { usize::MAX } else { 0 };
             let lines = sheet::lines(&asked.request, &place, width);
-            let was_seen = asked.is_seen() && !asked.sheet.lines.is_empty();
-            let (top, seen) = match was_seen {
-                // What was seen at another width was seen.
-                true => (asked.sheet.top, lines.len()),
-                false if asked.sheet.width == width => (asked.sheet.top, asked.sheet.seen),
-                false => (0, 0),
-            };
-            asked.sheet = Sheet { width, told, top, seen, lines };
+            asked.sheet = Sheet { width, code_told, top: 0, seen: seen.min(lines.len()), lines };
+        } else if asked.sheet.code_told != code_told {
+            // The same lines, in other colours.
+            asked.sheet.code_told = code_told;
+            asked.sheet.lines = sheet::lines(&asked.request, &place, width);
         }
         if self.popups.is_empty() {
             let rows = view::question_rows(self);

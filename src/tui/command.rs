@@ -2,6 +2,8 @@
 //!
 //! Beside the table there are the agent's: templates, skills, commands of extensions. What they become is the agent's business.
 
+use super::complete::{Offer, Then};
+use super::picker::{Query, Way};
 use crate::agent::{ApprovalMode, SlashCommand};
 use crate::message::ThinkingLevel;
 use crate::spelling;
@@ -103,15 +105,6 @@ pub(super) enum Meaning<'a> {
     Text,
 }
 
-/// What a half-typed line may become.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Completion<'a> {
-    pub(super) name: &'a str,
-    /// What may follow the name.
-    pub(super) argument: &'a str,
-    pub(super) about: &'a str,
-}
-
 /// Reads a line; `agents` are the commands that the agent has.
 pub(super) fn parse<'a>(line: &'a str, agents: &[SlashCommand]) -> Meaning<'a> {
     let Some(rest) = line.strip_prefix('/') else { return Meaning::Text };
@@ -130,28 +123,51 @@ pub(super) fn parse<'a>(line: &'a str, agents: &[SlashCommand]) -> Meaning<'a> {
     Meaning::Unknown { name, nearest: spelling::nearest(name, names).map(str::to_owned) }
 }
 
-/// The commands that a half-typed line may become; none once its name is complete and something follows. A skill is found by
-/// its own name too.
-pub(super) fn completions<'a>(line: &str, agents: &'a [SlashCommand]) -> Vec<Completion<'a>> {
-    let Some(typed) = line.strip_prefix('/').filter(|name| !name.contains(char::is_whitespace)) else {
-        return Vec::new();
-    };
-    let own = TABLE.iter().map(|command| Completion {
-        name: command.name,
-        argument: command.argument,
-        about: command.about,
+/// The commands that begin as what was typed after the slash, then those that are meant less plainly. A skill is found by its own
+/// name too.
+pub(super) fn offers(typed: &str, agents: &[SlashCommand]) -> Vec<Offer> {
+    let own = TABLE.iter().map(|command| (command.name, command.argument, command.about));
+    let agents = agents.iter().map(|command| {
+        (&*command.name, command.argument_hint.as_deref().unwrap_or_default(), &*command.description)
     });
-    let agents = agents.iter().map(|command| Completion {
-        name: &command.name,
-        argument: command.argument_hint.as_deref().unwrap_or_default(),
-        about: &command.description,
-    });
-    let fits = |completion: &Completion<'_>| {
-        let name = completion.name;
+    let all: Vec<(&str, &str, &str)> = own.chain(agents).collect();
+    let begins = |name: &str| {
         let skill = name.strip_prefix("skill:").filter(|_| !typed.is_empty());
         name.starts_with(typed) || skill.is_some_and(|skill| skill.starts_with(typed))
     };
-    own.chain(agents).filter(fits).collect()
+    let ranked = Query::new(typed, Way::Names).rank(&all, |(name, ..)| (name, ""));
+    let plain = (0..all.len()).filter(|at| begins(all[*at].0));
+    let others = ranked.into_iter().filter(|at| !begins(all[*at].0));
+    let offer = |at: usize| {
+        let (name, argument, about) = all[at];
+        let wants_more = !argument.is_empty() && !argument.starts_with('[');
+        Offer {
+            name: format!("/{name}"),
+            argument: argument.to_owned(),
+            about: about.to_owned(),
+            insert: format!("/{name} "),
+            then: if wants_more { Then::GoOn } else { Then::Send },
+        }
+    };
+    plain.chain(others).map(offer).collect()
+}
+
+/// What may follow a command, where that is one of a few words.
+pub(super) fn arguments(command: &str, typed: &str, models: &[String]) -> Vec<Offer> {
+    let verb = TABLE.iter().find(|row| row.name == command).map(|row| row.verb);
+    let words: Vec<&str> = match verb {
+        Some(Verb::Thinking) => ThinkingLevel::ALL.iter().map(|level| level.name()).collect(),
+        Some(Verb::Approval) => ApprovalMode::ALL.iter().map(|mode| mode.name()).collect(),
+        Some(Verb::Model) => models.iter().map(String::as_str).collect(),
+        _ => return Vec::new(),
+    };
+    let offer = |at: usize| Offer {
+        name: words[at].to_owned(),
+        insert: words[at].to_owned(),
+        then: Then::Send,
+        ..Offer::default()
+    };
+    Query::new(typed, Way::Names).rank(&words, |word| (word, "")).into_iter().map(offer).collect()
 }
 
 /// What `/approval` may be followed by.
@@ -229,15 +245,26 @@ mod tests {
     #[test]
     fn a_beginning_is_completed() {
         let agents = agents();
-        let names = |line| completions(line, &agents).iter().map(|found| found.name).collect::<Vec<_>>();
-        assert_eq!(names("/h"), ["help", "hotkeys"]);
-        assert_eq!(names("/re"), ["resume", "reload", "review"]);
-        assert_eq!(names("/skill:c"), ["skill:commit"]);
-        assert_eq!(names("/com"), ["compact", "skill:commit"]);
-        assert_eq!(names("/comm"), ["skill:commit"]);
-        assert_eq!(names("/").len(), TABLE.len() + 2);
-        assert!(names("/name x").is_empty());
-        assert!(names("name").is_empty());
-        assert_eq!(completions("/review", &agents)[0].argument, "[file]");
+        let names = |typed| offers(typed, &agents).into_iter().map(|offer| offer.name).collect::<Vec<_>>();
+        assert_eq!(names("h")[..2], ["/help", "/hotkeys"]);
+        assert_eq!(names("re")[..3], ["/resume", "/reload", "/review"]);
+        assert_eq!(names("skill:c"), ["/skill:commit"]);
+        assert_eq!(names("com")[..2], ["/compact", "/skill:commit"]);
+        assert_eq!(names("comm"), ["/skill:commit"]);
+        assert_eq!(names("rsm"), ["/resume"]);
+        assert_eq!(names("").len(), TABLE.len() + 2);
+        assert_eq!(offers("review", &agents)[0].argument, "[file]");
+    }
+
+    #[test]
+    fn what_follows_a_command_is_completed_where_it_is_one_of_a_few_words() {
+        let models = ["anthropic/claude-haiku-4-5".to_owned(), "openai/gpt-5".to_owned()];
+        let names = |command, typed| {
+            arguments(command, typed, &models).into_iter().map(|offer| offer.insert).collect::<Vec<_>>()
+        };
+        assert_eq!(names("thinking", "hi")[0], "high");
+        assert_eq!(names("approval", "ro"), ["read-only"]);
+        assert_eq!(names("model", "gpt"), ["openai/gpt-5"]);
+        assert!(names("name", "x").is_empty());
     }
 }

@@ -14,7 +14,7 @@ use super::command;
 use crate::unit::UnixMs;
 
 pub(super) use files::{FileList, Ranked, Ranking, walk};
-pub(super) use paths::{Listing, list};
+pub(super) use paths::{Listing, Wanted, list};
 pub(super) use word::{Asked, asked};
 
 /// How long what was found of the project's files counts, in milliseconds; then they are looked for again at the next `@`.
@@ -99,6 +99,11 @@ impl Completing {
         self.chosen = at.unwrap_or(0);
     }
 
+    /// Looks at the text anew, though it is the same: what can be offered is not.
+    pub(super) fn forget(&mut self) {
+        "\0".clone_into(&mut self.seen);
+    }
+
     /// Offers nothing until the text is another.
     fn dismiss(&mut self) {
         self.asked = Asked::Nothing;
@@ -109,7 +114,7 @@ impl Completing {
 impl App {
     /// Looks at the text before the cursor, if it is another than before.
     pub(super) fn mind_completion(&mut self) -> Vec<Action> {
-        let before = self.editor.before_cursor();
+        let before = self.editor.line_before_cursor();
         if before == self.complete.seen {
             return Vec::new();
         }
@@ -160,7 +165,7 @@ impl App {
 
     /// Takes what is in a directory: one name is put in, of several what they have in common, and they are offered.
     pub(super) fn paths_listed(&mut self, listing: Listing) {
-        if self.editor.before_cursor() != listing.before {
+        if self.editor.line_before_cursor() != listing.before {
             return;
         }
         match listing.offers.as_slice() {
@@ -171,7 +176,7 @@ impl App {
                 if common.len() > listing.typed.len() {
                     self.insert(&common, listing.typed.chars().count());
                 }
-                self.complete.seen = self.editor.before_cursor();
+                self.complete.seen = self.editor.line_before_cursor();
                 self.complete.asked = Asked::Path(common);
                 self.complete.offer(listing.offers);
             }
@@ -212,10 +217,16 @@ impl App {
 
     /// Takes an offer; a whole command is sent then, as if nothing had been offered.
     fn enter_offer(&mut self) -> Option<Vec<Action>> {
-        let offer = self.complete.offers.get(self.complete.chosen)?;
-        let is_whole = offer.insert.trim_end() == self.complete.seen.trim_end()
-            || self.complete.seen.ends_with(offer.insert.trim_end()) && !matches!(self.complete.asked, Asked::File(_));
-        if is_whole {
+        let complete = &self.complete;
+        let offer = complete.offers.get(complete.chosen)?;
+        let is_meant = complete.is_held
+            || match &complete.asked {
+                Asked::Nothing | Asked::Path(_) => false,
+                Asked::Command(_) => true,
+                Asked::Argument { typed, .. } => !typed.is_empty(),
+                Asked::File(words) => *words != offer.name,
+            };
+        if !is_meant {
             return None;
         }
         match self.take_offer()? {
@@ -226,7 +237,7 @@ impl App {
     }
 
     fn list_paths(&mut self) -> Option<Vec<Action>> {
-        let before = self.editor.before_cursor();
+        let before = self.editor.line_before_cursor();
         let typed = word::path(&before)?.to_owned();
         let (cwd, home) = (self.place.cwd.clone(), self.place.home.clone());
         Some(vec![Action::ListPaths(paths::Wanted { before, typed, cwd, home })])

@@ -211,6 +211,20 @@ impl Editor {
         continues
     }
 
+    /// The line of the cursor, up to it.
+    pub(super) fn line_before_cursor(&self) -> String {
+        let before = self.before_cursor();
+        before[before.rfind('\n').map_or(0, |at| at + 1)..].to_owned()
+    }
+
+    /// Puts a text in the place of so many characters before the cursor.
+    pub(super) fn replace_before(&mut self, count: usize, text: &str) {
+        let before = self.before_cursor();
+        let from = before.char_indices().rev().nth(count.wrapping_sub(1)).map_or(before.len(), |(at, _)| at);
+        self.text.remove_to(from);
+        self.insert(text);
+    }
+
     /// Does what a key does in a text; false when it does nothing there.
     pub(super) fn key(&mut self, key: KeyEvent, keymap: &Keymap) -> bool {
         if let Some(KeyCommand::Edit(edit)) = keymap.command(Context::Editor, key) {
@@ -366,6 +380,14 @@ impl Editor {
     pub(super) fn begins_command(&self) -> bool {
         let text = self.text.as_str();
         text.starts_with('/') && !text.contains('\n')
+    }
+
+    /// Puts the cursor where somebody clicked: a row and a column of what is drawn.
+    pub(super) fn click(&mut self, row: u16, column: u16) {
+        let at = self.rows.at(self.text.as_str(), self.window.0 + usize::from(row), usize::from(column));
+        self.column = None;
+        self.text.move_to(at);
+        self.moved();
     }
 
     /// Draws the text as it was laid out; says where the cursor stands.

@@ -20,6 +20,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, 
 
 use super::app::{Action, App, Input, Place, Report, Say};
 use super::block::Level;
+use super::clipboard::{MOST_BY_TERMINAL, SystemClipboard};
 use super::draft::Draft;
 use super::ears::{self, Ears, Heard};
 use super::files;
@@ -30,6 +31,7 @@ use super::perform::{Performer, now};
 use super::report;
 use super::terminal::Screen;
 use super::theme::Theme;
+use super::transcript::Copied;
 use super::{Asking, ExitReason, Opened, TuiError, TuiExit, TuiOptions};
 use crate::agent::{AgentSession, EventStream, Lagged};
 use crate::event::Event;
@@ -79,6 +81,7 @@ struct Front {
     tick: Interval,
     began: Instant,
     pace: Pace,
+    clipboard: SystemClipboard,
     options: TuiOptions,
 }
 
@@ -147,7 +150,7 @@ impl Front {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
         report::on_panic(options.report_folder.clone());
-        let screen = Screen::enter(&options.reach)?;
+        let screen = Screen::enter(&options.reach, options.mouse)?;
         app.size = screen.size();
         app.now = now();
         app.work.opening_since = Some(app.now);
@@ -164,6 +167,7 @@ impl Front {
             tick,
             began,
             pace,
+            clipboard: SystemClipboard::default(),
             options,
         };
         front.frame();
@@ -300,7 +304,7 @@ impl Front {
             TerminalEvent::Resize(width, height) => Some(Input::Resize { width, height }),
             TerminalEvent::FocusGained => self.focus(Focus::Here),
             TerminalEvent::FocusLost => self.focus(Focus::Elsewhere),
-            TerminalEvent::Mouse(_) => None,
+            TerminalEvent::Mouse(event) => Some(Input::Mouse(event)),
         }
     }
 
@@ -389,15 +393,14 @@ impl Front {
         }
         match action {
             Action::Quit => return Some(ExitReason::Quit),
-            Action::Copy(text) => {
-                let copied = self.screen.as_mut().is_some_and(|screen| screen.copy(&text).is_ok());
-                self.app.flash(if copied { "copied the last answer" } else { "the terminal didn't take it" });
-            }
+            Action::Copy(copied) => self.copy(copied),
             Action::Suspend => return self.away(|_| _ = raise(Signal::SIGTSTP)),
             Action::EditElsewhere(text) => return self.away(|front| front.edit(&text)),
             action => match &self.link {
                 Some(link) => {
+                    let part = if let Action::Read(wanted) = &action { Some(wanted.part()) } else { None };
                     if !link.performer.tell(action) {
+                        part.into_iter().for_each(|part| self.app.transcript.unask(part));
                         self.app.flash("busy; try again in a moment");
                     }
                 }
@@ -405,6 +408,21 @@ impl Front {
             },
         }
         None
+    }
+
+    /// Gives a text to the terminal's clipboard and to the system's: either may be the one that the user pastes from.
+    fn copy(&mut self, Copied { text, what }: Copied) {
+        let fits = text.len() <= MOST_BY_TERMINAL;
+        let copied = fits && self.screen.as_mut().is_some_and(|screen| screen.copy(&text).is_ok());
+        self.app.flash(match (copied, fits) {
+            (true, _) => format!("copied {what}"),
+            (false, true) => "the terminal didn't take it".to_owned(),
+            (false, false) => format!(
+                "copied {what} to the system's clipboard only: a terminal takes no more than {} kB",
+                MOST_BY_TERMINAL / 1_000
+            ),
+        });
+        self.clipboard.put(text);
     }
 
     /// Gives the terminal back, does something, and takes it over again. Nothing reads the keys meanwhile.
@@ -415,7 +433,7 @@ impl Front {
         // What was meant for somebody else who had the terminal, and that we go on again, is known.
         let _ = (self.signals.interrupt.recv().now_or_never(), self.signals.continued.recv().now_or_never());
         self.notifier.forget();
-        match Screen::enter(&self.options.reach) {
+        match Screen::enter(&self.options.reach, self.options.mouse) {
             Ok(screen) => {
                 self.app.size = screen.size();
                 self.screen = Some(screen);

@@ -93,6 +93,8 @@ pub(super) const fn place(context: Context) -> &'static str {
         Context::Models => "In the list of models",
         Context::Settings => "In the settings",
         Context::Tree => "In the tree",
+        Context::Block => "When a block is chosen (editor empty)",
+        Context::Search => "While searching",
     }
 }
 

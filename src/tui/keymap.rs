@@ -35,6 +35,10 @@ pub(super) enum Context {
     Models,
     /// The list of settings, besides.
     Settings,
+    /// A block of the transcript that was chosen, the editor being empty.
+    Block,
+    /// The line in which is typed what is searched for.
+    Search,
 }
 
 /// Something that a key does.
@@ -120,6 +124,23 @@ pub(super) enum KeyCommand {
     TogglePreview,
     PreviewUp,
     PreviewDown,
+    Oldest,
+    Newest,
+    OlderPrompt,
+    NewerPrompt,
+    ChooseOlder,
+    ChooseNewer,
+    Search,
+    BlockOlder,
+    BlockNewer,
+    BlockFold,
+    BlockCopy,
+    BlockBack,
+    SearchOlder,
+    SearchNewer,
+    SearchStay,
+    SearchClear,
+    SearchBack,
 }
 
 /// One row of the table.
@@ -143,7 +164,7 @@ const fn row(
     Row { command, name, context, keys, about }
 }
 
-use Context::{Approval, Editor, Main, Models, Popup, Queue, Sessions, Settings, Tree};
+use Context::{Approval, Block, Editor, Main, Models, Popup, Queue, Search, Sessions, Settings, Tree};
 use KeyCommand as K;
 
 /// Everything that a key can do, in the order it is likely to be wanted.
@@ -181,6 +202,18 @@ pub(super) const TABLE: &[Row] = &[
     row(K::PageDown, (Main, "page_down"), &["pgdn"], "scroll down"),
     row(K::Top, (Main, "top"), &["home"], "the beginning (editor empty)"),
     row(K::Bottom, (Main, "bottom"), &["end"], "the end, and follow again (editor empty)"),
+    row(K::Oldest, (Main, "oldest"), &["ctrl+home"], "the beginning, whatever is typed"),
+    row(K::Newest, (Main, "newest"), &["ctrl+end"], "the end, whatever is typed"),
+    row(K::OlderPrompt, (Main, "older_prompt"), &["alt+pgup", "alt+p"], "to the prompt before"),
+    row(K::NewerPrompt, (Main, "newer_prompt"), &["alt+pgdn", "alt+n"], "to the prompt after"),
+    row(
+        K::ChooseOlder,
+        (Main, "choose_older"),
+        &["alt+k"],
+        "choose a block of the transcript; again: the one above",
+    ),
+    row(K::ChooseNewer, (Main, "choose_newer"), &["alt+j"], "the same, downwards"),
+    row(K::Search, (Main, "search"), &["ctrl+f"], "search in the transcript"),
     row(K::SearchHistory, (Main, "search_history"), &["ctrl+r"], "search earlier prompts"),
     row(K::EditElsewhere, (Main, "edit_elsewhere"), &["ctrl+g"], "edit in $EDITOR"),
     row(K::PasteImage, (Main, "paste_image"), &["ctrl+v"], "attach the picture on the clipboard"),
@@ -362,6 +395,21 @@ pub(super) const TABLE: &[Row] = &[
     row(K::PreviewUp, (Tree, "preview_up"), &["ctrl+y", "alt+pgup"], "the tree: scroll the preview up"),
     row(K::Hide, (Tree, "hide_branch"), &["ctrl+x"], "the tree: hide a branch, or bring it back"),
     row(K::ShowHidden, (Tree, "show_hidden"), &["ctrl+a"], "the tree: show what is hidden too"),
+    row(
+        K::BlockOlder,
+        (Block, "block_above"),
+        &["up", "k"],
+        "choose the block above (a block is chosen, editor empty)",
+    ),
+    row(K::BlockNewer, (Block, "block_below"), &["down", "j"], "choose the block below"),
+    row(K::BlockFold, (Block, "fold_block"), &["space", "enter"], "fold the chosen block, or unfold it"),
+    row(K::BlockCopy, (Block, "copy_block"), &["c"], "copy the chosen block"),
+    row(K::BlockBack, (Block, "leave_block"), &["esc"], "choose none"),
+    row(K::SearchOlder, (Search, "search_older"), &["enter", "up"], "the place before (while searching)"),
+    row(K::SearchNewer, (Search, "search_newer"), &["shift+enter", "down"], "the place after"),
+    row(K::SearchStay, (Search, "search_stay"), &["tab", "ctrl+f"], "stay there"),
+    row(K::SearchClear, (Search, "search_clear"), &["ctrl+u"], "search for something else"),
+    row(K::SearchBack, (Search, "search_back"), &["esc", "ctrl+c"], "back to where one was"),
 ];
 
 /// Keys as they are bound.

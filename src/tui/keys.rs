@@ -6,11 +6,12 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use super::app::{Action, App, Go, List, Say, Twice};
-use super::command::{self, Completion, Meaning, Verb};
+use super::command::{self, Meaning, Verb};
 use super::editor::Edit;
 use super::keymap::{Context, KeyCommand};
 use super::picker::{Item, Picker, Way};
 use super::popup::{Page, Popup};
+use super::transcript::{Copied, Goal};
 use super::tree::Purpose;
 use super::{gather, help};
 use crate::agent::{BashContext, BranchSummary, Direction};
@@ -50,13 +51,12 @@ impl App {
         if !self.popups.is_empty() {
             return self.popup_key(key);
         }
-        let taken = self.queue_key(key).or_else(|| self.approval_key(key));
+        let taken = self.queue_key(key).or_else(|| self.moving_key(key)).or_else(|| self.approval_key(key));
+        let taken = taken.or_else(|| self.completion_key(key));
         if let Some(actions) = taken.or_else(|| self.screen_key(key, pressed)) {
             return actions;
         }
-        if !self.completion_key(key) {
-            self.editor.key(key, &self.place.keymap);
-        }
+        self.editor.key(key, &self.place.keymap);
         Vec::new()
     }
 
@@ -64,11 +64,12 @@ impl App {
     pub(super) fn typed(&mut self, text: &str) -> Vec<Action> {
         let mut actions = Vec::new();
         for (at, c) in text.char_indices() {
-            let is_asked =
-                !self.popups.is_empty() || !self.work.approvals.is_empty() || self.queue.has_keys();
-            if text.len() > FAST_TYPING && !is_asked && !self.editor.is_empty() {
+            let is_elsewhere = !self.popups.is_empty()
+                || !self.work.approvals.is_empty()
+                || self.queue.has_keys()
+                || self.moving.search.is_some();
+            if text.len() > FAST_TYPING && !is_elsewhere && !self.editor.is_empty() {
                 self.notes.pressed = None;
-                self.completion = 0;
                 self.editor.insert(&text[at..]);
                 break;
             }
@@ -109,16 +110,19 @@ impl App {
     fn transcript_key(&mut self, command: KeyCommand) -> Option<Vec<Action>> {
         let at_rest = self.editor.is_empty();
         match command {
-            KeyCommand::UnfoldOutput => self.folds.output_open = !self.folds.output_open,
-            KeyCommand::UnfoldThinking => self.folds.thinking_open = !self.folds.thinking_open,
+            KeyCommand::UnfoldOutput => {
+                self.folds.output_open = !self.folds.output_open;
+                self.transcript.fold_alike();
+            }
+            KeyCommand::UnfoldThinking => {
+                self.folds.thinking_open = !self.folds.thinking_open;
+                self.transcript.fold_alike();
+            }
             KeyCommand::PageUp => return Some(self.scroll(-1)),
             KeyCommand::PageDown => return Some(self.scroll(1)),
-            KeyCommand::Top if at_rest => {
-                self.transcript.scroll_to_top();
-                return Some(self.load_older(usize::MAX).into_iter().collect());
-            }
+            KeyCommand::Top if at_rest => self.transcript.go(Goal::Top),
             KeyCommand::Bottom if at_rest => self.transcript.follow(),
-            _ => return None,
+            command => return self.go_key(command),
         }
         Some(Vec::new())
     }
@@ -142,17 +146,6 @@ impl App {
         if self.editor.continue_line() {
             return Vec::new();
         }
-        // A half-typed command is completed and carried out, unless it wants to be told something first.
-        if let Some(command) = self.completions().get(self.completion) {
-            let name = format!("/{}", command.name);
-            let wants_more = !command.argument.is_empty() && !command.argument.starts_with('[');
-            if self.editor.text() != name {
-                self.editor.set_text(&format!("{name}{}", if wants_more { " " } else { "" }));
-                if wants_more {
-                    return Vec::new();
-                }
-            }
-        }
         self.submit(When::Next)
     }
 
@@ -166,10 +159,12 @@ impl App {
             return vec![Action::Go(Go::Navigate(entry, BranchSummary::Made { instructions }))];
         }
         if self.editor.expanded().trim().is_empty() {
+            if let Some(actions) = self.take_back() {
+                return actions;
+            }
             let hurries = when != When::Afterwards && self.is_steered();
             return if hurries { vec![Action::Say(Say::Hurry)] } else { Vec::new() };
         }
-        self.completion = 0;
         self.notes.flash = None;
         self.transcript.follow();
         let shown = self.editor.text();
@@ -274,7 +269,9 @@ impl App {
 
     fn copy(&mut self) -> Vec<Action> {
         match self.transcript.last_answer() {
-            Some(text) => vec![Action::Copy(text.to_owned())],
+            Some(text) => {
+                vec![Action::Copy(Copied { text: text.to_owned(), what: "the last answer".to_owned() })]
+            }
             None => {
                 self.flash("there is no answer to copy yet");
                 Vec::new()
@@ -362,39 +359,6 @@ impl App {
             self.transcript.scroll_down(rows, &ctx);
         }
         Vec::new()
-    }
-
-    /// What a half-typed command may become.
-    pub(super) fn completions(&self) -> Vec<Completion<'_>> {
-        match self.editor.begins_command() {
-            true => command::completions(&self.editor.text(), &self.commands),
-            false => Vec::new(),
-        }
-    }
-
-    /// Up, Down and Tab choose among completions; whatever else is typed begins the choice anew.
-    fn completion_key(&mut self, key: KeyEvent) -> bool {
-        let count = self.completions().len();
-        let last = count.saturating_sub(1);
-        match key.code {
-            KeyCode::Up if count > 1 => self.completion = self.completion.checked_sub(1).unwrap_or(last),
-            KeyCode::Down if count > 1 => {
-                self.completion = if self.completion >= last { 0 } else { self.completion + 1 };
-            }
-            KeyCode::Tab => {
-                let chosen =
-                    self.completions().get(self.completion).map(|command| format!("/{} ", command.name));
-                if let Some(line) = chosen {
-                    self.editor.set_text(&line);
-                    self.completion = 0;
-                }
-            }
-            _ => {
-                self.completion = 0;
-                return false;
-            }
-        }
-        true
     }
 
     fn popup_key(&mut self, key: KeyEvent) -> Vec<Action> {

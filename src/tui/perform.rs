@@ -4,6 +4,7 @@
 
 mod lists;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,14 +15,17 @@ use tokio::task::{JoinSet, spawn_blocking};
 use super::app::{Action, Go, Loaded, Report, Say};
 use super::attach::{self, Clip};
 use super::browse::{Ask, browse};
-use super::tree::{self, Wanted};
+use super::record::Stretch;
+use super::search::{Found, Lookup, hits};
+use super::transcript::Wanted;
+use super::tree;
 use super::{TuiOptions, files, gather, logs, queue, report};
 use crate::agent::compaction::CompactionError;
 use crate::agent::{
     AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions, StreamingBehavior,
 };
-use crate::id::EntryId;
-use crate::message::ThinkingLevel;
+use crate::id::{CallId, EntryId};
+use crate::message::{Message, ThinkingLevel};
 use crate::render;
 use crate::session::{Entry, Reader};
 use crate::setting::Setting;
@@ -48,8 +52,8 @@ impl Performer {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
-        let (looked, searches) = (Arc::default(), Arc::default());
-        task.spawn(Worker { agent, options, reports, browser: None, looked, searches }.work(todo));
+        let (looked, searches, lookup) = (Arc::default(), Arc::default(), Arc::default());
+        task.spawn(Worker { agent, options, reports, browser: None, looked, searches, lookup }.work(todo));
         (Self { actions, task }, received)
     }
 
@@ -74,6 +78,8 @@ struct Worker {
     looked: Arc<AtomicU64>,
     /// How many searches of the tree were begun or ended: each goes on as long as there is none after it.
     searches: Arc<AtomicU64>,
+    /// The number of the newest look for words.
+    lookup: Arc<AtomicU64>,
 }
 
 impl Worker {
@@ -110,6 +116,7 @@ impl Worker {
             }
         }
         self.browser = None;
+        self.lookup.store(u64::MAX, Ordering::Relaxed);
         while beside.join_next().await.is_some() {}
     }
 
@@ -146,15 +153,8 @@ impl Worker {
             Action::Rename(name) => said(agent.rename(name).await?),
             Action::Label(label) => self.label(label).await?,
             Action::LabelEntry(entry, label) => said(agent.label(entry, label).await?),
-            Action::Tree(ask) => {
-                self.look(ask, beside);
-                Vec::new()
-            }
-            Action::AskToHide(entry) => {
-                let reader = agent.reader();
-                self.read_beside(beside, move || gather::hiding(&reader, entry));
-                Vec::new()
-            }
+            Action::Tree(ask) => self.look(ask, beside),
+            Action::AskToHide(entry) => self.ask_to_hide(entry, beside),
             Action::Hide(entry, visibility) => said(agent.hide(entry, visibility).await?),
             Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
@@ -162,11 +162,12 @@ impl Worker {
                 self.keep(setting, value, beside);
                 Vec::new()
             }
-            Action::LoadOlder(ids) => {
+            Action::Read(wanted) => {
                 let reader = agent.reader();
-                self.read_beside(beside, move || Report::Older(read(&reader, &ids)));
+                self.read_beside(beside, move || read_part(&reader, wanted));
                 Vec::new()
             }
+            Action::Search(lookup) => self.search(lookup, beside),
             Action::Reload => self.load().await?,
             Action::AskCommands => vec![Report::Commands(agent.slash_commands().await?)],
             Action::ReadResources => self.read_resources().await?,
@@ -195,6 +196,9 @@ impl Worker {
             | Action::SetApproval(_)
             | Action::ToggleTool(_)
             | Action::Set(..)
+            | Action::WalkFiles(_)
+            | Action::RankFiles(_)
+            | Action::ListPaths(_)
             | Action::Browse(_)
             | Action::EndBrowse
             | Action::Copy(_)
@@ -346,13 +350,19 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
+    fn ask_to_hide(&self, entry: EntryId, beside: &mut JoinSet<()>) -> Vec<Report> {
+        let reader = self.agent.reader();
+        self.read_beside(beside, move || gather::hiding(&reader, entry));
+        Vec::new()
+    }
+
     /// Looks up what the tree wants to know.
-    fn look(&self, ask: tree::Ask, beside: &mut JoinSet<()>) {
+    fn look(&self, ask: tree::Ask, beside: &mut JoinSet<()>) -> Vec<Report> {
         let (reader, reports) = (self.agent.reader(), self.reports.clone());
         let session = reader.id().clone();
         let tell = move |news| {
             let report = Report::Tree { session: session.clone(), news };
-            if reports.blocking_send(report).is_ok() { Wanted::Yes } else { Wanted::No }
+            if reports.blocking_send(report).is_ok() { tree::Wanted::Yes } else { tree::Wanted::No }
         };
         let number = match &ask {
             tree::Ask::Search(_) | tree::Ask::EndSearch => self.searches.fetch_add(1, Ordering::Relaxed) + 1,
@@ -362,11 +372,12 @@ impl Worker {
         beside.spawn_blocking(move || match &ask {
             tree::Ask::Search(query) => {
                 let newest = || searches.load(Ordering::Relaxed) == number;
-                let is_wanted = || if newest() { Wanted::Yes } else { Wanted::No };
+                let is_wanted = || if newest() { tree::Wanted::Yes } else { tree::Wanted::No };
                 tree::find(&reader, query, is_wanted, tell);
             }
             ask => tree::look(&reader, ask).into_iter().for_each(|news| _ = tell(news)),
         });
+        Vec::new()
     }
 
     async fn copy_session(&self) -> Result<Vec<Report>, AgentError> {
@@ -413,7 +424,8 @@ impl Worker {
         let ((older, entries), branch) = spawn_blocking(read).await.unwrap_or_default();
         let loaded = Report::Loaded(Box::new(Loaded { snapshot, older, entries }));
         let commands = Report::Commands(self.agent.slash_commands().await?);
-        Ok(vec![loaded, Report::Branch(branch), commands])
+        let names = self.agent.models().await?.iter().map(|model| model.reference().to_string()).collect();
+        Ok(vec![loaded, Report::Branch(branch), commands, Report::ModelNames(names)])
     }
 
     async fn read_resources(&self) -> Result<Vec<Report>, AgentError> {
@@ -429,6 +441,19 @@ impl Worker {
             Clip::Picture(picture) => Report::Attached(picture),
             Clip::Text(text) => Report::Pasted(text),
             Clip::Nothing(why) => Report::Note(why),
+        });
+        Vec::new()
+    }
+
+    /// Looks for words; a newer look ends this one.
+    fn search(&self, lookup: Lookup, beside: &mut JoinSet<()>) -> Vec<Report> {
+        self.lookup.store(lookup.number, Ordering::Relaxed);
+        let (newest, reader, reports) = (Arc::clone(&self.lookup), self.agent.reader(), self.reports.clone());
+        beside.spawn_blocking(move || {
+            look_up(&reader, &lookup, |found| {
+                newest.load(Ordering::Relaxed) == lookup.number
+                    && reports.blocking_send(Report::Found(found)).is_ok()
+            });
         });
         Vec::new()
     }
@@ -508,6 +533,61 @@ pub(super) fn newest(reader: &Reader) -> (Vec<EntryId>, Vec<Entry>) {
     let mut older = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
     let ids = older.split_off(older.len().saturating_sub(FIRST));
     (older, read(reader, &ids))
+}
+
+/// A part of the path, and of what follows it as much as it takes for its calls to have their results.
+pub(super) fn read_part(reader: &Reader, wanted: Wanted) -> Report {
+    let entries = read(reader, &wanted.ids);
+    let ahead = read_results(reader, &entries, &wanted.ahead);
+    Report::Read { wanted, entries, ahead }
+}
+
+/// Of the entries after some others those that hold results of their calls, and what stands between.
+fn read_results(reader: &Reader, entries: &[Entry], after: &[EntryId]) -> Vec<Entry> {
+    let mut open = HashSet::new();
+    let mut ahead = Vec::new();
+    entries.iter().for_each(|entry| note_calls(&mut open, entry));
+    for id in after {
+        if open.is_empty() {
+            break;
+        }
+        if let Ok(entry) = reader.entry(id) {
+            let answers = matches!(entry.body.as_message().map(|said| &**said), Some(Message::Assistant(_)));
+            if answers {
+                break;
+            }
+            note_calls(&mut open, &entry);
+            ahead.push(entry);
+        }
+    }
+    ahead
+}
+
+fn note_calls(open: &mut HashSet<CallId>, entry: &Entry) {
+    match entry.body.as_message().map(|said| &**said) {
+        Some(Message::Assistant(answer)) => open.extend(answer.tool_calls().map(|call| call.id.clone())),
+        Some(Message::ToolResult(result)) => _ = open.remove(&result.tool_call_id),
+        _ => {}
+    }
+}
+
+/// Looks through parts of the path for words, until the report isn't wanted any more.
+pub(super) fn look_up(reader: &Reader, lookup: &Lookup, mut report: impl FnMut(Found) -> bool) {
+    /// Parts after which somebody is told even that there was nothing.
+    const OFTEN: usize = 20;
+    let mut after: &[EntryId] = &[];
+    for (at, unseen) in lookup.parts.iter().enumerate() {
+        let entries = read(reader, &unseen.ids);
+        let mut stretch = Stretch::of(&entries);
+        stretch.take_results(&read_results(reader, &entries, after));
+        after = &unseen.ids;
+        let hits = hits(&stretch.blocks, &lookup.words);
+        let is_last = at + 1 == lookup.parts.len();
+        let tells = !hits.is_empty() || is_last || at % OFTEN == 0;
+        if tells && !report(Found { number: lookup.number, part: unseen.part, hits, is_last }) {
+            return;
+        }
+    }
 }
 
 /// Entries by their ids; a damaged one costs only itself.

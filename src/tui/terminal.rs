@@ -15,7 +15,7 @@ use std::sync::Mutex;
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::cursor::{SetCursorStyle, Show};
 use crossterm::event::{
-    DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange,
+    DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste, EnableFocusChange,
     KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
 use crossterm::style::Print;
@@ -39,6 +39,19 @@ pub(super) use pictures::Placement;
 /// Bytes gathered before they are written, so that a frame goes out in few writes.
 const BUFFER: usize = 64 * 1024;
 
+/// Presses, the wheel and dragging, with places beyond column 223. Not every move of the mouse, which would wake the loop for nothing.
+const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
+
+/// Whose the mouse is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MouseUse {
+    /// Tiller's: the wheel scrolls, a click folds, dragging selects and copies.
+    #[default]
+    Tiller,
+    /// The terminal's own.
+    Terminal,
+}
+
 /// What is written last when the terminal is given back, beside what every terminal gets.
 static FAREWELL: Mutex<String> = Mutex::new(String::new());
 
@@ -50,7 +63,7 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Takes the terminal over.
-    pub(super) fn enter(reach: &Reach) -> io::Result<Self> {
+    pub(super) fn enter(reach: &Reach, mouse: MouseUse) -> io::Result<Self> {
         if let Ok(mut farewell) = FAREWELL.lock() {
             *farewell = reach.farewell();
         }
@@ -71,6 +84,9 @@ impl Screen {
             PushKeyboardEnhancementFlags(flags),
             SetCursorStyle::SteadyBar
         )?;
+        if mouse == MouseUse::Tiller {
+            io::stdout().write_all(MOUSE_ON)?;
+        }
         let writer = BufWriter::with_capacity(BUFFER, io::stdout());
         let terminal = Terminal::new(Painter::new(writer))?;
         std::mem::forget(given_back);
@@ -90,7 +106,7 @@ impl Screen {
         }
         let mut areas = prepared(app, self.terminal.get_frame().area());
         let painter = self.terminal.backend_mut();
-        self.is_stale |= painter.learn(app.transcript.links());
+        self.is_stale |= painter.learn(app.links());
         if std::mem::take(&mut self.is_stale) {
             painter.forget()?;
             queue!(painter, Clear(ClearType::All))?;
@@ -166,6 +182,7 @@ pub(super) fn give_back() {
     let _ = execute!(
         out,
         EndSynchronizedUpdate,
+        DisableMouseCapture,
         PopKeyboardEnhancementFlags,
         DisableFocusChange,
         DisableBracketedPaste,

@@ -8,18 +8,22 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use super::app::{Action, Browsed, Go, Input, Loaded, Report, Say};
 use super::browse::Ask;
 use super::pace::{Pace, Stale};
-use super::picker::{Choice, Item, hits, sessions};
+use super::picker::{Choice, Item, Word, hits, sessions};
 use crate::agent::{BashContext, BranchSummary, CommandSource, Live, SlashCommand, Snapshot};
 use crate::event::{
     AssistantDelta, CompactionChoice, CompactionReason, EventKind, QueueItem, QueueKind, ToolOutcome,
 };
 use crate::message::{Message, UserMessage};
+use crate::render::{Line, Role};
 use crate::resource::skill_message;
 use crate::session::{Entry, EntryBody, Hit, Piece, Scope, SessionSummary};
 use crate::unit::{Tokens, UnixMs, Usd};
 
 mod approval;
+mod complete;
 mod drawing;
+mod lists;
+mod moving;
 mod queue;
 mod stage;
 mod themes;
@@ -210,7 +214,7 @@ fn sessions_are_listed_and_what_was_said_in_others_appears_below() {
         stage.know_sessions(Scope::Everywhere);
         stage.browsed(Scope::Everywhere, Browsed::Indexing(Some((1_204, 10_000))));
         for (words, key) in [("w", 'w'), ("wi", 'i'), ("win", 'n')] {
-            assert_eq!(stage.key(KeyCode::Char(key)), [ask(Scope::Everywhere, words)]);
+            assert_eq!(stage.key(KeyCode::Char(key))[0], ask(Scope::Everywhere, words));
         }
         let found = [
             hit(
@@ -222,9 +226,57 @@ fn sessions_are_listed_and_what_was_said_in_others_appears_below() {
         let items = hits(&found, UnixMs(stage.now));
         stage.browsed(Scope::Everywhere, Browsed::Hits { words: "win".into(), items });
         insta::assert_snapshot!(format!("sessions_{width}x{height}"), stage.screen());
-        stage.key(KeyCode::End);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/9.jsonl".into())), Action::EndBrowse]);
+        assert_eq!(stage.key(KeyCode::End), [Action::Preview("/s/9.jsonl".into())]);
+        let lines = vec![Line::new("▌ open the window", Role::User)];
+        let of = |name: &str| Choice::Open(format!("/s/{name}.jsonl").into());
+        stage.input(Input::Report(Report::Preview { of: of("9"), lines }));
+        let late = vec![Line::new("of another one", Role::User)];
+        stage.input(Input::Report(Report::Preview { of: of("0"), lines: late }));
+        insta::assert_snapshot!(format!("session_previewed_{width}x{height}"), stage.screen());
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/9.jsonl".into()))]);
+        assert_eq!(stage.key(KeyCode::Esc), [Action::EndBrowse], "until it is there one can stay here");
     }
+}
+
+#[test]
+fn a_session_is_named_and_trashed_in_its_list_and_brought_back() {
+    let scope = Scope::ThisDirectory;
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        stage.type_text("/resume");
+        stage.key(KeyCode::Enter);
+        stage.know_sessions(scope);
+        stage.control('r');
+        stage.type_text("better name");
+        insta::assert_snapshot!(format!("session_named_{width}x{height}"), stage.screen());
+        let named = Action::NameSession("/s/0.jsonl".into(), "better name".into());
+        assert_eq!(stage.key(KeyCode::Enter), [named]);
+        assert_eq!(stage.control('z'), [], "nothing went to the trash yet");
+        assert_eq!(stage.control('x'), [Action::TrashSession("/s/0.jsonl".into())]);
+        stage.actions.clear();
+        let word = Word::note("moved to the trash");
+        let trashed = Some("/s/0.jsonl".into());
+        stage.input(Input::Report(Report::SessionsChanged { word, trashed }));
+        assert_eq!(stage.actions, [Action::EndBrowse, ask(scope, "")]);
+        assert!(stage.screen().contains("moved to the trash"));
+        assert_eq!(stage.control('z'), [Action::RestoreSession("/s/0.jsonl".into())]);
+        assert_eq!(stage.control('z'), []);
+    }
+}
+
+#[test]
+fn forks_stand_beneath_their_session_until_the_newest_is_to_come_first() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/resume");
+    stage.key(KeyCode::Enter);
+    let scope = Scope::ThisDirectory;
+    let mut known = summaries();
+    known[0].parent_session = Some("/s/30.jsonl".into());
+    stage.browsed(scope, Browsed::Sessions(sessions(&known, scope, UnixMs(stage.now))));
+    insta::assert_snapshot!("threads_80x24", stage.screen());
+    stage.control('t');
+    let screen = stage.screen();
+    assert!(screen.contains("   fix-crlf") && !screen.contains("└─"), "{screen}");
 }
 
 #[test]

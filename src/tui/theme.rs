@@ -66,30 +66,9 @@ impl Theme {
         if let Some(ground) = style.ground {
             look.bg = self.looks[ground as usize].bg;
         }
-        look.fg = style.fg.and_then(|ansi| self.colour_of(ansi)).or(look.fg);
-        look.bg = style.bg.and_then(|ansi| self.colour_of(ansi)).or(look.bg);
-        look
-    }
-
-    /// A colour that a command painted with, as far as this terminal has it.
-    fn colour_of(&self, ansi: Ansi) -> Option<Color> {
-        let colour = match ansi {
-            Ansi::Basic(index) => self.worn.ansi(index, self.depth)?,
-            // A command that names one of the 256 by its number means that very one.
-            Ansi::Indexed(index) if index < 16 => self.worn.ansi(index, self.depth)?,
-            Ansi::Indexed(index) => self.shown(Colour::Indexed(index))?,
-            Ansi::Rgb(red, green, blue) => self.shown(Colour::Rgb(Rgb(red, green, blue)))?,
-        };
-        Some(painted(colour))
-    }
-
-    fn shown(&self, colour: Colour) -> Option<Colour> {
-        match self.depth {
-            Depth::Millions => Some(colour),
-            Depth::TwoHundredFiftySix => Some(colour.in_256()),
-            Depth::Sixteen => Some(colour.in_16()),
-            Depth::None => None,
-        }
+        let printed =
+            |ansi: Option<Ansi>| ansi.and_then(|ansi| self.worn.printed(ansi, self.depth)).map(colour);
+        Style { fg: printed(style.fg).or(look.fg), bg: printed(style.bg).or(look.bg), ..look }
     }
 
     /// The terminal said of which colour its ground is.
@@ -135,16 +114,16 @@ fn looks(theme: &theme::Theme, depth: Depth) -> [Style; ROLES.len()] {
     ROLES.map(|role| style_of(theme.look(role, depth)))
 }
 
-const fn painted(colour: Colour) -> Color {
+fn style_of(look: Look) -> Style {
+    let style = Style { fg: look.fg.map(colour), bg: look.bg.map(colour), ..Style::new() };
+    style.add_modifier(modifiers(look.emphasis))
+}
+
+const fn colour(colour: Colour) -> Color {
     match colour {
         Colour::Rgb(Rgb(red, green, blue)) => Color::Rgb(red, green, blue),
         Colour::Indexed(index) => Color::Indexed(index),
     }
-}
-
-fn style_of(look: Look) -> Style {
-    let style = Style { fg: look.fg.map(painted), bg: look.bg.map(painted), ..Style::new() };
-    style.add_modifier(modifiers(look.emphasis))
 }
 
 fn modifiers(emphasis: Emphasis) -> Modifier {
@@ -183,6 +162,17 @@ mod tests {
         let theme = dressed(Depth::None, Background::Dark);
         let style = theme.style(render::Style::from(Role::Link).with(Emphasis::BOLD));
         assert_eq!(style.add_modifier, Modifier::BOLD | Modifier::UNDERLINED);
+    }
+
+    #[test]
+    fn what_a_command_painted_keeps_its_colours_where_there_are_any() {
+        let style =
+            render::Style { fg: Some(Ansi::Basic(1)), bg: Some(Ansi::Rgb(1, 2, 3)), ..Role::Muted.into() };
+        let painted = |depth| dressed(depth, Background::Dark).style(style);
+        let look = painted(Depth::Millions);
+        assert_eq!((look.fg, look.bg), (Some(Color::Indexed(1)), Some(Color::Rgb(1, 2, 3))));
+        assert_eq!(painted(Depth::Sixteen).bg, Some(Color::Indexed(0)));
+        assert_eq!((painted(Depth::None).fg, painted(Depth::None).bg), (None, None));
     }
 
     #[test]

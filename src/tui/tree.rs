@@ -8,6 +8,7 @@ mod draw;
 mod find;
 mod keys;
 mod look;
+mod moves;
 mod preview;
 mod rows;
 mod said;

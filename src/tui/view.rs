@@ -6,6 +6,7 @@ mod list;
 mod panel;
 mod prompt;
 mod queue;
+mod text;
 mod tree;
 
 use std::sync::Arc;
@@ -21,10 +22,11 @@ use super::layout::right_aligned;
 use super::popup::Popup;
 use super::terminal::{Placement, mark};
 use super::theme::Theme;
-use crate::render::{Emphasis, Line, Role, Span, Style};
+use super::transcript::Shown;
+use crate::render::{Emphasis, Line, Links, Role, Span, Style};
 
 /// Columns before the text of the editor.
-const MARK: u16 = 3;
+pub(super) const MARK: u16 = 3;
 
 /// Rows of completions shown at once.
 const MOST_COMPLETIONS: u16 = 7;
@@ -40,8 +42,8 @@ pub(super) struct Areas {
     status: Rect,
     queue: Rect,
     completion: Rect,
-    top_rule: Rect,
-    editor: Rect,
+    pub(super) top_rule: Rect,
+    pub(super) editor: Rect,
     bottom_rule: Rect,
     footer: Rect,
 }
@@ -65,7 +67,7 @@ impl Areas {
         // On a screen that isn't small a row stays free below the transcript.
         let status = take(u16::from(prompt::status(app).is_some()) + u16::from(height >= 16), 1);
         let queue = take(count(queue::wanted(app)), 3);
-        let completion = take(count(app.completions().len()).min(MOST_COMPLETIONS).min(height / 3), 1);
+        let completion = take(count(app.complete.offers().len()).min(MOST_COMPLETIONS).min(height / 3), 1);
         let mut y = 0;
         let mut area = |height: u16| {
             y += height;
@@ -95,17 +97,19 @@ impl App {
         if let Some(Popup::Tree(tree)) = self.popups.last_mut() {
             tree.prepare(self.size, &self.place.keymap, &ctx);
         }
+        self.follow_search();
         self.transcript.lay_out(usize::from(areas.transcript.height), &ctx);
         areas
     }
 }
 
-/// Lines of the call that asks that are on the screen at once.
-pub(super) fn question_rows(app: &App) -> usize {
-    approval::body_rows(app, usize::from(Areas::of(app).approval.height))
-}
-
 impl App {
+    /// Where the links on the screen lead, on a terminal that has links.
+    pub(super) fn links(&self) -> impl Iterator<Item = &Arc<str>> {
+        let are_live = self.place.manner.links == Links::Live;
+        self.transcript.links().filter(move |_| are_live)
+    }
+
     /// The pictures on the screen as it was prepared: those of the transcript, where nothing lies over it.
     pub(super) fn pictures(&self, areas: &Areas) -> Vec<Placement> {
         let area = areas.transcript;
@@ -114,7 +118,7 @@ impl App {
             return placements;
         }
         for (row, shown) in (area.y..area.bottom()).zip(self.transcript.visible()) {
-            let Some((inset, line)) = shown else { continue };
+            let Some(Shown { inset, line, .. }) = shown else { continue };
             let Some(slice) = &line.picture else { continue };
             match placements.last_mut() {
                 Some(last) if Arc::ptr_eq(&last.picture, &slice.picture) => last.rows += 1,
@@ -129,11 +133,16 @@ impl App {
     }
 }
 
+/// Lines of the call that asks that are on the screen at once.
+pub(super) fn question_rows(app: &App) -> usize {
+    approval::body_rows(app, usize::from(Areas::of(app).approval.height))
+}
+
 /// Draws the screen as it was prepared.
 pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
     let theme = &app.place.theme;
-    transcript(app, areas.transcript, buffer);
+    text::draw(app, areas.transcript, buffer);
     lines(&approval::lines(app, usize::from(areas.approval.height)), areas.approval, buffer, theme);
     let status: Vec<Line> = prompt::status(app).into_iter().collect();
     if !status.is_empty() {
@@ -143,6 +152,7 @@ pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
     lines(&prompt::completion(app), areas.completion, buffer, theme);
     lines(&[top_rule(app)], areas.top_rule, buffer, theme);
     let cursor = editor(app, areas.editor, buffer);
+    let cursor = text::search_cursor(app, bottom_row(areas.status)).unwrap_or(cursor);
     let rule = Line::new("─".repeat(usize::from(areas.bottom_rule.width)), Role::Muted);
     lines(&[rule], areas.bottom_rule, buffer, theme);
     lines(&[footer::line(app)], areas.footer, buffer, theme);
@@ -160,29 +170,16 @@ fn bottom_row(area: Rect) -> Rect {
     Rect { y: area.y + area.height.saturating_sub(1), height: area.height.min(1), ..area }
 }
 
-fn transcript(app: &App, area: Rect, buffer: &mut Buffer) {
-    for (y, row) in (area.y..area.bottom()).zip(app.transcript.visible()) {
-        if let Some((inset, line)) = row {
-            let inset = u16::try_from(inset).unwrap_or(0).min(area.width);
-            put(
-                line,
-                Rect { x: area.x + inset, y, width: area.width - inset, height: 1 },
-                buffer,
-                &app.place.theme,
-            );
-        }
-    }
-}
-
 /// The rule above the editor says when there is something below the screen.
 fn top_rule(app: &App) -> Line {
     let width = usize::from(app.size.0);
     if app.transcript.follows() {
         return Line::new("─".repeat(width), Role::Muted);
     }
-    let (what, role) = match app.transcript.has_unseen() {
-        true => ("new output below", Role::Accent),
-        false => ("more below", Role::Muted),
+    let (what, role) = match app.transcript.news() {
+        Some(0) => ("new output below".to_owned(), Role::Accent),
+        Some(count) => (format!("{count} new below"), Role::Accent),
+        None => ("more below".to_owned(), Role::Muted),
     };
     let words = format!(" ↓ {what} · {} ", app.place.keymap.key_of(KeyCommand::Bottom));
     let rule = "─".repeat(width.saturating_sub(words.chars().count() + 2));

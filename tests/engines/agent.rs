@@ -3,6 +3,7 @@
 mod again;
 mod bash;
 mod compaction;
+mod elsewhere;
 mod embed;
 mod faults;
 mod hooks;

@@ -30,11 +30,7 @@ impl Driver {
                 self.apply_and_reply(Input::CancelRetry, |result| answer(reply, result))
             }
             Command::Abort { queue, reply } => self.abort(queue, reply),
-            Command::ClearQueue { kind, reply } => {
-                let items = self.turn.queue().items().iter();
-                let items = items.filter(|item| kind.is_none_or(|kind| item.kind == kind)).cloned().collect();
-                self.unqueue(items, reply, |items| items);
-            }
+            Command::ClearQueue { kind, reply } => self.clear_queue(kind, reply),
             Command::EditQueued { id, edit, reply } => self.edit_queued(id, edit, reply),
             Command::Release { id, reply } => self.release(id, reply),
             Command::PutBack { item, place, reply } => {
@@ -167,6 +163,12 @@ impl Driver {
         }
         self.stop_summary();
         Ok(())
+    }
+
+    fn clear_queue(&mut self, kind: Option<QueueKind>, reply: Reply<Vec<QueueItem>>) {
+        let items = self.turn.queue().items().iter();
+        let items = items.filter(|item| kind.is_none_or(|kind| item.kind == kind)).cloned().collect();
+        self.unqueue(items, reply, |items| items);
     }
 
     fn unqueue<T: Send + 'static>(

@@ -1,5 +1,9 @@
-use super::*;
+use super::{highlight as highlighted, *};
 use crate::render::texts;
+
+fn highlight(code: &str, language: Language<'_>) -> Vec<Line> {
+    highlighted(code, language, Telling::Now)
+}
 
 /// Pieces with the roles that aren't plain text's.
 fn marked(line: &Line) -> Vec<(&str, Role)> {

@@ -57,7 +57,6 @@ fn code_is_highlighted_on_the_ground_of_its_line() {
 fn what_spans_lines_is_told_by_each_side_on_its_own() {
     let lines = diff_lines("@@ -1,3 +1,3 @@\n-/* old\n+let a;\n b */\n c\n", "x.rs");
     let roles = |at: usize| lines[at].spans.iter().map(|span| span.style.role).collect::<Vec<_>>();
-    assert_eq!(roles(0), [Role::DiffRemovedWord]);
     assert!(!roles(2).contains(&Role::Comment), "the comment was on the old side: {:?}", lines[2]);
 }
 
@@ -73,31 +72,4 @@ fn a_diff_that_was_cut_says_so() {
         texts(&diff("@@ -1 +1 @@\n+a\n\\ the diff goes on\n", "", 40)),
         ["  1 + a", "  ⋯ the diff goes on"]
     );
-}
-
-#[test]
-fn an_edit_is_shown_before_it_is_made() {
-    let old: String = (1..=20).map(|n| format!("line {n}\n")).collect();
-    let new = old.replace("line 2\n", "line two\n").replace("line 18\n", "");
-    let edit = edit(&old, &new, "notes.txt", 40);
-    assert_eq!((edit.added, edit.removed), (1, 2));
-    assert_eq!(
-        texts(&edit.lines),
-        [
-            "  1   line 1",
-            "  2 - line 2",
-            "  2 + line two",
-            "  3   line 3",
-            "  4   line 4",
-            "  5   line 5",
-            "  ⋯",
-            " 15   line 15",
-            " 16   line 16",
-            " 17   line 17",
-            " 18 - line 18",
-            " 18   line 19",
-            " 19   line 20"
-        ]
-    );
-    assert_eq!(self::edit("a", "a", "x", 40), Edit::default());
 }

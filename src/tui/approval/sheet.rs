@@ -7,14 +7,14 @@ use serde_json::Value;
 use super::super::call::{argument, one_line, seconds};
 use crate::event::{ApprovalRequest, FileChange, Preview};
 use crate::render::{
-    Breaks, Carriage, Indent, Language, Line, Manner, Page, Role, Span, Telling, clean, diff,
-    highlight_later, wrap,
+    Breaks, Carriage, Indent, Language, Line, Manner, Page, Role, Span, clean, diff, highlight, wrap,
 };
 
-/// Where commands run.
+/// Where commands run, and in what manner text becomes lines.
 pub(super) struct Place<'a> {
     pub(super) cwd: &'a Path,
     pub(super) home: Option<&'a Path>,
+    pub(super) manner: Manner,
 }
 
 /// What stands before each line.
@@ -26,7 +26,7 @@ const BAR_WIDTH: usize = 4;
 /// The lines of a call, wrapped to `width`.
 pub(super) fn lines(request: &ApprovalRequest, place: &Place<'_>, width: usize) -> Vec<Line> {
     match &request.preview {
-        Some(Preview::Change(change)) => change_lines(change, width),
+        Some(Preview::Change(change)) => change_lines(change, Page { width, manner: place.manner }),
         Some(Preview::Failure { message }) => {
             let mut lines =
                 row(&[Span::new(format!("it would fail: {}", one_line(message)), Role::Error)], width);
@@ -50,30 +50,23 @@ fn row(spans: &[Span], width: usize) -> Vec<Line> {
     wrap(spans, width, &Indent::all(vec![Span::new(BAR, Role::Warning)]), Breaks::Anywhere)
 }
 
-fn change_lines(change: &FileChange, width: usize) -> Vec<Line> {
+fn change_lines(change: &FileChange, page: Page) -> Vec<Line> {
     let head = [
         Span::new(one_line(&change.path), Role::Text),
         Span::new(format!("  +{} −{}", change.added, change.removed), Role::Muted),
     ];
-    let mut lines = row(&head, width);
-    // Grammars are read beside the frames.
-    let manner = Manner { code: Telling::Later, ..Manner::default() };
-    for mut line in
-        diff(&change.diff, &change.path, Page { width: width.saturating_sub(BAR_WIDTH).max(1), manner })
-    {
+    let mut lines = row(&head, page.width);
+    let room = page.width.saturating_sub(BAR_WIDTH).max(1);
+    for mut line in diff(&change.diff, &change.path, page.of_width(room)) {
         line.spans.insert(0, Span::new(BAR, Role::Warning));
         lines.push(line);
-    }
-    // The tool cut it: in a unified diff a line that begins with a backslash is a remark.
-    if change.diff.trim_end().ends_with("\\ the diff goes on") {
-        lines.extend(row(&[Span::new("… and more, too much to compare here", Role::Warning)], width));
     }
     lines
 }
 
 fn command_lines(command: &str, request: &ApprovalRequest, place: &Place<'_>, width: usize) -> Vec<Line> {
-    let told = highlight_later(command, Language::Named("bash"));
-    let mut lines: Vec<Line> = told.iter().flat_map(|line| row(&line.spans, width)).collect();
+    let code = highlight(command, Language::Named("bash"), place.manner.code);
+    let mut lines: Vec<Line> = code.iter().flat_map(|line| row(&line.spans, width)).collect();
     let mut facts = vec![format!("in {}", shown(place))];
     if let Some(limit_s) = request.args["timeout"].as_u64() {
         facts.push(format!("stopped after {}", seconds(limit_s.saturating_mul(1_000))));
@@ -141,7 +134,11 @@ mod tests {
     }
 
     fn shown_lines(request: &ApprovalRequest, width: usize) -> Vec<String> {
-        let place = Place { cwd: Path::new("/home/ada/code"), home: Some(Path::new("/home/ada")) };
+        let place = Place {
+            cwd: Path::new("/home/ada/code"),
+            home: Some(Path::new("/home/ada")),
+            manner: Manner::default(),
+        };
         lines(request, &place, width).iter().map(|line| line.text().trim_end().to_owned()).collect()
     }
 
@@ -173,7 +170,7 @@ mod tests {
         let request = request("edit_file", json!({"path": "src/a.rs"}), Some(Preview::Change(change)));
         assert_eq!(
             shown_lines(&request, 60),
-            ["  │ src/a.rs  +1 −1", "  │   3 - a", "  │   3 + b", "  │ … and more, too much to compare here"]
+            ["  │ src/a.rs  +1 −1", "  │   3 - a", "  │   3 + b", "  │   ⋯ the diff goes on"]
         );
     }
 

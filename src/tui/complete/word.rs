@@ -20,7 +20,9 @@ impl Asked {
     pub(in crate::tui) fn typed(&self) -> &str {
         match self {
             Self::Nothing => "",
-            Self::Command(typed) | Self::Argument { typed, .. } | Self::File(typed) | Self::Path(typed) => typed,
+            Self::Command(typed) | Self::Argument { typed, .. } | Self::File(typed) | Self::Path(typed) => {
+                typed
+            }
         }
     }
 
@@ -53,7 +55,9 @@ pub(in crate::tui) fn asked(before: &str, is_command: bool) -> Asked {
 
 /// What follows an `@` that begins a word: to the cursor without a space, or from a quote that isn't closed.
 fn file(before: &str) -> Option<&str> {
-    let begins = |at: usize| before[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || "([{\"'".contains(c));
+    let begins = |at: usize| {
+        before[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || "([{\"'".contains(c))
+    };
     let quoted = before.rfind("@\"").filter(|at| begins(*at)).map(|at| &before[at + 2..]);
     if let Some(words) = quoted.filter(|words| words.contains(' ') && !words.contains(['"', '\n'])) {
         return Some(words);
@@ -97,8 +101,13 @@ mod tests {
 
     #[test]
     fn a_word_with_a_slash_is_a_path_unless_it_is_a_command() {
-        let cases =
-            [("see ./src/m", Some("./src/m")), ("~/", Some("~/")), ("/usr/lo", Some("/usr/lo")), ("/model", None), ("word", None)];
+        let cases = [
+            ("see ./src/m", Some("./src/m")),
+            ("~/", Some("~/")),
+            ("/usr/lo", Some("/usr/lo")),
+            ("/model", None),
+            ("word", None),
+        ];
         for (before, expected) in cases {
             assert_eq!(path(before), expected, "{before}");
         }

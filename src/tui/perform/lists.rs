@@ -17,6 +17,7 @@ use crate::session::SessionError;
 use crate::setting::{self, Setting, Settings, Source};
 use crate::tui::app::{Action, Go, List, Report};
 use crate::tui::call::one_line;
+use crate::tui::complete::{list, walk};
 use crate::tui::picker::{self, Choice, Item, Models, Word};
 
 impl Worker {
@@ -60,6 +61,18 @@ impl Worker {
             Action::Gather(list) => self.gather(list).await,
             Action::Narrow(narrowing) => {
                 self.read_beside(beside, move || Report::Narrowed(narrowing.done()));
+                Ok(Vec::new())
+            }
+            Action::WalkFiles(cwd) => {
+                self.read_beside(beside, move || Report::Files(Arc::new(walk(&cwd))));
+                Ok(Vec::new())
+            }
+            Action::RankFiles(ranking) => {
+                self.read_beside(beside, move || Report::Ranked(ranking.done()));
+                Ok(Vec::new())
+            }
+            Action::ListPaths(wanted) => {
+                self.read_beside(beside, move || Report::Listed(list(wanted)));
                 Ok(Vec::new())
             }
             Action::Preview(path) => {

@@ -26,15 +26,15 @@ pub(super) fn hints(picker: &Picker) -> Vec<(KeyCommand, &'static str)> {
         Some(List::Themes) => ("wears it", &[]),
         Some(List::Settings) => ("changes it", &[(K::ResetSetting, "back to the default")]),
         Some(List::Thinking | List::Approval) => ("takes it", &[]),
-        None if picker.browsing().is_some() => ("opens it", &[]),
+        None if picker.browsing().is_some() => ("opens", &[]),
         None => ("takes it", &[]),
     };
     let mut hints = vec![(K::Accept, accept), (K::Back, "back")];
     hints.extend(more);
     if let Some(browser) = picker.browsing() {
-        let other = if browser.scope == Scope::ThisDirectory { "all directories" } else { "this directory" };
+        let other = if browser.scope == Scope::ThisDirectory { "everywhere" } else { "only here" };
         let order = if picker.order() == Some(Order::Threads) { "newest first" } else { "threads" };
-        hints.extend([(K::Switch, other), (K::Rename, "rename"), (K::Trash, "trash")]);
+        hints.extend([(K::Switch, other), (K::Rename, "name"), (K::Trash, "trash")]);
         hints.extend((!browser.trashed.is_empty()).then_some((K::Untrash, "undo")));
         hints.push((K::Threads, order));
     }

@@ -6,7 +6,7 @@ use crate::message::{ModelRef, ThinkingLevel};
 use crate::provider::catalog::ModelFacts;
 use crate::render::{Emphasis, Line, Role, Span, Style};
 use crate::tui::call::one_line;
-use crate::unit::thousands;
+use crate::unit::{Usd, thousands};
 
 /// Models as a list needs them.
 #[derive(Clone, Debug, Default)]
@@ -53,9 +53,15 @@ const fn mark(is_current: bool) -> &'static str {
 }
 
 fn note(facts: &ModelFacts) -> String {
-    let price = facts.price.map(|price| format!("{} in, {} out", price.input, price.output));
+    let price = facts.price.map(|price| format!("{}/{}", dollars(price.input), dollars(price.output)));
     let notes = [facts.thinks.then(|| "thinks".to_owned()), price, Some(facts.window.to_string())];
     notes.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// A price as short as it can be: `$3`, `$0.25`.
+fn dollars(price: Usd) -> String {
+    let text = price.to_string();
+    text.strip_suffix(".00").map_or(text.clone(), str::to_owned)
 }
 
 /// A line of two columns.

@@ -150,21 +150,12 @@ pub(in crate::tui) fn hits(hits: &[Hit], now: UnixMs) -> Vec<Item> {
 }
 
 fn detail(session: &SessionSummary, now: UnixMs) -> Vec<Line> {
-    let mut lines = vec![heading(&title(session))];
-    lines.push(fact("directory", one_line(&session.cwd)));
-    if let Some(model) = &session.model {
-        lines.push(fact("model", one_line(model)));
-    }
-    let size = format!("{} messages, {} entries", thousands(session.messages), thousands(session.entries));
-    lines.push(fact(
-        "size",
-        format!(
-            "{size}, {} KB",
-            thousands(usize::try_from(session.bytes.div_ceil(1_024)).unwrap_or(usize::MAX))
-        ),
-    ));
-    lines.push(fact("used", format!("{} tokens, {}", session.tokens, session.cost)));
-    lines.push(fact("gone on", age(session.modified, now)));
+    let kilobytes = thousands(usize::try_from(session.bytes.div_ceil(1_024)).unwrap_or(usize::MAX));
+    let size = format!("{} entries, {kilobytes} KB", thousands(session.entries));
+    let mut lines = vec![heading(&title(session)), fact("directory", one_line(&session.cwd))];
+    lines.extend(session.model.as_ref().map(|model| fact("model", one_line(model))));
+    let used = format!("{} tokens, {}", session.tokens, session.cost);
+    lines.push(fact("size", format!("{size} · {used} · {}", age(session.modified, now))));
     lines
 }
 

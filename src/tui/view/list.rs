@@ -166,7 +166,7 @@ fn item_line(item: &Item, chosen: bool, query: &mut Query, width: usize) -> Line
 }
 
 /// A label in so much room, what is marked or was typed standing out.
-fn label(text: &str, style: Style, query: &mut Query, mut room: usize) -> Vec<Span> {
+pub(super) fn label(text: &str, style: Style, query: &mut Query, mut room: usize) -> Vec<Span> {
     let parts = if text.contains(MARKS[0]) { marked(text) } else { pieces(text, &query.marks(text)) };
     let found = style.in_role(Role::Accent).with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
     let mut spans = Vec::new();

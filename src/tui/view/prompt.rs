@@ -4,9 +4,10 @@ use super::super::app::App;
 use super::super::approval::Asked;
 use super::super::block::BlockKind;
 use super::super::call::{one_line, seconds};
-use super::super::command::Completion;
+use super::super::complete::Offer;
 use super::super::keymap::KeyCommand;
 use super::super::layout::spinner;
+use super::super::picker::{Query, Way};
 use crate::agent::{Summarizing, SummaryOf};
 use crate::event::CompactionReason;
 use crate::render::{Line, Role, Span, cut_to};
@@ -17,11 +18,17 @@ const NAME_WIDTH: usize = 25;
 
 /// What goes on, or a word to the user; `None` when there is neither.
 pub(super) fn status(app: &App) -> Option<Line> {
+    if let Some(line) = super::text::search(app) {
+        return Some(line);
+    }
     if let Some((text, _)) = &app.notes.flash {
         return Some(Line::from(vec![
             Span::new("  · ", Role::Accent),
             Span::new(one_line(text), Role::Text),
         ]));
+    }
+    if let Some(line) = super::text::chosen(app) {
+        return Some(line);
     }
     if app.leaving.is_some() {
         let text = "what matters in the summary of what you leave?";
@@ -125,25 +132,26 @@ fn doing(app: &App) -> String {
     }
 }
 
-/// What a half-typed command may become.
+/// What the text before the cursor may become.
 pub(super) fn completion(app: &App) -> Vec<Line> {
-    let completions = app.completions();
+    let offers = app.complete.offers();
     let height = usize::from(super::MOST_COMPLETIONS).min(usize::from(app.size.1 / 3).max(1));
-    let top = app.completion.saturating_sub(height.saturating_sub(1));
-    let row = |(at, command): (usize, &Completion<'_>)| {
-        let chosen = at == app.completion;
+    let top = app.complete.chosen().saturating_sub(height.saturating_sub(1));
+    let width = usize::from(app.size.0);
+    let mut query = Query::new(app.complete.typed(), Way::Names);
+    let mut row = |(at, offer): (usize, &Offer)| {
+        let chosen = at == app.complete.chosen();
         let (mark, role) = if chosen { ("▸ ", Role::Accent) } else { ("  ", Role::Text) };
-        let name = one_line(&format!("/{} {}", command.name, command.argument));
-        let name = Span::new(format!("{:<NAME_WIDTH$}", cut_to(&name, usize::from(app.size.0) / 2)), role);
-        let room = usize::from(app.size.0).saturating_sub(4 + name.width());
-        let about = cut_to(&one_line(command.about), room);
-        let gap = Span::new(" ", Role::Muted);
-        Line::from(vec![
-            Span::new(format!(" {mark}"), Role::Accent),
-            name,
-            gap,
-            Span::new(about, Role::Muted),
-        ])
+        let name = one_line(&offer.name);
+        let room = if offer.about.is_empty() { width.saturating_sub(4) } else { width / 2 };
+        let mut line = Line::new(format!(" {mark}"), Role::Accent);
+        line.spans.extend(super::list::label(&name, role.into(), &mut query, room));
+        let argument = format!(" {}", one_line(&offer.argument));
+        line.spans.push(Span::new(cut_to(&argument, (width / 2).saturating_sub(name.len())), Role::Muted));
+        let gap = (NAME_WIDTH + 4).saturating_sub(line.width());
+        let about = cut_to(&one_line(&offer.about), width.saturating_sub(line.width() + gap + 1));
+        line.spans.push(Span::new(" ".repeat(gap) + &about, Role::Muted));
+        line
     };
-    completions.iter().enumerate().skip(top).map(row).collect()
+    offers.iter().enumerate().skip(top).take(height).map(&mut row).collect()
 }

@@ -41,7 +41,8 @@ fn enter(terminal: &mut Terminal, line: &str) {
 
 #[test]
 fn the_terminal_is_asked_for_its_ground_after_the_first_frame_and_its_answer_is_no_key() {
-    let mut terminal = open(&painted(), &[]);
+    let house = painted();
+    let mut terminal = open(&house, &[]);
     terminal.wait_for("/help the commands");
     wait_for_accent(&terminal, DARK);
     let written = terminal.written();
@@ -56,7 +57,8 @@ fn the_terminal_is_asked_for_its_ground_after_the_first_frame_and_its_answer_is_
 
 #[test]
 fn an_answer_in_the_midst_of_typing_leaves_what_is_typed_whole() {
-    let mut terminal = open(&painted(), &[]);
+    let house = painted();
+    let mut terminal = open(&house, &[]);
     terminal.wait_for("/help the commands");
     terminal.send("hel");
     terminal.wait_for("❯ hel");
@@ -68,7 +70,8 @@ fn an_answer_in_the_midst_of_typing_leaves_what_is_typed_whole() {
 
 #[test]
 fn a_terminal_that_never_answers_gets_its_keys_all_the_same() {
-    let mut terminal = open(&painted(), &[]);
+    let house = painted();
+    let mut terminal = open(&house, &[]);
     terminal.wait_for("/help the commands");
     terminal.send("?");
     terminal.wait_for("── help");
@@ -82,14 +85,17 @@ fn a_terminal_that_never_answers_gets_its_keys_all_the_same() {
 
 #[test]
 fn what_the_environment_says_of_the_ground_and_of_colours_is_heard_before_the_first_frame() {
-    let terminal = open(&painted().with("COLORFGBG", "0;15"), &[]);
+    let house = painted().with("COLORFGBG", "0;15");
+    let terminal = open(&house, &[]);
     terminal.wait_for("/help the commands");
     wait_for_accent(&terminal, LIGHT);
     assert!(!terminal.written().contains("38;2;108;207;207"));
-    let terminal = open(&House::new(), &["--theme", "gruvbox"]);
+    let house = House::new();
+    let terminal = open(&house, &["--theme", "gruvbox"]);
     terminal.wait_for("/help the commands");
     wait_for_accent(&terminal, Color::Idx(214));
-    let terminal = open(&painted().with("NO_COLOR", "1"), &["--theme", "gruvbox"]);
+    let house = painted().with("NO_COLOR", "1");
+    let terminal = open(&house, &["--theme", "gruvbox"]);
     terminal.wait_for("/help the commands");
     wait_for_accent(&terminal, Color::Default);
     assert!(!terminal.written().contains("\x1b]11;?"));

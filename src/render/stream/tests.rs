@@ -1,0 +1,233 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::render::{Manner, Role, markdown, texts};
+
+const TEXT: &str = "# Plan\n\nFirst **look** at `x`:\n\n- one\n- two\n  - deep\n\n```rust\nfn a() {\n\n    b();\n}\n```\nThen\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quote\n\nend.";
+
+fn lines(stream: &mut MarkdownStream) -> Vec<Line> {
+    stream.settle();
+    stream.lines().cloned().collect()
+}
+
+#[test]
+fn however_it_is_cut_the_end_is_the_same() {
+    let whole = texts(&markdown(TEXT, 30));
+    for size in [1, 2, 3, 7, 50] {
+        let mut stream = MarkdownStream::new(30);
+        let chars: Vec<char> = TEXT.chars().collect();
+        for piece in chars.chunks(size) {
+            stream.push(&piece.iter().collect::<String>());
+            stream.settle();
+        }
+        assert_eq!(texts(&lines(&mut stream)), whole, "pieces of {size}");
+    }
+}
+
+#[test]
+fn however_code_is_cut_its_words_are_the_same() {
+    let whole = markdown(TEXT, 30);
+    for size in [1, 3, 40] {
+        let mut stream = MarkdownStream::new(30);
+        let chars: Vec<char> = TEXT.chars().collect();
+        for piece in chars.chunks(size) {
+            stream.push(&piece.iter().collect::<String>());
+            stream.settle();
+        }
+        let code = |lines: Vec<Line>| {
+            let is_code = |line: &Line| line.text().contains("fn a()");
+            lines.into_iter().find(is_code).map(|line| line.spans)
+        };
+        assert_eq!(code(lines(&mut stream)), code(whole.clone()), "pieces of {size}");
+    }
+}
+
+#[test]
+fn a_line_of_code_gets_its_colours_when_it_is_complete_and_keeps_them() {
+    let mut stream = MarkdownStream::new(30);
+    stream.push("```rust\nlet a = 1;\nlet");
+    let shown = lines(&mut stream);
+    assert_eq!(shown[1].spans[1], Span::new("let", Role::Keyword));
+    assert_eq!(shown[2].spans[1], Span::new("let", Role::Text));
+    stream.push(" b;\n");
+    let then = lines(&mut stream);
+    assert_eq!(then[..2], shown[..2]);
+    assert_eq!(then[2].spans[1], Span::new("let", Role::Keyword));
+}
+
+#[test]
+fn of_a_very_long_answer_the_same_code_is_told_apart_however_it_comes() {
+    let piece = "```rust\nlet a = 1;\n```\n\n- in a list\n  ```rust\n  let b;\n  ```\n\n";
+    let text = piece.repeat(code::MOST_OF_AN_ANSWER / 15);
+    let mut stream = MarkdownStream::new(30);
+    for at in (0..text.len()).step_by(997) {
+        stream.push(&text[at..text.len().min(at + 997)]);
+        stream.settle();
+    }
+    stream.push("end\n");
+    let (told, whole) = (lines(&mut stream), markdown(&format!("{text}end\n"), 30));
+    assert!(told == whole);
+    let keywords = whole.iter().flat_map(|line| &line.spans).filter(|s| s.style.role == Role::Keyword);
+    assert_eq!(keywords.count(), code::MOST_OF_AN_ANSWER / (11 + 7) * 2);
+}
+
+#[test]
+fn lines_once_shown_are_not_taken_away() {
+    let mut stream = MarkdownStream::new(30);
+    let mut most = 0;
+    for c in TEXT.chars() {
+        stream.push(&c.to_string());
+        let count = lines(&mut stream).len();
+        assert!(count >= most, "{most} lines became {count} after {:?}", stream.text());
+        most = count;
+    }
+}
+
+#[test]
+fn marks_of_things_to_come_are_not_shown() {
+    let mut stream = MarkdownStream::new(30);
+    let mut shown = Vec::new();
+    for c in "say **so** and `do`\n\n```sh\nls\n```\n".chars() {
+        stream.push(&c.to_string());
+        shown.extend(texts(&lines(&mut stream)));
+    }
+    assert!(shown.iter().all(|line| !line.contains(['*', '`'])), "{shown:?}");
+}
+
+#[test]
+fn a_finished_block_is_not_looked_at_again() {
+    let mut stream = MarkdownStream::new(30);
+    stream.push("one\n\ntwo\n\nthree\nfo");
+    stream.settle();
+    assert_eq!(&stream.text()[stream.from..], "three\nfo");
+    stream.push("ur\n\n```\na\nb\nc");
+    stream.settle();
+    assert_eq!(&stream.text()[stream.from..], "c");
+}
+
+#[test]
+fn a_block_without_end_is_finished_by_force() {
+    let mut stream = MarkdownStream::new(30);
+    for _ in 0..20 {
+        stream.push(&"- another item of a list\n".repeat(100));
+        stream.settle();
+        assert!(stream.text.len() - stream.from <= LARGEST_BLOCK);
+    }
+    assert_eq!(texts(&lines(&mut stream)), vec!["• another item of a list"; 2_000]);
+}
+
+#[test]
+fn a_long_paragraph_is_finished_line_by_line_and_a_long_table_in_one() {
+    let mut stream = MarkdownStream::new(30);
+    for _ in 0..200 {
+        stream.push("some **words** of a paragraph\n");
+        stream.settle();
+        assert!(stream.text.len() - stream.from <= LARGEST_BLOCK + 30);
+    }
+    assert_eq!(texts(&lines(&mut stream)).iter().filter(|line| line.is_empty()).count(), 0);
+    stream.push("\n| a | b |\n|---|---|\n");
+    for _ in 0..50 {
+        stream.push(&"| one | two |\n".repeat(10));
+        stream.settle();
+    }
+    assert_eq!(texts(&lines(&mut stream)).iter().filter(|line| *line == "one  two").count(), 500);
+}
+
+#[test]
+fn a_long_text_without_any_line_end_is_finished_too() {
+    let mut stream = MarkdownStream::new(30);
+    for _ in 0..500 {
+        stream.push(&"again and ".repeat(10));
+        stream.settle();
+    }
+    assert!(stream.text.len() - stream.from <= LARGEST_LINE);
+}
+
+#[test]
+fn another_width_wraps_everything_anew() {
+    let mut stream = MarkdownStream::new(30);
+    stream.push("one two three\n\nfour five");
+    stream.settle();
+    stream.set_page(8);
+    assert_eq!(texts(&lines(&mut stream)), ["one two", "three", "", "four", "five"]);
+}
+
+/// Parts of Markdown that open something, and some that close it.
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("```rust\nfn x() {}\n"),
+        Just("```\n"),
+        Just("| a | b |\n|---|---|\n"),
+        Just("| 1 | 2 |\n"),
+        Just("- item\n"),
+        Just("  - deep\n"),
+        Just("1. one\n\n"),
+        Just("> quote\n"),
+        Just("\n"),
+        Just("words **bold** "),
+        Just("`code` and [a link](http://a.b) "),
+        Just("# Title\n"),
+        Just("---\n"),
+        Just("text\n"),
+        Just("<b>html</b>\n"),
+        Just("日本 👨\u{200d}👩\u{200d}👧 "),
+    ];
+    proptest::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn what_is_finished_stays_whatever_comes_after_it(text in pieces(), width in 8_usize..60) {
+        let mut stream = MarkdownStream::new(width);
+        let mut finished: Vec<Line> = Vec::new();
+        for c in text.chars() {
+            stream.push(c.encode_utf8(&mut [0; 4]));
+            stream.settle();
+            prop_assert!(stream.finished.starts_with(&finished), "after {:?}", stream.text());
+            finished.clone_from(&stream.finished);
+            prop_assert!(stream.lines().all(|line| line.width() <= width), "after {:?}", stream.text());
+        }
+    }
+}
+
+#[test]
+fn an_open_fence_table_emphasis_or_link_does_not_flicker() {
+    for text in [
+        "before\n\n```sh\nls -l\n# done\n```\nafter",
+        "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\nafter",
+        "some **bold words** and *more of them* and `code` end",
+        "see [the docs](https://docs.example/a) and [more](https://b.example) end",
+    ] {
+        let mut stream = MarkdownStream::new(80);
+        let mut shown: Vec<String> = Vec::new();
+        for c in text.chars() {
+            stream.push(c.encode_utf8(&mut [0; 4]));
+            let now = texts(&lines(&mut stream));
+            // All but the last line is there again, and the last one goes on.
+            let stable = shown.len().saturating_sub(1);
+            assert_eq!(now.get(..stable), Some(&shown[..stable]), "after {:?}", stream.text());
+            if let (Some(before), Some(after)) = (shown.last(), now.get(stable)) {
+                assert!(after.starts_with(before.as_str()), "{before:?} became {after:?}");
+            }
+            shown = now;
+        }
+    }
+}
+
+#[test]
+fn code_that_comes_before_its_grammar_is_plain_and_told_when_that_is_there() {
+    let manner = Manner { code: Telling::Later, ..Manner::default() };
+    let page = Page { width: 40, manner };
+    let is_told = |lines: &[Line]| {
+        lines.iter().flat_map(|line| &line.spans).any(|span| span.style.role == Role::Keyword)
+    };
+    let mut stream = MarkdownStream::new(page);
+    stream.push("```kotlin\nval stream = 1\n```\n\nend");
+    assert!(!is_told(&lines(&mut stream)));
+    code::tell_waiting(|| ());
+    stream.set_page(page);
+    let told = lines(&mut stream);
+    assert!(is_told(&told), "{told:?}");
+    // The answer that it becomes has its colours at once.
+    assert_eq!(markdown(stream.text(), page), told);
+}

@@ -1,0 +1,172 @@
+//! Lists as a person meets them: what stands on the screen, what keys do, and what is asked for.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use super::stage::Stage;
+use crate::agent::{ApprovalMode, LockedModel, OfferedTool};
+use crate::message::{Access, ModelRef, ThinkingLevel, ToolSpec};
+use crate::provider::catalog;
+use crate::render::{Line, Role};
+use crate::setting::{self, Settings, Source};
+use crate::tui::app::{Action, Go, Input, List, Report};
+use crate::tui::picker::{self, Choice, Item, Models, Word};
+
+const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
+
+impl Stage {
+    fn report(&mut self, report: Report) -> Vec<Action> {
+        self.actions.clear();
+        self.input(Input::Report(report));
+        std::mem::take(&mut self.actions)
+    }
+
+    fn say(&mut self, line: &str) -> Vec<Action> {
+        self.type_text(line);
+        let actions = self.key(KeyCode::Enter);
+        actions.into_iter().filter(|action| !matches!(action, Action::Remember(_))).collect()
+    }
+
+    fn items(&mut self, (items, selected): (Vec<Item>, usize)) {
+        self.report(Report::Items { items, selected });
+    }
+}
+
+fn models() -> Models {
+    let usable = catalog::known("anthropic");
+    let current =
+        usable.first().map(|facts| ModelRef { provider: facts.provider.clone(), id: facts.id.clone() });
+    let facts = catalog::known("openai").remove(0);
+    let cycled = current.clone().into_iter().collect();
+    let locked = vec![LockedModel { facts, key_name: "OPENAI_API_KEY".into() }];
+    Models { usable, locked, cycled, current }
+}
+
+#[test]
+fn models_say_what_they_cost_and_which_key_is_missing() {
+    for (width, height) in SIZES {
+        let mut stage = Stage::new(width, height);
+        assert_eq!(stage.control('l'), [Action::Gather(List::Models)]);
+        stage.items(picker::models(&models()));
+        insta::assert_snapshot!(format!("models_{width}x{height}"), stage.screen());
+        stage.type_text("gpt");
+        assert_eq!(stage.key(KeyCode::Enter), [], "it can't answer");
+        assert!(stage.screen().contains("set OPENAI_API_KEY"), "{}", stage.screen());
+        stage.control('u');
+        stage.type_text("haiku");
+        insta::assert_snapshot!(format!("models_narrowed_{width}x{height}"), stage.screen());
+        let chosen = stage.press(KeyCode::BackTab, KeyModifiers::SHIFT);
+        assert!(
+            matches!(&chosen[..], [Action::SetModel(name), Action::Gather(List::Thinking)] if name.contains("haiku"))
+        );
+    }
+}
+
+#[test]
+fn thinking_and_approval_are_chosen_from_what_there_is() {
+    for (width, height) in SIZES {
+        let mut stage = Stage::new(width, height);
+        assert_eq!(stage.say("/thinking"), [Action::Gather(List::Thinking)]);
+        stage.items(picker::levels(&ThinkingLevel::ALL, ThinkingLevel::High));
+        insta::assert_snapshot!(format!("thinking_{width}x{height}"), stage.screen());
+        stage.key(KeyCode::Down);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::SetThinking(ThinkingLevel::Xhigh)]);
+        assert_eq!(stage.say("/approval"), [Action::Gather(List::Approval)]);
+        stage.items(picker::modes("ask"));
+        insta::assert_snapshot!(format!("approval_modes_{width}x{height}"), stage.screen());
+        stage.type_text("read");
+        assert_eq!(stage.key(KeyCode::Enter), [Action::SetApproval(ApprovalMode::ReadOnly)]);
+        assert_eq!(stage.say("/approval auto"), [Action::SetApproval(ApprovalMode::Auto)]);
+    }
+}
+
+#[test]
+fn tools_are_offered_or_not_and_their_list_stays() {
+    let tool = |name: &str, is_offered| OfferedTool {
+        spec: ToolSpec {
+            name: name.into(),
+            description: format!("Does what {name} does.\nAnd a little more."),
+            parameters: std::sync::Arc::new(serde_json::json!({})),
+            access: Access::Reads,
+        },
+        is_offered,
+    };
+    for (width, height) in SIZES {
+        let mut stage = Stage::new(width, height);
+        assert_eq!(stage.say("/tools"), [Action::Gather(List::Tools)]);
+        stage.items((picker::tools(&[tool("read_file", true), tool("bash", false)]), 0));
+        insta::assert_snapshot!(format!("tools_{width}x{height}"), stage.screen());
+        stage.key(KeyCode::Down);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::ToggleTool("bash".into())]);
+        stage.items((picker::tools(&[tool("read_file", true), tool("bash", true)]), 0));
+        assert!(stage.screen().contains("▸ ✓ bash"), "{}", stage.screen());
+    }
+}
+
+#[test]
+fn a_setting_goes_to_its_next_word_or_is_typed_and_checked() {
+    let settings = || {
+        let mut settings = Settings::default();
+        let never = setting::SYNC.parse("never").unwrap();
+        settings.set(&setting::SYNC, never, Source::File("/home/ada/.config/tiller/settings.json".into()));
+        Report::Settings(Box::new(settings))
+    };
+    for (width, height) in SIZES {
+        let mut stage = Stage::new(width, height);
+        assert_eq!(stage.say("/settings"), [Action::Gather(List::Settings)]);
+        stage.report(settings());
+        insta::assert_snapshot!(format!("settings_{width}x{height}"), stage.screen());
+        stage.type_text("sync");
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Set(&setting::SYNC, "always".into())]);
+        assert_eq!(stage.control('x'), [Action::Set(&setting::SYNC, String::new())]);
+        stage.control('u');
+        stage.type_text("max_turns");
+        assert_eq!(stage.key(KeyCode::Enter), []);
+        stage.type_text("many");
+        assert_eq!(stage.key(KeyCode::Enter), []);
+        insta::assert_snapshot!(format!("settings_wrong_{width}x{height}"), stage.screen());
+        stage.control('w');
+        stage.type_text("12");
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Set(&setting::MAX_TURNS, "12".into())]);
+        stage.report(Report::Said(Word::note("written; it takes effect from the next start on")));
+        assert!(stage.screen().contains("from the next start on"));
+        stage.key(KeyCode::Enter);
+        stage.key(KeyCode::Esc);
+        assert!(stage.screen().contains("── settings ──"), "esc leaves the value alone, and the list open");
+        stage.key(KeyCode::Esc);
+        assert!(!stage.screen().contains("── settings ──"));
+    }
+}
+
+#[test]
+fn a_session_that_another_process_holds_can_be_forked() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("dear draft");
+    stage.report(Report::Ask {
+        title: "another tiller has it open".into(),
+        items: vec![
+            Item::new("go on in a fork of it", Choice::ForkOf("/s/1.jsonl".into())),
+            Item::new("stay here", Choice::Nothing),
+        ],
+    });
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::ForkOf("/s/1.jsonl".into()))]);
+    assert!(stage.screen().contains("dear draft"));
+}
+
+#[test]
+fn a_preview_stands_beside_a_wide_list_and_beneath_a_high_one() {
+    for (width, height, text) in [(120, 24, " │ more of it"), (80, 24, "   more of it")] {
+        let mut stage = Stage::new(width, height);
+        stage.control('l');
+        let item =
+            Item::new("a", Choice::Model("a".into())).with_detail(vec![Line::new("more of it", Role::Text)]);
+        stage.items((vec![item], 0));
+        let screen = stage.screen();
+        assert!(screen.lines().any(|line| line.contains(text)), "{screen}");
+    }
+    let mut stage = Stage::new(80, 12);
+    stage.control('l');
+    let item =
+        Item::new("a", Choice::Model("a".into())).with_detail(vec![Line::new("more of it", Role::Text)]);
+    stage.items((vec![item], 0));
+    assert!(!stage.screen().contains("more of it"), "there is no room for it");
+}

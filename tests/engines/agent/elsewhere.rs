@@ -1,0 +1,56 @@
+//! What is set while a session runs, and what is done to sessions that are not the one at hand.
+
+use tiller::agent::ApprovalMode;
+
+use super::*;
+
+fn stage(answers: Vec<Answer>) -> Stage {
+    Stage::new(Access::Executes, answers)
+}
+
+#[tokio::test]
+async fn a_tool_that_is_not_offered_is_not_told_of_and_comes_back() {
+    let mut stage = stage(vec![says("one"), says("two")]);
+    let tools = stage.agent.tools().await.unwrap();
+    assert!(!tools.is_empty() && tools.iter().all(|tool| tool.is_offered));
+    let names: Vec<String> = tools.iter().map(|tool| tool.spec.name.clone()).collect();
+    stage.agent.offer_tools(Vec::new()).await.unwrap();
+    assert!(stage.agent.tools().await.unwrap().iter().all(|tool| !tool.is_offered));
+    stage.prompt("go").await;
+    stage.settled().await;
+    stage.agent.offer_tools(names.clone()).await.unwrap();
+    stage.prompt("go on").await;
+    stage.settled().await;
+    let told: Vec<usize> = stage.requests().iter().map(|request| request.tools.len()).collect();
+    assert_eq!(told, [0, names.len()]);
+    assert!(matches!(stage.agent.offer_tools(vec!["nothing".into()]).await, Err(AgentError::Gone(_))));
+}
+
+#[tokio::test]
+async fn the_approval_mode_counts_from_the_next_call_on() {
+    let mut stage = stage(vec![calls(&[json!({})]), says("no then")]);
+    stage.agent.set_approval(ApprovalMode::ReadOnly).await.unwrap();
+    assert_eq!(stage.agent.state().await.unwrap().state.approval, "read-only");
+    stage.prompt("go").await;
+    stage.settled().await;
+    let said = stage.said().join("\n");
+    assert!(said.contains("the mode is read-only"), "{said}");
+}
+
+#[tokio::test]
+async fn another_session_is_named_and_forked_and_the_one_at_hand_is_never_trashed() {
+    let mut stage = stage(vec![says("one"), says("two")]);
+    stage.prompt("the first").await;
+    stage.settled().await;
+    let first = stage.agent.reader().path().unwrap().to_owned();
+    assert!(matches!(stage.agent.trash_session(first.clone()).await, Err(AgentError::InUse)));
+    stage.agent.name_session(first.clone(), "here").await.unwrap();
+    assert_eq!(stage.agent.reader().name().as_deref(), Some("here"));
+    stage.agent.new_session().await.unwrap();
+    stage.agent.name_session(first.clone(), "there").await.unwrap();
+    assert_eq!(Reader::open(&first).unwrap().name().as_deref(), Some("there"));
+    stage.agent.fork_session(first.clone()).await.unwrap();
+    let fork = stage.agent.reader();
+    assert_ne!(fork.path(), Some(&*first));
+    assert_eq!(fork.first_prompt().as_deref(), Some("the first"));
+}

@@ -1,0 +1,160 @@
+//! Lists and completion: everything that is chosen on the screen.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::journeys::house::House;
+use crate::terminal::{Key, Terminal};
+
+const TWO: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
+
+fn enter(terminal: &mut Terminal, line: &str) {
+    terminal.wait_for("❯");
+    terminal.send(line);
+    terminal.wait_for(&format!("❯ {line}"));
+    terminal.key(Key::Enter);
+}
+
+fn say(terminal: &mut Terminal, prompt: &str, answer: &str) {
+    enter(terminal, prompt);
+    terminal.wait_for(answer);
+    terminal.wait_without("esc stops");
+}
+
+fn quit(mut terminal: Terminal) {
+    enter(&mut terminal, "/quit");
+    assert_eq!(terminal.wait().exit_code(), 0);
+}
+
+#[test]
+fn a_setting_that_is_changed_on_the_screen_is_in_the_users_file_and_what_else_was_there_stays() {
+    let house = House::new();
+    let file = house.home().join("tiller/settings.json");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, r#"{"zeta.of_tomorrow": 1, "retry": {"max": 3}}"#).unwrap();
+    let mut terminal = house.play(&TWO, &[]);
+    enter(&mut terminal, "/settings");
+    terminal.send("steering_mode");
+    terminal.wait_for("❯ steering_mode");
+    terminal.key(Key::Enter);
+    terminal.wait_for("written, and in effect");
+    terminal.key(Key::Ctrl('u'));
+    terminal.send("retry.max");
+    terminal.wait_for("❯ retry.max");
+    terminal.key(Key::Enter);
+    terminal.wait_for("retry.max ❯ 3");
+    terminal.key(Key::Backspace);
+    terminal.send("many");
+    terminal.key(Key::Enter);
+    terminal.wait_for("is not a whole number");
+    terminal.key(Key::Ctrl('u'));
+    terminal.send("7");
+    terminal.wait_for("retry.max ❯ 7");
+    terminal.key(Key::Enter);
+    terminal.wait_for("from the next start on");
+    terminal.key(Key::Esc);
+    terminal.wait_without("── settings ──");
+    quit(terminal);
+    let written: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let expected = serde_json::json!({"zeta.of_tomorrow": 1, "retry": {"max": 7}, "steering_mode": "all"});
+    assert_eq!(written, expected);
+}
+
+#[test]
+fn a_file_is_put_in_by_its_name_and_a_path_by_tab() {
+    let house = House::new();
+    fs::create_dir(house.project().join("src")).unwrap();
+    house.write("src/my notes.md", "");
+    house.write("src/main.rs", "");
+    let mut terminal = house.play(&TWO, &[]);
+    terminal.wait_for("❯");
+    terminal.send("read @notes");
+    terminal.wait_for("▸ src/my notes.md");
+    terminal.key(Key::Enter);
+    terminal.wait_for("read @\"src/my notes.md\"");
+    terminal.send("and ./src/ma");
+    terminal.key(Key::Tab);
+    terminal.wait_for("./src/main.rs");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Answer one.");
+    terminal.wait_without("esc stops");
+    quit(terminal);
+    assert_eq!(house.said()[0], "user read @\"src/my notes.md\" and ./src/main.rs");
+}
+
+#[test]
+fn a_session_is_named_trashed_and_brought_back_in_its_list_and_then_gone_on_with() {
+    let house = House::new();
+    let mut terminal = house.play(&TWO, &[]);
+    say(&mut terminal, "question one", "Answer one.");
+    enter(&mut terminal, "/new");
+    terminal.wait_without("Answer one.");
+    say(&mut terminal, "question two", "Answer");
+    enter(&mut terminal, "/resume");
+    terminal.wait_for("── sessions of this directory");
+    terminal.wait_for("question two");
+    terminal.key(Key::Down);
+    terminal.wait_for("▸ question one");
+    terminal.wait_for("▌ question one");
+    terminal.key(Key::Ctrl('r'));
+    terminal.send("the first");
+    terminal.key(Key::Enter);
+    terminal.wait_for("it is called the first now");
+    terminal.wait_for("▸ the first · question one");
+    terminal.key(Key::Ctrl('x'));
+    terminal.wait_for("moved to the trash");
+    terminal.wait_without("the first · question one");
+    assert_eq!(house.logs().len(), 1);
+    terminal.key(Key::Ctrl('z'));
+    terminal.wait_for("it is back");
+    terminal.wait_for("the first · question one");
+    assert_eq!(house.logs().len(), 2);
+    terminal.key(Key::Ctrl('x'));
+    terminal.wait_for("this session is open here");
+    terminal.send("first");
+    terminal.wait_for("▸ the first");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Answer one.");
+    terminal.wait_without("── sessions");
+    quit(terminal);
+}
+
+#[test]
+fn a_session_that_another_tiller_has_open_can_be_gone_on_with_in_a_fork() {
+    let house = House::new();
+    let mut other = house.play(&TWO, &[]);
+    say(&mut other, "question one", "Answer one.");
+    let mut terminal = house.play(&TWO, &[]);
+    enter(&mut terminal, "/resume");
+    terminal.wait_for("▸ question one");
+    terminal.key(Key::Enter);
+    terminal.wait_for("another tiller has it open");
+    terminal.wait_for("▸ go on in a fork of it");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Answer one.");
+    assert_eq!(house.logs().len(), 2);
+    quit(terminal);
+    quit(other);
+}
+
+#[test]
+fn approval_and_thinking_are_chosen_and_the_footer_says_so() {
+    let house = House::new();
+    let mut terminal = house.play(&TWO, &[]);
+    enter(&mut terminal, "/approval");
+    terminal.wait_for("── approval ──");
+    terminal.send("read");
+    terminal.wait_for("▸   read-only");
+    terminal.key(Key::Enter);
+    terminal.wait_for("approval: read-only");
+    enter(&mut terminal, "/approval au");
+    terminal.wait_for("approval: auto");
+    enter(&mut terminal, "/tools");
+    terminal.wait_for("▸ ✓ read_file");
+    terminal.key(Key::Enter);
+    terminal.wait_for("▸ – read_file");
+    terminal.key(Key::Esc);
+    terminal.wait_without("── tools");
+    quit(terminal);
+}
