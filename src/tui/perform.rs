@@ -158,11 +158,7 @@ impl Worker {
                 self.keep(setting, value, beside);
                 Vec::new()
             }
-            Action::Read(wanted) => {
-                let reader = agent.reader();
-                self.read_beside(beside, move || read_part(&reader, wanted));
-                Vec::new()
-            }
+            Action::Read(wanted) => self.read_path(wanted, beside),
             Action::Search(lookup) => self.search(lookup, beside),
             Action::Reload => self.load().await?,
             Action::AskCommands => vec![Report::Commands(agent.slash_commands().await?)],
@@ -433,6 +429,12 @@ impl Worker {
         let reports = self.reports.clone();
         // Nobody listens any more when the front end has ended.
         beside.spawn_blocking(move || render::tell_waiting(|| _ = reports.blocking_send(Report::CodeTold)));
+        Vec::new()
+    }
+
+    fn read_path(&self, wanted: Wanted, beside: &mut JoinSet<()>) -> Vec<Report> {
+        let reader = self.agent.reader();
+        self.read_beside(beside, move || read_part(&reader, wanted));
         Vec::new()
     }
 
