@@ -590,17 +590,9 @@ impl App {
     fn report(&mut self, report: Report) -> Vec<Action> {
         match report {
             Report::Failed { what, hint, text } => self.failed(what, hint, text),
-            Report::Loaded(loaded) => {
-                self.load(*loaded);
-                let mut actions = self.close_gap();
-                actions.extend(self.search_anew());
-                return actions;
-            }
+            Report::Loaded(loaded) => return self.take_loaded(*loaded),
             Report::State(state) => self.know(*state),
-            Report::Read { wanted, entries, ahead } => {
-                self.transcript.take(&wanted, &entries, &ahead);
-                self.transcript.reach_goal();
-            }
+            Report::Read { wanted, entries, ahead } => self.transcript.take(&wanted, &entries, &ahead),
             Report::Found(found) => self.found(&found),
             Report::Queue(items) => {
                 items.iter().for_each(|item| self.editor.adopt(&item.text, &item.images));
@@ -636,7 +628,9 @@ impl App {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.browsed(scope, &what));
             }
-            Report::Ask { title, items } => self.popups.push(Popup::Pick(Picker::of(&title, items))),
+            Report::Ask { title, items } => {
+                self.popups.push(Popup::Pick(Box::new(Picker::of(&title, items))))
+            }
             Report::CodeTold => {}
             Report::Tree { session, news } => self.tree_news(&session, news),
             Report::Beside(session) => self.forked_beside(&session),
@@ -664,6 +658,13 @@ impl App {
             self.popups.clear();
         }
         self.say(Level::Error, what, hint);
+    }
+
+    fn take_loaded(&mut self, loaded: Loaded) -> Vec<Action> {
+        self.load(loaded);
+        let mut actions = self.close_gap();
+        actions.extend(self.search_anew());
+        actions
     }
 
     fn load(&mut self, loaded: Loaded) {

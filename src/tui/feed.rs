@@ -156,7 +156,7 @@ impl App {
         };
         let title = format!("no summary: {}", one_line(error));
         let items = CompactionChoice::ALL.map(item).to_vec();
-        self.popups.push(Popup::Pick(Picker::of(&title, items)));
+        self.popups.push(Popup::Pick(Box::new(Picker::of(&title, items))));
     }
 
     fn settled(&mut self) -> Vec<Action> {

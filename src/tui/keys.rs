@@ -133,7 +133,7 @@ impl App {
     }
 
     fn choose(&mut self, title: &str, items: Vec<Item>) -> Vec<Action> {
-        self.popups.push(Popup::Pick(Picker::of(title, items).fitting(Way::Prose)));
+        self.popups.push(Popup::Pick(Box::new(Picker::of(title, items).fitting(Way::Prose))));
         Vec::new()
     }
 
@@ -281,10 +281,10 @@ impl App {
 
     pub(super) fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
         let picker = Picker::waiting_for(title, list);
-        self.popups.push(Popup::Pick(match list {
+        self.popups.push(Popup::Pick(Box::new(match list {
             List::Models | List::Tools | List::Settings => picker.previewing(),
             List::Thinking | List::Approval | List::Themes => picker,
-        }));
+        })));
         vec![Action::Gather(list)]
     }
 
@@ -292,7 +292,7 @@ impl App {
     pub(super) fn browse(&mut self, words: &str) -> Vec<Action> {
         let picker = Picker::browser(words);
         let ask = picker.ask().map(Action::Browse);
-        self.popups.push(Popup::Pick(picker));
+        self.popups.push(Popup::Pick(Box::new(picker)));
         ask.into_iter().collect()
     }
 

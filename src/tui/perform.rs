@@ -82,6 +82,13 @@ struct Worker {
     lookup: Arc<AtomicU64>,
 }
 
+/// What became of an action that may go on beside.
+enum Begun {
+    Here,
+    /// It isn't one.
+    NotHere(Action),
+}
+
 impl Worker {
     async fn work(mut self, mut todo: mpsc::Receiver<Action>) {
         let mut beside = JoinSet::new();
@@ -134,6 +141,33 @@ impl Worker {
         }
     }
 
+    /// Begins what goes on beside and reports when it is done.
+    fn begin(&self, action: Action, beside: &mut JoinSet<()>) -> Begun {
+        match action {
+            Action::Tree(ask) => self.look(ask, beside),
+            Action::AskToHide(entry) => self.ask_to_hide(entry, beside),
+            Action::Keep { setting, value } => self.keep(setting, value, beside),
+            Action::Read(wanted) => {
+                let reader = self.agent.reader();
+                self.read_beside(beside, move || read_part(&reader, wanted));
+            }
+            Action::Search(lookup) => self.search(lookup, beside),
+            Action::ShowLogs => {
+                let (log, reports) = (self.options.log_file.clone(), self.options.report_folder.clone());
+                self.read_beside(beside, move || logs::page(log.as_deref(), reports.as_deref()));
+            }
+            Action::TellCode => self.tell_code(beside),
+            Action::Remember(prompt) => self.remember(prompt, beside),
+            Action::PasteImage => self.read_beside(beside, || match attach::clipboard() {
+                Clip::Picture(picture) => Report::Attached(picture),
+                Clip::Text(text) => Report::Pasted(text),
+                Clip::Nothing(why) => Report::Note(why),
+            }),
+            action => return Begun::NotHere(action),
+        }
+        Begun::Here
+    }
+
     async fn perform(
         &self,
         action: Action,
@@ -141,6 +175,10 @@ impl Worker {
         waiting: &mut JoinSet<()>,
     ) -> Result<Vec<Report>, AgentError> {
         let agent = &self.agent;
+        let action = match self.begin(action, beside) {
+            Begun::Here => return Ok(Vec::new()),
+            Begun::NotHere(action) => action,
+        };
         Ok(match action {
             Action::Say(say) => said(self.say(say).await?),
             Action::Go(go) => self.go(go, waiting).await?,
@@ -153,21 +191,9 @@ impl Worker {
             Action::Rename(name) => said(agent.rename(name).await?),
             Action::Label(label) => self.label(label).await?,
             Action::LabelEntry(entry, label) => said(agent.label(entry, label).await?),
-            Action::Tree(ask) => self.look(ask, beside),
-            Action::AskToHide(entry) => self.ask_to_hide(entry, beside),
             Action::Hide(entry, visibility) => said(agent.hide(entry, visibility).await?),
             Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
-            Action::Keep { setting, value } => {
-                self.keep(setting, value, beside);
-                Vec::new()
-            }
-            Action::Read(wanted) => {
-                let reader = agent.reader();
-                self.read_beside(beside, move || read_part(&reader, wanted));
-                Vec::new()
-            }
-            Action::Search(lookup) => self.search(lookup, beside),
             Action::Reload => self.load().await?,
             Action::AskCommands => vec![Report::Commands(agent.slash_commands().await?)],
             Action::ReadResources => self.read_resources().await?,
@@ -176,17 +202,9 @@ impl Worker {
                 let lines = gather::facts(&agent.snapshot().await?.state, &agent.reader());
                 vec![Report::Page { title: "session".to_owned(), lines }]
             }
-            Action::ShowLogs => {
-                let (log, reports) = (self.options.log_file.clone(), self.options.report_folder.clone());
-                self.read_beside(beside, move || logs::page(log.as_deref(), reports.as_deref()));
-                Vec::new()
-            }
-            Action::TellCode => self.tell_code(beside),
             Action::Export(file) => self.export(file, beside).await?,
-            Action::Remember(prompt) => self.remember(prompt, beside),
-            Action::PasteImage => self.paste_picture(beside),
             Action::Attach(path, text) => self.attach(path, text, beside).await?,
-            // What lists want is done already; looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
+            // What lists want, and what goes on beside, is begun already; looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
             Action::Gather(_)
             | Action::Narrow(_)
             | Action::Preview(_)
@@ -199,6 +217,15 @@ impl Worker {
             | Action::WalkFiles(_)
             | Action::RankFiles(_)
             | Action::ListPaths(_)
+            | Action::Tree(_)
+            | Action::AskToHide(_)
+            | Action::Keep { .. }
+            | Action::Read(_)
+            | Action::Search(_)
+            | Action::ShowLogs
+            | Action::TellCode
+            | Action::Remember(_)
+            | Action::PasteImage
             | Action::Browse(_)
             | Action::EndBrowse
             | Action::Copy(_)
@@ -329,11 +356,10 @@ impl Worker {
         Ok(())
     }
 
-    fn remember(&self, prompt: String, beside: &mut JoinSet<()>) -> Vec<Report> {
+    fn remember(&self, prompt: String, beside: &mut JoinSet<()>) {
         if let Some(path) = self.options.history_file.clone() {
             beside.spawn_blocking(move || files::store_prompt(&path, &prompt));
         }
-        Vec::new()
     }
 
     async fn set_thinking(&self, level: ThinkingLevel) -> Result<Vec<Report>, AgentError> {
@@ -350,14 +376,13 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
-    fn ask_to_hide(&self, entry: EntryId, beside: &mut JoinSet<()>) -> Vec<Report> {
+    fn ask_to_hide(&self, entry: EntryId, beside: &mut JoinSet<()>) {
         let reader = self.agent.reader();
         self.read_beside(beside, move || gather::hiding(&reader, entry));
-        Vec::new()
     }
 
     /// Looks up what the tree wants to know.
-    fn look(&self, ask: tree::Ask, beside: &mut JoinSet<()>) -> Vec<Report> {
+    fn look(&self, ask: tree::Ask, beside: &mut JoinSet<()>) {
         let (reader, reports) = (self.agent.reader(), self.reports.clone());
         let session = reader.id().clone();
         let tell = move |news| {
@@ -377,7 +402,6 @@ impl Worker {
             }
             ask => tree::look(&reader, ask).into_iter().for_each(|news| _ = tell(news)),
         });
-        Vec::new()
     }
 
     async fn copy_session(&self) -> Result<Vec<Report>, AgentError> {
@@ -435,18 +459,8 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
-    /// Attaches the picture on the clipboard, or pastes the text that is there.
-    fn paste_picture(&self, beside: &mut JoinSet<()>) -> Vec<Report> {
-        self.read_beside(beside, || match attach::clipboard() {
-            Clip::Picture(picture) => Report::Attached(picture),
-            Clip::Text(text) => Report::Pasted(text),
-            Clip::Nothing(why) => Report::Note(why),
-        });
-        Vec::new()
-    }
-
     /// Looks for words; a newer look ends this one.
-    fn search(&self, lookup: Lookup, beside: &mut JoinSet<()>) -> Vec<Report> {
+    fn search(&self, lookup: Lookup, beside: &mut JoinSet<()>) {
         self.lookup.store(lookup.number, Ordering::Relaxed);
         let (newest, reader, reports) = (Arc::clone(&self.lookup), self.agent.reader(), self.reports.clone());
         beside.spawn_blocking(move || {
@@ -455,7 +469,6 @@ impl Worker {
                     && reports.blocking_send(Report::Found(found)).is_ok()
             });
         });
-        Vec::new()
     }
 
     /// Attaches the picture in a file whose path was pasted, or pastes what was pasted.
@@ -481,11 +494,10 @@ impl Worker {
         Ok(Vec::new())
     }
 
-    fn tell_code(&self, beside: &mut JoinSet<()>) -> Vec<Report> {
+    fn tell_code(&self, beside: &mut JoinSet<()>) {
         let reports = self.reports.clone();
         // Nobody listens any more when the front end has ended.
         beside.spawn_blocking(move || render::tell_waiting(|| _ = reports.blocking_send(Report::CodeTold)));
-        Vec::new()
     }
 
     fn read_beside(&self, beside: &mut JoinSet<()>, read: impl FnOnce() -> Report + Send + 'static) {

@@ -129,6 +129,7 @@ impl Transcript {
             stretch.take_results(ahead);
             cut_off(stretch.blocks.iter_mut());
             part.fill(stretch.blocks);
+            self.reach_goal();
         }
     }
 

@@ -144,9 +144,8 @@ fn conflict(bound: &[Bound]) -> Option<(usize, String)> {
         let before = bound[..at].iter().find(|other| other.row == own.row)?;
         Some((at, format!("{} is set in line {} already", TABLE[own.row].name, before.line)))
     };
-    let (twice, of_row) =
-        (bound.iter().enumerate().rev().find_map(twice), bound.iter().enumerate().rev().find_map(of_row));
-    twice.or(of_row)
+    let from_last = || bound.iter().enumerate().rev();
+    from_last().find_map(twice).or_else(|| from_last().find_map(of_row))
 }
 
 /// Keys of the editor that don't reach it, because the file gives them to something that comes before it.

@@ -65,7 +65,7 @@ impl Transcript {
     }
 
     /// Shows what somebody wanted to go to, if it is in memory by now.
-    pub(in crate::tui) fn reach_goal(&mut self) {
+    pub(super) fn reach_goal(&mut self) {
         match self.view.goal.take() {
             None => {}
             Some(Goal::Top)
