@@ -552,7 +552,10 @@ mod tests {
         store_key(&home.path().join("auth.json"), "anthropic", &"auth".into()).unwrap();
         store_key(&home.path().join("auth.json"), "openai", &"auth".into()).unwrap();
         let config = load(&home, &[("OPENAI_API_KEY", "environment")], &[]).unwrap();
-        assert_eq!((key(&config, "anthropic"), key(&config, "openai")), ("auth".into(), "environment".into()));
+        assert_eq!(
+            (key(&config, "anthropic"), key(&config, "openai")),
+            ("auth".into(), "environment".into())
+        );
         assert_eq!(config.key_source("openai"), Some(KeySource::Variable));
         assert_eq!(config.key_source("anthropic"), Some(KeySource::AuthFile));
         assert_eq!(config.key_source("gemini"), None);

@@ -20,9 +20,11 @@ mod feed;
 mod files;
 mod gather;
 mod help;
+mod import;
 mod keymap;
 mod keys;
 mod layout;
+mod login;
 mod logs;
 mod offscreen;
 mod pace;
@@ -50,6 +52,8 @@ use crate::id::SessionId;
 use crate::session::Reader;
 
 pub use desk::SettingsDesk;
+pub use import::{ForeignLog, ImportDesk};
+pub use login::{KeyChange, KeyDesk, KeyHolder, KeyOrigin};
 pub use offscreen::OffScreen;
 pub use terminal::{Abilities, Images};
 pub use theme::{Asking, ThemeOptions};
@@ -79,6 +83,10 @@ pub struct TuiOptions {
     pub exporter: Option<Exporter>,
     /// Where `/settings` reads and writes; `None` says that it can't.
     pub desk: Option<SettingsDesk>,
+    /// What `/login` and `/logout` do; `None` says that they can't.
+    pub keys: Option<KeyDesk>,
+    /// What `/import` does; `None` says that it can't.
+    pub importer: Option<ImportDesk>,
 }
 
 /// A session that is open, and what is known only now that it is.

@@ -16,9 +16,7 @@ use crate::agent::compaction::{Automatic, CompactionOptions, Strategy};
 use crate::agent::extension::Extensions;
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::{RetryMode, RetryOptions};
-use crate::agent::{
-    AgentOptions, Choice, Parts, ProviderChange, Resources, SyncPolicy, SystemPrompt, turn,
-};
+use crate::agent::{AgentOptions, Choice, Parts, ProviderChange, Resources, SyncPolicy, SystemPrompt, turn};
 use crate::config::{self, Config, Environment, Given, Project};
 use crate::id::SessionId;
 use crate::message::ThinkingLevel;
@@ -461,8 +459,7 @@ fn not_found(error: ModelError) -> Failure {
 }
 
 /// How to come by a model.
-const CONNECT: &str =
-    "`tiller login`, or set ANTHROPIC_API_KEY or OPENAI_API_KEY, or try --provider demo";
+const CONNECT: &str = "`tiller login`, or set ANTHROPIC_API_KEY or OPENAI_API_KEY, or try --provider demo";
 
 fn connect(failure: Failure) -> Failure {
     Failure { code: USAGE, ..failure.hint(CONNECT) }

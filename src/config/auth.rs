@@ -41,7 +41,9 @@ pub(super) fn keys(path: &Path) -> Result<Keys, ConfigError> {
         match entry.get("key").and_then(Value::as_str).map(str::trim) {
             Some(key) if !key.is_empty() => _ = found.keys.insert(provider, key.to_owned().into()),
             Some(_) | None => {
-                found.warnings.push(format!("{}: no key in `{provider}`; `key` would hold it", path.display()));
+                found
+                    .warnings
+                    .push(format!("{}: no key in `{provider}`; `key` would hold it", path.display()));
             }
         }
     }
@@ -162,7 +164,8 @@ mod tests {
     fn a_broken_file_names_the_place_and_nothing_that_stands_in_it_and_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("auth.json");
-        let broken = ["{\"anthropic\":\n {\"key\": \"sk-hush\",}}", "\"sk-hush\"", "sk-hush", "[\"sk-hush\"]"];
+        let broken =
+            ["{\"anthropic\":\n {\"key\": \"sk-hush\",}}", "\"sk-hush\"", "sk-hush", "[\"sk-hush\"]"];
         for text in broken {
             fs::write(&path, text).unwrap();
             let error = keys(&path).unwrap_err();

@@ -13,6 +13,7 @@ use super::complete::{Completing, FileList, Listing, Ranked, Ranking, Wanted};
 use super::editor::Editor;
 use super::keymap::Keymap;
 use super::layout::{Ctx, Folds};
+use super::login;
 use super::pace::Stale;
 use super::picker::{Choice, Item, Narrowed, Narrowing, Picker, Sessions, Word};
 use super::popup::Popup;
@@ -135,6 +136,8 @@ pub(super) enum Report {
     /// What the agent does with a `/`, as it is now.
     Commands(Vec<SlashCommand>),
     Note(String),
+    /// A key was kept or taken away.
+    Key(login::News),
     /// The words of some code were told apart; what shows it is laid out anew.
     CodeTold,
 }
@@ -225,6 +228,10 @@ pub(super) enum Action {
     TellCode,
     /// Write the session to a file, whose name may be empty.
     Export(String),
+    /// Keep a key, or take one away.
+    Key(login::Order),
+    /// Make sessions of logs of other programs, at a path as typed.
+    Import(String),
     /// Write a setting to the user's own file.
     Keep {
         setting: &'static Setting,
@@ -287,6 +294,10 @@ pub(super) enum List {
     Tools,
     Settings,
     Themes,
+    Logins,
+    Logouts,
+    /// Logs of other programs.
+    Foreign,
 }
 
 /// The front end's state.
@@ -574,6 +585,7 @@ impl App {
             Report::Items { items, selected } => {
                 if let Some(Popup::Pick(picker)) = self.popups.last_mut() {
                     picker.fill(items, selected);
+                    picker.go_on_to_key();
                 }
             }
             Report::Narrowed(done) => {
@@ -597,6 +609,7 @@ impl App {
             }
             Report::Ask { title, items } => self.popups.push(Popup::Pick(Picker::of(&title, items))),
             Report::CodeTold => {}
+            Report::Key(news) => self.key_changed(news),
             Report::Tree { session, news } => self.tree_news(&session, news),
             Report::Beside(session) => self.forked_beside(&session),
             Report::Page { title, lines } => {
