@@ -18,6 +18,7 @@ mod journeys {
     mod house;
     mod import;
     mod kills;
+    mod login;
     mod plain;
     mod print;
     mod resuming;
@@ -29,6 +30,7 @@ mod journeys {
         mod expansion;
         mod faults;
         mod lists;
+        mod login;
         mod opening;
         mod queue;
         mod steering;

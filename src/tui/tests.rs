@@ -23,6 +23,7 @@ mod approval;
 mod complete;
 mod drawing;
 mod lists;
+mod login;
 mod queue;
 mod stage;
 mod themes;

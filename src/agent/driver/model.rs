@@ -23,9 +23,9 @@ impl Driver {
                 self.fixed.providers.add(provider, models);
             }
             ProviderChange::Shut { provider, key_name } => {
-                self.fixed.providers.shut(&provider, key_name.as_str());
+                self.fixed.providers.shut(&provider, key_name);
                 if is_asked {
-                    asked.provider = Arc::new(Keyless::instead_of(Arc::clone(&asked.provider), key_name));
+                    asked.provider = Arc::new(Keyless::instead_of(Arc::clone(&asked.provider)));
                 }
             }
         }
