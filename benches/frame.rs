@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use divan::{Bencher, black_box};
 use serde_json::json;
 use tiller::agent::{ContextUse, Live, Snapshot, State};
@@ -106,6 +106,58 @@ fn a_page_up(bencher: Bencher<'_, '_>, entries: usize) {
     bencher.bench_local(move || {
         press(&mut screen, if pages % 20 == 0 { KeyCode::End } else { KeyCode::PageUp });
         pages += 1;
+        black_box(screen.draw(NOW));
+    });
+}
+
+/// Everything unfolded or folded again, and a frame.
+#[divan::bench(args = [100, 10_000, 100_000])]
+fn everything_unfolded(bencher: Bencher<'_, '_>, entries: usize) {
+    let mut screen = screen(entries);
+    screen.draw(NOW);
+    bencher.bench_local(move || {
+        screen.key(KeyEvent::new(KeyCode::Char('o'), KeyModifiers::CONTROL), NOW);
+        black_box(screen.draw(NOW));
+    });
+}
+
+/// The beginning, the end, and a frame of each; what lies between is not read.
+#[divan::bench(args = [100, 10_000, 100_000])]
+fn from_end_to_end(bencher: Bencher<'_, '_>, entries: usize) {
+    let mut screen = screen(entries);
+    screen.draw(NOW);
+    bencher.bench_local(move || {
+        for code in [KeyCode::Home, KeyCode::End] {
+            press(&mut screen, code);
+            black_box(screen.draw(NOW));
+        }
+    });
+}
+
+/// The next place of a search that has found something in every answer, and a frame with all of them marked.
+#[divan::bench(args = [100, 10_000])]
+fn a_place_of_a_search(bencher: Bencher<'_, '_>, entries: usize) {
+    let mut screen = screen(entries);
+    screen.draw(NOW);
+    screen.key(KeyEvent::new(KeyCode::Char('f'), KeyModifiers::CONTROL), NOW);
+    screen.paste("lexer".into(), NOW);
+    bencher.bench_local(move || {
+        press(&mut screen, KeyCode::Up);
+        black_box(screen.draw(NOW));
+    });
+}
+
+/// A step of the mouse that selects, and a frame.
+#[divan::bench(args = [100, 100_000])]
+fn a_selection(bencher: Bencher<'_, '_>, entries: usize) {
+    let mut screen = screen(entries);
+    screen.draw(NOW);
+    let event = |kind, row| MouseEvent { kind, column: 30, row, modifiers: KeyModifiers::NONE };
+    screen.mouse(event(MouseEventKind::Down(MouseButton::Left), 2), NOW);
+    let mut rows = (3..30).cycle();
+    bencher.bench_local(move || {
+        let row = rows.next().unwrap_or_default();
+        screen.mouse(event(MouseEventKind::Drag(MouseButton::Left), row), NOW);
         black_box(screen.draw(NOW));
     });
 }

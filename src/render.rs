@@ -205,14 +205,53 @@ impl Span {
 pub struct Line {
     /// Its pieces, left to right.
     pub spans: Vec<Span>,
+    /// Whether it begins something, or goes on with the line above.
+    pub joint: Joint,
+    /// Which of its pieces stand beside its text.
+    pub margins: Margins,
     /// The row of a picture that is painted here; such a line has no text.
     pub picture: Option<PictureRow>,
+}
+
+/// How a line stands to the one above it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Joint {
+    /// It begins.
+    #[default]
+    Begins,
+    /// The line above was too long and goes on here; at the break so many spaces are not drawn.
+    GoesOn {
+        /// The spaces.
+        spaces: usize,
+    },
+}
+
+/// Pieces of a line that are no part of what it says: indents, bars, numbers before it; times behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Margins {
+    /// How many of its first pieces.
+    pub before: usize,
+    /// How many of its last.
+    pub behind: usize,
 }
 
 impl Line {
     /// A line of one piece.
     pub fn new(text: impl Into<String>, style: impl Into<Style>) -> Self {
         vec![Span::new(text, style)].into()
+    }
+
+    /// The pieces that are its text.
+    #[must_use]
+    pub fn said(&self) -> &[Span] {
+        let end = self.spans.len().saturating_sub(self.margins.behind);
+        &self.spans[self.margins.before.min(end)..end]
+    }
+
+    /// Puts a piece before it that is no part of what it says.
+    pub fn set_in(&mut self, margin: Span) {
+        self.spans.insert(0, margin);
+        self.margins.before += 1;
     }
 
     /// Columns it takes.
@@ -230,7 +269,7 @@ impl Line {
 
 impl From<Vec<Span>> for Line {
     fn from(spans: Vec<Span>) -> Self {
-        Self { spans, picture: None }
+        Self { spans, ..Self::default() }
     }
 }
 

@@ -103,6 +103,8 @@ table! {
     TEMPLATES = "templates", Kind::Choice(&["on", "off"]), "on";
     /// Whether AGENTS.md, CLAUDE.md and AGENT.md of the user and of the project are read.
     CONTEXT_FILES = "context_files", Kind::Choice(&["on", "off"]), "on";
+    /// Whether the mouse scrolls, folds and selects in the TUI; off leaves it to the terminal.
+    MOUSE = "mouse", Kind::Choice(&["on", "off"]), "on", scope Scope::User;
     /// Whether changed skills, templates and context files are noticed by themselves while tiller runs.
     WATCH = "watch", Kind::Choice(&["on", "off"]), "on";
     /// When a steering message is delivered.
@@ -167,6 +169,14 @@ table! {
     THEME_LIGHT = "theme_light", Kind::Text, "light";
     /// How many colours the terminal has; auto goes by what its environment says.
     COLOURS = "colours", Kind::Choice(&["auto", "24bit", "256", "16", "none"]), "auto";
+    /// Whether the terminal's title says which session this is and what it is doing.
+    TERMINAL_TITLE = "terminal.title", Kind::Choice(&["on", "off"]), "on";
+    /// Whether the terminal is told that work goes on (OSC 9;4): by itself where that is understood, always, or never.
+    TERMINAL_PROGRESS = "terminal.progress", Kind::Choice(&["auto", "on", "off"]), "auto";
+    /// What calls you when a long run ends or a call asks while you look elsewhere: a notification if the terminal has them, the bell, or nothing.
+    NOTIFY = "notify.mode", Kind::Choice(&["auto", "bell", "off"]), "auto";
+    /// Seconds that a run takes at least for its end to be told so.
+    NOTIFY_AFTER_S = "notify.after_s", Kind::Count { min: 0, max: 86_400 }, "10";
     /// What goes to the log file of tiller itself.
     LOG_LEVEL = "log.level", Kind::Choice(&["off", "error", "warn", "info", "debug", "trace"]), "warn";
     /// Where that file is, beginning at the state folder; unset is `tiller.log`.

@@ -7,12 +7,15 @@
 
 mod app;
 mod approval;
+mod attach;
 mod block;
 mod browse;
 mod call;
+mod clipboard;
 mod command;
 mod complete;
 mod desk;
+mod draft;
 mod ears;
 mod editor;
 mod event_loop;
@@ -26,8 +29,12 @@ mod keys;
 mod layout;
 mod login;
 mod logs;
+mod mouse;
+mod moving;
+mod notify;
 mod offscreen;
 mod pace;
+mod passage;
 mod perform;
 mod picker;
 mod popup;
@@ -35,11 +42,13 @@ mod queue;
 mod receipt;
 mod record;
 mod report;
+mod search;
 mod terminal;
 mod theme;
 mod transcript;
 mod tree;
 mod view;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -54,8 +63,9 @@ use crate::session::Reader;
 pub use desk::SettingsDesk;
 pub use import::{ForeignLog, ImportDesk};
 pub use login::{KeyChange, KeyDesk, KeyHolder, KeyOrigin};
+pub use notify::{Call, Reach, Wishes};
 pub use offscreen::OffScreen;
-pub use terminal::{Abilities, Images};
+pub use terminal::{Abilities, Images, MouseUse};
 pub use theme::{Asking, ThemeOptions};
 
 /// What the terminal front end is told by whoever starts it; it reads neither environment nor settings itself.
@@ -77,8 +87,14 @@ pub struct TuiOptions {
     pub abilities: Abilities,
     /// The command that Ctrl+G edits with, a shell's words: the value of `VISUAL` or `EDITOR`. Default `vi`.
     pub editor: Option<String>,
+    /// The file with other keys than the table's, `keybindings.json`; `None` has none.
+    pub keybindings: Option<PathBuf>,
+    /// What the terminal can be told beside the screen.
+    pub reach: Reach,
     /// The user's home, which the footer shows as `~`.
     pub home: Option<PathBuf>,
+    /// Whether the mouse is tiller's while it has the screen. Default: yes.
+    pub mouse: MouseUse,
     /// What `/export` does; `None` says that it can't.
     pub exporter: Option<Exporter>,
     /// Where `/settings` reads and writes; `None` says that it can't.

@@ -29,11 +29,14 @@ mod journeys {
         mod endings;
         mod expansion;
         mod faults;
+        mod keys;
         mod lists;
         mod login;
+        mod moving;
         mod opening;
         mod queue;
         mod steering;
+        mod terminals;
         mod themes;
         mod tour;
         mod tree;

@@ -23,7 +23,10 @@ use crate::config::{Config, Project, store_setting};
 use crate::provider::demo;
 use crate::session::Reader;
 use crate::setting;
-use crate::tui::{self, Abilities, ExitReason, Exporter, Images, SettingsDesk, TuiError, TuiOptions};
+use crate::tui::{
+    self, Abilities, ExitReason, Exporter, Images, MouseUse, Reach, SettingsDesk, TuiError, TuiOptions,
+    Wishes,
+};
 
 /// Time that a screen whose terminal went away has to end by itself, and then the session's log to be closed.
 const GRACE: Duration = Duration::from_secs(3);
@@ -88,7 +91,10 @@ fn options(given: &Given, cwd: &Path, themes: &Themes) -> TuiOptions {
         report_folder: kept("reports"),
         abilities: abilities(config),
         editor: config.variable("VISUAL").or_else(|| config.variable("EDITOR")).map(str::to_owned),
+        keybindings: Some(config.folders.config.join("keybindings.json")),
+        reach: reach(config),
         home: config.variable("HOME").map(Into::into),
+        mouse: if config.settings.is(&setting::MOUSE, "off") { MouseUse::Terminal } else { MouseUse::Tiller },
         exporter: Some(Exporter::new(export)),
         desk: Some(desk(given)),
         keys: Some(login::desk(given)),
@@ -105,6 +111,18 @@ fn desk(given: &Given) -> SettingsDesk {
         move || Ok(assemble::config(&arguments, project.as_ref()).map_err(told)?.settings),
         move |setting, text| store_setting(&file, setting, text).map_err(|error| told(error.into())),
     )
+}
+
+/// What this terminal can be told beside the screen.
+fn reach(config: &Config) -> Reach {
+    let word = |setting| config.settings.text(setting).unwrap_or_default();
+    let wishes = Wishes {
+        title: word(&setting::TERMINAL_TITLE),
+        progress: word(&setting::TERMINAL_PROGRESS),
+        notify: word(&setting::NOTIFY),
+        after_s: config.settings.count(&setting::NOTIFY_AFTER_S).unwrap_or_default(),
+    };
+    Reach::choose(|name| config.variable(name), wishes)
 }
 
 /// Opens the session and starts its agent, on other threads: a long log takes a second to read.

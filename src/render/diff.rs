@@ -225,7 +225,12 @@ impl DiffLine {
         };
         let first = vec![Span::new(gutter.numbers(self), Role::Muted), Span::new(format!("{sign} "), role)];
         let rest = vec![Span::new(" ".repeat(gutter.width() + 2), Role::Muted)];
-        wrap(&self.spans, width, &Indent { first, rest }, Breaks::Anywhere)
+        let mut lines = wrap(&self.spans, width, &Indent { first, rest }, Breaks::Anywhere);
+        // Numbers and signs are no part of the code.
+        if let Some(first) = lines.first_mut() {
+            first.margins.before = 2;
+        }
+        lines
     }
 
     fn gap_line(&self, gutter: Gutter) -> Line {

@@ -61,7 +61,7 @@ pub fn linked(spans: Vec<Span>, found: Found) -> Vec<Span> {
             _ => out.push(span),
         }
     }
-    if !out.iter().any(|span| may_hold_address(span)) {
+    if !out.iter().any(may_hold_address) {
         return out;
     }
     let mut spans = Vec::with_capacity(out.len() + 2);

@@ -4,6 +4,7 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, T
 
 use super::link::{Found, linked, misleads, safe_address};
 use super::table::Table;
+use super::wrap::is_margin;
 use super::{Breaks, Carriage, Emphasis, Indent, Line, Links, Page, Role, Span, Style, clean, code, wrap};
 
 /// What of Markdown is understood beyond CommonMark.
@@ -119,7 +120,7 @@ impl Writer {
             Event::Rule => {
                 self.begin_block();
                 let room = self.room();
-                self.emit(vec![Span::new("─".repeat(room), Role::Muted)]);
+                self.emit(Line::new("─".repeat(room), Role::Muted));
                 self.gap = true;
             }
             Event::TaskListMarker(done) => self.mark_task(done),
@@ -201,7 +202,7 @@ impl Writer {
             TagEnd::CodeBlock => self.end_code(),
             TagEnd::Table => {
                 let table = self.table.take().unwrap_or_default();
-                table.render(self.room()).into_iter().for_each(|line| self.emit(line.spans));
+                table.render(self.room()).into_iter().for_each(|line| self.emit(line));
                 self.gap = true;
             }
             TagEnd::TableCell => self.end_cell(),
@@ -222,7 +223,7 @@ impl Writer {
             Words::Told { left } => code::code_block(&code.text, &code.language, page, left),
             Words::Untold => code::unread_block(&code.text, &code.language, page),
         };
-        lines.into_iter().for_each(|line| self.emit(line.spans));
+        lines.into_iter().for_each(|line| self.emit(line));
         self.gap = true;
     }
 
@@ -337,10 +338,15 @@ impl Writer {
         }
     }
 
-    fn emit(&mut self, spans: Vec<Span>) {
-        let mut line = self.marked_prefix();
-        line.extend(spans);
-        self.lines.push(Line::from(line));
+    fn emit(&mut self, mut line: Line) {
+        let before = self.marked_prefix();
+        if before.iter().all(|span| is_margin(&span.text)) {
+            line.margins.before += before.len();
+        } else {
+            line.margins.before = 0;
+        }
+        line.spans.splice(0..0, before);
+        self.lines.push(line);
     }
 
     fn room(&self) -> usize {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::columns::{columns, of_grapheme};
-use super::{Line, Span, Style};
+use super::{Joint, Line, Margins, Span, Style};
 
 /// What stands before the lines of a wrapped text.
 #[derive(Clone, Debug, Default)]
@@ -46,12 +46,16 @@ struct Cell<'a> {
 pub fn wrap(spans: &[Span], width: usize, indent: &Indent, breaks: Breaks) -> Vec<Line> {
     let cells: Vec<Cell<'_>> = spans.iter().flat_map(cells_of).collect();
     let mut lines = Vec::new();
-    let mut rest = cells.as_slice();
+    let (mut rest, mut joint) = (cells.as_slice(), Joint::Begins);
     loop {
         let before = if lines.is_empty() { &indent.first } else { &indent.rest };
         let room = width.saturating_sub(before.iter().map(Span::width).sum()).max(1);
         let (take, pass) = cut(rest, room, breaks);
-        lines.push(line_of(before, &rest[..take]));
+        lines.push(Line { joint, ..line_of(before, &rest[..take]) });
+        joint = match &rest[take..pass] {
+            [.., last] if last.text == "\n" => Joint::Begins,
+            spaces => Joint::GoesOn { spaces: spaces.len() },
+        };
         rest = &rest[pass..];
         if rest.is_empty() {
             return lines;
@@ -111,7 +115,14 @@ fn line_of(before: &[Span], cells: &[Cell<'_>]) -> Line {
         }
     }
     spans.extend(open);
-    spans.into()
+    let margins =
+        Margins { before: before.iter().take_while(|span| is_margin(&span.text)).count(), behind: 0 };
+    Line { margins, ..Line::from(spans) }
+}
+
+/// Whether what stands before a text is no part of it: an item's mark is.
+pub(super) fn is_margin(text: &str) -> bool {
+    text.chars().all(|c| matches!(c, ' ' | '│' | '▌' | '∴' | '…'))
 }
 
 /// The beginning of `text` that fits into `width` columns, ending in `…` when something is left out.
@@ -188,6 +199,27 @@ mod tests {
         let lines = wrap(&spans, 9, &indent, Breaks::Words);
         assert_eq!(texts(&lines), ["- one two", "  three"]);
         assert_eq!(lines[1].spans[1], Span::new("three", Role::Code));
+    }
+
+    #[test]
+    fn lines_tell_what_was_broken_and_what_stands_beside_the_text() {
+        let indent = Indent {
+            first: vec![Span::new("│ ", Role::Quote), Span::new("• ", Role::Accent)],
+            ..Indent::all(vec![Span::new("│   ", Role::Quote)])
+        };
+        let lines = wrap(&[Span::new("one  twothree\nfour", Role::Text)], 8, &indent, Breaks::Words);
+        let told: Vec<(String, Joint, usize)> =
+            lines.iter().map(|line| (line.text(), line.joint, line.margins.before)).collect();
+        let goes_on = |spaces| Joint::GoesOn { spaces };
+        assert_eq!(
+            told,
+            [
+                ("│ • one".to_owned(), Joint::Begins, 1),
+                ("│   twot".to_owned(), goes_on(2), 1),
+                ("│   hree".to_owned(), goes_on(0), 1),
+                ("│   four".to_owned(), Joint::Begins, 1),
+            ]
+        );
     }
 
     #[test]

@@ -45,17 +45,14 @@ pub struct Waited {
     pub released: bool,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
 fn is_steering(kind: &QueueKind) -> bool {
     *kind == QueueKind::Steer
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
 fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
 fn is_false(flag: &bool) -> bool {
     !flag
 }

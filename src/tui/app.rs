@@ -3,24 +3,27 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyEvent, MouseEvent};
 use jiff::tz::TimeZone;
 
 use super::approval::Asked;
+use super::attach::{self, Picture};
 use super::block::{Block, BlockKind, Level};
 use super::browse::Ask;
-use super::complete::{Completing, FileList, Listing, Ranked, Ranking, Wanted};
+use super::complete::{self, Completing, FileList, Listing, Ranked, Ranking};
 use super::editor::Editor;
-use super::keymap::Keymap;
+use super::keymap::{KeyCommand, Keymap};
 use super::layout::{Ctx, Folds};
 use super::login;
+use super::moving::Moving;
 use super::pace::Stale;
 use super::picker::{Choice, Item, Narrowed, Narrowing, Picker, Sessions, Word};
 use super::popup::Popup;
 use super::queue;
+use super::search::{Found, Lookup};
 use super::terminal::Images;
 use super::theme::Theme;
-use super::transcript::Transcript;
+use super::transcript::{Copied, Transcript, Wanted};
 use super::tree;
 use crate::agent::turn::Retry;
 use crate::agent::{
@@ -29,7 +32,7 @@ use crate::agent::{
 };
 use crate::event::{CompactionChoice, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId, SessionId};
-use crate::message::{ModelRef, ThinkingLevel, Usage};
+use crate::message::{Image, ModelRef, ThinkingLevel, Usage};
 use crate::render::{self, Line, Manner, PictureRoom};
 use crate::resource::typed_skill;
 use crate::session::{Entry, Scope, Visibility};
@@ -44,6 +47,9 @@ const FLASH_MS: u64 = 4_000;
 #[derive(Debug)]
 pub(super) enum Input {
     Key(KeyEvent),
+    Mouse(MouseEvent),
+    /// Characters that came at once, each as if typed.
+    Typed(String),
     Paste(String),
     Resize {
         width: u16,
@@ -74,8 +80,14 @@ pub(super) enum Report {
     Loaded(Box<Loaded>),
     /// Facts of the session as they are now.
     State(Box<State>),
-    /// Older entries, oldest first.
-    Older(Vec<Entry>),
+    /// A part of the path, and the entries behind it in which results of its calls may stand, oldest first.
+    Read {
+        wanted: Wanted,
+        entries: Vec<Entry>,
+        ahead: Vec<Entry>,
+    },
+    /// What a search found.
+    Found(Found),
     /// Messages that waited and don't any more.
     Queue(Vec<QueueItem>),
     /// What came of an order for messages that wait.
@@ -138,6 +150,10 @@ pub(super) enum Report {
     Note(String),
     /// A key was kept or taken away.
     Key(login::News),
+    /// A picture to go with the message.
+    Attached(Picture),
+    /// What is to be put into the editor as if it had been pasted.
+    Pasted(String),
     /// The words of some code were told apart; what shows it is laid out anew.
     CodeTold,
 }
@@ -207,12 +223,15 @@ pub(super) enum Action {
     WalkFiles(PathBuf),
     RankFiles(Ranking),
     /// Look into the directory of a half-typed path.
-    ListPaths(Wanted),
+    ListPaths(complete::Wanted),
     /// Look through the sessions.
     Browse(Ask),
     /// Nobody looks at the sessions any more.
     EndBrowse,
-    LoadOlder(Vec<EntryId>),
+    /// Read a part of the path.
+    Read(Wanted),
+    /// Look for words; whatever was looked for before no longer matters.
+    Search(Lookup),
     /// Take a snapshot and read the path anew.
     Reload,
     /// Take a snapshot for its facts.
@@ -237,7 +256,11 @@ pub(super) enum Action {
         setting: &'static Setting,
         value: String,
     },
-    Copy(String),
+    Copy(Copied),
+    /// Look for a picture on the clipboard.
+    PasteImage,
+    /// Attach the picture in this file; if it is none, paste the text instead.
+    Attach(PathBuf, String),
     Remember(String),
     EditElsewhere(String),
     Suspend,
@@ -254,6 +277,8 @@ pub(super) enum Say {
     Hurry,
     FollowUp(String),
     Bash(String, BashContext),
+    /// One of the others, but `Bash`, with pictures.
+    WithPictures(Box<Self>, Vec<Image>),
 }
 
 impl Say {
@@ -264,6 +289,7 @@ impl Say {
                 Some(text)
             }
             Self::Hurry => None,
+            Self::WithPictures(say, _) => say.text(),
         }
     }
 }
@@ -320,6 +346,7 @@ pub(super) struct App {
     pub(super) complete: Completing,
     /// How far what is on the screen is out of date.
     pub(super) stale: Stale,
+    pub(super) moving: Moving,
     /// Whether sessions were looked through when the last input came.
     is_browsing: bool,
     /// Where to go as soon as the user has said what matters in the summary of what is left behind.
@@ -369,6 +396,8 @@ pub(super) struct Work {
     pub(super) approvals: Vec<Asked>,
     /// Output tokens of the answer that is arriving.
     pub(super) output: u64,
+    /// Whether the last run ended because something failed.
+    pub(super) failed: bool,
 }
 
 /// Where the front end runs.
@@ -420,6 +449,7 @@ impl App {
             commands: Vec::new(),
             complete: Completing::default(),
             stale: Stale::ByUser,
+            moving: Moving::default(),
             is_browsing: false,
             leaving: None,
         }
@@ -435,6 +465,8 @@ impl App {
         });
         let mut actions = match input {
             Input::Key(key) => self.key(key),
+            Input::Mouse(event) => self.mouse(event),
+            Input::Typed(text) => self.typed(&text),
             Input::Paste(text) => self.pasted(&text),
             Input::Resize { width, height } => {
                 self.size = (width, height);
@@ -461,9 +493,8 @@ impl App {
             self.ask_what_to_do(&error);
         }
         self.look_at_question();
-        if self.transcript.wants_older() {
-            actions.extend(self.load_older(OLDER));
-        }
+        self.follow_search();
+        actions.extend(self.transcript.take_wanted().into_iter().map(Action::Read));
         actions.extend(self.mind_list());
         actions.extend(self.mind_completion());
         self.mind_theme();
@@ -482,12 +513,8 @@ impl App {
         self.facts.gap.expected += 1;
     }
 
-    pub(super) fn load_older(&mut self, count: usize) -> Option<Action> {
-        let ids = self.transcript.take_older(count);
-        (!ids.is_empty()).then_some(Action::LoadOlder(ids))
-    }
-
     fn tick(&mut self) -> Vec<Action> {
+        self.drag_on();
         if self.is_animated() {
             self.stale = self.stale.max(Stale::BySession);
         }
@@ -508,7 +535,7 @@ impl App {
 
     /// Whether ticks are wanted.
     pub(super) fn wants_ticks(&self) -> bool {
-        self.is_animated() || self.notes.flash.is_some()
+        self.is_animated() || self.notes.flash.is_some() || self.moving.mouse.wants_ticks()
     }
 
     /// Whether the agent or a command of the user's own is at work.
@@ -540,6 +567,7 @@ impl App {
             folds: self.folds,
             now: self.now,
             zone: self.place.zone.clone(),
+            unfold: self.place.keymap.key_of(KeyCommand::UnfoldOutput).into(),
             manner: self.place.manner,
             code_told: render::code_told(),
             pictures: self.picture_room(),
@@ -547,11 +575,17 @@ impl App {
     }
 
     fn pasted(&mut self, text: &str) -> Vec<Action> {
+        if self.popups.is_empty() && self.moving.search.is_some() {
+            return self.search_for(|typed| typed.extend(text.chars().filter(|c| !c.is_control())));
+        }
         match self.popups.last_mut() {
             Some(Popup::Pick(_)) => return self.paste_into_list(text),
             Some(Popup::Tree(tree)) => tree.paste(text),
             Some(Popup::Read(_)) => {}
-            None => self.editor.paste(text),
+            None => match attach::path_of(text, self.place.home.as_deref()) {
+                Some(path) => return vec![Action::Attach(path, text.to_owned())],
+                None => self.editor.paste(text),
+            },
         }
         Vec::new()
     }
@@ -567,13 +601,12 @@ impl App {
     fn report(&mut self, report: Report) -> Vec<Action> {
         match report {
             Report::Failed { what, hint, text } => self.failed(what, hint, text),
-            Report::Loaded(loaded) => {
-                self.load(*loaded);
-                return self.close_gap();
-            }
+            Report::Loaded(loaded) => return self.take_loaded(*loaded),
             Report::State(state) => self.know(*state),
-            Report::Older(entries) => self.transcript.prepend(&entries),
+            Report::Read { wanted, entries, ahead } => self.transcript.take(&wanted, &entries, &ahead),
+            Report::Found(found) => self.found(&found),
             Report::Queue(items) => {
+                items.iter().for_each(|item| self.editor.adopt(&item.text, &item.images));
                 let typed = |item: QueueItem| typed_skill(&item.text).unwrap_or(item.text);
                 let texts: Vec<String> = items.into_iter().map(typed).collect();
                 if !texts.is_empty() {
@@ -585,7 +618,6 @@ impl App {
             Report::Items { items, selected } => {
                 if let Some(Popup::Pick(picker)) = self.popups.last_mut() {
                     picker.fill(items, selected);
-                    picker.go_on_to_key();
                 }
             }
             Report::Narrowed(done) => {
@@ -607,7 +639,9 @@ impl App {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.browsed(scope, &what));
             }
-            Report::Ask { title, items } => self.popups.push(Popup::Pick(Picker::of(&title, items))),
+            Report::Ask { title, items } => {
+                self.popups.push(Popup::Pick(Box::new(Picker::of(&title, items))))
+            }
             Report::CodeTold => {}
             Report::Key(news) => self.key_changed(news),
             Report::Tree { session, news } => self.tree_news(&session, news),
@@ -621,6 +655,8 @@ impl App {
                 self.complete.forget();
             }
             Report::Note(text) => self.flash(text),
+            Report::Attached(Picture { image, size }) => self.editor.attach(image, size),
+            Report::Pasted(text) => self.editor.paste(&text),
         }
         Vec::new()
     }
@@ -636,12 +672,19 @@ impl App {
         self.say(Level::Error, what, hint);
     }
 
+    fn take_loaded(&mut self, loaded: Loaded) -> Vec<Action> {
+        self.load(loaded);
+        let mut actions = self.close_gap();
+        actions.extend(self.search_anew());
+        actions
+    }
+
     fn load(&mut self, loaded: Loaded) {
         let Loaded { snapshot, older, entries } = loaded;
         let live = snapshot.live;
         self.outdate_tree();
         self.facts.seq = snapshot.seq;
-        self.transcript = Transcript::of(older, &entries);
+        self.transcript.replace(older, &entries);
         self.know(snapshot.state);
         self.work = Work {
             opening_since: None,
@@ -654,6 +697,7 @@ impl App {
             queue: Vec::new(),
             approvals: live.approvals.iter().map(|request| Asked::new(request.clone(), self.now)).collect(),
             output: 0,
+            failed: false,
         };
         self.queue_changed(&live.queue);
         if self.transcript.is_empty() {
@@ -665,6 +709,20 @@ impl App {
         self.take_up(&live);
         if live.running_since.is_none() {
             self.transcript.settle();
+            self.say_unanswered();
+        }
+    }
+
+    /// Says of a prompt at the end of the log that nobody answered it, and how to send it again.
+    fn say_unanswered(&mut self) {
+        if self.transcript.unanswered().is_some() {
+            let send = self.place.keymap.key_of(KeyCommand::Send);
+            let hint = Some(format!("{send} takes it back into the editor, to be sent again"));
+            self.transcript.say(
+                Level::Warning,
+                "not answered: tiller was stopped before the model said anything",
+                hint,
+            );
         }
     }
 
@@ -693,6 +751,3 @@ impl App {
         };
     }
 }
-
-/// Entries that are read at once when the transcript is scrolled up.
-pub(super) const OLDER: usize = 100;

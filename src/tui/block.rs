@@ -1,13 +1,13 @@
 //! The pieces of a transcript, and the lines each of them makes.
 
-use super::call::{self, Call};
+use super::call::{self, Call, CallState};
 use super::layout::{Ctx, Folds, right_aligned, rule};
 use super::receipt;
 use crate::id::EntryId;
 use crate::message::Image;
 use crate::render::{
-    self, Breaks, Carriage, Emphasis, Found, Indent, Line, MarkdownStream, PictureRoom, Role, Span, Style,
-    clean, cut_to, wrap,
+    self, Breaks, Carriage, Emphasis, Found, Indent, Joint, Line, MarkdownStream, PictureRoom, Role, Span,
+    Style, clean, cut_to, wrap,
 };
 use crate::resource::typed_skill;
 use crate::session::entry::Receipt;
@@ -20,13 +20,40 @@ const FOLDED_THOUGHT: usize = 2;
 /// are shown.
 const GLANCE: usize = 4 * (FOLDED_THOUGHT + 1);
 
+/// Lines of a message of the user's beyond which only its beginning is shown, and how many that is.
+const MOST_SAID: usize = 20;
+const FOLDED_SAID: usize = 12;
+
+/// The same in bytes, for lines without end.
+const LONGEST_SAID: usize = 4 * 1024;
+
 /// One piece of a transcript.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub(super) kind: BlockKind,
     /// The entry it shows, once that is in the log.
     pub(super) entry: Option<EntryId>,
+    pub(super) fold: Fold,
     cache: Option<Cache>,
+}
+
+/// Whether a block is folded apart from all others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Fold {
+    /// As all of its kind.
+    #[default]
+    AsAll,
+    Open,
+    Shut,
+}
+
+/// A place in what a block says that stays where it is when the block is laid out anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// Lines that begin before it, those that only go on not counted.
+    begun: usize,
+    /// Characters between the beginning of its line and it, blanks not counted.
+    said: usize,
 }
 
 /// What a piece of a transcript is.
@@ -99,11 +126,11 @@ struct Cache {
 
 impl Block {
     pub(super) fn new(kind: BlockKind) -> Self {
-        Self { kind, entry: None, cache: None }
+        Self { kind, entry: None, fold: Fold::AsAll, cache: None }
     }
 
     pub(super) fn of(entry: &EntryId, kind: BlockKind) -> Self {
-        Self { kind, entry: Some(entry.clone()), cache: None }
+        Self { entry: Some(entry.clone()), ..Self::new(kind) }
     }
 
     pub(super) fn notice(level: Level, text: impl Into<String>, hint: Option<String>) -> Self {
@@ -117,7 +144,8 @@ impl Block {
 
     /// Lays it out for `ctx`, unless it is already; says how many lines it has.
     pub(super) fn measure(&mut self, ctx: &Ctx) -> usize {
-        let inner = Ctx { width: ctx.width.saturating_sub(self.inset()).max(1), ..ctx.clone() };
+        let folds = self.fold.of(ctx.folds);
+        let inner = Ctx { width: ctx.width.saturating_sub(self.inset()).max(1), folds, ..ctx.clone() };
         if let BlockKind::Growing(stream) = &mut self.kind {
             stream.set_page(inner.page());
             stream.settle();
@@ -149,6 +177,114 @@ impl Block {
         match &self.kind {
             BlockKind::Growing(stream) => stream.line(at),
             _ => self.cache.as_ref()?.lines.get(at),
+        }
+    }
+
+    /// Its lines, as they were measured last.
+    pub(super) fn drawn(&self) -> impl Iterator<Item = &Line> {
+        (0..).map_while(|at| self.line(at))
+    }
+
+    /// What one of its lines stands for; `None` of one that isn't there.
+    pub(super) fn mark(&self, line: usize) -> Option<Mark> {
+        self.line(line)?;
+        let mut mark = Mark::default();
+        for (above, next) in self.drawn().zip(self.drawn().skip(1)).take(line) {
+            match next.joint {
+                Joint::Begins => mark = Mark { begun: mark.begun + 1, said: 0 },
+                Joint::GoesOn { .. } => mark.said += said(above),
+            }
+        }
+        Some(mark)
+    }
+
+    /// The line that shows what a mark stands for, or the last one before it.
+    pub(super) fn line_of(&self, mark: Mark) -> usize {
+        let (mut begun, mut said_before, mut found) = (0, 0, 0);
+        for (at, line) in self.drawn().enumerate() {
+            if at > 0 && line.joint == Joint::Begins {
+                (begun, said_before) = (begun + 1, 0);
+            }
+            if begun > mark.begun || begun == mark.begun && said_before > mark.said {
+                break;
+            }
+            found = at;
+            said_before += said(line);
+        }
+        found
+    }
+
+    /// Whether it is a tool call.
+    pub(super) fn is_call(&self) -> bool {
+        matches!(self.kind, BlockKind::Call(_))
+    }
+
+    /// Whether nothing was said in it yet.
+    pub(super) fn is_blank(&self) -> bool {
+        matches!(&self.kind, BlockKind::Thinking(text) if text.is_empty())
+    }
+
+    /// What is said in it, unfolded: for searching and copying.
+    pub(super) fn texts(&self) -> Vec<String> {
+        let clean = |text: &str| clean(text, Carriage::Returns).into_owned();
+        match &self.kind {
+            BlockKind::Banner(lines) => lines.clone(),
+            BlockKind::User { text, .. } | BlockKind::Answer(text) | BlockKind::Thinking(text) => {
+                vec![clean(text)]
+            }
+            BlockKind::Growing(stream) => vec![clean(stream.text())],
+            BlockKind::Call(call) => call.texts().iter().map(|text| clean(text)).collect(),
+            BlockKind::Shell(shell) => vec![clean(&shell.command), clean(&shell.output)],
+            BlockKind::Rule { title, text } => vec![clean(title), clean(text)],
+            BlockKind::Images(_) => Vec::new(),
+            BlockKind::Notice { text, hint, .. } => {
+                std::iter::once(text).chain(hint).map(|text| clean(text)).collect()
+            }
+        }
+    }
+
+    /// Whether all of it is shown.
+    pub(super) fn is_unfolded(&self, all: Folds) -> bool {
+        self.is_open(self.fold.of(all))
+    }
+
+    /// Whether there may be more of it than is shown.
+    pub(super) fn can_fold(&self) -> bool {
+        match &self.kind {
+            BlockKind::Thinking(_) | BlockKind::Shell(_) => true,
+            BlockKind::Call(call) => matches!(call.state, CallState::Done { .. } | CallState::Runs { .. }),
+            BlockKind::Rule { text, .. } => !text.is_empty(),
+            BlockKind::User { text, .. } => typed_skill(text).is_some() || is_long(text),
+            BlockKind::Banner(_)
+            | BlockKind::Answer(_)
+            | BlockKind::Growing(_)
+            | BlockKind::Images(_)
+            | BlockKind::Notice { .. } => false,
+        }
+    }
+
+    /// Folds it, or unfolds it, apart from all others.
+    pub(super) fn toggle(&mut self, all: Folds) {
+        self.set_open(!self.is_open(self.fold.of(all)), all);
+    }
+
+    /// Unfolds it, if it isn't.
+    pub(super) fn open(&mut self, all: Folds) {
+        self.set_open(true, all);
+    }
+
+    fn set_open(&mut self, open: bool, all: Folds) {
+        self.fold = match open {
+            open if open == self.is_open(all) => Fold::AsAll,
+            true => Fold::Open,
+            false => Fold::Shut,
+        };
+    }
+
+    fn is_open(&self, folds: Folds) -> bool {
+        match self.kind {
+            BlockKind::Thinking(_) => folds.thinking_open,
+            _ => folds.output_open,
         }
     }
 
@@ -213,6 +349,27 @@ pub(super) fn image_lines(mime_type: &str, data: &str, ctx: &Ctx) -> Vec<Line> {
     render::picture(mime_type, data, ctx.width, ctx.pictures)
 }
 
+impl Fold {
+    fn of(self, all: Folds) -> Folds {
+        match self {
+            Self::AsAll => all,
+            Self::Open => Folds { output_open: true, thinking_open: true },
+            Self::Shut => Folds::default(),
+        }
+    }
+}
+
+/// Characters of a line's text, blanks not counted.
+fn said(line: &Line) -> usize {
+    let text = line.said().iter().flat_map(|span| span.text.chars());
+    text.filter(|c| !c.is_whitespace()).count()
+}
+
+/// Whether of a message of the user's only the beginning is shown.
+fn is_long(text: &str) -> bool {
+    text.len() > LONGEST_SAID || text.trim_end().lines().nth(MOST_SAID).is_some()
+}
+
 fn banner(lines: &[String], width: usize) -> Vec<Line> {
     let style =
         |at| if at == 0 { Style::from(Role::Accent).with(Emphasis::BOLD) } else { Role::Muted.into() };
@@ -220,33 +377,49 @@ fn banner(lines: &[String], width: usize) -> Vec<Line> {
 }
 
 fn user(text: &str, (note, at): (&str, UnixMs), receipt: Option<&Receipt>, ctx: &Ctx) -> Vec<Line> {
-    let bar = Span::new("▌ ", Role::Accent);
-    let typed = typed_skill(text).filter(|_| !ctx.folds.output_open);
-    let hint = if typed.is_some() { "ctrl+o" } else { "" };
+    let folded = !ctx.folds.output_open;
+    let typed = typed_skill(text).filter(|_| folded);
+    let hint = if typed.is_some() { &*ctx.unfold } else { "" };
     let time = receipt.map_or_else(|| ctx.clock(at), |receipt| receipt::word(receipt, at, ctx));
     let words = [hint, note, time.as_str()].into_iter().filter(|word| !word.is_empty());
     let time = words.collect::<Vec<_>>().join(" ");
     let room = ctx.width.saturating_sub(time.chars().count() + 2).max(ctx.width / 2);
-    let text = clean(typed.as_deref().unwrap_or(text).trim_end(), Carriage::Shown);
-    let style = Style::from(Role::User).with(Emphasis::BOLD);
-    let mut lines: Vec<Line> = Vec::new();
-    for line in text.split('\n') {
-        let spans = render::linked(vec![Span::new(line, style)], Found::AsItIs);
-        lines.extend(wrap(&spans, room, &Indent::all(vec![bar.clone()]), Breaks::Words));
+    let text = typed.as_deref().unwrap_or(text).trim_end();
+    let (shown, hidden) = if folded { beginning(text) } else { (text, 0) };
+    let mut lines =
+        said_lines(&clean(shown, Carriage::Shown), Style::from(Role::User).with(Emphasis::BOLD), room);
+    if hidden > 0 {
+        let note = format!("… {hidden} more lines ({})", ctx.unfold);
+        lines.extend(said_lines(&note, Role::Muted.into(), room));
     }
     if let Some(first) = lines.first_mut() {
-        let left = std::mem::take(&mut first.spans);
-        *first = right_aligned(left, Some(Span::new(time, Role::Muted)), ctx.width);
+        *first = right_aligned(std::mem::take(first), Some(Span::new(time, Role::Muted)), ctx.width);
     }
     let story = receipt.map(Receipt::story).filter(|story| !story.is_empty());
     if let Some(story) = story {
         let indent = Indent {
-            first: vec![bar, Span::new("↳ ", Role::Muted)],
+            first: vec![Span::new("▌ ", Role::Accent), Span::new("↳ ", Role::Muted)],
             rest: vec![Span::new("    ", Role::Muted)],
         };
         lines.extend(wrap(&[Span::new(story, Role::Muted)], ctx.width, &indent, Breaks::Words));
     }
     lines
+}
+
+/// As much of a message as is shown folded, and how many lines are left out.
+fn beginning(text: &str) -> (&str, usize) {
+    if !is_long(text) {
+        return (text, 0);
+    }
+    let by_lines = text.match_indices('\n').nth(FOLDED_SAID - 1).map_or(text.len(), |(at, _)| at);
+    let end = text.floor_char_boundary(by_lines.min(LONGEST_SAID));
+    (&text[..end], text[end..].trim_start_matches('\n').lines().count())
+}
+
+fn said_lines(text: &str, style: Style, width: usize) -> Vec<Line> {
+    let bar = Indent::all(vec![Span::new("▌ ", Role::Accent)]);
+    let linked = |line| render::linked(vec![Span::new(line, style)], Found::AsItIs);
+    text.split('\n').flat_map(|line| wrap(&linked(line), width, &bar, Breaks::Words)).collect()
 }
 
 fn thought(text: &str, ctx: &Ctx) -> Vec<Line> {
@@ -275,7 +448,7 @@ fn thought(text: &str, ctx: &Ctx) -> Vec<Line> {
 }
 
 fn unfolding_rule(title: &str, text: &str, ctx: &Ctx) -> Vec<Line> {
-    let hint = if text.is_empty() { "" } else { " (ctrl+o)" };
+    let hint = if text.is_empty() { String::new() } else { format!(" ({})", ctx.unfold) };
     let mut lines = vec![rule(&format!("{title}{hint}"), ctx.width)];
     if ctx.folds.output_open {
         lines.extend(render::markdown(text, ctx.page()));

@@ -7,7 +7,9 @@ use super::layout::{Ctx, right_aligned};
 use crate::event::ToolOutcome;
 use crate::id::CallId;
 use crate::message::{UserBlock, joined_text};
-use crate::render::{self, Breaks, Carriage, Found, Indent, Line, Role, Span, Style, clean, cut_to, wrap};
+use crate::render::{
+    self, Breaks, Carriage, Found, Indent, Line, Margins, Role, Span, Style, clean, cut_to, wrap,
+};
 use crate::unit::UnixMs;
 
 /// Columns of a tool's name, so that the arguments of calls stand in a column.
@@ -52,6 +54,8 @@ pub(super) enum CallState {
     Done { outcome: ToolOutcome, is_error: bool, took_ms: Option<u64> },
     /// It never got a result.
     Lost,
+    /// Nor did it begin: one before it was cut off.
+    Unbegun,
 }
 
 /// How a call ended, as its sign shows it.
@@ -73,7 +77,11 @@ impl Call {
                 lines.extend(shown_images(outcome, ctx));
                 lines
             }
-            CallState::Written(_) | CallState::Waits | CallState::Asks | CallState::Lost => Vec::new(),
+            CallState::Written(_)
+            | CallState::Waits
+            | CallState::Asks
+            | CallState::Lost
+            | CallState::Unbegun => Vec::new(),
         };
         lines.extend(output);
         lines
@@ -82,6 +90,33 @@ impl Call {
     /// Whether its lines change by themselves.
     pub(super) fn is_alive(&self) -> bool {
         matches!(self.state, CallState::Runs { .. })
+    }
+
+    /// What it was asked and what came of it.
+    pub(super) fn texts(&self) -> Vec<String> {
+        let outcome = match &self.state {
+            CallState::Runs { partial, .. } => Some(partial),
+            CallState::Done { outcome, .. } => Some(outcome),
+            _ => None,
+        };
+        let mut texts = vec![argument(&self.name, &self.args)];
+        let diff = outcome.and_then(|outcome| outcome.details.as_ref()?["diff"].as_str());
+        match (diff, outcome) {
+            (Some(diff), _) => texts.push(diff.to_owned()),
+            (None, Some(outcome)) => texts.push(joined_text(&outcome.content)),
+            (None, None) => {}
+        }
+        texts
+    }
+
+    /// Whether it may still get a result.
+    pub(super) fn is_open(&self) -> bool {
+        !matches!(self.state, CallState::Done { .. } | CallState::Lost | CallState::Unbegun)
+    }
+
+    /// Whether its tool only reads, so that it may run beside others of its kind.
+    pub(super) fn reads(&self) -> bool {
+        matches!(self.name.as_str(), "read_file" | "grep" | "list_files" | "find_files")
     }
 
     /// Its line.
@@ -108,6 +143,7 @@ impl Call {
         if !note.is_empty() {
             left.push(Span::new(format!("  {note}"), note_role));
         }
+        let left = Line { margins: Margins { before: 1, behind: 0 }, ..Line::from(left) };
         right_aligned(left, right, ctx.width)
     }
 
@@ -122,11 +158,13 @@ impl Call {
                 End::Unrun => ("–", Role::Muted),
             },
             CallState::Lost => ("–", Role::Warning),
+            CallState::Unbegun => ("–", Role::Muted),
         }
     }
 
     fn unrun(&self) -> bool {
-        matches!(self.state, CallState::Done { .. }) && self.end() == End::Unrun
+        matches!(self.state, CallState::Unbegun)
+            || matches!(self.state, CallState::Done { .. }) && self.end() == End::Unrun
     }
 
     fn end(&self) -> End {
@@ -149,6 +187,7 @@ impl Call {
             CallState::Written(bytes) => (format!("writing… {bytes} bytes"), Role::Muted),
             CallState::Asks => ("asks".to_owned(), Role::Warning),
             CallState::Lost => ("cut off, no result".to_owned(), Role::Warning),
+            CallState::Unbegun => ("not begun: tiller was stopped".to_owned(), Role::Muted),
             CallState::Done { outcome, .. } => match self.end() {
                 End::Unrun => (first_line(&joined_text(&outcome.content)), Role::Muted),
                 End::Well => (facts(outcome), Role::Muted),
@@ -174,7 +213,7 @@ impl Call {
         }
         let text = joined_text(&outcome.content);
         let end = self.end();
-        let quiet = matches!(self.name.as_str(), "read_file" | "grep" | "list_files" | "find_files");
+        let quiet = self.reads();
         if end == End::Unrun || (quiet && !is_error && !ctx.folds.output_open) {
             return Vec::new();
         }
@@ -250,14 +289,14 @@ fn folded(mut lines: Vec<Line>, most: usize, ctx: &Ctx) -> Vec<Line> {
     }
     let head = most / 2;
     let hidden = lines.len() - (most - 1);
-    let note = Line::new(format!("… {hidden} more lines (ctrl+o)"), Role::Muted);
+    let note = Line::new(format!("… {hidden} more lines ({})", ctx.unfold), Role::Muted);
     lines.splice(head..head + hidden, [note]);
     lines
 }
 
 fn indented(lines: Vec<Line>, indent: &str, role: Role) -> Vec<Line> {
     let put = |mut line: Line| {
-        line.spans.insert(0, Span::new(indent, Style::from(role)));
+        line.set_in(Span::new(indent, Style::from(role)));
         line
     };
     lines.into_iter().map(put).collect()

@@ -114,7 +114,7 @@ impl Completing {
 impl App {
     /// Looks at the text before the cursor, if it is another than before.
     pub(super) fn mind_completion(&mut self) -> Vec<Action> {
-        let before = self.editor.before_cursor();
+        let before = self.editor.line_before_cursor();
         if before == self.complete.seen {
             return Vec::new();
         }
@@ -165,7 +165,7 @@ impl App {
 
     /// Takes what is in a directory: one name is put in, of several what they have in common, and they are offered.
     pub(super) fn paths_listed(&mut self, listing: Listing) {
-        if self.editor.before_cursor() != listing.before {
+        if self.editor.line_before_cursor() != listing.before {
             return;
         }
         match listing.offers.as_slice() {
@@ -176,7 +176,7 @@ impl App {
                 if common.len() > listing.typed.len() {
                     self.insert(&common, listing.typed.chars().count());
                 }
-                self.complete.seen = self.editor.before_cursor();
+                self.complete.seen = self.editor.line_before_cursor();
                 self.complete.asked = Asked::Path(common);
                 self.complete.offer(listing.offers);
             }
@@ -237,7 +237,7 @@ impl App {
     }
 
     fn list_paths(&mut self) -> Option<Vec<Action>> {
-        let before = self.editor.before_cursor();
+        let before = self.editor.line_before_cursor();
         let typed = word::path(&before)?.to_owned();
         let (cwd, home) = (self.place.cwd.clone(), self.place.home.clone());
         Some(vec![Action::ListPaths(paths::Wanted { before, typed, cwd, home })])

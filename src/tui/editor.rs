@@ -1,76 +1,123 @@
-//! The editor: a text area with our keys, pastes that collapse, and the prompts of earlier times.
+//! The editor: a text, what its keys do to it, signs that stand for pastes and pictures, and the prompts of earlier times.
+
+mod kills;
+mod recall;
+mod rows;
+mod text;
+mod tokens;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use ratatui::widgets::Widget;
-use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 
-/// A paste longer than this, in lines or characters, collapses to a token until it is sent.
-const PASTE_LINES: usize = 8;
-const PASTE_CHARS: usize = 1_000;
+use self::kills::{Kills, Side};
+use self::recall::Recall;
+use self::rows::{Rows, row_text};
+use self::text::Text;
+use self::tokens::Tokens;
+use super::keymap::{Context, KeyCommand, Keymap};
+use crate::message::Image;
 
 /// What the user is about to say.
 #[derive(Debug)]
 pub(super) struct Editor {
-    area: TextArea<'static>,
-    /// What the tokens in the text stand for.
-    pastes: Vec<Paste>,
-    history: Vec<String>,
-    /// Which prompt of the history is shown, and what was there before.
-    recalled: Option<(usize, String)>,
+    text: Text,
+    tokens: Tokens,
+    kills: Kills,
+    recall: Recall,
+    rows: Rows,
+    /// The first row that is shown, and how many may be.
+    window: (usize, usize),
+    /// The column that moves up and down keep to.
+    column: Option<usize>,
 }
 
-#[derive(Debug)]
-struct Paste {
-    token: String,
-    text: String,
+/// Something that a key does to the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Edit {
+    Left,
+    Right,
+    Up,
+    Down,
+    WordLeft,
+    WordRight,
+    LineStart,
+    LineEnd,
+    TextStart,
+    TextEnd,
+    DeleteBack,
+    DeleteForward,
+    DeleteWordBack,
+    DeleteWordForward,
+    DeleteToLineStart,
+    DeleteToLineEnd,
+    Yank,
+    YankBefore,
+    Undo,
+    Redo,
 }
 
 /// What was put aside.
 #[derive(Debug)]
 pub(super) struct Draft {
-    area: TextArea<'static>,
-    pastes: Vec<Paste>,
+    text: Text,
+    tokens: Tokens,
 }
 
 impl Draft {
     /// The text as it is meant.
     pub(super) fn expanded(&self) -> String {
-        expanded(&self.area, &self.pastes)
+        self.tokens.expand(self.text.as_str())
     }
-}
-
-fn expanded(area: &TextArea<'_>, pastes: &[Paste]) -> String {
-    pastes.iter().fold(area.lines().join("\n"), |text, paste| text.replace(&paste.token, &paste.text))
 }
 
 impl Editor {
     pub(super) fn new(history: Vec<String>) -> Self {
-        Self { area: blank_area(Vec::new()), pastes: Vec::new(), history, recalled: None }
+        Self {
+            text: Text::new(""),
+            tokens: Tokens::default(),
+            kills: Kills::default(),
+            recall: Recall::new(history),
+            rows: Rows::default(),
+            window: (0, 1),
+            column: None,
+        }
     }
 
     /// The text as it is shown, tokens unexpanded.
     pub(super) fn text(&self) -> String {
-        self.area.lines().join("\n")
+        self.text.as_str().to_owned()
     }
 
     /// The text as it is meant.
     pub(super) fn expanded(&self) -> String {
-        expanded(&self.area, &self.pastes)
+        self.tokens.expand(self.text.as_str())
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.area.is_empty()
+        self.text.as_str().is_empty()
+    }
+
+    /// What stands before the cursor.
+    pub(super) fn before_cursor(&self) -> &str {
+        self.text.before_cursor()
+    }
+
+    /// What a line of the shell, or a message, begins with; see [`Kind`].
+    pub(super) fn kind(&self) -> Kind {
+        match self.text.as_str().trim_start() {
+            text if text.starts_with("!!") => Kind::PrivateCommand,
+            text if text.starts_with('!') => Kind::Command,
+            _ => Kind::Message,
+        }
     }
 
     /// Puts another text in the place of what is there.
     pub(super) fn set_text(&mut self, text: &str) {
-        self.area = blank_area(text.split('\n').map(str::to_owned).collect());
-        self.area.move_cursor(CursorMove::Bottom);
-        self.area.move_cursor(CursorMove::End);
-        self.recalled = None;
+        self.text.set(text);
+        self.recall.leave();
+        self.moved();
     }
 
     /// Puts texts before what is there.
@@ -82,323 +129,293 @@ impl Editor {
 
     /// Empties it; what was there can be had back by undoing.
     pub(super) fn clear(&mut self) {
-        self.area.select_all();
-        self.area.cut();
-        self.recalled = None;
+        self.text.replace(0..self.text.as_str().len(), "");
+        self.recall.leave();
+        self.moved();
     }
 
-    /// Takes the text as it is meant, and empties the editor for good.
+    /// Takes the text as it is meant, and empties the editor for good. Its pictures are to be taken before.
     pub(super) fn take(&mut self) -> String {
         let text = self.expanded();
-        self.area = blank_area(Vec::new());
-        self.pastes.clear();
-        self.recalled = None;
+        self.set_text("");
+        self.tokens.retire();
         text
+    }
+
+    /// The pictures that are sent with the text.
+    pub(super) fn pictures(&self) -> Vec<Image> {
+        self.tokens.pictures(self.text.as_str())
     }
 
     /// Puts what is there aside, and empties the editor.
     pub(super) fn put_aside(&mut self) -> Draft {
-        let area = std::mem::replace(&mut self.area, blank_area(Vec::new()));
-        self.recalled = None;
-        Draft { area, pastes: std::mem::take(&mut self.pastes) }
+        let draft = Draft { text: self.text.swap(Text::new("")), tokens: std::mem::take(&mut self.tokens) };
+        self.recall.leave();
+        self.moved();
+        draft
     }
 
     /// Takes up what was put aside, in the place of what is there.
     pub(super) fn take_up(&mut self, draft: Draft) {
-        (self.area, self.pastes, self.recalled) = (draft.area, draft.pastes, None);
+        self.text.swap(draft.text);
+        self.tokens = draft.tokens;
+        self.recall.leave();
+        self.moved();
     }
 
     /// Puts a prompt into the history; false when it is the same as the newest there.
     pub(super) fn remember(&mut self, text: &str) -> bool {
-        if self.history.last().is_some_and(|last| last == text) {
-            return false;
-        }
-        self.history.push(text.to_owned());
-        true
+        self.recall.remember(text)
     }
 
     /// Prompts of earlier times, oldest first.
     pub(super) fn history(&self) -> &[String] {
-        &self.history
+        self.recall.prompts()
     }
 
     pub(super) fn paste(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        let lines = text.lines().count();
-        if lines <= PASTE_LINES && text.len() <= PASTE_CHARS {
-            self.area.insert_str(&text);
-            return;
-        }
-        let number = self.pastes.len() + 1;
-        let token = if lines > 1 {
-            format!("[paste #{number}: {lines} lines]")
-        } else {
-            format!("[paste #{number}: {} characters]", text.chars().count())
-        };
-        self.area.insert_str(&token);
-        self.pastes.push(Paste { token, text });
+        let shown = self.tokens.paste(text);
+        self.insert(&shown);
+    }
+
+    /// Puts a sign for a picture of so many columns and rows of pixels at the cursor.
+    pub(super) fn attach(&mut self, image: Image, size: (usize, usize)) {
+        let token = self.tokens.picture(image, size);
+        let gap = if self.before_cursor().ends_with(|c: char| !c.is_whitespace()) { " " } else { "" };
+        self.insert(&format!("{gap}{token} "));
+    }
+
+    /// Takes up pictures of a message that comes back, so that its tokens stand for them again.
+    pub(super) fn adopt(&mut self, text: &str, pictures: &[Image]) {
+        self.tokens.adopt(text, pictures);
+    }
+
+    /// Puts a text in at the cursor.
+    pub(super) fn insert(&mut self, text: &str) {
+        self.text.insert(text);
+        self.moved();
     }
 
     pub(super) fn newline(&mut self) {
-        self.area.insert_newline();
+        self.insert("\n");
     }
 
     /// Takes away a backslash before the cursor and breaks the line there; false when there is none.
     pub(super) fn continue_line(&mut self) -> bool {
         let continues = self.before_cursor().ends_with('\\');
         if continues {
-            self.area.delete_char();
+            self.text.remove_to(self.text.cursor() - 1);
             self.newline();
         }
         continues
     }
 
     /// The line of the cursor, up to it.
-    pub(super) fn before_cursor(&self) -> String {
-        let cursor = self.area.cursor();
-        self.area.lines().get(cursor.0).map(|line| line.chars().take(cursor.1).collect()).unwrap_or_default()
+    pub(super) fn line_before_cursor(&self) -> String {
+        let before = self.before_cursor();
+        before[before.rfind('\n').map_or(0, |at| at + 1)..].to_owned()
     }
 
     /// Puts a text in the place of so many characters before the cursor.
     pub(super) fn replace_before(&mut self, count: usize, text: &str) {
-        for _ in 0..count {
-            self.area.delete_char();
-        }
-        self.area.insert_str(text);
+        let before = self.before_cursor();
+        let from = before.char_indices().rev().nth(count.wrapping_sub(1)).map_or(before.len(), |(at, _)| at);
+        self.text.remove_to(from);
+        self.insert(text);
     }
 
     /// Does what a key does in a text; false when it does nothing there.
-    pub(super) fn key(&mut self, key: KeyEvent) -> bool {
-        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
-        let alt = key.modifiers.contains(KeyModifiers::ALT);
+    pub(super) fn key(&mut self, key: KeyEvent, keymap: &Keymap) -> bool {
+        if let Some(KeyCommand::Edit(edit)) = keymap.command(Context::Editor, key) {
+            return self.edit(edit);
+        }
+        let types = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         match key.code {
-            KeyCode::Char(c) if ctrl => self.control(c),
-            KeyCode::Char(c) if alt => self.meta(c),
-            KeyCode::Char(c) => self.area.insert_char(c),
-            KeyCode::Backspace if ctrl || alt => _ = self.area.delete_word(),
-            KeyCode::Backspace => self.backspace(),
-            KeyCode::Delete => _ = self.area.delete_next_char(),
-            KeyCode::Left if ctrl || alt => self.area.move_cursor(CursorMove::WordBack),
-            KeyCode::Right if ctrl || alt => self.area.move_cursor(CursorMove::WordForward),
-            KeyCode::Left => self.area.move_cursor(CursorMove::Back),
-            KeyCode::Right => self.area.move_cursor(CursorMove::Forward),
-            KeyCode::Up => return self.up(),
-            KeyCode::Down => return self.down(),
-            KeyCode::Home => self.area.move_cursor(CursorMove::Head),
-            KeyCode::End => self.area.move_cursor(CursorMove::End),
+            KeyCode::Char(c) if types => self.insert(c.encode_utf8(&mut [0; 4])),
             _ => return false,
         }
         true
     }
 
-    fn control(&mut self, c: char) {
-        match c.to_ascii_lowercase() {
-            'a' => self.area.move_cursor(CursorMove::Head),
-            'e' => self.area.move_cursor(CursorMove::End),
-            'b' => self.area.move_cursor(CursorMove::Back),
-            'h' => self.backspace(),
-            'w' => _ = self.area.delete_word(),
-            'u' => _ = self.area.delete_line_by_head(),
-            'k' => _ = self.area.delete_line_by_end(),
-            'y' => _ = self.area.paste(),
-            // Ctrl+_ as terminals without the keyboard protocol send it, and with it.
-            '_' | '-' | '7' => _ = self.area.undo(),
-            _ => {}
+    /// Does something to the text, or moves in it; false when there is nothing to be done.
+    pub(super) fn edit(&mut self, edit: Edit) -> bool {
+        let column = self.column.take();
+        match edit {
+            Edit::Up | Edit::Down => return self.by_rows(edit, column),
+            Edit::Yank | Edit::YankBefore => return self.yank(edit),
+            Edit::Undo => _ = self.text.undo(),
+            Edit::Redo => _ = self.text.redo(),
+            Edit::DeleteBack | Edit::DeleteForward => _ = self.text.remove_to(self.target(edit)),
+            Edit::DeleteWordBack | Edit::DeleteToLineStart => return self.kill(edit, Side::Before),
+            Edit::DeleteWordForward | Edit::DeleteToLineEnd => return self.kill(edit, Side::After),
+            _ => self.text.move_to(self.target(edit)),
         }
+        self.moved();
+        true
     }
 
-    fn meta(&mut self, c: char) {
-        match c.to_ascii_lowercase() {
-            'b' => self.area.move_cursor(CursorMove::WordBack),
-            'f' => self.area.move_cursor(CursorMove::WordForward),
-            'd' => _ = self.area.delete_next_word(),
-            'u' => _ = self.area.undo(),
-            'r' | '_' => _ = self.area.redo(),
-            _ => {}
-        }
-    }
-
-    /// A token goes as a whole.
-    fn backspace(&mut self) {
-        let before = self.before_cursor();
-        let token = self.pastes.iter().find(|paste| before.ends_with(&paste.token));
-        let count = token.map_or(1, |paste| paste.token.chars().count());
-        for _ in 0..count {
-            self.area.delete_char();
-        }
-    }
-
-    fn up(&mut self) -> bool {
-        if self.area.screen_cursor().row > 0 {
-            self.area.move_cursor(CursorMove::Up);
-            return true;
-        }
-        let at = self.recalled.as_ref().map_or(self.history.len(), |(at, _)| *at);
-        at.checked_sub(1).is_some_and(|at| self.recall(at))
-    }
-
-    fn down(&mut self) -> bool {
-        let before = self.area.cursor();
-        self.area.move_cursor(CursorMove::Down);
-        if self.area.cursor().0 != before.0
-            || self.area.screen_cursor().row > 0 && self.area.cursor() != before
-        {
-            return true;
-        }
-        let Some((at, _)) = &self.recalled else { return false };
-        self.recall(at + 1)
-    }
-
-    /// Shows a prompt that is in the history; what is there now comes back below the newest.
-    pub(super) fn recall_text(&mut self, text: &str) {
-        if let Some(at) = self.history.iter().rposition(|prompt| prompt == text) {
-            self.recall(at);
-        }
-    }
-
-    /// Shows a prompt of the history, or after the newest what was there before.
-    fn recall(&mut self, at: usize) -> bool {
-        let before = match self.recalled.take() {
-            Some((_, before)) => before,
-            None => self.text(),
-        };
-        match self.history.get(at).cloned() {
-            Some(text) => {
-                self.set_text(&text);
-                self.recalled = Some((at, before));
+    /// Where a move goes to, and how far a deletion goes. A token is one step.
+    fn target(&self, edit: Edit) -> usize {
+        let text = &self.text;
+        let (cursor, line) = (text.cursor(), text.line_of(text.cursor()));
+        match edit {
+            Edit::Left | Edit::DeleteBack => {
+                self.tokens.at_end(text.before_cursor()).map_or_else(|| text.left(), |length| cursor - length)
             }
-            None => self.set_text(&before),
+            Edit::Right | Edit::DeleteForward => {
+                let after = &text.as_str()[cursor..];
+                self.tokens.at_start(after).map_or_else(|| text.right(), |length| cursor + length)
+            }
+            Edit::WordLeft | Edit::DeleteWordBack => {
+                let token = self.tokens.at_end(text.before_cursor());
+                token.map_or_else(|| text.word_left(), |length| cursor - length)
+            }
+            Edit::WordRight | Edit::DeleteWordForward => text.word_right(),
+            // At the end already, the line is joined with its neighbour.
+            Edit::DeleteToLineStart if cursor == line.start => text.left(),
+            Edit::DeleteToLineEnd if cursor == line.end => text.right(),
+            Edit::LineStart | Edit::DeleteToLineStart => line.start,
+            Edit::LineEnd | Edit::DeleteToLineEnd => line.end,
+            Edit::TextStart => 0,
+            Edit::TextEnd => text.as_str().len(),
+            Edit::Up | Edit::Down | Edit::Yank | Edit::YankBefore | Edit::Undo | Edit::Redo => cursor,
+        }
+    }
+
+    fn kill(&mut self, edit: Edit, side: Side) -> bool {
+        let killed = self.text.remove_to(self.target(edit));
+        self.scroll();
+        self.kills.keep(&killed, side);
+        true
+    }
+
+    fn yank(&mut self, edit: Edit) -> bool {
+        let at = self.text.cursor();
+        let put_in = match edit {
+            Edit::YankBefore => self.kills.yank_before(),
+            _ => self.kills.yank(at).map(|text| (at..at, text)),
+        };
+        let Some((range, text)) = put_in else { return false };
+        self.text.replace(range, text);
+        self.scroll();
+        true
+    }
+
+    /// Up and down by rows of the screen; beyond the first and the last, to the prompts of earlier times.
+    fn by_rows(&mut self, edit: Edit, column: Option<usize>) -> bool {
+        self.renew();
+        let text = self.text.as_str();
+        let (row, at) = self.rows.place(text, self.text.cursor());
+        let column = column.unwrap_or(at);
+        let next = if edit == Edit::Up { row.checked_sub(1) } else { Some(row + 1) };
+        if let Some(row) = next.filter(|row| *row < self.rows.count()) {
+            let at = self.rows.at(text, row, column);
+            self.text.move_to(at);
+            self.moved();
+            self.column = Some(column);
+            return true;
+        }
+        let recalled = if edit == Edit::Up { self.recall.earlier(text) } else { self.recall.later() };
+        match recalled {
+            Some(prompt) => self.show(&prompt),
+            // Below the last row there is nothing but its end.
+            None if edit == Edit::Down && self.text.cursor() < self.text.as_str().len() => {
+                return self.edit(Edit::TextEnd);
+            }
+            None => return false,
         }
         true
     }
 
-    /// Rows that the text takes at a width, if they are fewer than `most`; else `most`.
-    pub(super) fn height(&self, width: u16, most: u16) -> u16 {
-        // No character is longer than four bytes: what is over this can't be fewer rows.
-        let bytes = 4 * usize::from(width.max(1)) * usize::from(most);
-        let lines = self.area.lines();
-        if lines.len() >= usize::from(most) || lines.iter().any(|line| line.len() > bytes) {
-            return most;
+    /// Shows a prompt that is in the history; what is there now comes back below the newest.
+    pub(super) fn recall_text(&mut self, text: &str) {
+        if let Some(prompt) = self.recall.find(text, self.text.as_str()) {
+            self.show(&prompt);
         }
-        let mut copy = blank_area(lines.to_vec());
-        copy.move_cursor(CursorMove::Bottom);
-        copy.move_cursor(CursorMove::End);
-        let area = Rect::new(0, 0, width.max(1), 1);
-        (&copy).render(area, &mut Buffer::empty(area));
-        u16::try_from(copy.screen_cursor().row + 1).unwrap_or(u16::MAX).min(most)
+    }
+
+    fn show(&mut self, prompt: &str) {
+        self.text.set(prompt);
+        self.moved();
+    }
+
+    /// The cursor stands elsewhere now, or the text is another one, and not by cutting or putting in.
+    fn moved(&mut self) {
+        self.column = None;
+        self.kills.rest();
+        self.scroll();
+    }
+
+    fn renew(&mut self) {
+        self.rows.renew(self.text.as_str(), self.text.revision());
+    }
+
+    /// Lays the text out in so many columns, of which at most so many rows are to be seen. A column stays free for the cursor.
+    pub(super) fn lay_out(&mut self, columns: u16, most_rows: u16) {
+        self.window.1 = usize::from(most_rows.max(1));
+        let width = usize::from(columns.saturating_sub(1).max(1));
+        self.rows.lay_out(self.text.as_str(), self.text.revision(), width);
+        self.scroll();
+    }
+
+    /// Moves the window so that the cursor is in it, and so that no row stays empty while others are hidden.
+    fn scroll(&mut self) {
+        if !self.rows.is_laid_out() {
+            return;
+        }
+        self.renew();
+        let (row, _) = self.rows.place(self.text.as_str(), self.text.cursor());
+        let (top, height) = self.window;
+        let top = top.min(row).max((row + 1).saturating_sub(height));
+        self.window.0 = top.min(self.rows.count().saturating_sub(height));
+    }
+
+    /// Rows that are to be seen.
+    pub(super) fn height(&self) -> u16 {
+        u16::try_from(self.rows.count().min(self.window.1)).unwrap_or(u16::MAX)
     }
 
     /// Whether the text begins with a slash and is one line.
     pub(super) fn begins_command(&self) -> bool {
-        matches!(self.area.lines(), [line] if line.starts_with('/'))
+        let text = self.text.as_str();
+        text.starts_with('/') && !text.contains('\n')
     }
 
-    /// Draws the text; says where the cursor stands.
-    pub(super) fn draw(&self, area: Rect, buffer: &mut Buffer) -> (u16, u16) {
-        (&self.area).render(area, buffer);
-        let cursor = self.area.screen_cursor();
-        let (top, left) = self.area.scroll_offset();
-        let place = |at: usize, offset: u16, length: u16| {
-            u16::try_from(at).unwrap_or(u16::MAX).saturating_sub(offset).min(length.saturating_sub(1))
-        };
-        (area.x + place(cursor.col, left, area.width), area.y + place(cursor.row, top, area.height))
+    /// Puts the cursor where somebody clicked: a row and a column of what is drawn.
+    pub(super) fn click(&mut self, row: u16, column: u16) {
+        let at = self.rows.at(self.text.as_str(), self.window.0 + usize::from(row), usize::from(column));
+        self.column = None;
+        self.text.move_to(at);
+        self.moved();
+    }
+
+    /// Draws the text as it was laid out; says where the cursor stands.
+    pub(super) fn draw(&self, area: Rect, style: Style, buffer: &mut Buffer) -> (u16, u16) {
+        let text = self.text.as_str();
+        let (row, column) = self.rows.place(text, self.text.cursor());
+        // The area may have fewer rows than the window: the cursor's is among them.
+        let last = usize::from(area.height.saturating_sub(1));
+        let top = self.window.0.max(row.saturating_sub(last));
+        for (y, at) in (area.y..area.bottom()).zip(top..self.rows.count()) {
+            let shown = row_text(&text[self.rows.row(at)]);
+            buffer.set_stringn(area.x, y, shown, usize::from(area.width), style);
+        }
+        let place =
+            |at: usize, length: u16| u16::try_from(at).unwrap_or(u16::MAX).min(length.saturating_sub(1));
+        (area.x + place(column, area.width), area.y + place(row.saturating_sub(top), area.height))
     }
 }
 
-fn blank_area(lines: Vec<String>) -> TextArea<'static> {
-    let mut area = TextArea::new(lines);
-    area.set_wrap_mode(WrapMode::WordOrGlyph);
-    area.set_cursor_line_style(Style::default());
-    // The terminal's own cursor stands there, so that input methods know the place.
-    area.set_cursor_style(Style::default());
-    area.set_max_histories(200);
-    area
+/// What the text is going to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Message,
+    /// A command for the shell, whose output the model reads.
+    Command,
+    /// A command for the shell that the model never sees.
+    PrivateCommand,
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn press(editor: &mut Editor, code: KeyCode, modifiers: KeyModifiers) -> bool {
-        editor.key(KeyEvent::new(code, modifiers))
-    }
-
-    fn typed(text: &str) -> Editor {
-        let mut editor = Editor::new(vec!["first".into(), "second\nline".into()]);
-        for c in text.chars() {
-            press(&mut editor, KeyCode::Char(c), KeyModifiers::NONE);
-        }
-        editor
-    }
-
-    #[test]
-    fn words_are_killed_and_yanked_and_undone() {
-        let mut editor = typed("one two");
-        press(&mut editor, KeyCode::Char('w'), KeyModifiers::CONTROL);
-        assert_eq!(editor.text(), "one ");
-        press(&mut editor, KeyCode::Char('a'), KeyModifiers::CONTROL);
-        press(&mut editor, KeyCode::Char('y'), KeyModifiers::CONTROL);
-        assert_eq!(editor.text(), "twoone ");
-        press(&mut editor, KeyCode::Char('u'), KeyModifiers::ALT);
-        assert_eq!(editor.text(), "one ");
-    }
-
-    #[test]
-    fn a_cleared_text_comes_back_by_undoing() {
-        let mut editor = typed("dear draft");
-        editor.clear();
-        assert!(editor.is_empty());
-        press(&mut editor, KeyCode::Char('u'), KeyModifiers::ALT);
-        assert_eq!(editor.text(), "dear draft");
-    }
-
-    #[test]
-    fn a_long_paste_is_a_token_until_it_is_taken() {
-        let mut editor = typed("see ");
-        let long = "line\r\n".repeat(20);
-        editor.paste(&long);
-        assert_eq!(editor.text(), "see [paste #1: 20 lines]");
-        editor.paste("!");
-        assert_eq!(editor.take(), format!("see {}!", "line\n".repeat(20)));
-        assert!(editor.is_empty());
-    }
-
-    #[test]
-    fn a_token_is_erased_as_a_whole() {
-        let mut editor = typed("a");
-        editor.paste(&"x".repeat(2_000));
-        press(&mut editor, KeyCode::Backspace, KeyModifiers::NONE);
-        assert_eq!(editor.text(), "a");
-    }
-
-    #[test]
-    fn history_is_walked_at_the_edges_and_the_draft_is_kept() {
-        let mut editor = typed("draft");
-        assert!(press(&mut editor, KeyCode::Up, KeyModifiers::NONE));
-        assert_eq!(editor.text(), "second\nline");
-        press(&mut editor, KeyCode::Up, KeyModifiers::NONE);
-        press(&mut editor, KeyCode::Up, KeyModifiers::NONE);
-        assert_eq!(editor.text(), "first");
-        assert!(!press(&mut editor, KeyCode::Up, KeyModifiers::NONE));
-        press(&mut editor, KeyCode::Down, KeyModifiers::NONE);
-        press(&mut editor, KeyCode::Down, KeyModifiers::NONE);
-        assert_eq!(editor.text(), "draft");
-    }
-
-    #[test]
-    fn a_backslash_before_enter_breaks_the_line() {
-        let mut editor = typed("one\\");
-        assert!(editor.continue_line());
-        assert_eq!(editor.text(), "one\n");
-        assert!(!editor.continue_line());
-    }
-
-    #[test]
-    fn height_counts_wrapped_rows() {
-        assert_eq!(typed("").height(10, 8), 1);
-        assert_eq!(typed("one two three").height(8, 8), 2);
-        assert_eq!(typed("日本語日本語").height(6, 8), 2);
-        assert_eq!(typed("日本語日本語日本語").height(2, 8), 8);
-        assert_eq!(typed(&"long ".repeat(100)).height(10, 8), 8);
-    }
-}
+mod tests;

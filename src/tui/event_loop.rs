@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::event::Event as TerminalEvent;
+use futures_util::FutureExt;
 use jiff::tz::TimeZone;
 use nix::sys::signal::{Signal, raise};
 use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
@@ -19,13 +20,18 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, 
 
 use super::app::{Action, App, Input, Place, Report, Say};
 use super::block::Level;
+use super::clipboard::{MOST_BY_TERMINAL, SystemClipboard};
+use super::draft::Draft;
 use super::ears::{self, Ears, Heard};
 use super::files;
+use super::keymap::Keymap;
+use super::notify::{Focus, Notifier};
 use super::pace::{Pace, Stale};
 use super::perform::{Performer, now};
 use super::report;
 use super::terminal::Screen;
 use super::theme::Theme;
+use super::transcript::Copied;
 use super::{Asking, ExitReason, Opened, TuiError, TuiExit, TuiOptions};
 use crate::agent::{AgentSession, EventStream, Lagged};
 use crate::event::Event;
@@ -49,9 +55,13 @@ const FAREWELL: usize = 40;
 enum Wake {
     Hangup,
     Signal,
+    /// The process goes on after it was stopped.
+    Continued,
     Terminal(Option<std::io::Result<Heard>>),
     Themes(Arc<Library>),
     Frame,
+    /// The draft is to be kept.
+    Keep,
     Report(Option<Report>),
     Agent(Option<Result<Arc<Event>, Lagged>>),
     Tick,
@@ -61,6 +71,8 @@ struct Front {
     app: App,
     screen: Option<Screen>,
     keys: Option<Ears>,
+    notifier: Notifier,
+    draft: Draft,
     /// `None` until the session is open.
     link: Option<Link>,
     /// What is to be done as soon as it is.
@@ -69,6 +81,7 @@ struct Front {
     tick: Interval,
     began: Instant,
     pace: Pace,
+    clipboard: SystemClipboard,
     options: TuiOptions,
 }
 
@@ -85,6 +98,7 @@ struct Signals {
     terminate: SignalStream,
     interrupt: SignalStream,
     hangup: SignalStream,
+    continued: SignalStream,
 }
 
 pub(super) async fn run<E: std::fmt::Debug>(
@@ -95,7 +109,7 @@ pub(super) async fn run<E: std::fmt::Debug>(
     // Whatever the loop awaits can be given up at any moment: it goes on where it was.
     let opened = tokio::select! {
         biased;
-        reason = front.work() => return Ok(front.leave(reason)),
+        reason = front.work() => return Ok(front.leave(reason).await),
         opened = open => opened,
     };
     match opened {
@@ -106,7 +120,7 @@ pub(super) async fn run<E: std::fmt::Debug>(
             Ok(front.end(&agent, reason).await)
         }
         Err(error) => {
-            front.leave(ExitReason::Closed);
+            front.leave(ExitReason::Closed).await;
             Err(TuiError::Open(error))
         }
     }
@@ -122,22 +136,21 @@ impl Front {
             zone: TimeZone::system(),
             theme: Theme::of(&options.themes),
             banner: Vec::new(),
-            keymap: Arc::default(),
+            keymap: Arc::new(keymap(&options)),
             manner: options.abilities.manner(),
             images: options.abilities.images,
             cell: (8, 16),
         };
         let mut app = App::new(place, history);
-        if let Some(draft) =
-            options.draft_file.as_deref().and_then(|path| files::load_draft(path, &app.place.cwd))
-        {
-            app.editor.set_text(&draft);
+        let mut draft = Draft::new(options.draft_file.clone());
+        if let Some(text) = draft.load(&app.place.cwd) {
+            app.editor.set_text(&text);
         }
         let signals = Signals::catch()?;
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
         report::on_panic(options.report_folder.clone());
-        let screen = Screen::enter()?;
+        let screen = Screen::enter(&options.reach, options.mouse)?;
         app.size = screen.size();
         app.now = now();
         app.work.opening_since = Some(app.now);
@@ -146,12 +159,15 @@ impl Front {
             app,
             screen: Some(screen),
             keys: None,
+            notifier: Notifier::new(options.reach),
+            draft,
             link: None,
             waiting: Vec::new(),
             signals,
             tick,
             began,
             pace,
+            clipboard: SystemClipboard::default(),
             options,
         };
         front.frame();
@@ -184,7 +200,7 @@ impl Front {
     }
 
     /// Ends before there is a session. What was to be said to it is a draft again.
-    fn leave(mut self, reason: ExitReason) -> TuiExit {
+    async fn leave(mut self, reason: ExitReason) -> TuiExit {
         self.keys = None;
         self.screen = None;
         let said = self.waiting.iter().filter_map(|action| match action {
@@ -195,7 +211,7 @@ impl Front {
         if !said.is_empty() {
             self.app.editor.put_before(&said);
         }
-        self.store_draft();
+        self.store_draft().await;
         TuiExit { session: None, reason }
     }
 
@@ -204,10 +220,18 @@ impl Front {
             let input = match self.wake().await {
                 Wake::Hangup => return ExitReason::HungUp,
                 Wake::Signal => return ExitReason::Signal,
-                Wake::Terminal(Some(Ok(heard))) => match input_of(heard) {
+                Wake::Continued => match self.away(|_| ()) {
+                    Some(reason) => return reason,
+                    None => continue,
+                },
+                Wake::Terminal(Some(Ok(heard))) => match self.input_of(heard).await {
                     Some(input) => input,
                     None => continue,
                 },
+                Wake::Keep => {
+                    self.draft.keep(&self.app.place.cwd, self.app.unsent());
+                    continue;
+                }
                 Wake::Terminal(Some(Err(_)) | None) => return ExitReason::HungUp,
                 Wake::Frame => match self.frame() {
                     Some(reason) => return reason,
@@ -228,12 +252,14 @@ impl Front {
                 for notice in std::mem::take(&mut link.notices) {
                     self.app.say(Level::Note, notice, None);
                 }
+                self.tell_of_keys();
             }
         }
     }
 
     async fn wake(&mut self) -> Wake {
         let due = self.pace.due(self.app.stale).map(|due| self.began + due);
+        let keep = self.draft.due();
         self.listen();
         let keys = self.keys.as_mut();
         let news = self.options.themes.news.as_mut();
@@ -246,12 +272,61 @@ impl Front {
             _ = self.signals.hangup.recv() => Wake::Hangup,
             _ = self.signals.terminate.recv() => Wake::Signal,
             _ = self.signals.interrupt.recv() => Wake::Signal,
+            _ = self.signals.continued.recv() => Wake::Continued,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Wake::Frame,
             heard = next_heard(keys) => Wake::Terminal(heard),
             report = next_report(reports) => Wake::Report(report),
             event = next_event(events), if due.is_none() => Wake::Agent(event),
             library = next_themes(news) => Wake::Themes(library),
+            () = sleep_until(keep.unwrap_or_else(Instant::now)), if keep.is_some() => Wake::Keep,
             _ = self.tick.tick(), if self.app.wants_ticks() => Wake::Tick,
+        }
+    }
+
+    /// What came from the terminal, as the state takes it.
+    async fn input_of(&mut self, heard: Heard) -> Option<Input> {
+        let event = match heard {
+            Heard::Event(event) => event,
+            Heard::Ground(ground) => return Some(Input::Ground(ground)),
+        };
+        match event {
+            TerminalEvent::Key(key) => {
+                self.draft.typed(Instant::now());
+                Some(match &mut self.keys {
+                    Some(ears) => ears.input(key).await,
+                    None => Input::Key(key),
+                })
+            }
+            TerminalEvent::Paste(text) => {
+                self.draft.typed(Instant::now());
+                Some(Input::Paste(text))
+            }
+            TerminalEvent::Resize(width, height) => Some(Input::Resize { width, height }),
+            TerminalEvent::FocusGained => self.focus(Focus::Here),
+            TerminalEvent::FocusLost => self.focus(Focus::Elsewhere),
+            TerminalEvent::Mouse(event) => Some(Input::Mouse(event)),
+        }
+    }
+
+    fn focus(&mut self, focus: Focus) -> Option<Input> {
+        self.notifier.focus(focus);
+        self.tell();
+        None
+    }
+
+    /// Tells the terminal what it is told beside the screen. That it doesn't take it shows with the next frame.
+    fn tell(&mut self) {
+        let words = self.notifier.look(&self.app);
+        if let Some(screen) = self.screen.as_mut().filter(|_| !words.is_empty()) {
+            let _ = screen.write(&words);
+        }
+    }
+
+    /// Says what of the user's keys doesn't hold.
+    fn tell_of_keys(&mut self) {
+        let keymap = Arc::clone(&self.app.place.keymap);
+        for problem in keymap.problems() {
+            self.app.say(Level::Warning, problem.clone(), None);
         }
     }
 
@@ -298,6 +373,7 @@ impl Front {
         self.app.stale = Stale::No;
         self.app.now = now();
         let drawn = self.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&mut self.app));
+        self.tell();
         let at = self.began.elapsed();
         self.pace.drew(at, at - before);
         // A full channel is no harm: the next frame asks again.
@@ -311,17 +387,20 @@ impl Front {
 
     /// Does what needs the terminal; the rest is the performer's.
     fn perform(&mut self, action: Action) -> Option<ExitReason> {
+        if action == Action::ReadResources {
+            self.app.place.keymap = Arc::new(keymap(&self.options));
+            self.tell_of_keys();
+        }
         match action {
             Action::Quit => return Some(ExitReason::Quit),
-            Action::Copy(text) => {
-                let copied = self.screen.as_mut().is_some_and(|screen| screen.copy(&text).is_ok());
-                self.app.flash(if copied { "copied the last answer" } else { "the terminal didn't take it" });
-            }
+            Action::Copy(copied) => self.copy(copied),
             Action::Suspend => return self.away(|_| _ = raise(Signal::SIGTSTP)),
             Action::EditElsewhere(text) => return self.away(|front| front.edit(&text)),
             action => match &self.link {
                 Some(link) => {
+                    let part = if let Action::Read(wanted) = &action { Some(wanted.part()) } else { None };
                     if !link.performer.tell(action) {
+                        part.into_iter().for_each(|part| self.app.transcript.unask(part));
                         self.app.flash("busy; try again in a moment");
                     }
                 }
@@ -331,12 +410,30 @@ impl Front {
         None
     }
 
+    /// Gives a text to the terminal's clipboard and to the system's: either may be the one that the user pastes from.
+    fn copy(&mut self, Copied { text, what }: Copied) {
+        let fits = text.len() <= MOST_BY_TERMINAL;
+        let copied = fits && self.screen.as_mut().is_some_and(|screen| screen.copy(&text).is_ok());
+        self.app.flash(match (copied, fits) {
+            (true, _) => format!("copied {what}"),
+            (false, true) => "the terminal didn't take it".to_owned(),
+            (false, false) => format!(
+                "copied {what} to the system's clipboard only: a terminal takes no more than {} kB",
+                MOST_BY_TERMINAL / 1_000
+            ),
+        });
+        self.clipboard.put(text);
+    }
+
     /// Gives the terminal back, does something, and takes it over again. Nothing reads the keys meanwhile.
     fn away(&mut self, what: impl FnOnce(&mut Self)) -> Option<ExitReason> {
         self.keys = None;
         self.screen = None;
         what(self);
-        match Screen::enter() {
+        // What was meant for somebody else who had the terminal, and that we go on again, is known.
+        let _ = (self.signals.interrupt.recv().now_or_never(), self.signals.continued.recv().now_or_never());
+        self.notifier.forget();
+        match Screen::enter(&self.options.reach, self.options.mouse) {
             Ok(screen) => {
                 self.app.size = screen.size();
                 self.screen = Some(screen);
@@ -358,10 +455,9 @@ impl Front {
         }
     }
 
-    fn store_draft(&self) {
-        if let Some(path) = &self.options.draft_file {
-            files::store_draft(path, &self.app.place.cwd, &self.app.unsent());
-        }
+    async fn store_draft(&mut self) {
+        self.draft.keep(&self.app.place.cwd, self.app.unsent());
+        self.draft.settle().await;
     }
 
     /// Lets what was typed last reach the agent; what it refuses is a draft again.
@@ -372,7 +468,7 @@ impl Front {
         while let Ok(Some(report)) = timeout_at(until, reports.recv()).await {
             if matches!(report, Report::Failed { text: Some(_), .. }) {
                 self.app.update(Input::Report(report), now());
-                self.store_draft();
+                self.store_draft().await;
             }
         }
     }
@@ -381,7 +477,7 @@ impl Front {
         // The thread that reads the keys spins on a terminal that is gone; it ends here, before anything that may take time.
         self.keys = None;
         self.screen = None;
-        self.store_draft();
+        self.store_draft().await;
         self.settle().await;
         let reader = agent.reader();
         // Closed already is closed.
@@ -420,8 +516,13 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hangup: signal(SignalKind::hangup())?,
+            continued: signal(SignalKind::from_raw(Signal::SIGCONT as i32))?,
         })
     }
+}
+
+fn keymap(options: &TuiOptions) -> Keymap {
+    options.keybindings.as_deref().map(files::load_keymap).unwrap_or_default()
 }
 
 /// The next thing from the terminal; nothing as long as nobody listens.
@@ -442,19 +543,6 @@ async fn next_themes(news: Option<&mut watch::Receiver<Arc<Library>>>) -> Arc<Li
     std::future::pending().await
 }
 
-fn input_of(heard: Heard) -> Option<Input> {
-    let event = match heard {
-        Heard::Event(event) => event,
-        Heard::Ground(ground) => return Some(Input::Ground(ground)),
-    };
-    match event {
-        TerminalEvent::Key(key) => Some(Input::Key(key)),
-        TerminalEvent::Paste(text) => Some(Input::Paste(text)),
-        TerminalEvent::Resize(width, height) => Some(Input::Resize { width, height }),
-        TerminalEvent::FocusGained | TerminalEvent::FocusLost | TerminalEvent::Mouse(_) => None,
-    }
-}
-
 fn edited(editor: &str, text: &str) -> std::io::Result<String> {
     let mut file = tempfile::Builder::new().prefix("tiller-").suffix(".md").tempfile()?;
     file.write_all(text.as_bytes())?;
@@ -462,8 +550,12 @@ fn edited(editor: &str, text: &str) -> std::io::Result<String> {
     // The editor is a shell's words (`code --wait`); the file's name is passed beside them, never as one of them.
     let status =
         Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file.path()).status()?;
-    if !status.success() {
-        return Err(std::io::Error::other(format!("`{editor}` ended with {status}")));
+    match status.code() {
+        Some(0) => {}
+        // So says the shell of what isn't there, or can't be run.
+        Some(127) => return Err(std::io::Error::other(format!("there is no program `{editor}`"))),
+        Some(126) => return Err(std::io::Error::other(format!("`{editor}` can't be run"))),
+        _ => return Err(std::io::Error::other(format!("`{editor}` ended with {status}"))),
     }
     let text = std::fs::read_to_string(file.path())?;
     Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())

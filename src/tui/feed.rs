@@ -76,6 +76,7 @@ impl App {
         match kind {
             EventKind::AgentStart => {
                 self.work.running_since.get_or_insert(time);
+                self.work.failed = false;
                 self.work.retry = None;
             }
             EventKind::AgentEnd { will_retry: false, outcome, .. } => self.run_ended(*outcome),
@@ -122,6 +123,7 @@ impl App {
     }
 
     fn run_ended(&mut self, outcome: RunOutcome) {
+        self.work.failed = outcome == RunOutcome::Failed;
         if outcome == RunOutcome::MaxTurns {
             let hint = Some("say \"go on\" to let it continue, or raise max_turns".to_owned());
             self.say(Level::Warning, "the limit of turns was reached", hint);
@@ -154,7 +156,7 @@ impl App {
         };
         let title = format!("no summary: {}", one_line(error));
         let items = CompactionChoice::ALL.map(item).to_vec();
-        self.popups.push(Popup::Pick(Picker::of(&title, items)));
+        self.popups.push(Popup::Pick(Box::new(Picker::of(&title, items))));
     }
 
     fn settled(&mut self) -> Vec<Action> {
@@ -169,6 +171,7 @@ impl App {
     fn message_started(&mut self, message: &Message) {
         if matches!(message, Message::Assistant(_)) {
             self.transcript.live.clear();
+            self.transcript.begin_part();
             self.work.output = 0;
         }
     }
@@ -236,7 +239,7 @@ impl App {
     /// The live block at a place of the answer; places before it that haven't begun are left empty.
     fn live_block(&mut self, at: usize, make: impl FnOnce() -> BlockKind) -> &mut Block {
         let live = &mut self.transcript.live;
-        let begins = live.len() <= at || is_placeholder(&live[at]);
+        let begins = live.len() <= at || live[at].is_blank();
         while live.len() <= at {
             live.push(Block::new(BlockKind::Thinking(String::new())));
         }
@@ -249,11 +252,13 @@ impl App {
     fn appended(&mut self, id: &EntryId, raw: &Arc<RawValue>, at: UnixMs) {
         let Ok(body) = serde_json::from_str::<EntryBody>(raw.get()) else { return };
         match body.as_message().map(|message| &**message) {
-            Some(Message::Assistant(_)) => self.transcript.live.clear(),
             Some(Message::BashExecution(record)) if self.adopt_shell(id, record) => return,
             Some(_) | None => {}
         }
         if self.transcript.shows(id) {
+            if matches!(body.as_message().map(|message| &**message), Some(Message::Assistant(_))) {
+                self.transcript.end_live();
+            }
             return;
         }
         self.transcript
@@ -347,10 +352,6 @@ impl App {
             self.bash_printed(&bash.id, &bash.output);
         }
     }
-}
-
-fn is_placeholder(block: &Block) -> bool {
-    matches!(&block.kind, BlockKind::Thinking(text) if text.is_empty())
 }
 
 fn show_partial(state: &mut CallState, newest: &ToolOutcome) {

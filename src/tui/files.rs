@@ -8,8 +8,16 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::keymap::Keymap;
+
 /// Prompts that are offered again.
 const MOST_PROMPTS: usize = 1_000;
+
+/// Reads which keys do what, where that isn't as it was made.
+pub(super) fn load_keymap(path: &Path) -> Keymap {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    Keymap::read(&fs::read_to_string(path).unwrap_or_default(), &name)
+}
 
 /// Reads the prompts of earlier times, oldest first.
 pub(super) fn load_history(path: &Path) -> Vec<String> {
@@ -54,7 +62,16 @@ pub(super) fn store_draft(path: &Path, cwd: &Path, text: &str) {
         let _ = fs::create_dir_all(folder);
     }
     let draft = Draft { cwd: cwd.to_owned(), text: text.to_owned() };
-    let _ = fs::write(path, serde_json::to_string(&draft).unwrap_or_default());
+    let _ = replace(path, serde_json::to_string(&draft).unwrap_or_default().as_bytes());
+}
+
+/// Puts a file in the place of another: whoever reads it meets the one or the other, whole.
+fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
 }
 
 /// The branch that `cwd` is on, or the beginning of the commit where it is on none.

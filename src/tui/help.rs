@@ -2,38 +2,134 @@
 
 use super::call::one_line;
 use super::command::TABLE;
-use super::keymap::Keymap;
+use super::keymap::{Context, KeyCommand as K, Keymap, Row};
 use crate::agent::SlashCommand;
 use crate::render::{Emphasis, Line, Role, Span, Style};
 
-/// Keys, commands, and what else can be typed.
+/// Columns of what stands on the left.
+const LEFT: usize = 31;
+
+/// Keys that a newcomer needs, and what they do in as few words as that takes.
+const FIRST: [(&[K], &str); 10] = [
+    (&[K::Send], "send; while the agent works: steer it"),
+    (&[K::FollowUp], "send when the agent has finished"),
+    (&[K::Newline], "a new line"),
+    (&[K::Stop], "stop the agent; twice, when nothing runs: go back in the tree"),
+    (&[K::Clear, K::Quit], "clear the editor; leave"),
+    (&[K::PickModel, K::NextThinking], "choose a model; think more"),
+    (&[K::UnfoldOutput, K::UnfoldThinking], "unfold output; thinking"),
+    (&[K::PageUp, K::PageDown], "scroll"),
+    (&[K::SearchHistory, K::EditElsewhere], "earlier prompts; write in your own editor"),
+    (&[K::PasteImage], "attach the picture on the clipboard"),
+];
+
+/// What to type first, then the keys one needs, then commands.
 pub(super) fn page(keymap: &Keymap, agents: &[SlashCommand]) -> Vec<Line> {
-    let mut lines = keys(keymap);
-    lines.push(Line::default());
+    let mut lines = vec![
+        heading("Type what you want done."),
+        row("!COMMAND", "run it in the shell; the model reads what it prints"),
+        row("!!COMMAND", "run it in the shell; the model never sees it"),
+        row("/", "a command, a template or a skill"),
+        Line::default(),
+        heading("Keys"),
+    ];
+    let named = |commands: &[K]| {
+        let keys: Vec<String> = commands.iter().map(|command| keymap.key_of(*command)).collect();
+        keys.join(" ")
+    };
+    let keys = FIRST.iter().map(|(commands, about)| (named(commands), about));
+    lines.extend(keys.filter(|(keys, _)| !keys.trim().is_empty()).map(|(keys, about)| row(&keys, about)));
+    lines.push(row("/hotkeys", "all of them"));
+    lines.extend([Line::default(), heading("Commands")]);
     for command in &TABLE {
         lines.push(row(&format!("/{} {}", command.name, command.argument), command.about));
     }
-    lines.push(Line::default());
+    if !agents.is_empty() {
+        lines.extend([Line::default(), heading("Templates and skills")]);
+    }
     for command in agents {
         let name = format!("/{} {}", command.name, command.argument_hint.as_deref().unwrap_or_default());
         lines.push(row(&one_line(&name), &one_line(&command.description)));
     }
-    lines.push(Line::default());
-    lines.push(row("!COMMAND", "run it in the shell; the model reads what it prints"));
-    lines.push(row("!!COMMAND", "run it in the shell; the model never sees it"));
     lines
 }
 
-/// Every key.
+/// Every key by where it counts, those first that don't do what `keybindings.json` says.
 pub(super) fn keys(keymap: &Keymap) -> Vec<Line> {
-    keymap
-        .rows()
-        .filter(|(_, keys)| !keys.is_empty())
-        .map(|(binding, keys)| row(&keys, binding.about))
-        .collect()
+    let mut lines = Vec::new();
+    for problem in keymap.problems() {
+        lines.push(Line::new(format!("! {}", one_line(problem)), Role::Warning));
+    }
+    let mut context = None;
+    for (binding, keys) in keymap.rows() {
+        if context.replace(binding.context) != Some(binding.context) {
+            if !lines.is_empty() {
+                lines.push(Line::default());
+            }
+            lines.push(heading(place(binding.context)));
+        }
+        lines.push(key_row(keymap, binding, &keys));
+    }
+    lines
+}
+
+fn key_row(keymap: &Keymap, binding: &Row, keys: &str) -> Line {
+    let keys = if keys.is_empty() { "no key" } else { keys };
+    if keymap.is_changed(binding) {
+        return row(&format!("{keys} *"), &format!("{} (yours: {})", binding.about, binding.name));
+    }
+    row(keys, binding.about)
+}
+
+/// Where keys of a context count.
+pub(super) const fn place(context: Context) -> &'static str {
+    match context {
+        Context::Main => "Anywhere",
+        Context::Editor => "In the text",
+        Context::Approval => "When a call asks",
+        Context::Queue => "Among the messages that wait",
+        Context::Popup => "In lists and pages",
+        Context::Sessions => "In the list of sessions",
+        Context::Models => "In the list of models",
+        Context::Settings => "In the settings",
+        Context::Tree => "In the tree",
+        Context::Block => "When a block is chosen (editor empty)",
+        Context::Search => "While searching",
+    }
+}
+
+fn heading(words: &str) -> Line {
+    Line::new(words, Style::from(Role::Accent).with(Emphasis::BOLD))
 }
 
 fn row(left: &str, right: &str) -> Line {
     let bold = Style::from(Role::Text).with(Emphasis::BOLD);
-    Line::from(vec![Span::new(format!("{left:<31}"), bold), Span::new(right, Role::Muted)])
+    Line::from(vec![Span::new(format!("{left:<LEFT$} "), bold), Span::new(right, Role::Muted)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(lines: &[Line]) -> Vec<String> {
+        lines.iter().map(|line| line.text().trim_end().to_owned()).collect()
+    }
+
+    #[test]
+    fn what_does_not_hold_stands_first_and_what_is_changed_is_marked() {
+        let keymap = Keymap::read(r#"{"suspend": "f9", "help": [], "quit": "q"}"#, "keybindings.json");
+        let lines = texts(&keys(&keymap));
+        assert_eq!(lines[0], "! keybindings.json, line 1: q is needed to type with; quit stays ctrl+d");
+        assert!(lines.contains(&format!("{:<LEFT$} suspend (yours: suspend)", "f9 *")), "{lines:?}");
+        assert!(lines.iter().any(|line| line.starts_with("no key *")), "{lines:?}");
+        assert!(lines.iter().any(|line| line == "In the text"));
+    }
+
+    #[test]
+    fn help_names_keys_as_they_are_bound() {
+        let keymap = Keymap::read(r#"{"follow_up": "f7", "paste_image": []}"#, "keybindings.json");
+        let lines = texts(&page(&keymap, &[]));
+        assert!(lines.contains(&format!("{:<LEFT$} send when the agent has finished", "f7")), "{lines:?}");
+        assert!(!lines.iter().any(|line| line.contains("clipboard")), "{lines:?}");
+    }
 }

@@ -67,7 +67,7 @@ impl App {
     pub(super) fn import(&mut self, path: &str) -> Vec<Action> {
         if path.is_empty() {
             let picker = Picker::waiting_for("sessions of other programs", List::Foreign).fitting(Way::Prose);
-            self.popups.push(Popup::Pick(picker));
+            self.popups.push(Popup::Pick(Box::new(picker)));
             return vec![Action::Gather(List::Foreign)];
         }
         self.flash("importing…");
@@ -98,7 +98,7 @@ pub(super) fn told(imported: &[Imported]) -> Report {
     match (sessions.len(), imported) {
         (0, []) => trouble("there is no log to import there".to_owned()),
         (0, _) => trouble(format!("nothing was imported: {}", one_line(reason.unwrap_or_default()))),
-        (count, [one]) if count == 1 => ask(one_words(one), sessions),
+        (1, [one]) => ask(one_words(one), sessions),
         (count, all) => {
             let left = all.len() - count;
             let title = format!("{count} sessions are here now");

@@ -3,6 +3,7 @@
 //! What a key does may depend on more than the place: `ctrl+d` quits only from an empty editor. Whoever carries a command out decides
 //! that; a key that means nothing at the moment goes on to whatever would have had it otherwise.
 
+mod bindings;
 mod chord;
 
 use std::collections::HashMap;
@@ -11,11 +12,15 @@ use crossterm::event::KeyEvent;
 
 pub(super) use chord::Chord;
 
+use super::editor::Edit;
+
 /// Where a key is pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Context {
     /// The transcript and the editor.
     Main,
+    /// The text that is being written; a key that means something in `Main` doesn't get here.
+    Editor,
     /// A call that asks, the editor being empty.
     Approval,
     /// The messages that wait.
@@ -30,6 +35,10 @@ pub(super) enum Context {
     Models,
     /// The list of settings, besides.
     Settings,
+    /// A block of the transcript that was chosen, the editor being empty.
+    Block,
+    /// The line in which is typed what is searched for.
+    Search,
 }
 
 /// Something that a key does.
@@ -40,7 +49,7 @@ pub(super) enum KeyCommand {
     FollowUp,
     Newline,
     Stop,
-    Interrupt,
+    Clear,
     Quit,
     EditQueue,
     PickModel,
@@ -55,8 +64,11 @@ pub(super) enum KeyCommand {
     Bottom,
     SearchHistory,
     EditElsewhere,
+    PasteImage,
     Suspend,
     Help,
+    /// Does something to the text.
+    Edit(Edit),
     Allow,
     AllowSession,
     Deny,
@@ -112,6 +124,23 @@ pub(super) enum KeyCommand {
     TogglePreview,
     PreviewUp,
     PreviewDown,
+    Oldest,
+    Newest,
+    OlderPrompt,
+    NewerPrompt,
+    ChooseOlder,
+    ChooseNewer,
+    Search,
+    BlockOlder,
+    BlockNewer,
+    BlockFold,
+    BlockCopy,
+    BlockBack,
+    SearchOlder,
+    SearchNewer,
+    SearchStay,
+    SearchClear,
+    SearchBack,
 }
 
 /// One row of the table.
@@ -135,7 +164,7 @@ const fn row(
     Row { command, name, context, keys, about }
 }
 
-use Context::{Approval, Main, Models, Popup, Queue, Sessions, Settings, Tree};
+use Context::{Approval, Block, Editor, Main, Models, Popup, Queue, Search, Sessions, Settings, Tree};
 use KeyCommand as K;
 
 /// Everything that a key can do, in the order it is likely to be wanted.
@@ -161,12 +190,7 @@ pub(super) const TABLE: &[Row] = &[
         "stop the agent, what waited comes back into the editor; twice, when nothing runs: the tree",
     ),
     row(K::EditQueue, (Main, "edit_queue"), &["alt+up"], "edit, reorder or remove the messages that wait"),
-    row(
-        K::Interrupt,
-        (Main, "interrupt"),
-        &["ctrl+c"],
-        "clear the editor; empty: stop the agent; twice: quit",
-    ),
+    row(K::Clear, (Main, "clear"), &["ctrl+c"], "clear the editor; empty: stop the agent; twice: quit"),
     row(K::Quit, (Main, "quit"), &["ctrl+d"], "quit (nothing runs, editor empty)"),
     row(K::PickModel, (Main, "pick_model"), &["ctrl+l"], "choose a model"),
     row(K::NextModel, (Main, "next_model"), &["ctrl+p"], "next model"),
@@ -178,10 +202,99 @@ pub(super) const TABLE: &[Row] = &[
     row(K::PageDown, (Main, "page_down"), &["pgdn"], "scroll down"),
     row(K::Top, (Main, "top"), &["home"], "the beginning (editor empty)"),
     row(K::Bottom, (Main, "bottom"), &["end"], "the end, and follow again (editor empty)"),
+    row(K::Oldest, (Main, "oldest"), &["ctrl+home"], "the beginning, whatever is typed"),
+    row(K::Newest, (Main, "newest"), &["ctrl+end"], "the end, whatever is typed"),
+    row(K::OlderPrompt, (Main, "older_prompt"), &["alt+pgup", "alt+p"], "to the prompt before"),
+    row(K::NewerPrompt, (Main, "newer_prompt"), &["alt+pgdn", "alt+n"], "to the prompt after"),
+    row(
+        K::ChooseOlder,
+        (Main, "choose_older"),
+        &["alt+k"],
+        "choose a block of the transcript; again: the one above",
+    ),
+    row(K::ChooseNewer, (Main, "choose_newer"), &["alt+j"], "the same, downwards"),
+    row(K::Search, (Main, "search"), &["ctrl+f"], "search in the transcript"),
     row(K::SearchHistory, (Main, "search_history"), &["ctrl+r"], "search earlier prompts"),
     row(K::EditElsewhere, (Main, "edit_elsewhere"), &["ctrl+g"], "edit in $EDITOR"),
+    row(K::PasteImage, (Main, "paste_image"), &["ctrl+v"], "attach the picture on the clipboard"),
     row(K::Suspend, (Main, "suspend"), &["ctrl+z"], "suspend"),
     row(K::Help, (Main, "help"), &["?"], "help (editor empty)"),
+    row(K::Edit(Edit::Left), (Editor, "cursor_left"), &["left", "ctrl+b"], "one character to the left"),
+    row(K::Edit(Edit::Right), (Editor, "cursor_right"), &["right"], "one character to the right"),
+    row(K::Edit(Edit::Up), (Editor, "cursor_up"), &["up"], "one row up; beyond the first: the prompt before"),
+    row(
+        K::Edit(Edit::Down),
+        (Editor, "cursor_down"),
+        &["down"],
+        "one row down; beyond the last: the prompt after",
+    ),
+    row(
+        K::Edit(Edit::WordLeft),
+        (Editor, "word_left"),
+        &["alt+b", "alt+left", "ctrl+left"],
+        "to the beginning of the word",
+    ),
+    row(
+        K::Edit(Edit::WordRight),
+        (Editor, "word_right"),
+        &["alt+f", "alt+right", "ctrl+right"],
+        "to the end of the word",
+    ),
+    row(
+        K::Edit(Edit::LineStart),
+        (Editor, "line_start"),
+        &["ctrl+a", "home"],
+        "to the beginning of the line",
+    ),
+    row(K::Edit(Edit::LineEnd), (Editor, "line_end"), &["ctrl+e", "end"], "to the end of the line"),
+    row(K::Edit(Edit::TextStart), (Editor, "text_start"), &["ctrl+home"], "to the beginning of the text"),
+    row(K::Edit(Edit::TextEnd), (Editor, "text_end"), &["ctrl+end"], "to the end of the text"),
+    row(
+        K::Edit(Edit::DeleteBack),
+        (Editor, "delete_back"),
+        &["backspace", "shift+backspace", "ctrl+h"],
+        "erase the character before",
+    ),
+    row(
+        K::Edit(Edit::DeleteForward),
+        (Editor, "delete_forward"),
+        &["delete", "ctrl+d"],
+        "erase the character after",
+    ),
+    row(
+        K::Edit(Edit::DeleteWordBack),
+        (Editor, "delete_word_back"),
+        &["ctrl+w", "alt+backspace", "ctrl+backspace"],
+        "cut the word before",
+    ),
+    row(
+        K::Edit(Edit::DeleteWordForward),
+        (Editor, "delete_word_forward"),
+        &["alt+d", "alt+delete", "ctrl+delete"],
+        "cut the word after",
+    ),
+    row(
+        K::Edit(Edit::DeleteToLineStart),
+        (Editor, "delete_to_line_start"),
+        &["ctrl+u"],
+        "cut up to the beginning of the line",
+    ),
+    row(
+        K::Edit(Edit::DeleteToLineEnd),
+        (Editor, "delete_to_line_end"),
+        &["ctrl+k"],
+        "cut up to the end of the line",
+    ),
+    row(K::Edit(Edit::Yank), (Editor, "yank"), &["ctrl+y"], "put in what was cut last"),
+    row(K::Edit(Edit::YankBefore), (Editor, "yank_before"), &["alt+y"], "instead of it what was cut before"),
+    // Ctrl+_ comes as ctrl+7 from terminals without the keyboard protocol, and as what stands on its key from those with it.
+    row(
+        K::Edit(Edit::Undo),
+        (Editor, "undo"),
+        &["alt+u", "ctrl+_", "ctrl+-", "ctrl+shift+-", "ctrl+7"],
+        "take the last edit back",
+    ),
+    row(K::Edit(Edit::Redo), (Editor, "redo"), &["alt+r", "alt+_"], "make it again"),
     row(K::Allow, (Approval, "allow"), &["y"], "let the call that asks run, this once"),
     row(K::AllowSession, (Approval, "allow_session"), &["a"], "let it and its like run in this session"),
     row(K::Deny, (Approval, "deny"), &["n"], "don't let it run"),
@@ -282,6 +395,21 @@ pub(super) const TABLE: &[Row] = &[
     row(K::PreviewUp, (Tree, "preview_up"), &["ctrl+y", "alt+pgup"], "the tree: scroll the preview up"),
     row(K::Hide, (Tree, "hide_branch"), &["ctrl+x"], "the tree: hide a branch, or bring it back"),
     row(K::ShowHidden, (Tree, "show_hidden"), &["ctrl+a"], "the tree: show what is hidden too"),
+    row(
+        K::BlockOlder,
+        (Block, "block_above"),
+        &["up", "k"],
+        "choose the block above (a block is chosen, editor empty)",
+    ),
+    row(K::BlockNewer, (Block, "block_below"), &["down", "j"], "choose the block below"),
+    row(K::BlockFold, (Block, "fold_block"), &["space", "enter"], "fold the chosen block, or unfold it"),
+    row(K::BlockCopy, (Block, "copy_block"), &["c"], "copy the chosen block"),
+    row(K::BlockBack, (Block, "leave_block"), &["esc"], "choose none"),
+    row(K::SearchOlder, (Search, "search_older"), &["enter", "up"], "the place before (while searching)"),
+    row(K::SearchNewer, (Search, "search_newer"), &["shift+enter", "down"], "the place after"),
+    row(K::SearchStay, (Search, "search_stay"), &["tab", "ctrl+f"], "stay there"),
+    row(K::SearchClear, (Search, "search_clear"), &["ctrl+u"], "search for something else"),
+    row(K::SearchBack, (Search, "search_back"), &["esc", "ctrl+c"], "back to where one was"),
 ];
 
 /// Keys as they are bound.
@@ -290,23 +418,47 @@ pub(super) struct Keymap {
     bound: HashMap<(Context, Chord), KeyCommand>,
     /// The keys of each row of the table.
     keys: Vec<Vec<Chord>>,
+    /// What of `keybindings.json` doesn't hold, and what does instead; a sentence each.
+    problems: Vec<String>,
 }
 
 impl Default for Keymap {
     fn default() -> Self {
-        let parse = |key: &&str| Chord::parse(key).expect("the table's keys are keys: a test reads them all");
-        Self::of(TABLE.iter().map(|row| row.keys.iter().map(parse).collect()).collect())
+        Self::of(defaults(), Vec::new())
     }
 }
 
+/// The table's own keys.
+fn defaults() -> Vec<Vec<Chord>> {
+    let parse = |key: &&str| Chord::parse(key).expect("the table's keys are keys: a test reads them all");
+    TABLE.iter().map(|row| row.keys.iter().map(parse).collect()).collect()
+}
+
 impl Keymap {
+    /// The table's keys with those that `keybindings.json` sets instead; `file` is what problems call it.
+    pub(super) fn read(text: &str, file: &str) -> Self {
+        let (keys, problems) = bindings::read(text, file);
+        Self::of(keys, problems)
+    }
+
     /// Binds these keys to the rows of the table, in its order.
-    fn of(keys: Vec<Vec<Chord>>) -> Self {
+    fn of(keys: Vec<Vec<Chord>>, problems: Vec<String>) -> Self {
         let bound = TABLE.iter().zip(&keys);
         let bound = bound
             .flat_map(|(row, keys)| keys.iter().map(|chord| ((row.context, *chord), row.command)))
             .collect();
-        Self { bound, keys }
+        Self { bound, keys, problems }
+    }
+
+    /// What of `keybindings.json` doesn't hold, and what does instead.
+    pub(super) fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
+    /// Whether a row has other keys than the table gives it.
+    pub(super) fn is_changed(&self, row: &Row) -> bool {
+        let at = TABLE.iter().position(|other| other.name == row.name);
+        at.is_some_and(|at| self.keys[at].iter().map(ToString::to_string).ne(row.keys.iter().copied()))
     }
 
     /// What a key does in a place.
@@ -331,7 +483,34 @@ impl Keymap {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
+    use super::super::help;
     use super::*;
+
+    /// The table as it stands in docs/keys-and-terminals.md.
+    fn markdown() -> String {
+        let mut out = String::new();
+        let mut context = None;
+        for row in TABLE {
+            if context.replace(row.context) != Some(row.context) {
+                writeln!(out, "\n### {}\n\n| keys | name | what |\n|---|---|---|", help::place(row.context))
+                    .unwrap();
+            }
+            let keys: Vec<String> = row.keys.iter().map(|key| format!("`{key}`")).collect();
+            writeln!(out, "| {} | `{}` | {} |", keys.join(" "), row.name, row.about).unwrap();
+        }
+        out
+    }
+
+    #[test]
+    fn the_page_of_keys_says_what_the_table_says() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/keys-and-terminals.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let (_, rest) = page.split_once("<!-- keys -->\n").unwrap();
+        let (keys, _) = rest.split_once("\n<!-- end of keys -->").unwrap();
+        assert!(keys == markdown(), "between its marks it is to be:\n{}", markdown());
+    }
 
     #[test]
     fn every_command_has_one_row_and_no_key_two_commands_in_a_place() {

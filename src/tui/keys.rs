@@ -7,15 +7,17 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use super::app::{Action, App, Go, List, Say, Twice};
 use super::command::{self, Meaning, Verb};
+use super::editor::Edit;
 use super::keymap::{Context, KeyCommand};
 use super::login::may_hold_key;
 use super::picker::{Item, Picker, Way};
 use super::popup::{Page, Popup};
+use super::transcript::{Copied, Goal};
 use super::tree::Purpose;
 use super::{gather, help};
 use crate::agent::{BashContext, BranchSummary, Direction};
 use crate::event::{QueueItem, QueueKind};
-use crate::message::ThinkingLevel;
+use crate::message::{Image, ThinkingLevel};
 use crate::unit::UnixMs;
 
 /// How long Enter doesn't send what has just come to mean something else, in milliseconds: longer than a key already on its way.
@@ -26,6 +28,9 @@ const TWICE_ESCAPE_MS: u64 = 600;
 
 /// Within what time a second Ctrl+C quits, in milliseconds.
 const TWICE_INTERRUPT_MS: u64 = 2_000;
+
+/// Bytes that a fast typist, or a slow connection, brings at once. More of them are a paste.
+const FAST_TYPING: usize = 64;
 
 /// When a message is to be delivered.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,13 +52,31 @@ impl App {
         if !self.popups.is_empty() {
             return self.popup_key(key);
         }
-        let taken = self.queue_key(key).or_else(|| self.approval_key(key));
+        let taken = self.queue_key(key).or_else(|| self.moving_key(key)).or_else(|| self.approval_key(key));
         let taken = taken.or_else(|| self.completion_key(key));
         if let Some(actions) = taken.or_else(|| self.screen_key(key, pressed)) {
             return actions;
         }
-        self.editor.key(key);
+        self.editor.key(key, &self.place.keymap);
         Vec::new()
+    }
+
+    /// Takes characters that came at once: many of them, where they can only be text, in one piece.
+    pub(super) fn typed(&mut self, text: &str) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for (at, c) in text.char_indices() {
+            let is_elsewhere = !self.popups.is_empty()
+                || !self.work.approvals.is_empty()
+                || self.queue.has_keys()
+                || self.moving.search.is_some();
+            if text.len() > FAST_TYPING && !is_elsewhere && !self.editor.is_empty() {
+                self.notes.pressed = None;
+                self.editor.insert(&text[at..]);
+                break;
+            }
+            actions.extend(self.key(KeyEvent::from(KeyCode::Char(c))));
+        }
+        actions
     }
 
     fn screen_key(&mut self, key: KeyEvent, pressed: Option<(Twice, UnixMs)>) -> Option<Vec<Action>> {
@@ -65,7 +88,7 @@ impl App {
             KeyCommand::SteerNow => self.submit(When::AtOnce),
             KeyCommand::Newline => self.newline(),
             KeyCommand::Stop => self.escape(pressed),
-            KeyCommand::Interrupt => self.interrupt(pressed),
+            KeyCommand::Clear => self.interrupt(pressed),
             KeyCommand::Quit if at_rest && !self.is_working() => vec![Action::Quit],
             KeyCommand::EditQueue => self.enter_queue(),
             KeyCommand::PickModel => self.pick("models", List::Models),
@@ -74,6 +97,7 @@ impl App {
             KeyCommand::NextThinking => self.next_thinking(),
             KeyCommand::SearchHistory => self.search_history(),
             KeyCommand::EditElsewhere => vec![Action::EditElsewhere(self.editor.expanded())],
+            KeyCommand::PasteImage => vec![Action::PasteImage],
             KeyCommand::Suspend => vec![Action::Suspend],
             KeyCommand::Help if at_rest => {
                 let page = help::page(&self.place.keymap, &self.commands);
@@ -87,16 +111,19 @@ impl App {
     fn transcript_key(&mut self, command: KeyCommand) -> Option<Vec<Action>> {
         let at_rest = self.editor.is_empty();
         match command {
-            KeyCommand::UnfoldOutput => self.folds.output_open = !self.folds.output_open,
-            KeyCommand::UnfoldThinking => self.folds.thinking_open = !self.folds.thinking_open,
+            KeyCommand::UnfoldOutput => {
+                self.folds.output_open = !self.folds.output_open;
+                self.transcript.fold_alike();
+            }
+            KeyCommand::UnfoldThinking => {
+                self.folds.thinking_open = !self.folds.thinking_open;
+                self.transcript.fold_alike();
+            }
             KeyCommand::PageUp => return Some(self.scroll(-1)),
             KeyCommand::PageDown => return Some(self.scroll(1)),
-            KeyCommand::Top if at_rest => {
-                self.transcript.scroll_to_top();
-                return Some(self.load_older(usize::MAX).into_iter().collect());
-            }
+            KeyCommand::Top if at_rest => self.transcript.go(Goal::Top),
             KeyCommand::Bottom if at_rest => self.transcript.follow(),
-            _ => return None,
+            command => return self.go_key(command),
         }
         Some(Vec::new())
     }
@@ -107,7 +134,7 @@ impl App {
     }
 
     fn choose(&mut self, title: &str, items: Vec<Item>) -> Vec<Action> {
-        self.popups.push(Popup::Pick(Picker::of(title, items).fitting(Way::Prose)));
+        self.popups.push(Popup::Pick(Box::new(Picker::of(title, items).fitting(Way::Prose))));
         Vec::new()
     }
 
@@ -133,18 +160,23 @@ impl App {
             return vec![Action::Go(Go::Navigate(entry, BranchSummary::Made { instructions }))];
         }
         if self.editor.expanded().trim().is_empty() {
+            if let Some(actions) = self.take_back() {
+                return actions;
+            }
             let hurries = when != When::Afterwards && self.is_steered();
             return if hurries { vec![Action::Say(Say::Hurry)] } else { Vec::new() };
         }
         self.notes.flash = None;
         self.transcript.follow();
         let shown = self.editor.text();
+        let pictures = self.editor.pictures();
         let text = self.editor.take();
         let mut actions = Vec::new();
         if !may_hold_key(&shown) && self.editor.remember(&shown) {
             actions.push(Action::Remember(shown));
         }
-        actions.extend(self.carry_out(text, when));
+        let said = self.carry_out(text, when).into_iter().map(|action| with_pictures(action, &pictures));
+        actions.extend(said);
         actions
     }
 
@@ -241,7 +273,9 @@ impl App {
 
     fn copy(&mut self) -> Vec<Action> {
         match self.transcript.last_answer() {
-            Some(text) => vec![Action::Copy(text.to_owned())],
+            Some(text) => {
+                vec![Action::Copy(Copied { text: text.to_owned(), what: "the last answer".to_owned() })]
+            }
             None => {
                 self.flash("there is no answer to copy yet");
                 Vec::new()
@@ -251,12 +285,12 @@ impl App {
 
     pub(super) fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
         let picker = Picker::waiting_for(title, list);
-        self.popups.push(Popup::Pick(match list {
+        self.popups.push(Popup::Pick(Box::new(match list {
             List::Models | List::Tools | List::Settings => picker.previewing(),
             List::Thinking | List::Approval | List::Themes | List::Logins | List::Logouts | List::Foreign => {
                 picker
             }
-        }));
+        })));
         vec![Action::Gather(list)]
     }
 
@@ -264,7 +298,7 @@ impl App {
     pub(super) fn browse(&mut self, words: &str) -> Vec<Action> {
         let picker = Picker::browser(words);
         let ask = picker.ask().map(Action::Browse);
-        self.popups.push(Popup::Pick(picker));
+        self.popups.push(Popup::Pick(Box::new(picker)));
         ask.into_iter().collect()
     }
 
@@ -297,13 +331,16 @@ impl App {
         if !self.editor.is_empty() {
             self.editor.clear();
             let again = if self.is_working() { "stops" } else { "quits" };
-            self.flash(format!("cleared; alt+u brings it back, ctrl+c again {again}"));
+            let key = |command| self.place.keymap.key_of(command);
+            let (undo, clear) = (key(KeyCommand::Edit(Edit::Undo)), key(KeyCommand::Clear));
+            self.flash(format!("cleared; {undo} brings it back, {clear} again {again}"));
         } else if self.is_working() || self.work.summary.is_some() {
             return vec![Action::Abort];
         } else if is_second {
             return vec![Action::Quit];
         } else {
-            self.flash("ctrl+c again quits");
+            let clear = self.place.keymap.key_of(KeyCommand::Clear);
+            self.flash(format!("{clear} again quits"));
         }
         self.notes.pressed = Some((Twice::Interrupt, self.now));
         Vec::new()
@@ -368,5 +405,15 @@ impl App {
             self.popups.pop();
         }
         Vec::new()
+    }
+}
+
+/// Has pictures go with what is said to the agent.
+fn with_pictures(action: Action, pictures: &[Image]) -> Action {
+    match action {
+        Action::Say(say @ (Say::Steer(_) | Say::SteerNow(_) | Say::FollowUp(_))) if !pictures.is_empty() => {
+            Action::Say(Say::WithPictures(Box::new(say), pictures.to_vec()))
+        }
+        action => action,
     }
 }

@@ -1,5 +1,7 @@
 //! What blocks of the transcript are laid out by: a width, what is unfolded, the time.
 
+use std::sync::Arc;
+
 use jiff::tz::TimeZone;
 
 use crate::render::{Line, Manner, Page, PictureRoom, Role, Span};
@@ -22,6 +24,8 @@ pub(super) struct Ctx {
     pub(super) folds: Folds,
     pub(super) now: UnixMs,
     pub(super) zone: TimeZone,
+    /// The key that unfolds.
+    pub(super) unfold: Arc<str>,
     pub(super) manner: Manner,
     /// How often code was told apart so far; see [`crate::render::code_told`].
     pub(super) code_told: u64,
@@ -36,6 +40,7 @@ impl Default for Ctx {
             folds: Folds::default(),
             now: UnixMs(0),
             zone: TimeZone::UTC,
+            unfold: "ctrl+o".into(),
             manner: Manner::default(),
             code_told: 0,
             pictures: None,
@@ -72,13 +77,14 @@ pub(super) fn spinner(now: UnixMs) -> &'static str {
 }
 
 /// A line with something at its right end, where there is room for it.
-pub(super) fn right_aligned(left: Vec<Span>, right: Option<Span>, width: usize) -> Line {
-    let mut line = Line::from(left);
+pub(super) fn right_aligned(left: impl Into<Line>, right: Option<Span>, width: usize) -> Line {
+    let mut line = left.into();
     if let Some(right) = right.filter(|right| !right.text.is_empty()) {
         let used = line.width() + right.width();
         if used < width {
             line.spans.push(Span::new(" ".repeat(width - used), Role::Text));
             line.spans.push(right);
+            line.margins.behind += 2;
         }
     }
     line

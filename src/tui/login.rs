@@ -77,7 +77,7 @@ impl App {
 
     fn offer_providers(&mut self, title: &str, list: List, words: &str) -> Vec<Action> {
         let picker = Picker::waiting_for(title, list).narrowed_to(words);
-        self.popups.push(Popup::Pick(picker));
+        self.popups.push(Popup::Pick(Box::new(picker)));
         vec![Action::Gather(list)]
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyEvent, MouseEvent};
 use jiff::tz::TimeZone;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -10,7 +10,7 @@ use ratatui::buffer::Buffer;
 
 use super::TuiOptions;
 use super::app::{Action, App, Input, Loaded, Place, Report};
-use super::perform::{newest, read};
+use super::perform::{look_up, newest, read_part};
 use super::terminal::Images;
 use super::theme::Theme;
 use super::tree::{self, Wanted};
@@ -71,6 +71,11 @@ impl OffScreen {
         self.take(Input::Key(key), now);
     }
 
+    /// Takes something that the mouse did.
+    pub fn mouse(&mut self, event: MouseEvent, now: UnixMs) {
+        self.take(Input::Mouse(event), now);
+    }
+
     /// Takes text that was pasted.
     pub fn paste(&mut self, text: String, now: UnixMs) {
         self.take(Input::Paste(text), now);
@@ -87,11 +92,19 @@ impl OffScreen {
     fn take(&mut self, input: Input, now: UnixMs) {
         for action in self.app.update(input, now) {
             match action {
-                Action::LoadOlder(ids) => {
-                    let older = read(&self.reader, &ids);
-                    self.take(Input::Report(Report::Older(older)), now);
-                }
                 Action::Tree(ask) => self.look(&ask, now),
+                Action::Read(wanted) => {
+                    let read = read_part(&self.reader, wanted);
+                    self.take(Input::Report(read), now);
+                }
+                Action::Search(lookup) => {
+                    let mut all = Vec::new();
+                    look_up(&self.reader, &lookup, |found| {
+                        all.push(found);
+                        true
+                    });
+                    all.into_iter().for_each(|found| self.take(Input::Report(Report::Found(found)), now));
+                }
                 _ => {}
             }
         }

@@ -5,6 +5,8 @@
 mod keys;
 mod lists;
 
+use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,13 +14,19 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::app::{Action, Go, Loaded, Report, Say};
+use super::attach::{self, Clip};
 use super::browse::{Ask, browse};
-use super::tree::{self, Wanted};
+use super::record::Stretch;
+use super::search::{Found, Lookup, hits};
+use super::transcript::Wanted;
+use super::tree;
 use super::{TuiOptions, files, gather, logs, queue, report};
 use crate::agent::compaction::CompactionError;
-use crate::agent::{AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions};
-use crate::id::EntryId;
-use crate::message::ThinkingLevel;
+use crate::agent::{
+    AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions, StreamingBehavior,
+};
+use crate::id::{CallId, EntryId};
+use crate::message::{Message, ThinkingLevel};
 use crate::render;
 use crate::session::{Entry, Reader};
 use crate::setting::Setting;
@@ -45,8 +53,8 @@ impl Performer {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
-        let (looked, searches) = (Arc::default(), Arc::default());
-        task.spawn(Worker { agent, options, reports, browser: None, looked, searches }.work(todo));
+        let (looked, searches, lookup) = (Arc::default(), Arc::default(), Arc::default());
+        task.spawn(Worker { agent, options, reports, browser: None, looked, searches, lookup }.work(todo));
         (Self { actions, task }, received)
     }
 
@@ -71,6 +79,15 @@ struct Worker {
     looked: Arc<AtomicU64>,
     /// How many searches of the tree were begun or ended: each goes on as long as there is none after it.
     searches: Arc<AtomicU64>,
+    /// The number of the newest look for words.
+    lookup: Arc<AtomicU64>,
+}
+
+/// What became of an action that may go on beside.
+enum Begun {
+    Here,
+    /// It isn't one.
+    NotHere(Action),
 }
 
 impl Worker {
@@ -107,6 +124,7 @@ impl Worker {
             }
         }
         self.browser = None;
+        self.lookup.store(u64::MAX, Ordering::Relaxed);
         while beside.join_next().await.is_some() {}
     }
 
@@ -124,6 +142,33 @@ impl Worker {
         }
     }
 
+    /// Begins what goes on beside and reports when it is done.
+    fn begin(&self, action: Action, beside: &mut JoinSet<()>) -> Begun {
+        match action {
+            Action::Tree(ask) => self.look(ask, beside),
+            Action::AskToHide(entry) => self.ask_to_hide(entry, beside),
+            Action::Keep { setting, value } => self.keep(setting, value, beside),
+            Action::Read(wanted) => {
+                let reader = self.agent.reader();
+                self.read_beside(beside, move || read_part(&reader, wanted));
+            }
+            Action::Search(lookup) => self.search(lookup, beside),
+            Action::ShowLogs => {
+                let (log, reports) = (self.options.log_file.clone(), self.options.report_folder.clone());
+                self.read_beside(beside, move || logs::page(log.as_deref(), reports.as_deref()));
+            }
+            Action::TellCode => self.tell_code(beside),
+            Action::Remember(prompt) => self.remember(prompt, beside),
+            Action::PasteImage => self.read_beside(beside, || match attach::clipboard() {
+                Clip::Picture(picture) => Report::Attached(picture),
+                Clip::Text(text) => Report::Pasted(text),
+                Clip::Nothing(why) => Report::Note(why),
+            }),
+            action => return Begun::NotHere(action),
+        }
+        Begun::Here
+    }
+
     async fn perform(
         &self,
         action: Action,
@@ -131,6 +176,10 @@ impl Worker {
         waiting: &mut JoinSet<()>,
     ) -> Result<Vec<Report>, AgentError> {
         let agent = &self.agent;
+        let action = match self.begin(action, beside) {
+            Begun::Here => return Ok(Vec::new()),
+            Begun::NotHere(action) => action,
+        };
         Ok(match action {
             Action::Say(say) => said(self.say(say).await?),
             Action::Go(go) => self.go(go, waiting).await?,
@@ -143,16 +192,9 @@ impl Worker {
             Action::Rename(name) => said(agent.rename(name).await?),
             Action::Label(label) => self.label(label).await?,
             Action::LabelEntry(entry, label) => said(agent.label(entry, label).await?),
-            Action::Tree(ask) => self.look(ask, beside),
-            Action::AskToHide(entry) => self.ask_to_hide(entry, beside),
             Action::Hide(entry, visibility) => said(agent.hide(entry, visibility).await?),
             Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
-            Action::Keep { setting, value } => {
-                self.keep(setting, value, beside);
-                Vec::new()
-            }
-            Action::LoadOlder(ids) => self.load_older(ids, beside),
             Action::Reload => self.load().await?,
             Action::AskCommands => vec![Report::Commands(agent.slash_commands().await?)],
             Action::ReadResources => self.read_resources().await?,
@@ -161,15 +203,9 @@ impl Worker {
                 let lines = gather::facts(&agent.snapshot().await?.state, &agent.reader());
                 vec![Report::Page { title: "session".to_owned(), lines }]
             }
-            Action::ShowLogs => {
-                let (log, reports) = (self.options.log_file.clone(), self.options.report_folder.clone());
-                self.read_beside(beside, move || logs::page(log.as_deref(), reports.as_deref()));
-                Vec::new()
-            }
-            Action::TellCode => self.tell_code(beside),
             Action::Export(file) => self.export(file, beside).await?,
-            Action::Remember(prompt) => self.remember(prompt, beside),
-            // What lists want is done already; looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
+            Action::Attach(path, text) => self.attach(path, text, beside).await?,
+            // What lists want, and what goes on beside, is begun already; looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
             Action::Gather(_)
             | Action::Narrow(_)
             | Action::Preview(_)
@@ -184,6 +220,15 @@ impl Worker {
             | Action::WalkFiles(_)
             | Action::RankFiles(_)
             | Action::ListPaths(_)
+            | Action::Tree(_)
+            | Action::AskToHide(_)
+            | Action::Keep { .. }
+            | Action::Read(_)
+            | Action::Search(_)
+            | Action::ShowLogs
+            | Action::TellCode
+            | Action::Remember(_)
+            | Action::PasteImage
             | Action::Browse(_)
             | Action::EndBrowse
             | Action::Copy(_)
@@ -196,16 +241,29 @@ impl Worker {
     /// Tells the agent, or the shell, what the user said.
     async fn say(&self, say: Say) -> Result<(), AgentError> {
         let agent = &self.agent;
+        let (say, images) = match say {
+            Say::WithPictures(say, images) => (*say, images),
+            say => (say, Vec::new()),
+        };
+        let prompt = |behavior, images| PromptOptions {
+            streaming_behavior: Some(behavior),
+            images,
+            ..PromptOptions::default()
+        };
         match say {
-            Say::Steer(text) => agent.steer(text).await,
-            Say::SteerNow(text) => agent.steer_now(text, PromptOptions::default()).await,
+            Say::Steer(text) => agent.prompt(text, prompt(StreamingBehavior::Steer, images)).await,
+            Say::SteerNow(text) => {
+                agent.steer_now(text, PromptOptions { images, ..PromptOptions::default() }).await
+            }
             Say::Hurry => match agent.hurry().await {
                 // It was delivered meanwhile.
                 Err(AgentError::Gone(_)) => Ok(()),
                 done => done,
             },
-            Say::FollowUp(text) => agent.follow_up(text).await,
+            Say::FollowUp(text) => agent.prompt(text, prompt(StreamingBehavior::FollowUp, images)).await,
             Say::Bash(line, context) => agent.bash(line, context).await,
+            // Pictures go with what is said, not with pictures.
+            Say::WithPictures(..) => Ok(()),
         }
     }
 
@@ -301,11 +359,10 @@ impl Worker {
         Ok(())
     }
 
-    fn remember(&self, prompt: String, beside: &mut JoinSet<()>) -> Vec<Report> {
+    fn remember(&self, prompt: String, beside: &mut JoinSet<()>) {
         if let Some(path) = self.options.history_file.clone() {
             beside.spawn_blocking(move || files::store_prompt(&path, &prompt));
         }
-        Vec::new()
     }
 
     async fn set_thinking(&self, level: ThinkingLevel) -> Result<Vec<Report>, AgentError> {
@@ -322,25 +379,18 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
-    fn ask_to_hide(&self, entry: EntryId, beside: &mut JoinSet<()>) -> Vec<Report> {
+    fn ask_to_hide(&self, entry: EntryId, beside: &mut JoinSet<()>) {
         let reader = self.agent.reader();
         self.read_beside(beside, move || gather::hiding(&reader, entry));
-        Vec::new()
-    }
-
-    fn load_older(&self, ids: Vec<EntryId>, beside: &mut JoinSet<()>) -> Vec<Report> {
-        let reader = self.agent.reader();
-        self.read_beside(beside, move || Report::Older(read(&reader, &ids)));
-        Vec::new()
     }
 
     /// Looks up what the tree wants to know.
-    fn look(&self, ask: tree::Ask, beside: &mut JoinSet<()>) -> Vec<Report> {
+    fn look(&self, ask: tree::Ask, beside: &mut JoinSet<()>) {
         let (reader, reports) = (self.agent.reader(), self.reports.clone());
         let session = reader.id().clone();
         let tell = move |news| {
             let report = Report::Tree { session: session.clone(), news };
-            if reports.blocking_send(report).is_ok() { Wanted::Yes } else { Wanted::No }
+            if reports.blocking_send(report).is_ok() { tree::Wanted::Yes } else { tree::Wanted::No }
         };
         let number = match &ask {
             tree::Ask::Search(_) | tree::Ask::EndSearch => self.searches.fetch_add(1, Ordering::Relaxed) + 1,
@@ -350,12 +400,11 @@ impl Worker {
         beside.spawn_blocking(move || match &ask {
             tree::Ask::Search(query) => {
                 let newest = || searches.load(Ordering::Relaxed) == number;
-                let is_wanted = || if newest() { Wanted::Yes } else { Wanted::No };
+                let is_wanted = || if newest() { tree::Wanted::Yes } else { tree::Wanted::No };
                 tree::find(&reader, query, is_wanted, tell);
             }
             ask => tree::look(&reader, ask).into_iter().for_each(|news| _ = tell(news)),
         });
-        Vec::new()
     }
 
     async fn copy_session(&self) -> Result<Vec<Report>, AgentError> {
@@ -413,11 +462,45 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
-    fn tell_code(&self, beside: &mut JoinSet<()>) -> Vec<Report> {
+    /// Looks for words; a newer look ends this one.
+    fn search(&self, lookup: Lookup, beside: &mut JoinSet<()>) {
+        self.lookup.store(lookup.number, Ordering::Relaxed);
+        let (newest, reader, reports) = (Arc::clone(&self.lookup), self.agent.reader(), self.reports.clone());
+        beside.spawn_blocking(move || {
+            look_up(&reader, &lookup, |found| {
+                newest.load(Ordering::Relaxed) == lookup.number
+                    && reports.blocking_send(Report::Found(found)).is_ok()
+            });
+        });
+    }
+
+    /// Attaches the picture in a file whose path was pasted, or pastes what was pasted.
+    async fn attach(
+        &self,
+        path: PathBuf,
+        text: String,
+        beside: &mut JoinSet<()>,
+    ) -> Result<Vec<Report>, AgentError> {
+        let path = self.agent.snapshot().await?.state.cwd.join(path);
+        let reports = self.reports.clone();
+        beside.spawn_blocking(move || {
+            let (pasted, why) = match attach::file(&path) {
+                Ok(picture) => (Report::Attached(picture), None),
+                Err(_) if !path.is_file() => (Report::Pasted(text), None),
+                Err(why) => (Report::Pasted(text), Some(why)),
+            };
+            let _ = reports.blocking_send(pasted);
+            if let Some(why) = why {
+                let _ = reports.blocking_send(Report::Note(why));
+            }
+        });
+        Ok(Vec::new())
+    }
+
+    fn tell_code(&self, beside: &mut JoinSet<()>) {
         let reports = self.reports.clone();
         // Nobody listens any more when the front end has ended.
         beside.spawn_blocking(move || render::tell_waiting(|| _ = reports.blocking_send(Report::CodeTold)));
-        Vec::new()
     }
 
     fn read_beside(&self, beside: &mut JoinSet<()>, read: impl FnOnce() -> Report + Send + 'static) {
@@ -465,6 +548,61 @@ pub(super) fn newest(reader: &Reader) -> (Vec<EntryId>, Vec<Entry>) {
     let mut older = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
     let ids = older.split_off(older.len().saturating_sub(FIRST));
     (older, read(reader, &ids))
+}
+
+/// A part of the path, and of what follows it as much as it takes for its calls to have their results.
+pub(super) fn read_part(reader: &Reader, wanted: Wanted) -> Report {
+    let entries = read(reader, &wanted.ids);
+    let ahead = read_results(reader, &entries, &wanted.ahead);
+    Report::Read { wanted, entries, ahead }
+}
+
+/// Of the entries after some others those that hold results of their calls, and what stands between.
+fn read_results(reader: &Reader, entries: &[Entry], after: &[EntryId]) -> Vec<Entry> {
+    let mut open = HashSet::new();
+    let mut ahead = Vec::new();
+    entries.iter().for_each(|entry| note_calls(&mut open, entry));
+    for id in after {
+        if open.is_empty() {
+            break;
+        }
+        if let Ok(entry) = reader.entry(id) {
+            let answers = matches!(entry.body.as_message().map(|said| &**said), Some(Message::Assistant(_)));
+            if answers {
+                break;
+            }
+            note_calls(&mut open, &entry);
+            ahead.push(entry);
+        }
+    }
+    ahead
+}
+
+fn note_calls(open: &mut HashSet<CallId>, entry: &Entry) {
+    match entry.body.as_message().map(|said| &**said) {
+        Some(Message::Assistant(answer)) => open.extend(answer.tool_calls().map(|call| call.id.clone())),
+        Some(Message::ToolResult(result)) => _ = open.remove(&result.tool_call_id),
+        _ => {}
+    }
+}
+
+/// Looks through parts of the path for words, until the report isn't wanted any more.
+pub(super) fn look_up(reader: &Reader, lookup: &Lookup, mut report: impl FnMut(Found) -> bool) {
+    /// Parts after which somebody is told even that there was nothing.
+    const OFTEN: usize = 20;
+    let mut after: &[EntryId] = &[];
+    for (at, unseen) in lookup.parts.iter().enumerate() {
+        let entries = read(reader, &unseen.ids);
+        let mut stretch = Stretch::of(&entries);
+        stretch.take_results(&read_results(reader, &entries, after));
+        after = &unseen.ids;
+        let hits = hits(&stretch.blocks, &lookup.words);
+        let is_last = at + 1 == lookup.parts.len();
+        let tells = !hits.is_empty() || is_last || at % OFTEN == 0;
+        if tells && !report(Found { number: lookup.number, part: unseen.part, hits, is_last }) {
+            return;
+        }
+    }
 }
 
 /// Entries by their ids; a damaged one costs only itself.

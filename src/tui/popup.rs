@@ -8,7 +8,7 @@ use crate::render::Line;
 /// Something over the transcript.
 #[derive(Debug)]
 pub(super) enum Popup {
-    Pick(Picker),
+    Pick(Box<Picker>),
     Read(Page),
     Tree(Box<TreeView>),
 }

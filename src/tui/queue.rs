@@ -57,7 +57,7 @@ enum Focus {
     /// The panel's. Nothing is chosen when nothing waits.
     Choosing(Option<Chosen>),
     /// The editor's, for a message that waits; what was in it before stands aside.
-    Editing { chosen: Chosen, shown: String, draft: Draft },
+    Editing { chosen: Chosen, shown: String, draft: Box<Draft> },
 }
 
 /// A message and its row, which is where one goes on when it is gone.
@@ -139,7 +139,7 @@ impl App {
             }
             Focus::Editing { chosen, shown, draft } => {
                 let words = self.editor.expanded();
-                self.editor.take_up(draft);
+                self.editor.take_up(*draft);
                 self.choose_row(chosen.row);
                 self.queue.focus = Focus::Away;
                 self.message_is_gone(Some(words).filter(|words| *words != shown));

@@ -6,36 +6,60 @@ use std::sync::Arc;
 use super::block::{Block, BlockKind, Level, Shell, ShellState};
 use super::call::{Call, CallState};
 use crate::event::ToolOutcome;
-use crate::id::CallId;
+use crate::id::{CallId, EntryId};
 use crate::message::{
     AssistantBlock, AssistantMessage, BashExecutionMessage, Image, Message, StopReason, ToolResultMessage,
+    joined_text,
 };
-use crate::session::entry::{Compaction, MessageEntry};
+use crate::session::entry::{Compaction, MessageEntry, OwnFact};
 use crate::session::{Entry, EntryBody};
 use crate::unit::{Tokens, UnixMs};
+
+/// How the result begins that a call gets when it was cut off.
+const INTERRUPTED: &str = "interrupted:";
 
 /// A stretch of the log as blocks.
 #[derive(Debug, Default)]
 pub(super) struct Stretch {
     pub(super) blocks: Vec<Block>,
     /// Results whose calls stand before the stretch, oldest first.
-    pub(super) orphans: Vec<Orphan>,
+    orphans: Vec<Arc<Message>>,
     calls: HashMap<CallId, usize>,
+    clock: Clock,
+    /// Who spoke last.
+    spoke: Option<Spoke>,
 }
 
-/// A result without its call.
 #[derive(Clone, Debug)]
-pub(super) struct Orphan {
-    pub(super) message: Arc<Message>,
+enum Spoke {
+    User(EntryId),
+    Model,
 }
 
-impl Orphan {
-    /// The result.
-    pub(super) fn result(&self) -> Option<&ToolResultMessage> {
-        match &*self.message {
-            Message::ToolResult(result) => Some(result),
-            _ => None,
+/// When calls began, as far as a log tells: one after the other, but for those that only read, which may run side by side.
+#[derive(Debug, Default)]
+struct Clock {
+    /// When the answer was there, or the last call that ran alone was over.
+    free: UnixMs,
+    /// When the last of those side by side was over.
+    group: UnixMs,
+    /// When the user let a call run.
+    allowed: HashMap<CallId, UnixMs>,
+}
+
+impl Clock {
+    fn answered(&mut self, at: UnixMs) {
+        (self.free, self.group) = (at, at);
+    }
+
+    /// When a call began whose result was there at `ended`.
+    fn began(&mut self, call: &Call, ended: UnixMs) -> UnixMs {
+        let began = if call.reads() { self.free } else { self.free.max(self.group) };
+        self.group = self.group.max(ended);
+        if !call.reads() {
+            self.free = ended;
         }
+        self.allowed.get(&call.id).map_or(began, |allowed| began.max(*allowed))
     }
 }
 
@@ -47,6 +71,67 @@ impl Stretch {
             stretch.take(entry);
         }
         stretch
+    }
+
+    /// Takes of the entries that follow the results of calls in this stretch.
+    pub(super) fn take_results(&mut self, entries: &[Entry]) {
+        for entry in entries {
+            match entry.body.as_message().map(|message| &**message) {
+                Some(Message::ToolResult(result)) => _ = self.finish(entry, result),
+                Some(_) => {}
+                None => self.note_decision(entry),
+            }
+        }
+    }
+
+    /// Results whose calls stand before the stretch.
+    pub(super) fn results(&self) -> impl Iterator<Item = &ToolResultMessage> {
+        self.orphans.iter().filter_map(|message| match &**message {
+            Message::ToolResult(result) => Some(result),
+            _ => None,
+        })
+    }
+
+    /// Whether the model spoke last.
+    pub(super) fn answers(&self) -> bool {
+        matches!(self.spoke, Some(Spoke::Model))
+    }
+
+    /// Whether the user spoke last.
+    pub(super) fn asks(&self) -> bool {
+        self.unanswered().is_some()
+    }
+
+    /// The prompt that nothing follows.
+    pub(super) fn unanswered(&self) -> Option<EntryId> {
+        match &self.spoke {
+            Some(Spoke::User(entry)) => Some(entry.clone()),
+            Some(Spoke::Model) | None => None,
+        }
+    }
+
+    fn note_decision(&mut self, entry: &Entry) {
+        if let EntryBody::Custom { custom_type, .. } = &entry.body
+            && custom_type == "tiller.approval"
+            && let Some(OwnFact::Approval { tool_call_id, .. }) = entry.body.as_own()
+        {
+            self.clock.allowed.insert(tool_call_id, entry.timestamp);
+        }
+    }
+
+    /// Gives the call of a result that stands in this stretch its result.
+    fn finish(&mut self, entry: &Entry, result: &ToolResultMessage) -> bool {
+        let Some(at) = self.calls.remove(&result.tool_call_id) else { return false };
+        if let BlockKind::Call(call) = &mut self.blocks[at].kind {
+            let since = self.clock.began(call, entry.timestamp);
+            call.state = CallState::Runs { since, partial: ToolOutcome::default() };
+        }
+        finish_call(&mut self.blocks[at], result, Some(entry.timestamp));
+        if result.is_error && joined_text(&result.content).starts_with(INTERRUPTED) {
+            let (before, after) = self.blocks.split_at_mut(at);
+            cut(&mut after[0], before.last());
+        }
+        true
     }
 
     fn take(&mut self, entry: &Entry) {
@@ -64,10 +149,10 @@ impl Stretch {
                     BlockKind::User { text, note: "added".to_owned(), at: entry.timestamp, receipt: None },
                 );
             }
+            EntryBody::Custom { .. } => self.note_decision(entry),
             EntryBody::ModelChange { .. }
             | EntryBody::ThinkingLevelChange { .. }
             | EntryBody::ContextEdit { .. }
-            | EntryBody::Custom { .. }
             | EntryBody::CustomMessage { .. }
             | EntryBody::Label { .. }
             | EntryBody::SessionInfo { .. }
@@ -89,13 +174,15 @@ impl Stretch {
                 if !images.is_empty() {
                     self.push(entry, BlockKind::Images(images));
                 }
+                self.spoke = Some(Spoke::User(entry.id.clone()));
             }
-            Message::Assistant(answer) => self.take_answer(entry, answer),
+            Message::Assistant(answer) => {
+                self.take_answer(entry, answer);
+                self.spoke = Some(Spoke::Model);
+            }
             Message::ToolResult(result) => {
-                let block = self.calls.remove(&result.tool_call_id).map(|at| &mut self.blocks[at]);
-                match block {
-                    Some(block) => finish_call(block, result, None),
-                    None => self.orphans.push(Orphan { message: Arc::clone(&said.message) }),
+                if !self.finish(entry, result) {
+                    self.orphans.push(Arc::clone(&said.message));
                 }
             }
             Message::BashExecution(record) => self.push(entry, BlockKind::Shell(shell_record(record))),
@@ -104,6 +191,7 @@ impl Stretch {
     }
 
     fn take_answer(&mut self, entry: &Entry, answer: &AssistantMessage) {
+        self.clock.answered(entry.timestamp);
         for block in &answer.content {
             match block {
                 AssistantBlock::Text { text } if !text.trim().is_empty() => {
@@ -125,7 +213,8 @@ impl Stretch {
                 AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } | AssistantBlock::Unknown => {}
             }
         }
-        self.blocks.extend(ending(answer));
+        let ending = ending(answer).map(|kind| Block::of(&entry.id, kind));
+        self.blocks.extend(ending);
     }
 
     fn push(&mut self, entry: &Entry, kind: BlockKind) {
@@ -134,18 +223,21 @@ impl Stretch {
 }
 
 /// What is to be said of an answer that didn't end well.
-fn ending(answer: &AssistantMessage) -> Option<Block> {
+fn ending(answer: &AssistantMessage) -> Option<BlockKind> {
+    let notice = |level, text: &str, hint: Option<&str>| {
+        Some(BlockKind::Notice { level, text: text.to_owned(), hint: hint.map(str::to_owned) })
+    };
     match answer.stop_reason {
         StopReason::Stop | StopReason::ToolUse => None,
-        StopReason::Length => {
-            let hint = Some("raise max_tokens, or say \"go on\"".to_owned());
-            Some(Block::notice(Level::Warning, "the answer was cut off at the output limit", hint))
-        }
+        StopReason::Length => notice(
+            Level::Warning,
+            "the answer was cut off at the output limit",
+            Some("raise max_tokens, or say \"go on\""),
+        ),
         StopReason::Error => {
-            let text = answer.error_message.clone().unwrap_or_else(|| "the provider failed".to_owned());
-            Some(Block::notice(Level::Error, text, None))
+            notice(Level::Error, answer.error_message.as_deref().unwrap_or("the provider failed"), None)
         }
-        StopReason::Aborted => Some(Block::notice(Level::Note, "stopped", None)),
+        StopReason::Aborted => notice(Level::Note, "stopped", None),
     }
 }
 
@@ -160,6 +252,32 @@ pub(super) fn finish_call(block: &mut Block, result: &ToolResultMessage, ended: 
         let outcome = ToolOutcome::from(result);
         call.state = CallState::Done { outcome, is_error: result.is_error, took_ms };
     }
+    block.touch();
+}
+
+/// Calls that have no result by now won't get one.
+pub(super) fn cut_off<'a>(blocks: impl Iterator<Item = &'a mut Block>) {
+    let mut before: Option<&mut Block> = None;
+    for block in blocks {
+        if matches!(&block.kind, BlockKind::Call(call) if call.is_open()) {
+            cut(block, before.as_deref());
+        }
+        before = Some(block);
+    }
+}
+
+/// Cuts a call off. One after a call that was cut off hadn't begun, unless both only read: those may have run side by side.
+fn cut(block: &mut Block, before: Option<&Block>) {
+    let BlockKind::Call(call) = &mut block.kind else { return };
+    let unbegun = before.is_some_and(|before| match &before.kind {
+        BlockKind::Call(other) => match other.state {
+            CallState::Unbegun => true,
+            CallState::Lost => !(other.reads() && call.reads()),
+            _ => false,
+        },
+        _ => false,
+    });
+    call.state = if unbegun { CallState::Unbegun } else { CallState::Lost };
     block.touch();
 }
 

@@ -10,12 +10,13 @@ mod painter;
 mod pictures;
 
 use std::io::{self, BufWriter, Stdout, Write};
+use std::sync::Mutex;
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::cursor::{SetCursorStyle, Show};
 use crossterm::event::{
-    DisableBracketedPaste, EnableBracketedPaste, KeyboardEnhancementFlags, PopKeyboardEnhancementFlags,
-    PushKeyboardEnhancementFlags,
+    DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste, EnableFocusChange,
+    KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
 use crossterm::style::Print;
 use crossterm::terminal::{
@@ -28,6 +29,7 @@ use ratatui::backend::Backend;
 use ratatui::layout::Rect;
 
 use super::app::App;
+use super::notify::Reach;
 use super::view::{Areas, view};
 pub use ability::{Abilities, Images};
 pub(super) use links::mark;
@@ -37,6 +39,22 @@ pub(super) use pictures::Placement;
 /// Bytes gathered before they are written, so that a frame goes out in few writes.
 const BUFFER: usize = 64 * 1024;
 
+/// Presses, the wheel and dragging, with places beyond column 223. Not every move of the mouse, which would wake the loop for nothing.
+const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
+
+/// Whose the mouse is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MouseUse {
+    /// Tiller's: the wheel scrolls, a click folds, dragging selects and copies.
+    #[default]
+    Tiller,
+    /// The terminal's own.
+    Terminal,
+}
+
+/// What is written last when the terminal is given back, beside what every terminal gets.
+static FAREWELL: Mutex<String> = Mutex::new(String::new());
+
 /// The terminal while it is ours.
 pub(super) struct Screen {
     terminal: Terminal<Painter<BufWriter<Stdout>>>,
@@ -45,20 +63,30 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Takes the terminal over.
-    pub(super) fn enter() -> io::Result<Self> {
+    pub(super) fn enter(reach: &Reach, mouse: MouseUse) -> io::Result<Self> {
+        if let Ok(mut farewell) = FAREWELL.lock() {
+            *farewell = reach.farewell();
+        }
         enable_raw_mode()?;
         // From here on a failure gives the terminal back.
         let given_back = GiveBack;
-        let flags = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES;
+        // The alternate keys tell what a key types with shift: `ctrl+_`, not `ctrl+shift+-`.
+        let flags = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES
+            | KeyboardEnhancementFlags::REPORT_ALTERNATE_KEYS;
         execute!(
             io::stdout(),
+            Print(reach.greeting()),
             EnterAlternateScreen,
             // Not `Terminal::clear`: that asks where the cursor is, and whoever still reads the keys takes the answer.
             Clear(ClearType::All),
             EnableBracketedPaste,
+            EnableFocusChange,
             PushKeyboardEnhancementFlags(flags),
             SetCursorStyle::SteadyBar
         )?;
+        if mouse == MouseUse::Tiller {
+            io::stdout().write_all(MOUSE_ON)?;
+        }
         let writer = BufWriter::with_capacity(BUFFER, io::stdout());
         let terminal = Terminal::new(Painter::new(writer))?;
         std::mem::forget(given_back);
@@ -78,7 +106,7 @@ impl Screen {
         }
         let mut areas = prepared(app, self.terminal.get_frame().area());
         let painter = self.terminal.backend_mut();
-        self.is_stale |= painter.learn(app.transcript.links());
+        self.is_stale |= painter.learn(app.links());
         if std::mem::take(&mut self.is_stale) {
             painter.forget()?;
             queue!(painter, Clear(ClearType::All))?;
@@ -154,11 +182,15 @@ pub(super) fn give_back() {
     let _ = execute!(
         out,
         EndSynchronizedUpdate,
+        DisableMouseCapture,
         PopKeyboardEnhancementFlags,
+        DisableFocusChange,
         DisableBracketedPaste,
         SetCursorStyle::DefaultUserShape,
         LeaveAlternateScreen,
-        Show
+        Show,
+        // A panic may come while it is locked; then the title stays.
+        Print(FAREWELL.try_lock().map_or_else(|_| String::new(), |farewell| farewell.clone()))
     );
     let _ = out.flush();
     let _ = disable_raw_mode();

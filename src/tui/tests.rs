@@ -24,6 +24,7 @@ mod complete;
 mod drawing;
 mod lists;
 mod login;
+mod moving;
 mod queue;
 mod stage;
 mod themes;

@@ -1,108 +1,268 @@
 //! The transcript: blocks of the log, blocks that are still growing, and the stretch of them that is on the screen.
 //!
-//! Blocks have numbers that stay theirs when older ones are put before them. What is above the screen is neither
-//! measured nor, in a long session, even read: laying out begins at the bottom or at the anchor and goes on until the
-//! screen is full.
+//! The path is kept in [`part`]s. What is above or below the screen is neither measured nor, in a long session, even in memory:
+//! laying out ([`rows`]) begins at the bottom or at the line on top and goes on until the screen is full; what lies far away is
+//! forgotten and read again. [`go`] leads to places that may have to be read first; [`select`] holds what the mouse marks.
 
-use std::collections::{HashMap, VecDeque};
-use std::ops::Range;
+mod go;
+mod part;
+mod rows;
+mod select;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::block::{Block, BlockKind, Level};
+use super::block::{Block, BlockKind, Fold, Level};
 use super::call::CallState;
 use super::layout::Ctx;
-use super::record::{Orphan, Stretch, finish_call};
+use super::passage::Passage;
+use super::record::{Stretch, cut_off, finish_call};
+use super::words::Words;
 use crate::id::{CallId, EntryId};
 use crate::message::ToolResultMessage;
 use crate::session::Entry;
 use crate::unit::UnixMs;
 
-/// Everything that was said, from the oldest block read so far to the newest.
-#[derive(Debug, Default)]
+pub(super) use go::{Goal, Toward};
+pub(super) use part::At;
+use part::{Content, ENTRIES, Part};
+pub(super) use rows::Shown;
+use rows::View;
+pub(super) use select::{Copied, Spot, Unit, amount};
+
+/// Entries after a part that are looked through for the results of its calls.
+const AHEAD: usize = 100;
+
+/// Everything that was said, from the beginning of the path to its end.
+#[derive(Debug)]
 pub(super) struct Transcript {
-    blocks: VecDeque<Block>,
-    /// The number of the first block.
-    first: i64,
-    /// Blocks of the answer that is arriving; they are thrown away when it is in the log.
+    /// Never empty; what is new goes into the last one.
+    parts: Vec<Part>,
+    /// Blocks of the answer that is arriving; they are thrown away when it is in the log. Their numbers follow those of the last part.
     pub(super) live: Vec<Block>,
     /// Calls without a result.
-    calls: HashMap<CallId, i64>,
-    orphans: Vec<Orphan>,
-    /// Entries of the path that are not read yet, oldest first.
-    older: Vec<EntryId>,
-    scroll: Scroll,
-    /// Something arrived below what is on the screen.
-    unseen: bool,
-    rows: Vec<Row>,
+    calls: HashMap<CallId, At>,
+    view: View,
+    /// Told apart from the transcripts before it, so that what was read for those is dropped.
+    epoch: u64,
+    /// Blocks that were added at the end.
+    added: usize,
+    /// A prompt at the end that nobody answered.
+    unanswered: Option<EntryId>,
 }
 
-/// Which part of the transcript is on the screen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Scroll {
-    /// Its end, whatever is added.
-    #[default]
-    Follows,
-    /// From this row of this block on.
-    From { block: i64, row: usize },
+/// Part of the path to be read.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Wanted {
+    epoch: u64,
+    part: usize,
+    /// The entries.
+    pub(super) ids: Arc<Vec<EntryId>>,
+    /// Those after them, in which results of their calls may stand.
+    pub(super) ahead: Vec<EntryId>,
 }
 
-/// A row of the screen: a block's line, or free.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Row {
-    Free,
-    Line { block: i64, line: usize },
+impl Wanted {
+    /// The number of the part.
+    pub(super) fn part(&self) -> usize {
+        self.part
+    }
+}
+
+/// A stretch of the path, to be looked through.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Unseen {
+    pub(super) part: usize,
+    pub(super) ids: Arc<Vec<EntryId>>,
+}
+
+/// What a place is followed or preceded by.
+enum Step {
+    To(At),
+    /// A part that isn't in memory.
+    Unread(usize),
+    /// Nothing.
+    End,
+}
+
+impl Default for Transcript {
+    fn default() -> Self {
+        Self::of(0, Vec::new(), &[])
+    }
 }
 
 impl Transcript {
     /// The transcript of a path: its newest entries, and the ids of those before them.
-    pub(super) fn of(older: Vec<EntryId>, entries: &[Entry]) -> Self {
-        let mut stretch = Stretch::of(entries);
-        let orphans = std::mem::take(&mut stretch.orphans);
-        let mut transcript = Self { older, orphans, ..Self::default() };
+    pub(super) fn of(epoch: u64, older: Vec<EntryId>, entries: &[Entry]) -> Self {
+        let mut parts: Vec<Part> = older.chunks(ENTRIES).map(Part::unread).collect();
+        let ids = entries.iter().map(|entry| entry.id.clone()).collect();
+        parts.push(Part::read(ids, Vec::new()));
+        let mut transcript = Self {
+            parts,
+            live: Vec::new(),
+            calls: HashMap::new(),
+            view: View::default(),
+            epoch,
+            added: 0,
+            unanswered: None,
+        };
+        let stretch = Stretch::of(entries);
+        transcript.unanswered = stretch.unanswered();
         stretch.blocks.into_iter().for_each(|block| transcript.push(block));
         transcript
     }
 
-    /// Takes older entries, which end where the oldest read so far begins.
-    pub(super) fn prepend(&mut self, entries: &[Entry]) {
-        let mut stretch = Stretch::of(entries);
-        for orphan in std::mem::take(&mut self.orphans) {
-            let Some(result) = orphan.result() else { continue };
-            match stretch.blocks.iter_mut().rfind(|block| waits_for(block, &result.tool_call_id)) {
-                Some(block) => finish_call(block, result, None),
-                None => stretch.orphans.push(orphan),
-            }
+    /// The one that takes the place of this: the same session read anew, or another one.
+    pub(super) fn replace(&mut self, older: Vec<EntryId>, entries: &[Entry]) {
+        *self = Self::of(self.epoch + 1, older, entries);
+    }
+
+    /// Takes a part that was read.
+    pub(super) fn take(&mut self, wanted: &Wanted, entries: &[Entry], ahead: &[Entry]) {
+        let Some(part) = self.parts.get_mut(wanted.part).filter(|_| wanted.epoch == self.epoch) else {
+            return;
+        };
+        if matches!(part.content, Content::Asked) {
+            let mut stretch = Stretch::of(entries);
+            stretch.take_results(ahead);
+            cut_off(stretch.blocks.iter_mut());
+            part.fill(stretch.blocks);
+            self.reach_goal();
         }
-        self.orphans = stretch.orphans;
-        for mut block in stretch.blocks.into_iter().rev() {
-            lose(&mut block);
-            self.first -= 1;
-            self.blocks.push_front(block);
+    }
+
+    /// Parts near the screen, or on the way to where somebody goes, that are to be read now.
+    pub(super) fn take_wanted(&mut self) -> Vec<Wanted> {
+        let mut wanted = Vec::new();
+        for part in self.near().into_iter().flatten() {
+            if !matches!(self.parts[part].content, Content::Unread) {
+                continue;
+            }
+            self.parts[part].content = Content::Asked;
+            let after = self.parts.get(part + 1).map(|next| next.ids.iter().take(AHEAD).cloned().collect());
+            wanted.push(Wanted {
+                epoch: self.epoch,
+                part,
+                ids: Arc::clone(&self.parts[part].ids),
+                ahead: after.unwrap_or_default(),
+            });
+        }
+        wanted
+    }
+
+    /// A part was asked for and won't come: it is asked for again.
+    pub(super) fn unask(&mut self, part: usize) {
+        if let Some(part) = self.parts.get_mut(part)
+            && matches!(part.content, Content::Asked)
+        {
+            part.content = Content::Unread;
+        }
+    }
+
+    /// The path but for its last part, newest first; the last part is always in memory.
+    pub(super) fn unseen(&self) -> Vec<Unseen> {
+        let parts = self.parts[..self.last()].iter().enumerate().rev();
+        parts.map(|(part, it)| Unseen { part, ids: Arc::clone(&it.ids) }).collect()
+    }
+
+    /// The number of the last part.
+    pub(super) fn newest_part(&self) -> usize {
+        self.last()
+    }
+
+    /// Blocks that were added at the end so far.
+    pub(super) fn added(&self) -> usize {
+        self.added
+    }
+
+    /// The parts in memory from one on, and their blocks that don't grow.
+    pub(super) fn tail(&self, from: usize) -> impl Iterator<Item = (usize, &[Block])> {
+        let parts = self.parts.iter().enumerate().skip(from);
+        parts.filter_map(|(part, it)| Some((part, it.blocks()?)))
+    }
+
+    /// Whether a part is in memory.
+    pub(super) fn is_read(&self, part: usize) -> bool {
+        self.count(part).is_some()
+    }
+
+    /// The place of the block that is this one of the log's in its part.
+    pub(super) fn logged(&self, (part, index): (usize, usize)) -> Option<At> {
+        let blocks = self.parts.get(part)?.blocks()?.iter().enumerate();
+        let (block, _) = blocks.filter(|(_, block)| block.entry.is_some()).nth(index)?;
+        Some(At { part, block })
+    }
+
+    /// Where on the lines of a block words are: line and column.
+    pub(super) fn places_of(&mut self, at: At, words: &Words, ctx: &Ctx) -> Vec<(usize, usize)> {
+        let (count, mut places, mut line) = (self.height(at, ctx), Vec::new(), 0);
+        let Some(block) = self.block(at) else { return places };
+        while line < count {
+            let passage = Passage::around(block, line);
+            let found = words
+                .find(&passage.text)
+                .into_iter()
+                .filter_map(|found| passage.places(&found).into_iter().next());
+            places.extend(found.map(|(line, columns)| (line, columns.start)));
+            line = passage.lines.end.max(line + 1);
+        }
+        places
+    }
+
+    /// Folds a block as all others of its kind.
+    pub(super) fn shut(&mut self, at: At) {
+        self.mark_place();
+        if let Some(block) = self.block_mut(at) {
+            block.fold = Fold::AsAll;
         }
     }
 
     /// Takes an entry that was just appended.
     pub(super) fn append(&mut self, entry: &Entry, at: UnixMs) {
         let stretch = Stretch::of([entry]);
+        self.unanswered = None;
+        if stretch.answers() {
+            self.end_live();
+        } else if stretch.asks() {
+            self.begin_part();
+        }
+        let last = self.last();
+        Arc::make_mut(&mut self.parts[last].ids).push(entry.id.clone());
         if !stretch.blocks.is_empty() {
-            self.unseen |= self.scroll != Scroll::Follows;
+            self.grew();
+        }
+        for result in stretch.results() {
+            self.finish(result, at);
         }
         stretch.blocks.into_iter().for_each(|block| self.push(block));
-        for orphan in &stretch.orphans {
-            if let Some(result) = orphan.result() {
-                self.finish(result, at);
-            }
+    }
+
+    /// Begins another part when the last one is long enough, so that it can be forgotten. While an answer arrives its blocks have
+    /// their numbers already.
+    pub(super) fn begin_part(&mut self) {
+        let is_full = self.parts.last().is_some_and(|part| part.ids.len() >= ENTRIES);
+        if is_full && self.live.is_empty() {
+            self.parts.push(Part::read(Vec::new(), Vec::new()));
         }
     }
 
     /// Adds a block at the end.
     pub(super) fn push(&mut self, block: Block) {
+        let at = At { part: self.last(), block: self.count(self.last()).unwrap_or(0) - self.live.len() };
         if let BlockKind::Call(call) = &block.kind
-            && !matches!(call.state, CallState::Done { .. })
+            && call.is_open()
         {
-            self.calls.insert(call.id.clone(), self.end());
+            self.calls.insert(call.id.clone(), at);
         }
-        self.blocks.push_back(block);
+        self.added += 1;
+        if !self.live.is_empty() {
+            self.make_room(at);
+        }
+        if let Some(blocks) = self.parts.last_mut().and_then(Part::blocks_mut) {
+            blocks.push(block);
+        }
     }
 
     /// Changes the block of a call that has no result yet.
@@ -117,8 +277,8 @@ impl Transcript {
     }
 
     fn finish(&mut self, result: &ToolResultMessage, at: UnixMs) {
-        if let Some(number) = self.calls.remove(&result.tool_call_id)
-            && let Some(block) = self.block_mut(number)
+        if let Some(place) = self.calls.remove(&result.tool_call_id)
+            && let Some(block) = self.block_mut(place)
         {
             finish_call(block, result, Some(at));
         }
@@ -126,46 +286,52 @@ impl Transcript {
 
     /// Nothing runs any more: calls without a result won't get one.
     pub(super) fn settle(&mut self) {
-        for number in std::mem::take(&mut self.calls).into_values() {
-            if let Some(block) = self.block_mut(number) {
-                lose(block);
-            }
+        let first = self.calls.values().min().copied();
+        self.calls.clear();
+        if let Some(first) = first {
+            let parts = self.parts[first.part..].iter_mut().filter_map(Part::blocks_mut);
+            cut_off(parts.flatten());
         }
     }
 
     /// The newest block that `wanted` accepts, among those of the log.
     pub(super) fn find_last(&mut self, wanted: impl Fn(&Block) -> bool) -> Option<&mut Block> {
-        self.blocks.iter_mut().rev().take(200).find(|block| wanted(block))
+        let parts = self.parts.iter_mut().rev().map_while(Part::blocks_mut);
+        parts.flat_map(|blocks| blocks.iter_mut().rev()).take(200).find(|block| wanted(block))
     }
 
-    /// Removes the newest block that `wanted` accepts.
+    /// Removes the newest block if `wanted` accepts it.
     pub(super) fn remove_last(&mut self, wanted: impl Fn(&Block) -> bool) {
-        if self.blocks.back().is_some_and(wanted) {
-            self.blocks.pop_back();
+        if let Some(blocks) = self.parts.last_mut().and_then(Part::blocks_mut)
+            && blocks.last().is_some_and(wanted)
+        {
+            blocks.pop();
         }
     }
 
     /// Whether an entry is shown already, among the newest.
     pub(super) fn shows(&self, id: &EntryId) -> bool {
-        self.blocks.iter().rev().take(500).any(|block| block.entry.as_ref() == Some(id))
+        self.newest().take(500).any(|block| block.entry.as_ref() == Some(id))
     }
 
     /// Whether there is nothing to show.
     pub(super) fn is_empty(&self) -> bool {
-        self.blocks.is_empty() && self.older.is_empty()
+        self.parts.len() == 1 && self.newest().next().is_none()
     }
 
-    /// Whether some block changes by itself.
-    pub(super) fn is_alive(&self) -> bool {
-        self.rows.iter().any(|row| match row {
-            Row::Line { block, .. } => self.block(*block).is_some_and(Block::is_alive),
-            Row::Free => false,
-        })
+    /// The prompt at the end that was sent and never answered.
+    pub(super) fn unanswered(&self) -> Option<&EntryId> {
+        self.unanswered.as_ref()
+    }
+
+    /// Blocks of the log that are in memory without a hole, newest first.
+    fn newest(&self) -> impl Iterator<Item = &Block> {
+        self.parts.iter().rev().map_while(Part::blocks).flat_map(|blocks| blocks.iter().rev())
     }
 
     /// The newest answer in the log, in Markdown.
     pub(super) fn last_answer(&self) -> Option<&str> {
-        self.blocks.iter().rev().find_map(|block| match &block.kind {
+        self.newest().find_map(|block| match &block.kind {
             BlockKind::Answer(text) => Some(text.as_str()),
             _ => None,
         })
@@ -174,7 +340,7 @@ impl Transcript {
     /// What the user said last, and the answer to it.
     pub(super) fn last_exchange(&self) -> Option<(&str, Option<&str>)> {
         let mut answer = None;
-        for block in self.blocks.iter().rev() {
+        for block in self.newest() {
             match &block.kind {
                 BlockKind::Answer(text) if answer.is_none() => answer = Some(text.as_str()),
                 BlockKind::User { text, .. } => return Some((text, answer)),
@@ -184,301 +350,72 @@ impl Transcript {
         None
     }
 
-    /// Takes the ids of the `count` newest entries that are not read yet.
-    pub(super) fn take_older(&mut self, count: usize) -> Vec<EntryId> {
-        self.older.split_off(self.older.len().saturating_sub(count))
-    }
-
-    /// Whether what is on the screen begins so near the top that more should be read.
-    pub(super) fn wants_older(&self) -> bool {
-        /// Blocks above the screen that should be there before they are asked for.
-        const AHEAD: i64 = 20;
-        let top = self.rows.iter().find_map(|row| match row {
-            Row::Line { block, .. } => Some(*block),
-            Row::Free => None,
-        });
-        !self.older.is_empty() && top.is_none_or(|top| top < self.first + AHEAD)
-    }
-
-    /// Something was added to the live blocks.
-    pub(super) fn grew(&mut self) {
-        self.unseen |= self.scroll != Scroll::Follows;
-    }
-
-    /// Whether something arrived below the screen.
-    pub(super) fn has_unseen(&self) -> bool {
-        self.unseen
-    }
-
-    /// Whether the end is on the screen, whatever is added.
-    pub(super) fn follows(&self) -> bool {
-        self.scroll == Scroll::Follows
-    }
-
-    fn end(&self) -> i64 {
-        self.first + i64::try_from(self.blocks.len()).unwrap_or(i64::MAX)
-    }
-
-    fn live_end(&self) -> i64 {
-        self.end() + i64::try_from(self.live.len()).unwrap_or(i64::MAX)
-    }
-
-    fn block(&self, number: i64) -> Option<&Block> {
-        let at = usize::try_from(number - self.first).ok()?;
-        self.blocks.get(at).or_else(|| self.live.get(at.checked_sub(self.blocks.len())?))
-    }
-
-    fn block_mut(&mut self, number: i64) -> Option<&mut Block> {
-        let at = usize::try_from(number - self.first).ok()?;
-        let count = self.blocks.len();
-        if at < count { self.blocks.get_mut(at) } else { self.live.get_mut(at - count) }
-    }
-
-    /// Rows of a block, the free one above it among them.
-    fn height(&mut self, number: i64, ctx: &Ctx) -> usize {
-        let lines = self.block_mut(number).map_or(0, |block| block.measure(ctx));
-        lines + usize::from(lines > 0 && self.gap(number))
-    }
-
-    fn gap(&self, number: i64) -> bool {
-        match (self.block(number - 1), self.block(number)) {
-            (Some(above), Some(block)) => block.stands_apart(above),
-            _ => false,
-        }
-    }
-
-    /// Goes `count` rows up, or as far as there is something.
-    pub(super) fn scroll_up(&mut self, mut count: usize, ctx: &Ctx) {
-        let Some((mut block, mut row)) = self.top() else { return };
-        while count > row {
-            if block == self.first {
-                count = row;
-                break;
-            }
-            count -= row;
-            block -= 1;
-            row = self.height(block, ctx);
-        }
-        self.scroll = Scroll::From { block, row: row - count };
-    }
-
-    /// Goes `count` rows down; at the end it follows again.
-    pub(super) fn scroll_down(&mut self, count: usize, ctx: &Ctx) {
-        let Scroll::From { mut block, row } = self.scroll else { return };
-        let mut row = row + count;
-        loop {
-            let height = self.height(block, ctx);
-            if row < height || block >= self.live_end() {
-                break;
-            }
-            row -= height;
-            block += 1;
-        }
-        self.scroll = Scroll::From { block, row };
-    }
-
-    /// Goes to the oldest block that is read.
-    pub(super) fn scroll_to_top(&mut self) {
-        self.scroll = Scroll::From { block: self.first, row: 0 };
-    }
-
-    /// Goes to the end and stays there.
-    pub(super) fn follow(&mut self) {
-        self.scroll = Scroll::Follows;
-        self.unseen = false;
-    }
-
-    fn top(&self) -> Option<(i64, usize)> {
-        if let Scroll::From { block, row } = self.scroll {
-            return Some((block, row));
-        }
-        match *self.rows.first()? {
-            Row::Line { block, line } => Some((block, line + usize::from(self.gap(block)))),
-            Row::Free => match *self.rows.get(1)? {
-                Row::Line { block, .. } => Some((block, 0)),
-                Row::Free => None,
-            },
-        }
-    }
-
-    /// Lays out the `height` rows that are on the screen.
-    pub(super) fn lay_out(&mut self, height: usize, ctx: &Ctx) {
-        if let Scroll::From { block, row } = self.scroll {
-            self.rows = self.rows_from(block.max(self.first), row, height, ctx);
-            if self.rows.len() >= height {
-                return;
-            }
-            if self.rows_up(height, ctx).len() == self.rows.len() {
-                return self.follow();
-            }
-            self.follow();
-        }
-        self.rows = self.rows_up(height, ctx);
-    }
-
-    fn rows_from(&mut self, from: i64, skip: usize, height: usize, ctx: &Ctx) -> Vec<Row> {
-        let (mut rows, mut skip) = (Vec::new(), skip);
-        for block in from..self.live_end() {
-            if rows.len() >= height {
-                break;
-            }
-            let count = self.height(block, ctx);
-            skip = skip.min(if block == from { count.saturating_sub(1) } else { 0 });
-            let last = count.min(skip + height - rows.len());
-            rows.extend(self.rows_of(block, std::mem::take(&mut skip)..last));
-        }
-        rows
-    }
-
-    /// The last `height` rows there are.
-    fn rows_up(&mut self, height: usize, ctx: &Ctx) -> Vec<Row> {
-        let (mut parts, mut missing) = (Vec::new(), height);
-        let mut block = self.live_end();
-        while block > self.first && missing > 0 {
-            block -= 1;
-            let count = self.height(block, ctx);
-            let taken = count.min(missing);
-            parts.push((block, count - taken..count));
-            missing -= taken;
-        }
-        parts.into_iter().rev().flat_map(|(block, rows)| self.rows_of(block, rows)).collect()
-    }
-
-    /// Rows of a block that was measured, the free one above it being the first: no more than are asked for, of a block however long.
-    fn rows_of(&self, block: i64, rows: Range<usize>) -> impl Iterator<Item = Row> + use<> {
-        let gap = usize::from(self.gap(block));
-        rows.map(move |row| row.checked_sub(gap).map_or(Row::Free, |line| Row::Line { block, line }))
-    }
-
-    /// What is on the screen, top to bottom: columns left free, and the line; `None` is a free row.
-    pub(super) fn visible(&self) -> impl Iterator<Item = Option<(usize, &crate::render::Line)>> {
-        self.rows.iter().map(|row| match *row {
-            Row::Free => None,
-            Row::Line { block, line } => {
-                let block = self.block(block)?;
-                Some((block.inset(), block.line(line)?))
-            }
-        })
-    }
-}
-
-impl Transcript {
-    /// Where the links on the screen lead, once for each piece of text.
-    pub(super) fn links(&self) -> impl Iterator<Item = &Arc<str>> {
-        let lines = self.visible().flatten().map(|(_, line)| line);
-        lines.flat_map(|line| &line.spans).filter_map(|span| span.link.as_ref())
-    }
-}
-
-fn waits_for(block: &Block, id: &CallId) -> bool {
-    matches!(&block.kind, BlockKind::Call(call) if call.id == *id && matches!(call.state, CallState::Waits))
-}
-
-/// A call that hasn't its result by now won't get it.
-fn lose(block: &mut Block) {
-    if let BlockKind::Call(call) = &mut block.kind
-        && !matches!(call.state, CallState::Done { .. })
-    {
-        call.state = CallState::Lost;
-        block.touch();
-    }
-}
-
-impl Transcript {
     /// Adds something tiller has to say.
     pub(super) fn say(&mut self, level: Level, text: impl Into<String>, hint: Option<String>) {
         self.push(Block::notice(level, text, hint));
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::message::{Message, UserMessage};
-    use crate::session::EntryBody;
+    /// The number of the last part.
+    fn last(&self) -> usize {
+        self.parts.len() - 1
+    }
 
-    fn said(at: usize) -> Entry {
-        let message = Message::User(UserMessage::text(format!("m{at}"), UnixMs(0)));
-        Entry {
-            id: EntryId::new(format!("e{at}")),
-            parent: None,
-            timestamp: UnixMs(0),
-            body: EntryBody::message(Arc::new(message)),
+    /// Blocks of a part, those that grow among them; `None` of one that isn't in memory.
+    fn count(&self, part: usize) -> Option<usize> {
+        let live = if part == self.last() { self.live.len() } else { 0 };
+        Some(self.parts.get(part)?.blocks()?.len() + live)
+    }
+
+    /// A block.
+    pub(super) fn block(&self, at: At) -> Option<&Block> {
+        let blocks = self.parts.get(at.part)?.blocks()?;
+        let live = || (at.part == self.last()).then(|| self.live.get(at.block - blocks.len())).flatten();
+        blocks.get(at.block).or_else(live)
+    }
+
+    fn block_mut(&mut self, at: At) -> Option<&mut Block> {
+        let is_last = at.part == self.last();
+        let blocks = self.parts.get_mut(at.part)?.blocks_mut()?;
+        let count = blocks.len();
+        match at.block.checked_sub(count) {
+            None => blocks.get_mut(at.block),
+            Some(live) if is_last => self.live.get_mut(live),
+            Some(_) => None,
         }
     }
 
-    fn shown(transcript: &Transcript) -> Vec<String> {
-        let text =
-            |row: Option<(usize, &crate::render::Line)>| row.map(|(_, line)| line.text()).unwrap_or_default();
-        transcript.visible().map(text).map(|text| text.trim_start_matches("▌ ").to_owned()).collect()
+    /// The end: where the next block would be.
+    fn end(&self) -> At {
+        At { part: self.last(), block: self.count(self.last()).unwrap_or(0) }
     }
 
-    fn transcript(count: usize) -> Transcript {
-        let entries: Vec<Entry> = (0..count).map(said).collect();
-        Transcript::of(Vec::new(), &entries)
+    /// The first block at a place or after it.
+    fn from(&self, mut at: At) -> Step {
+        loop {
+            match self.count(at.part) {
+                _ if at.part >= self.parts.len() => return Step::End,
+                None => return Step::Unread(at.part),
+                Some(count) if at.block < count => return Step::To(at),
+                Some(_) => at = At { part: at.part + 1, block: 0 },
+            }
+        }
     }
 
-    #[test]
-    fn the_end_is_shown_and_followed() {
-        let (mut transcript, ctx) = (transcript(10), Ctx::default());
-        transcript.lay_out(3, &ctx);
-        assert_eq!(shown(&transcript), ["m8", "", "m9"]);
-        transcript.append(&said(10), UnixMs(0));
-        transcript.lay_out(3, &ctx);
-        assert_eq!(shown(&transcript), ["m9", "", "m10"]);
+    fn after(&self, at: At) -> Step {
+        self.from(At { block: at.block + 1, ..at })
     }
 
-    #[test]
-    fn scrolled_up_it_stays_where_it_is_and_says_that_there_is_more() {
-        let (mut transcript, ctx) = (transcript(10), Ctx::default());
-        transcript.lay_out(3, &ctx);
-        transcript.scroll_up(4, &ctx);
-        transcript.lay_out(3, &ctx);
-        assert_eq!(shown(&transcript), ["m6", "", "m7"]);
-        transcript.append(&said(10), UnixMs(0));
-        transcript.lay_out(3, &ctx);
-        assert_eq!((shown(&transcript)[0].as_str(), transcript.has_unseen()), ("m6", true));
-        transcript.scroll_down(100, &ctx);
-        transcript.lay_out(3, &ctx);
-        assert_eq!((shown(&transcript)[2].as_str(), transcript.has_unseen()), ("m10", false));
-        assert!(transcript.follows());
-    }
-
-    #[test]
-    fn older_entries_are_put_before_without_moving_the_screen() {
-        let ctx = Ctx::default();
-        let entries: Vec<Entry> = (5..10).map(said).collect();
-        let older = (0..5).map(|at| EntryId::new(format!("e{at}"))).collect();
-        let mut transcript = Transcript::of(older, &entries);
-        transcript.lay_out(3, &ctx);
-        transcript.scroll_up(100, &ctx);
-        transcript.lay_out(3, &ctx);
-        assert_eq!(shown(&transcript), ["m5", "", "m6"]);
-        assert!(transcript.wants_older());
-        assert_eq!(transcript.take_older(2), ["e3".into(), "e4".into()]);
-        transcript.prepend(&[said(3), said(4)]);
-        transcript.lay_out(3, &ctx);
-        assert_eq!(shown(&transcript)[1..], ["m5", ""]);
-        transcript.scroll_up(2, &ctx);
-        transcript.lay_out(3, &ctx);
-        assert_eq!(shown(&transcript)[..2], ["", "m4"]);
-    }
-
-    #[test]
-    fn only_what_is_on_the_screen_is_measured() {
-        let (mut transcript, ctx) = (transcript(1_000), Ctx::default());
-        transcript.lay_out(10, &ctx);
-        let measured = transcript.blocks.iter().filter(|block| block.line(0).is_some()).count();
-        assert!(measured <= 10, "{measured} blocks were laid out for 10 rows");
-    }
-
-    #[test]
-    fn a_transcript_shorter_than_the_screen_cannot_be_scrolled() {
-        let (mut transcript, ctx) = (transcript(2), Ctx::default());
-        transcript.lay_out(20, &ctx);
-        transcript.scroll_up(5, &ctx);
-        transcript.lay_out(20, &ctx);
-        assert!(transcript.follows());
-        assert_eq!(shown(&transcript), ["m0", "", "m1"]);
+    /// The last block before a place.
+    fn before(&self, mut at: At) -> Step {
+        loop {
+            if let Some(block) = at.block.checked_sub(1) {
+                return Step::To(At { block, ..at });
+            }
+            let Some(part) = at.part.checked_sub(1) else { return Step::End };
+            match self.count(part) {
+                None => return Step::Unread(part),
+                Some(block) => at = At { part, block },
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@ mod list;
 mod panel;
 mod prompt;
 mod queue;
+mod text;
 mod tree;
 
 use std::sync::Arc;
@@ -15,14 +16,17 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::app::App;
+use super::editor::Kind;
+use super::keymap::KeyCommand;
 use super::layout::right_aligned;
 use super::popup::Popup;
 use super::terminal::{Placement, mark};
 use super::theme::Theme;
-use crate::render::{Emphasis, Line, Role, Span, Style};
+use super::transcript::Shown;
+use crate::render::{Emphasis, Line, Links, Role, Span, Style};
 
 /// Columns before the text of the editor.
-const MARK: u16 = 3;
+pub(super) const MARK: u16 = 3;
 
 /// Rows of completions shown at once.
 const MOST_COMPLETIONS: u16 = 7;
@@ -38,8 +42,8 @@ pub(super) struct Areas {
     status: Rect,
     queue: Rect,
     completion: Rect,
-    top_rule: Rect,
-    editor: Rect,
+    pub(super) top_rule: Rect,
+    pub(super) editor: Rect,
     bottom_rule: Rect,
     footer: Rect,
 }
@@ -55,7 +59,7 @@ impl Areas {
             room -= given;
             given
         };
-        let editor = take(app.editor.height(width.saturating_sub(MARK), (height / 3).max(1)), 0);
+        let editor = take(app.editor.height(), 0);
         let footer = take(u16::from(height >= 4), 1);
         let top_rule = take(u16::from(height >= 8), 1);
         let bottom_rule = take(u16::from(height >= 12), 1);
@@ -86,17 +90,26 @@ impl Areas {
 impl App {
     /// Lays out what is on the screen; drawing after it only reads.
     pub(super) fn prepare(&mut self) -> Areas {
+        let (width, height) = self.size;
+        self.editor.lay_out(width.saturating_sub(MARK), height / 3);
         let areas = Areas::of(self);
         let ctx = self.ctx();
         if let Some(Popup::Tree(tree)) = self.popups.last_mut() {
             tree.prepare(self.size, &self.place.keymap, &ctx);
         }
+        self.follow_search();
         self.transcript.lay_out(usize::from(areas.transcript.height), &ctx);
         areas
     }
 }
 
 impl App {
+    /// Where the links on the screen lead, on a terminal that has links.
+    pub(super) fn links(&self) -> impl Iterator<Item = &Arc<str>> {
+        let are_live = self.place.manner.links == Links::Live;
+        self.transcript.links().filter(move |_| are_live)
+    }
+
     /// The pictures on the screen as it was prepared: those of the transcript, where nothing lies over it.
     pub(super) fn pictures(&self, areas: &Areas) -> Vec<Placement> {
         let area = areas.transcript;
@@ -105,7 +118,7 @@ impl App {
             return placements;
         }
         for (row, shown) in (area.y..area.bottom()).zip(self.transcript.visible()) {
-            let Some((inset, line)) = shown else { continue };
+            let Some(Shown { inset, line, .. }) = shown else { continue };
             let Some(slice) = &line.picture else { continue };
             match placements.last_mut() {
                 Some(last) if Arc::ptr_eq(&last.picture, &slice.picture) => last.rows += 1,
@@ -129,7 +142,7 @@ pub(super) fn question_rows(app: &App) -> usize {
 pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();
     let theme = &app.place.theme;
-    transcript(app, areas.transcript, buffer);
+    text::draw(app, areas.transcript, buffer);
     lines(&approval::lines(app, usize::from(areas.approval.height)), areas.approval, buffer, theme);
     let status: Vec<Line> = prompt::status(app).into_iter().collect();
     if !status.is_empty() {
@@ -139,6 +152,7 @@ pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
     lines(&prompt::completion(app), areas.completion, buffer, theme);
     lines(&[top_rule(app)], areas.top_rule, buffer, theme);
     let cursor = editor(app, areas.editor, buffer);
+    let cursor = text::search_cursor(app, bottom_row(areas.status)).unwrap_or(cursor);
     let rule = Line::new("─".repeat(usize::from(areas.bottom_rule.width)), Role::Muted);
     lines(&[rule], areas.bottom_rule, buffer, theme);
     lines(&[footer::line(app)], areas.footer, buffer, theme);
@@ -156,31 +170,18 @@ fn bottom_row(area: Rect) -> Rect {
     Rect { y: area.y + area.height.saturating_sub(1), height: area.height.min(1), ..area }
 }
 
-fn transcript(app: &App, area: Rect, buffer: &mut Buffer) {
-    for (y, row) in (area.y..area.bottom()).zip(app.transcript.visible()) {
-        if let Some((inset, line)) = row {
-            let inset = u16::try_from(inset).unwrap_or(0).min(area.width);
-            put(
-                line,
-                Rect { x: area.x + inset, y, width: area.width - inset, height: 1 },
-                buffer,
-                &app.place.theme,
-            );
-        }
-    }
-}
-
 /// The rule above the editor says when there is something below the screen.
 fn top_rule(app: &App) -> Line {
     let width = usize::from(app.size.0);
     if app.transcript.follows() {
         return Line::new("─".repeat(width), Role::Muted);
     }
-    let (words, role) = if app.transcript.has_unseen() {
-        (" ↓ new output below · end ", Role::Accent)
-    } else {
-        (" ↓ more below · end ", Role::Muted)
+    let (what, role) = match app.transcript.news() {
+        Some(0) => ("new output below".to_owned(), Role::Accent),
+        Some(count) => (format!("{count} new below"), Role::Accent),
+        None => ("more below".to_owned(), Role::Muted),
     };
+    let words = format!(" ↓ {what} · {} ", app.place.keymap.key_of(KeyCommand::Bottom));
     let rule = "─".repeat(width.saturating_sub(words.chars().count() + 2));
     let spans = vec![Span::new(rule, Role::Muted), Span::new(words, role), Span::new("──", Role::Muted)];
     spans.into()
@@ -190,12 +191,17 @@ fn editor(app: &App, area: Rect, buffer: &mut Buffer) -> (u16, u16) {
     if area.is_empty() {
         return (0, 0);
     }
-    let role = if app.is_working() { Role::Muted } else { Role::Accent };
-    let mark = Line::new(" ❯ ", Style::from(role).with(Emphasis::BOLD));
+    let (sign, role) = match app.editor.kind() {
+        Kind::Message if app.is_working() => (" ❯ ", Role::Muted),
+        Kind::Message => (" ❯ ", Role::Accent),
+        Kind::Command => (" ! ", Role::Warning),
+        Kind::PrivateCommand => ("!! ", Role::Warning),
+    };
+    let mark = Line::new(sign, Style::from(role).with(Emphasis::BOLD));
     put(&mark, Rect { height: 1, ..area }, buffer, &app.place.theme);
     let inset = MARK.min(area.width.saturating_sub(1));
     let inner = Rect { x: area.x + inset, width: area.width - inset, ..area };
-    app.editor.draw(inner, buffer)
+    app.editor.draw(inner, app.place.theme.style(Role::Text.into()), buffer)
 }
 
 /// Draws lines from the top of an area down.

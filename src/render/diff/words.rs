@@ -55,9 +55,7 @@ pub(super) fn tell(hunk: &mut [DiffLine], mut highlight: impl FnMut(&str) -> Vec
         for line in hunk.iter_mut().filter(|line| is_there(line)) {
             let Some(words) = told.next() else { break };
             // What both sides have is told with the new one.
-            if line.kind == side {
-                line.spans = laid_over(&line.spans, &words);
-            } else if side == DiffKind::Added {
+            if line.kind == side || side == DiffKind::Added {
                 line.spans = laid_over(&line.spans, &words);
             }
         }

@@ -125,7 +125,7 @@ mod tests {
             ("a ", "a "),
             ("a **", "a "),
             ("2 * 3 and a_b", "2 * 3 and a_b"),
-            ("`*` and `**", "`*` and `**`"),
+            ("`*` and `**", "`*` and "),
             ("over **two\nlines", "over **two\nlines**"),
             ("**a\n\nb", "**a\n\nb"),
         ] {

@@ -36,7 +36,7 @@ impl App {
                 return Some(self.answer_approval(0));
             }
             if is_typed {
-                self.editor.key(begun);
+                self.editor.key(begun, &self.place.keymap);
             }
             return None;
         }
@@ -176,7 +176,7 @@ impl App {
                 self.put_reason_aside();
                 Some(Vec::new())
             }
-            KeyCommand::Interrupt if self.editor.is_empty() => {
+            KeyCommand::Clear if self.editor.is_empty() => {
                 self.put_reason_aside();
                 Some(Vec::new())
             }

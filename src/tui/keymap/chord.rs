@@ -57,7 +57,7 @@ impl Chord {
                 if c.is_uppercase() {
                     modifiers |= KeyModifiers::SHIFT;
                 }
-                KeyCode::Char(c.to_lowercase().next().unwrap_or(c))
+                KeyCode::Char(latin(c.to_lowercase().next().unwrap_or(c)))
             }
             KeyCode::Char(c) => {
                 modifiers -= KeyModifiers::SHIFT;
@@ -66,6 +66,11 @@ impl Chord {
             code => code,
         };
         Self { code, modifiers }
+    }
+
+    /// Whether it types something.
+    pub(in crate::tui) fn is_text(&self) -> bool {
+        matches!(self.code, KeyCode::Char(_)) && self.modifiers.is_empty()
     }
 
     /// Reads `ctrl+shift+p`.
@@ -96,6 +101,19 @@ impl Chord {
         };
         Ok(Self::of(typed))
     }
+}
+
+/// Letters of other scripts and, below them, what stands on the same keys of a US keyboard.
+const OTHERS: [(&str, &str); 2] = [
+    ("йцукенгшщзхъфывапролджэячсмитьбю", "qwertyuiop[]asdfghjkl;'zxcvbnm,."),
+    ("ςερτυθιοπασδφγηξκλζχψωβνμ", "wertyuiopasdfghjklzxcvbnm"),
+];
+
+/// The letter on the same key of a US keyboard. With the keyboard protocol, a terminal tells what the layout has on the key;
+/// without it, the control character, which is the same on every layout.
+fn latin(c: char) -> char {
+    let at = |from: &str, to: &str| to.chars().nth(from.chars().position(|other| other == c)?);
+    OTHERS.iter().find_map(|(from, to)| at(from, to)).unwrap_or(c)
 }
 
 fn code(name: &str) -> Option<KeyCode> {
@@ -159,6 +177,16 @@ mod tests {
         }
         assert_eq!(Chord::of(KeyEvent::new(KeyCode::BackTab, KeyModifiers::NONE)), chord("shift+tab"));
         assert_eq!(Chord::of(KeyEvent::new(KeyCode::Char('?'), KeyModifiers::SHIFT)), chord("?"));
+    }
+
+    #[test]
+    fn control_and_a_letter_is_the_same_key_whatever_script_it_has() {
+        for (letter, key) in [('с', "ctrl+c"), ('з', "ctrl+p"), ('ψ', "ctrl+c"), ('π', "ctrl+p")] {
+            assert_eq!(Chord::of(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL)), chord(key));
+        }
+        for (from, to) in OTHERS {
+            assert_eq!(from.chars().count(), to.chars().count());
+        }
     }
 
     #[test]

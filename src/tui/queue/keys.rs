@@ -95,7 +95,7 @@ impl App {
     }
 
     fn begin_editing(&mut self, chosen: Chosen, item: &QueueItem) {
-        let (shown, draft) = (typed(item), self.editor.put_aside());
+        let (shown, draft) = (typed(item), Box::new(self.editor.put_aside()));
         self.editor.set_text(&shown);
         self.queue.focus = Focus::Editing { chosen, shown, draft };
     }
@@ -106,7 +106,7 @@ impl App {
             KeyCommand::Send if self.editor.continue_line() => Some(Vec::new()),
             KeyCommand::Send | KeyCommand::FollowUp | KeyCommand::SteerNow => Some(self.finish_editing()),
             KeyCommand::Stop => Some(self.leave_editing()),
-            KeyCommand::Interrupt if self.editor.is_empty() => Some(self.leave_editing()),
+            KeyCommand::Clear if self.editor.is_empty() => Some(self.leave_editing()),
             KeyCommand::EditQueue => Some(Vec::new()),
             _ => None,
         }
@@ -122,7 +122,7 @@ impl App {
             return Vec::new();
         };
         let words = self.editor.expanded();
-        self.editor.take_up(draft);
+        self.editor.take_up(*draft);
         let order = (words != shown).then(|| Action::Queue(Order::Edit(chosen.id.clone(), words)));
         self.queue.focus = Focus::Choosing(Some(chosen));
         order.into_iter().collect()
@@ -135,7 +135,7 @@ impl App {
             if words != shown && !words.trim().is_empty() {
                 self.editor.remember(&words);
             }
-            self.editor.take_up(draft);
+            self.editor.take_up(*draft);
             self.queue.focus = Focus::Choosing(Some(chosen));
         }
         Vec::new()

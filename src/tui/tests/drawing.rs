@@ -52,7 +52,7 @@ impl Paper {
     /// What drawing the stage as it is writes.
     fn written(&mut self, stage: &mut Stage) -> String {
         let areas = stage.app.prepare();
-        assert!(!self.terminal.backend_mut().learn(stage.app.transcript.links()));
+        assert!(!self.terminal.backend_mut().learn(stage.app.links()));
         self.terminal.draw(|frame| view(&stage.app, &areas, frame)).unwrap();
         let painter = self.terminal.backend_mut();
         painter.show(stage.app.pictures(&areas)).unwrap();

@@ -67,7 +67,7 @@ impl App {
         let (items, selected) = offered(&self.place.theme);
         let mut picker = Picker::waiting_for("themes", List::Themes).previewing();
         picker.fill(items, selected);
-        self.popups.push(Popup::Pick(picker));
+        self.popups.push(Popup::Pick(Box::new(picker)));
         Vec::new()
     }
 

@@ -124,7 +124,7 @@ impl App {
             }
             _ if is_working => {
                 let items = busy_items(purpose, &entry, tree.stands_first(node));
-                self.popups.push(Popup::Pick(Picker::of("the agent is at work", items)));
+                self.popups.push(Popup::Pick(Box::new(Picker::of("the agent is at work", items))));
                 Vec::new()
             }
             Effect::Before | Effect::From => vec![Action::Go(Go::AskToLeave(entry))],

@@ -18,11 +18,17 @@ const NAME_WIDTH: usize = 25;
 
 /// What goes on, or a word to the user; `None` when there is neither.
 pub(super) fn status(app: &App) -> Option<Line> {
+    if let Some(line) = super::text::search(app) {
+        return Some(line);
+    }
     if let Some((text, _)) = &app.notes.flash {
         return Some(Line::from(vec![
             Span::new("  · ", Role::Accent),
             Span::new(one_line(text), Role::Text),
         ]));
+    }
+    if let Some(line) = super::text::chosen(app) {
+        return Some(line);
     }
     if app.leaving.is_some() {
         let text = "what matters in the summary of what you leave?";

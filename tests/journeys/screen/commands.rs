@@ -20,7 +20,9 @@ fn say(terminal: &mut Terminal, prompt: &str, answer: &str) {
 fn enter(terminal: &mut Terminal, line: &str) {
     terminal.wait_for("❯");
     terminal.send(line);
-    terminal.wait_for(&format!("❯ {line}"));
+    // A command for the shell shows by the sign before it.
+    let sign = if line.starts_with('!') { "!" } else { "❯" };
+    terminal.wait_for(&format!("{sign} {line}"));
     terminal.key(Key::Enter);
 }
 
@@ -192,7 +194,7 @@ fn lists_and_pages_open_over_the_transcript_and_close_again() {
     let mut terminal = house.play(&TWO, &[]);
     enter(&mut terminal, "/model");
     terminal.wait_for("── models");
-    terminal.wait_for("200k window");
+    terminal.wait_for("200,000 tokens");
     terminal.key(Key::Esc);
     terminal.wait_without("── models");
     enter(&mut terminal, "/help");

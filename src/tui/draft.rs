@@ -1,0 +1,109 @@
+//! What is being typed, kept a moment after the typing stops, so that a crash costs no more than that moment.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::Instant;
+
+use super::files;
+
+/// How long nothing is typed before the draft is kept.
+const REST: Duration = Duration::from_millis(700);
+
+/// How long typing without rest may go on before the draft is kept all the same.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// Keeps the draft.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    /// Where; `None` keeps none.
+    path: Option<PathBuf>,
+    /// What was kept last.
+    kept: String,
+    /// When the typing that isn't kept yet began, and when it went on last.
+    typing: Option<(Instant, Instant)>,
+    writing: Option<JoinHandle<()>>,
+}
+
+impl Draft {
+    pub(super) fn new(path: Option<PathBuf>) -> Self {
+        Self { path, ..Self::default() }
+    }
+
+    /// The draft that was left in this folder.
+    pub(super) fn load(&mut self, cwd: &Path) -> Option<String> {
+        let text = files::load_draft(self.path.as_deref()?, cwd)?;
+        self.kept.clone_from(&text);
+        Some(text)
+    }
+
+    /// Something was typed.
+    pub(super) fn typed(&mut self, now: Instant) {
+        let began = self.typing.map_or(now, |(began, _)| began);
+        self.typing = self.path.is_some().then_some((began, now));
+    }
+
+    /// When the draft is to be kept, if there is anything to keep.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.typing.map(|(began, last)| (last + REST).min(began + LONGEST))
+    }
+
+    /// Keeps it, on a thread that may block; one after the other.
+    pub(super) fn keep(&mut self, cwd: &Path, text: String) {
+        self.typing = None;
+        let Some(path) = self.path.clone().filter(|_| text != self.kept) else { return };
+        self.kept.clone_from(&text);
+        let (cwd, before) = (cwd.to_owned(), self.writing.take());
+        self.writing = Some(tokio::spawn(async move {
+            if let Some(before) = before {
+                let _ = before.await;
+            }
+            let _ = spawn_blocking(move || files::store_draft(&path, &cwd, &text)).await;
+        }));
+    }
+
+    /// Waits until all of it is kept.
+    pub(super) async fn settle(&mut self) {
+        if let Some(writing) = self.writing.take() {
+            let _ = writing.await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_draft_is_kept_when_typing_rests_or_goes_on_for_long() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("draft.json");
+        let mut draft = Draft::new(Some(path.clone()));
+        assert_eq!(draft.due(), None);
+        let began = Instant::now();
+        draft.typed(began);
+        assert_eq!(draft.due(), Some(began + REST));
+        draft.typed(began + REST / 2);
+        assert_eq!(draft.due(), Some(began + REST + REST / 2));
+        draft.typed(began + LONGEST);
+        assert_eq!(draft.due(), Some(began + LONGEST));
+
+        draft.keep(folder.path(), "half".into());
+        draft.keep(folder.path(), "half a thought".into());
+        assert_eq!(draft.due(), None);
+        draft.settle().await;
+        assert_eq!(files::load_draft(&path, folder.path()).as_deref(), Some("half a thought"));
+        std::fs::remove_file(&path).unwrap();
+        draft.keep(folder.path(), "half a thought".into());
+        draft.settle().await;
+        assert!(!path.exists(), "what is kept isn't written again");
+    }
+
+    #[test]
+    fn without_a_file_nothing_is_ever_due() {
+        let mut draft = Draft::new(None);
+        draft.typed(Instant::now());
+        assert_eq!(draft.due(), None);
+    }
+}

@@ -1,0 +1,68 @@
+//! The prompts of earlier times, and which of them is shown.
+
+/// Prompts of earlier times.
+#[derive(Debug, Default)]
+pub(super) struct Recall {
+    /// Oldest first.
+    prompts: Vec<String>,
+    shown: Option<Shown>,
+}
+
+/// A prompt of earlier times in the editor.
+#[derive(Debug)]
+struct Shown {
+    at: usize,
+    /// What was there before.
+    before: String,
+}
+
+impl Recall {
+    pub(super) fn new(prompts: Vec<String>) -> Self {
+        Self { prompts, shown: None }
+    }
+
+    pub(super) fn prompts(&self) -> &[String] {
+        &self.prompts
+    }
+
+    /// Puts a prompt after the others; false when it is the same as the newest there.
+    pub(super) fn remember(&mut self, text: &str) -> bool {
+        if self.prompts.last().is_some_and(|last| last == text) {
+            return false;
+        }
+        self.prompts.push(text.to_owned());
+        true
+    }
+
+    /// What is in the editor is no prompt of earlier times any more.
+    pub(super) fn leave(&mut self) {
+        self.shown = None;
+    }
+
+    /// The prompt before the one that is shown, in the place of `now`.
+    pub(super) fn earlier(&mut self, now: &str) -> Option<String> {
+        let at = self.shown.as_ref().map_or(self.prompts.len(), |shown| shown.at);
+        self.show(at.checked_sub(1)?, now)
+    }
+
+    /// The prompt after the one that is shown; after the newest what was there before.
+    pub(super) fn later(&mut self) -> Option<String> {
+        let Shown { at, before } = self.shown.take()?;
+        if at + 1 >= self.prompts.len() {
+            return Some(before);
+        }
+        self.show(at + 1, &before)
+    }
+
+    /// The newest prompt that reads so; what is there now comes back below the newest.
+    pub(super) fn find(&mut self, text: &str, now: &str) -> Option<String> {
+        let at = self.prompts.iter().rposition(|prompt| prompt == text)?;
+        self.show(at, now)
+    }
+
+    fn show(&mut self, at: usize, now: &str) -> Option<String> {
+        let before = self.shown.take().map_or_else(|| now.to_owned(), |shown| shown.before);
+        self.shown = Some(Shown { at, before });
+        self.prompts.get(at).cloned()
+    }
+}

@@ -1,0 +1,204 @@
+//! The editor as a whole: keys in, text and rows out.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::*;
+
+fn press(editor: &mut Editor, code: KeyCode, modifiers: KeyModifiers) -> bool {
+    editor.key(KeyEvent::new(code, modifiers), &Keymap::default())
+}
+
+fn control(editor: &mut Editor, c: char) -> bool {
+    press(editor, KeyCode::Char(c), KeyModifiers::CONTROL)
+}
+
+fn alt(editor: &mut Editor, c: char) -> bool {
+    press(editor, KeyCode::Char(c), KeyModifiers::ALT)
+}
+
+fn typed(text: &str) -> Editor {
+    let mut editor = Editor::new(vec!["first".into(), "second\nline".into()]);
+    editor.lay_out(40, 8);
+    for c in text.chars() {
+        press(&mut editor, KeyCode::Char(c), KeyModifiers::NONE);
+    }
+    editor
+}
+
+fn height(text: &str, columns: u16) -> u16 {
+    let mut editor = typed(text);
+    editor.lay_out(columns, 8);
+    editor.height()
+}
+
+fn picture() -> Image {
+    Image { data: "QUJD".into(), mime_type: "image/png".into() }
+}
+
+#[test]
+fn words_are_killed_and_yanked_and_undone() {
+    let mut editor = typed("one two");
+    control(&mut editor, 'w');
+    assert_eq!(editor.text(), "one ");
+    control(&mut editor, 'a');
+    control(&mut editor, 'y');
+    assert_eq!(editor.text(), "twoone ");
+    alt(&mut editor, 'u');
+    assert_eq!(editor.text(), "one ");
+    alt(&mut editor, 'r');
+    assert_eq!(editor.text(), "twoone ");
+}
+
+#[test]
+fn what_was_cut_earlier_comes_after_what_was_cut_last() {
+    let mut editor = typed("one two");
+    control(&mut editor, 'w');
+    control(&mut editor, 'e');
+    control(&mut editor, 'u');
+    control(&mut editor, 'y');
+    assert_eq!(editor.text(), "one ");
+    alt(&mut editor, 'y');
+    assert_eq!(editor.text(), "two");
+    assert!(!control(&mut typed("x"), 'y'), "nothing was cut yet");
+}
+
+#[test]
+fn a_cleared_text_comes_back_by_undoing() {
+    let mut editor = typed("dear draft");
+    editor.clear();
+    assert!(editor.is_empty());
+    alt(&mut editor, 'u');
+    assert_eq!(editor.text(), "dear draft");
+}
+
+#[test]
+fn a_long_paste_is_a_token_until_it_is_taken() {
+    let mut editor = typed("see ");
+    let long = "line\r\n".repeat(20);
+    editor.paste(&long);
+    assert_eq!(editor.text(), "see [paste #1: 20 lines]");
+    editor.paste("!");
+    assert_eq!(editor.take(), format!("see {}!", "line\n".repeat(20)));
+    assert!(editor.is_empty());
+}
+
+#[test]
+fn a_token_is_one_step_and_is_erased_as_a_whole() {
+    let mut editor = typed("ab");
+    editor.edit(Edit::Left);
+    editor.paste(&"x".repeat(2_000));
+    editor.edit(Edit::Left);
+    editor.insert("|");
+    assert_eq!(editor.text(), "a|[paste #1: 2000 characters]b");
+    editor.edit(Edit::DeleteForward);
+    assert_eq!(editor.text(), "a|b");
+    editor.paste(&"y".repeat(2_000));
+    editor.edit(Edit::DeleteBack);
+    assert_eq!(editor.text(), "a|b");
+}
+
+#[test]
+fn a_picture_is_sent_while_its_token_stands() {
+    let mut editor = typed("look:");
+    editor.attach(picture(), (640, 480));
+    assert_eq!(editor.text(), "look: [image #1: 640×480] ");
+    assert_eq!(editor.pictures(), [picture()]);
+    assert_eq!(editor.take(), "look: [image #1: 640×480] ");
+    editor.attach(picture(), (1, 1));
+    editor.edit(Edit::DeleteBack);
+    editor.edit(Edit::DeleteBack);
+    assert_eq!(editor.pictures(), []);
+}
+
+#[test]
+fn a_message_that_comes_back_has_its_pictures_again() {
+    let mut editor = typed("");
+    editor.adopt("see [image #1: 640×480] and [image #2: 1×1]", &[picture(), picture()]);
+    editor.set_text("see [image #2: 1×1]");
+    assert_eq!(editor.pictures(), [picture()]);
+    let text = editor.take();
+    editor.set_text(&text);
+    assert_eq!(editor.pictures(), [picture()], "what failed to be sent can be sent again");
+}
+
+#[test]
+fn history_is_walked_at_the_edges_and_the_draft_is_kept() {
+    let mut editor = typed("draft");
+    assert!(editor.edit(Edit::Up));
+    assert_eq!(editor.text(), "second\nline");
+    editor.edit(Edit::Up);
+    editor.edit(Edit::Up);
+    assert_eq!(editor.text(), "first");
+    assert!(!editor.edit(Edit::Up));
+    editor.edit(Edit::Down);
+    editor.edit(Edit::Down);
+    assert_eq!(editor.text(), "draft");
+}
+
+#[test]
+fn moves_by_rows_keep_to_their_column() {
+    let mut editor = typed("");
+    editor.set_text("a long first line\nx\nanother line");
+    editor.lay_out(40, 8);
+    editor.edit(Edit::Up);
+    editor.insert("!");
+    assert_eq!(editor.text(), "a long first line\nx!\nanother line");
+    editor.edit(Edit::Down);
+    editor.edit(Edit::TextEnd);
+    editor.edit(Edit::Up);
+    editor.edit(Edit::Up);
+    editor.insert("|");
+    assert_eq!(editor.text(), "a long first| line\nx!\nanother line");
+}
+
+#[test]
+fn a_backslash_before_enter_breaks_the_line() {
+    let mut editor = typed("one\\");
+    assert!(editor.continue_line());
+    assert_eq!(editor.text(), "one\n");
+    assert!(!editor.continue_line());
+}
+
+#[test]
+fn an_emoji_with_joiners_goes_with_one_key() {
+    let mut editor = typed("a");
+    editor.paste("👩‍👩‍👧‍👦🇩🇪");
+    editor.edit(Edit::DeleteBack);
+    assert_eq!(editor.text(), "a👩‍👩‍👧‍👦");
+    editor.edit(Edit::DeleteBack);
+    assert_eq!(editor.text(), "a");
+}
+
+#[test]
+fn height_counts_wrapped_rows() {
+    assert_eq!(height("", 11), 1);
+    assert_eq!(height("one two three", 9), 2);
+    assert_eq!(height("日本語日本語", 7), 2);
+    assert_eq!(height("日本語日本語日本語", 3), 8);
+    assert_eq!(height(&"long ".repeat(100), 11), 8);
+}
+
+#[test]
+fn the_window_follows_the_cursor_and_hides_nothing_for_nothing() {
+    let mut editor = typed("");
+    editor.set_text("1\n2\n3\n4\n5\n6");
+    editor.lay_out(10, 3);
+    let area = Rect::new(0, 0, 10, 3);
+    let draw = |editor: &Editor| {
+        let mut buffer = Buffer::empty(area);
+        let cursor = editor.draw(area, Style::default(), &mut buffer);
+        ((0..3).map(|y| buffer[(0, y)].symbol().to_owned()).collect::<String>(), cursor)
+    };
+    assert_eq!(draw(&editor), ("456".into(), (1, 2)));
+    editor.edit(Edit::TextStart);
+    assert_eq!(draw(&editor), ("123".into(), (0, 0)));
+    editor.edit(Edit::Down);
+    assert_eq!(draw(&editor), ("123".into(), (0, 1)), "what is to be seen stays where it is");
+}
+
+#[test]
+fn the_shell_s_lines_are_told_from_messages() {
+    assert_eq!(typed("!ls").kind(), Kind::Command);
+    assert_eq!(typed("!!ls").kind(), Kind::PrivateCommand);
+    assert_eq!(typed("so!").kind(), Kind::Message);
+}

@@ -1,0 +1,107 @@
+//! Short signs in the text that stand for something long: a paste, a picture.
+
+use crate::message::Image;
+
+/// A paste longer than this, in lines or characters, collapses to a token until it is sent.
+const PASTE_LINES: usize = 8;
+const PASTE_CHARS: usize = 1_000;
+
+/// What the tokens in a text stand for.
+#[derive(Debug, Default)]
+pub(super) struct Tokens {
+    tokens: Vec<(String, Meaning)>,
+    /// Whether the text that they stood in was sent. They stay until others come: what was sent may come back.
+    are_retired: bool,
+}
+
+#[derive(Debug)]
+enum Meaning {
+    Text(String),
+    Picture(Image),
+}
+
+impl Tokens {
+    /// The text was sent.
+    pub(super) fn retire(&mut self) {
+        self.are_retired = true;
+    }
+
+    fn add(&mut self, token: String, meaning: Meaning) {
+        self.tokens.push((token, meaning));
+    }
+
+    fn begin(&mut self) {
+        if std::mem::take(&mut self.are_retired) {
+            self.tokens.clear();
+        }
+    }
+
+    /// What is to stand in the text for a paste: the paste itself when it is short.
+    pub(super) fn paste(&mut self, text: String) -> String {
+        let lines = text.lines().count();
+        if lines <= PASTE_LINES && text.len() <= PASTE_CHARS {
+            return text;
+        }
+        self.begin();
+        let number = self.number(|meaning| matches!(meaning, Meaning::Text(_)));
+        let token = if lines > 1 {
+            format!("[paste #{number}: {lines} lines]")
+        } else {
+            format!("[paste #{number}: {} characters]", text.chars().count())
+        };
+        self.add(token.clone(), Meaning::Text(text));
+        token
+    }
+
+    /// What is to stand in the text for a picture of so many columns and rows of pixels.
+    pub(super) fn picture(&mut self, image: Image, (width, height): (usize, usize)) -> String {
+        self.begin();
+        let number = self.number(|meaning| matches!(meaning, Meaning::Picture(_)));
+        let token = format!("[image #{number}: {width}×{height}]");
+        self.add(token.clone(), Meaning::Picture(image));
+        token
+    }
+
+    /// Takes up the pictures that the tokens in a text stand for, in their order.
+    pub(super) fn adopt(&mut self, text: &str, pictures: &[Image]) {
+        self.begin();
+        let parts = text.split("[image #").skip(1);
+        let tokens = parts.filter_map(|part| Some(format!("[image #{}]", part.split_once(']')?.0)));
+        for (token, picture) in tokens.zip(pictures) {
+            self.tokens.retain(|(known, _)| *known != token);
+            self.add(token, Meaning::Picture(picture.clone()));
+        }
+    }
+
+    fn number(&self, is_of_kind: impl Fn(&Meaning) -> bool) -> usize {
+        self.tokens.iter().filter(|(_, meaning)| is_of_kind(meaning)).count() + 1
+    }
+
+    /// A text with pastes in the place of their tokens.
+    pub(super) fn expand(&self, text: &str) -> String {
+        self.tokens.iter().fold(text.to_owned(), |text, (token, meaning)| match meaning {
+            Meaning::Text(paste) => text.replace(token, paste),
+            Meaning::Picture(_) => text,
+        })
+    }
+
+    /// The pictures whose tokens stand in a text, in the order of their numbers.
+    pub(super) fn pictures(&self, text: &str) -> Vec<Image> {
+        let wanted = self.tokens.iter().filter(|(token, _)| text.contains(token));
+        let picture = |(_, meaning): &(String, Meaning)| match meaning {
+            Meaning::Picture(image) => Some(image.clone()),
+            Meaning::Text(_) => None,
+        };
+        wanted.filter_map(picture).collect()
+    }
+
+    /// Bytes of the token that a text ends with.
+    pub(super) fn at_end(&self, text: &str) -> Option<usize> {
+        self.tokens.iter().map(|(token, _)| token).find(|token| text.ends_with(*token)).map(String::len)
+    }
+
+    /// Bytes of the token that a text begins with.
+    pub(super) fn at_start(&self, text: &str) -> Option<usize> {
+        self.tokens.iter().map(|(token, _)| token).find(|token| text.starts_with(*token)).map(String::len)
+    }
+}

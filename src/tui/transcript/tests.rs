@@ -1,0 +1,470 @@
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::super::block::BlockKind;
+use super::super::layout::Folds;
+use super::*;
+use crate::message::{
+    AssistantBlock, AssistantMessage, Message, StopReason, ToolCall, UserBlock, UserMessage,
+};
+use crate::render::MarkdownStream;
+use crate::session::EntryBody;
+
+fn entry(at: usize, message: Message) -> Entry {
+    let body = EntryBody::message(Arc::new(message));
+    Entry { id: EntryId::new(format!("e{at}")), parent: None, timestamp: UnixMs(0), body }
+}
+
+fn said(at: usize) -> Entry {
+    entry(at, Message::User(UserMessage::text(format!("m{at}"), UnixMs(0))))
+}
+
+fn answered(at: usize, text: &str) -> Entry {
+    let content = vec![AssistantBlock::Text { text: text.into() }];
+    entry(at, Message::Assistant(AssistantMessage { content, ..AssistantMessage::default() }))
+}
+
+fn shown(transcript: &Transcript) -> Vec<String> {
+    let text = |row: Option<Shown<'_>>| row.map(|row| row.line.text()).unwrap_or_default();
+    transcript.visible().map(text).map(|text| text.trim_start_matches("▌ ").trim_end().to_owned()).collect()
+}
+
+fn transcript(count: usize) -> Transcript {
+    let entries: Vec<Entry> = (0..count).map(said).collect();
+    Transcript::of(0, Vec::new(), &entries)
+}
+
+/// A path of so many prompts, whose last ones are in memory.
+fn long(count: usize, read: usize) -> Transcript {
+    let older = (0..count - read).map(|at| EntryId::new(format!("e{at}"))).collect();
+    let entries: Vec<Entry> = (count - read..count).map(said).collect();
+    Transcript::of(0, older, &entries)
+}
+
+/// Reads whatever is wanted; says how many parts that were.
+fn read_wanted(transcript: &mut Transcript) -> usize {
+    let wanted = transcript.take_wanted();
+    for wanted in &wanted {
+        let number = |id: &EntryId| id.as_str()[1..].parse().unwrap();
+        let entries: Vec<Entry> = wanted.ids.iter().map(|id| said(number(id))).collect();
+        transcript.take(wanted, &entries, &[]);
+    }
+    wanted.len()
+}
+
+fn in_memory(transcript: &Transcript) -> usize {
+    transcript.parts.iter().filter_map(Part::blocks).map(<[Block]>::len).sum()
+}
+
+fn draw(transcript: &mut Transcript, height: usize, ctx: &Ctx) -> Vec<String> {
+    transcript.lay_out(height, ctx);
+    shown(transcript)
+}
+
+#[test]
+fn the_end_is_shown_and_followed() {
+    let (mut transcript, ctx) = (transcript(10), Ctx::default());
+    assert_eq!(draw(&mut transcript, 3, &ctx), ["m8", "", "m9"]);
+    transcript.append(&said(10), UnixMs(0));
+    assert_eq!(draw(&mut transcript, 3, &ctx), ["m9", "", "m10"]);
+}
+
+#[test]
+fn scrolled_up_it_stays_where_it_is_and_counts_what_arrives() {
+    let (mut transcript, ctx) = (transcript(10), Ctx::default());
+    transcript.lay_out(3, &ctx);
+    transcript.scroll_up(4, &ctx);
+    assert_eq!(draw(&mut transcript, 3, &ctx), ["m6", "", "m7"]);
+    assert_eq!(transcript.news(), None);
+    transcript.append(&said(10), UnixMs(0));
+    transcript.append(&said(11), UnixMs(0));
+    assert_eq!((draw(&mut transcript, 3, &ctx)[0].as_str(), transcript.news()), ("m6", Some(2)));
+    transcript.scroll_down(100, &ctx);
+    assert_eq!((draw(&mut transcript, 3, &ctx)[2].as_str(), transcript.news()), ("m11", None));
+    assert!(transcript.follows());
+}
+
+#[test]
+fn what_is_near_the_screen_is_read_without_moving_it() {
+    let (mut transcript, ctx) = (long(250, 10), Ctx::default());
+    draw(&mut transcript, 3, &ctx);
+    transcript.scroll_up(1_000, &ctx);
+    assert_eq!(draw(&mut transcript, 3, &ctx), ["", "m240", ""]);
+    assert_eq!(read_wanted(&mut transcript), 1);
+    assert_eq!(draw(&mut transcript, 3, &ctx), ["", "m240", ""]);
+    transcript.scroll_up(2, &ctx);
+    assert_eq!(draw(&mut transcript, 3, &ctx)[..2], ["", "m239"]);
+}
+
+#[test]
+fn a_long_way_through_a_session_never_holds_more_than_what_is_near() {
+    let (mut transcript, ctx) = (long(10_000, 100), Ctx::default());
+    draw(&mut transcript, 20, &ctx);
+    let mut most = 0;
+    for _ in 0..2_000 {
+        transcript.scroll_up(10, &ctx);
+        draw(&mut transcript, 20, &ctx);
+        read_wanted(&mut transcript);
+        draw(&mut transcript, 20, &ctx);
+        most = most.max(in_memory(&transcript));
+    }
+    assert_eq!(draw(&mut transcript, 20, &ctx)[0], "m0");
+    assert!(most <= 900, "{most} blocks were in memory");
+    for _ in 0..2_000 {
+        transcript.scroll_down(10, &ctx);
+        draw(&mut transcript, 20, &ctx);
+        read_wanted(&mut transcript);
+    }
+    assert_eq!(draw(&mut transcript, 20, &ctx)[19], "m9999");
+    assert!(transcript.follows());
+}
+
+#[test]
+fn the_beginning_of_a_long_session_is_shown_without_reading_what_lies_between() {
+    let (mut transcript, ctx) = (long(100_000, 100), Ctx::default());
+    draw(&mut transcript, 3, &ctx);
+    transcript.go(Goal::Top);
+    assert_eq!(draw(&mut transcript, 3, &ctx)[2], "m99999", "what is on the screen stays until it is read");
+    let mut parts = read_wanted(&mut transcript);
+    assert_eq!(draw(&mut transcript, 3, &ctx), ["m0", "", "m1"]);
+    parts += read_wanted(&mut transcript);
+    assert!(parts <= 3, "{parts} parts were read");
+    transcript.follow();
+    assert_eq!(draw(&mut transcript, 3, &ctx)[2], "m99999");
+}
+
+#[test]
+fn what_was_read_for_another_transcript_is_dropped() {
+    let (mut transcript, ctx) = (long(500, 10), Ctx::default());
+    draw(&mut transcript, 3, &ctx);
+    let wanted = transcript.take_wanted().remove(0);
+    transcript.replace((0..200).map(|at| EntryId::new(format!("f{at}"))).collect(), &[said(9)]);
+    draw(&mut transcript, 3, &ctx);
+    assert_eq!(transcript.take_wanted().len(), 1);
+    transcript.take(&wanted, &[said(1)], &[]);
+    transcript.scroll_up(10, &ctx);
+    assert_eq!(draw(&mut transcript, 3, &ctx), ["", "m9"]);
+}
+
+#[test]
+fn only_what_is_on_the_screen_is_measured() {
+    let (mut transcript, ctx) = (transcript(1_000), Ctx::default());
+    transcript.lay_out(10, &ctx);
+    let is_measured = |block: &&Block| block.line(0).is_some();
+    let measured = |transcript: &Transcript| transcript.newest().filter(is_measured).count();
+    assert!(measured(&transcript) <= 10);
+    let open = Ctx { folds: Folds { output_open: true, thinking_open: true }, ..Ctx::default() };
+    transcript.fold_alike();
+    transcript.lay_out(10, &open);
+    assert!(measured(&transcript) <= 10, "unfolding everything lays out what is visible");
+}
+
+#[test]
+fn a_transcript_shorter_than_the_screen_cannot_be_scrolled() {
+    let (mut transcript, ctx) = (transcript(2), Ctx::default());
+    transcript.lay_out(20, &ctx);
+    transcript.scroll_up(5, &ctx);
+    assert_eq!(draw(&mut transcript, 20, &ctx), ["m0", "", "m1"]);
+    assert!(transcript.follows());
+}
+
+#[test]
+fn the_line_on_top_stays_on_top_when_its_block_wraps_anew() {
+    let words: String = (0..400).map(|n| format!("w{n} ")).collect();
+    let entries = [said(0), answered(1, &format!("First.\n\n{words}")), said(2)];
+    let (mut transcript, wide) = (Transcript::of(0, Vec::new(), &entries), Ctx::default());
+    draw(&mut transcript, 5, &wide);
+    transcript.scroll_up(20, &wide);
+    let top = draw(&mut transcript, 5, &wide)[0].clone();
+    let first = top.split(' ').next().unwrap().to_owned();
+    for width in [33, 61, 20, 80] {
+        let ctx = Ctx { width, ..Ctx::default() };
+        let rows = draw(&mut transcript, 5, &ctx);
+        assert!(rows[0].contains(&first), "{first} at {width}: {rows:?}");
+    }
+}
+
+fn call(at: usize, text: &str, calls: &[&str]) -> Entry {
+    let mut content = vec![AssistantBlock::Text { text: text.into() }];
+    content.extend(calls.iter().map(|id| {
+        let arguments = serde_json::json!({"command": "ls"});
+        AssistantBlock::ToolCall(ToolCall {
+            id: (*id).into(),
+            name: "bash".into(),
+            arguments,
+            raw_arguments: None,
+        })
+    }));
+    let answer =
+        AssistantMessage { content, stop_reason: StopReason::ToolUse, ..AssistantMessage::default() };
+    entry(at, Message::Assistant(answer))
+}
+
+fn result(at: usize, id: &str, text: &str, ms: i64) -> Entry {
+    let result = ToolResultMessage {
+        tool_call_id: id.into(),
+        tool_name: "bash".into(),
+        content: vec![UserBlock::Text { text: text.into() }],
+        details: Some(serde_json::json!({"exitCode": 0})),
+        is_error: text.starts_with("interrupted"),
+        timestamp: UnixMs(ms),
+    };
+    Entry { timestamp: UnixMs(ms), ..entry(at, Message::ToolResult(result)) }
+}
+
+#[test]
+fn a_block_folded_by_itself_stays_so_when_it_is_laid_out_or_read_anew() {
+    let output: String = (0..30).map(|n| format!("line {n}\n")).collect();
+    let mut entries = vec![call(0, "look", &["c"]), result(1, "c", &output, 0)];
+    entries.extend((2..100).map(said));
+    let path: Vec<EntryId> = (0..1_100).map(|at| EntryId::new(format!("e{at}"))).collect();
+    let newest: Vec<Entry> = (1_100..1_200).map(said).collect();
+    let (mut transcript, ctx) = (Transcript::of(0, path, &newest), Ctx::default());
+    let read = |transcript: &mut Transcript| {
+        for wanted in transcript.take_wanted() {
+            let first = wanted.ids[0].as_str() == "e0";
+            let others: Vec<Entry> =
+                wanted.ids.iter().map(|id| said(id.as_str()[1..].parse().unwrap())).collect();
+            transcript.take(&wanted, if first { &entries } else { &others }, &[]);
+        }
+    };
+    draw(&mut transcript, 40, &ctx);
+    transcript.go(Goal::Top);
+    read(&mut transcript);
+    assert!(draw(&mut transcript, 40, &ctx).contains(&"  │ … 26 more lines (ctrl+o)".to_owned()));
+    assert!(transcript.toggle(At { part: 0, block: 1 }, &ctx));
+    assert!(draw(&mut transcript, 40, &ctx).contains(&"  │ line 20".to_owned()));
+    assert!(
+        draw(&mut transcript, 40, &Ctx { width: 30, ..Ctx::default() }).contains(&"  │ line 20".to_owned())
+    );
+    transcript.follow();
+    draw(&mut transcript, 40, &ctx);
+    assert!(!transcript.is_read(0), "it was forgotten");
+    transcript.go(Goal::Top);
+    read(&mut transcript);
+    assert!(draw(&mut transcript, 40, &ctx).contains(&"  │ line 20".to_owned()));
+    transcript.fold_alike();
+    assert!(!draw(&mut transcript, 40, &ctx).contains(&"  │ line 20".to_owned()));
+}
+
+#[test]
+fn a_call_has_its_result_when_that_stands_in_the_part_behind() {
+    let mut transcript = Transcript::of(0, vec!["e0".into()], &[result(1, "c", "out", 0), said(2)]);
+    draw(&mut transcript, 10, &Ctx::default());
+    let wanted = transcript.take_wanted().remove(0);
+    assert_eq!(wanted.ahead, ["e1".into(), "e2".into()]);
+    transcript.take(&wanted, &[call(0, "look", &["c"])], &[result(1, "c", "out", 0)]);
+    let rows = draw(&mut transcript, 10, &Ctx::default());
+    assert_eq!((rows[1].starts_with("✓ bash"), rows[2].as_str()), (true, "  │ out"), "{rows:?}");
+}
+
+#[test]
+fn calls_take_as_long_as_the_log_says() {
+    let at = |ms: i64, entry: Entry| Entry { timestamp: UnixMs(ms), ..entry };
+    let entries =
+        [at(1_000, call(0, "look", &["a", "b"])), result(1, "a", "out", 3_500), result(2, "b", "out", 4_000)];
+    let mut transcript = Transcript::of(0, Vec::new(), &entries);
+    let rows = draw(&mut transcript, 10, &Ctx::default());
+    let times: Vec<&str> =
+        rows.iter().filter(|row| row.starts_with('✓')).filter_map(|row| row.rsplit(' ').next()).collect();
+    assert_eq!(times, ["2.5s", "0.5s"]);
+}
+
+#[test]
+fn after_a_crash_the_call_that_ran_reads_differently_from_those_that_had_not_begun() {
+    let entries = [said(0), call(1, "look", &["a", "b", "c"]), result(2, "a", "out", 5)];
+    let mut transcript = Transcript::of(0, Vec::new(), &entries);
+    transcript.settle();
+    let rows = draw(&mut transcript, 10, &Ctx::default());
+    let told = |rows: &[String]| rows.iter().filter(|row| row.starts_with('–')).cloned().collect::<Vec<_>>();
+    let told_at_once = told(&rows);
+    assert!(told_at_once[0].contains("cut off, no result"), "{rows:?}");
+    assert!(told_at_once[1].contains("not begun: tiller was stopped"), "{rows:?}");
+    let again: Vec<Entry> = entries
+        .into_iter()
+        .chain([result(3, "b", "interrupted: x", 9), result(4, "c", "interrupted: x", 9)])
+        .collect();
+    let mut transcript = Transcript::of(0, Vec::new(), &again);
+    assert_eq!(told(&draw(&mut transcript, 10, &Ctx::default())), told_at_once, "and so it stays");
+}
+
+#[test]
+fn a_prompt_that_nobody_answered_is_known_until_something_follows() {
+    let mut transcript = transcript(2);
+    assert_eq!(transcript.unanswered(), Some(&"e1".into()));
+    transcript.append(&answered(2, "yes"), UnixMs(0));
+    assert_eq!(transcript.unanswered(), None);
+}
+
+#[test]
+fn going_from_prompt_to_prompt_reads_what_lies_between() {
+    let mut path: Vec<Entry> = (0..400).map(|at| answered(at, &format!("a{at}"))).collect();
+    path[7] = said(7);
+    path[350] = said(350);
+    let ids = |range: std::ops::Range<usize>| range.map(|at| EntryId::new(format!("e{at}"))).collect();
+    let (mut transcript, ctx) = (Transcript::of(0, ids(0..390), &path[390..]), Ctx::default());
+    draw(&mut transcript, 5, &ctx);
+    let mut go = |toward| {
+        transcript.go_to_prompt(toward);
+        for _ in 0..10 {
+            transcript.reach_goal();
+            for wanted in transcript.take_wanted() {
+                let first: usize = wanted.ids[0].as_str()[1..].parse().unwrap();
+                transcript.take(&wanted, &path[first..first + wanted.ids.len()], &[]);
+            }
+            draw(&mut transcript, 5, &ctx);
+        }
+        draw(&mut transcript, 5, &ctx)[1].clone()
+    };
+    assert_eq!(go(Toward::Older), "m350");
+    assert_eq!(go(Toward::Older), "m7");
+    assert_eq!(go(Toward::Newer), "m350");
+    go(Toward::Newer);
+    assert!(transcript.follows());
+}
+
+fn growing(text: &str) -> Block {
+    let mut stream = MarkdownStream::new(80);
+    stream.push(text);
+    Block::new(BlockKind::Growing(Box::new(stream)))
+}
+
+/// Something that happens while somebody reads.
+#[derive(Clone, Debug)]
+enum Happens {
+    Text(String),
+    Answered,
+    Said,
+    Word,
+    Call,
+}
+
+fn happening() -> impl Strategy<Value = Happens> {
+    prop_oneof![
+        4 => "[a-z*`#\n -]{1,40}".prop_map(Happens::Text),
+        1 => Just(Happens::Answered),
+        1 => Just(Happens::Said),
+        1 => Just(Happens::Word),
+        1 => Just(Happens::Call),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn scrolled_up_nothing_that_happens_changes_what_is_on_the_screen(
+        up in 12..60usize,
+        events in prop::collection::vec(happening(), 1..80),
+    ) {
+        let (mut transcript, ctx) = (transcript(60), Ctx::default());
+        draw(&mut transcript, 10, &ctx);
+        transcript.scroll_up(up, &ctx);
+        let before = draw(&mut transcript, 10, &ctx);
+        for (at, event) in events.into_iter().enumerate() {
+            let at = at + 100;
+            match event {
+                Happens::Text(text) => match transcript.live.last_mut().map(|block| &mut block.kind) {
+                    Some(BlockKind::Growing(stream)) => stream.push(&text),
+                    _ => transcript.live.push(growing(&text)),
+                },
+                Happens::Answered => transcript.append(&answered(at, "so it is"), UnixMs(0)),
+                Happens::Said if transcript.live.is_empty() => transcript.append(&said(at), UnixMs(0)),
+                Happens::Said | Happens::Word => transcript.say(Level::Note, "by the way", None),
+                Happens::Call if transcript.live.is_empty() => {
+                    transcript.append(&call(at, "look", &["c"]), UnixMs(0));
+                    transcript.append(&result(at, "c", "out", 1), UnixMs(1));
+                }
+                Happens::Call => {}
+            }
+            prop_assert_eq!(&draw(&mut transcript, 10, &ctx), &before);
+        }
+    }
+}
+
+#[test]
+fn inside_an_answer_that_grows_the_screen_stays_and_also_when_it_is_complete() {
+    let (mut transcript, ctx) = (transcript(3), Ctx::default());
+    let text: String = (0..60).map(|n| format!("- item {n}\n")).collect();
+    transcript.live.push(Block::new(BlockKind::Thinking(String::new())));
+    transcript.live.push(growing(&text));
+    draw(&mut transcript, 10, &ctx);
+    transcript.scroll_up(15, &ctx);
+    let before = draw(&mut transcript, 10, &ctx);
+    assert!(before[0].contains("item 3"), "{before:?}");
+    transcript.say(Level::Note, "by the way", None);
+    assert_eq!(draw(&mut transcript, 10, &ctx), before);
+    transcript.append(&answered(9, &text), UnixMs(0));
+    assert_eq!(draw(&mut transcript, 10, &ctx), before);
+}
+
+#[test]
+fn a_long_run_begins_new_parts_and_forgets_the_old_ones() {
+    let (mut transcript, ctx) = (transcript(1), Ctx::default());
+    for at in 1..2_000 {
+        transcript.begin_part();
+        transcript.append(&answered(at, "so"), UnixMs(0));
+        draw(&mut transcript, 10, &ctx);
+    }
+    assert!(in_memory(&transcript) <= 500, "{} blocks are in memory", in_memory(&transcript));
+    assert!(transcript.shows(&"e1999".into()));
+}
+
+/// The rows of the screen with what is selected in them between brackets.
+fn selected(transcript: &mut Transcript, ctx: &Ctx) -> Option<String> {
+    transcript.selected_text(ctx).map(|copied| copied.text)
+}
+
+fn spot(transcript: &Transcript, row: usize, column: usize) -> Spot {
+    transcript.spot(row, column).unwrap()
+}
+
+#[test]
+fn a_selection_joins_broken_lines_and_leaves_out_what_stands_beside_the_text() {
+    let markdown = "> one two three four\n\n- item\n\n```rust\nfn x() {\n    y\n}\n```";
+    let mut transcript = Transcript::of(0, Vec::new(), &[said(0), answered(1, markdown)]);
+    let ctx = Ctx { width: 18, ..Ctx::default() };
+    let rows = draw(&mut transcript, 20, &ctx);
+    assert_eq!(rows[2..5], ["│ one two three", "│ four", ""]);
+    transcript.select(spot(&transcript, 0, 2), Unit::Character);
+    transcript.select_to(spot(&transcript, rows.len() - 1, 5));
+    assert_eq!(
+        selected(&mut transcript, &ctx).as_deref(),
+        Some("m0\n\none two three four\n\n• item\n\n  rust\nfn x() {\n    y\n}")
+    );
+    transcript.select(spot(&transcript, 3, 5), Unit::Line);
+    assert_eq!(selected(&mut transcript, &ctx).as_deref(), Some("one two three four"));
+    transcript.select(spot(&transcript, 2, 9), Unit::Word);
+    assert_eq!(selected(&mut transcript, &ctx).as_deref(), Some("two"));
+    transcript.select_to(spot(&transcript, 3, 5));
+    assert_eq!(selected(&mut transcript, &ctx).as_deref(), Some("two three four"));
+}
+
+#[test]
+fn wide_characters_are_selected_whole_and_backwards_as_forwards() {
+    let mut transcript =
+        Transcript::of(0, Vec::new(), &[answered(0, "日本語 👨\u{200d}👩\u{200d}👧 e\u{301}x")]);
+    let ctx = Ctx::default();
+    draw(&mut transcript, 5, &ctx);
+    transcript.select(spot(&transcript, 0, 5), Unit::Character);
+    transcript.select_to(spot(&transcript, 0, 6));
+    assert_eq!(selected(&mut transcript, &ctx).as_deref(), Some("本語"));
+    transcript.select(spot(&transcript, 0, 12), Unit::Character);
+    transcript.select_to(spot(&transcript, 0, 9));
+    assert_eq!(selected(&mut transcript, &ctx).as_deref(), Some("👨\u{200d}👩\u{200d}👧 e\u{301}"));
+}
+
+#[test]
+fn a_selection_stays_with_its_text_while_more_arrives() {
+    let (mut transcript, ctx) = (transcript(10), Ctx::default());
+    draw(&mut transcript, 5, &ctx);
+    transcript.select(spot(&transcript, 2, 3), Unit::Word);
+    assert_eq!(selected(&mut transcript, &ctx).as_deref(), Some("m8"));
+    for at in 10..30 {
+        transcript.append(&said(at), UnixMs(0));
+        draw(&mut transcript, 5, &ctx);
+    }
+    assert_eq!(selected(&mut transcript, &ctx).as_deref(), Some("m8"));
+    assert!(transcript.visible().flatten().all(|row| transcript.selected(&row).is_none()));
+}

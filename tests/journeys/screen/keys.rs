@@ -1,0 +1,285 @@
+//! What each key does, at rest and while the agent works, in the bytes that terminals send.
+
+use std::fs;
+
+use crate::journeys::house::House;
+use crate::terminal::{Key, Terminal};
+
+const HELLO: &str = r#"{"text": "Hello yourself."}"#;
+const ENDLESS: &str = r#"{"text": "I could go on", "hang": true}"#;
+
+/// Bytes of keys that have no name in [`Key`]: as with the kitty keyboard protocol, unless they say otherwise.
+const CTRL_ENTER: &str = "\x1b[13;5u";
+const SHIFT_ENTER: &str = "\x1b[13;2u";
+const CTRL_SHIFT_P: &str = "\x1b[112:80;6u";
+const SHIFT_TAB: &str = "\x1b[Z";
+const CTRL_J: &str = "\n";
+
+fn at_rest(house: &House) -> Terminal {
+    let terminal = house.play(&[HELLO], &[]);
+    terminal.wait_for("Say what you want done");
+    terminal
+}
+
+fn at_work(house: &House) -> Terminal {
+    let terminal = house.play(&[ENDLESS, HELLO], &["talk"]);
+    terminal.wait_for("I could go on");
+    terminal.wait_for("esc stops");
+    terminal
+}
+
+/// Keys that do the same whether the agent works or not: what is sent, and what then is on the screen.
+const ALWAYS: [(&str, &str, &str); 12] = [
+    ("ctrl+l", "\x0c", "── models"),
+    ("ctrl+l, kitty", "\x1b[108;5u", "── models"),
+    ("ctrl+l on a Russian keyboard, kitty", "\x1b[1076;5u", "── models"),
+    ("ctrl+p", "\x10", "there is no other model to choose"),
+    ("shift+ctrl+p", CTRL_SHIFT_P, "there is no other model to choose"),
+    ("ctrl+r", "\x12", "── earlier prompts"),
+    ("shift+enter", "one\x1b[13;2utwo", " ❯ one\n   two"),
+    ("ctrl+j", "one\ntwo", " ❯ one\n   two"),
+    ("backslash and enter", "one\\\rtwo", " ❯ one\n   two"),
+    ("alt+b, and esc before a letter in one read", "one two\x1bbX", " ❯ one Xtwo"),
+    ("ctrl+c with something in the editor", "one\x03", "cleared; alt+u brings it back"),
+    ("?", "?", "Type what you want done."),
+];
+
+#[test]
+fn keys_do_the_same_at_rest_and_at_work() {
+    for (name, bytes, shown) in ALWAYS {
+        for start in [at_rest, at_work] {
+            let house = House::new();
+            let mut terminal = start(&house);
+            terminal.send(bytes);
+            terminal.wait_until(&format!("{name}: {shown}"), |screen| screen.contains(shown));
+        }
+    }
+}
+
+#[test]
+fn keys_without_the_protocol_and_with_it_are_the_same_keys() {
+    for bytes in [CTRL_J, SHIFT_ENTER] {
+        let house = House::new();
+        let mut terminal = at_rest(&house);
+        terminal.send("a");
+        terminal.send(bytes);
+        terminal.send("b");
+        terminal.wait_for(" ❯ a\n   b");
+        terminal.key(Key::Enter);
+        terminal.wait_for("Hello yourself.");
+        assert_eq!(house.said()[0], "user: a\nb");
+    }
+}
+
+#[test]
+fn a_key_that_is_let_go_does_nothing_and_one_held_down_repeats() {
+    let house = House::new();
+    let mut terminal = at_rest(&house);
+    terminal.send("\x1b[97;1:1u\x1b[97;1:2u\x1b[97;1:3u|");
+    terminal.wait_for(" ❯ aa|");
+}
+
+#[test]
+fn ctrl_q_queues_like_alt_enter() {
+    let house = House::new();
+    let mut terminal = at_work(&house);
+    terminal.send("afterwards");
+    terminal.key(Key::Ctrl('q'));
+    terminal.wait_for("↳ next    afterwards");
+    terminal.send("and then");
+    terminal.key(Key::AltEnter);
+    terminal.wait_for("↳ next    and then");
+}
+
+#[test]
+fn ctrl_enter_stops_what_is_in_flight_and_so_does_enter_again() {
+    let house = House::new();
+    let mut terminal = at_work(&house);
+    terminal.send("now");
+    terminal.send(CTRL_ENTER);
+    terminal.wait_for("Hello yourself.");
+    assert_eq!(house.said()[1..], ["assistant: I could go on", "user: now", "assistant: Hello yourself."]);
+
+    let house = House::new();
+    let mut terminal = at_work(&house);
+    terminal.send("now");
+    terminal.key(Key::Enter);
+    terminal.wait_for("↳ steer   now");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Hello yourself.");
+}
+
+#[test]
+fn shift_tab_thinks_more() {
+    let house = House::new();
+    let mut terminal = at_rest(&house);
+    terminal.send(SHIFT_TAB);
+    terminal.wait_for("thinking: ");
+}
+
+#[test]
+fn esc_acts_at_once_and_twice_opens_the_tree() {
+    let house = House::new();
+    let mut terminal = house.play(&[HELLO], &["hello"]);
+    terminal.wait_for("Hello yourself.");
+    terminal.wait_without("esc stops");
+    // Two bare escapes that arrive together are read as one; with the protocol each stands for itself.
+    terminal.send("\x1b[27u\x1b[27u");
+    terminal.wait_for("── tree");
+    terminal.key(Key::Esc);
+    terminal.wait_without("── tree");
+}
+
+#[test]
+fn ctrl_c_stops_the_agent_when_the_editor_is_empty() {
+    let house = House::new();
+    let mut terminal = at_work(&house);
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_for("stopped");
+    terminal.wait_without("esc stops");
+}
+
+#[test]
+fn output_and_thinking_fold_and_unfold() {
+    let house = House::new();
+    let run = r#"{"think": "first thought\nsecond thought\nthird thought\nlast thought", "calls": [{"name": "bash", "arguments": {"command": "seq 1 40"}}]}"#;
+    let mut terminal = house.play(&[run, HELLO], &["count"]);
+    terminal.wait_for("Hello yourself.");
+    terminal.wait_without("esc stops");
+    let folded = terminal.screen();
+    terminal.key(Key::Ctrl('o'));
+    terminal.wait_until("more of the output", |screen| screen != folded && screen.contains("│ 39"));
+    let unfolded = terminal.screen();
+    terminal.key(Key::Ctrl('o'));
+    terminal.wait_until("less of it", |screen| screen == folded);
+    assert_ne!(folded, unfolded);
+    terminal.key(Key::Ctrl('t'));
+    terminal.wait_until("the thought", |screen| screen.contains("last thought") && screen != folded);
+}
+
+#[test]
+fn pages_turn_and_end_follows_again() {
+    let house = House::new();
+    let long = r#"{"text": "line\n\n", "repeat": 80}"#;
+    for (text, hang) in [("The end.", false), ("The end.", true)] {
+        let last = format!(r#"{{"text": "{text}", "hang": {hang}}}"#);
+        let call = long.replace(
+            "\"repeat\"",
+            r#""calls": [{"name": "bash", "arguments": {"command": "true"}}], "repeat""#,
+        );
+        let mut terminal = house.play(&[&call, &last], &["go"]);
+        terminal.wait_for(text);
+        terminal.key(Key::PageUp);
+        terminal.wait_for("more below · end");
+        terminal.wait_without(text);
+        terminal.key(Key::Home);
+        terminal.wait_for("▌ go");
+        terminal.key(Key::PageDown);
+        terminal.wait_without("▌ go");
+        terminal.key(Key::End);
+        terminal.wait_for(text);
+        terminal.wait_without("more below");
+    }
+}
+
+#[test]
+fn the_text_is_edited_and_taken_back() {
+    let house = House::new();
+    let mut terminal = at_rest(&house);
+    terminal.send("one two three");
+    terminal.send("\x17\x17");
+    terminal.wait_for(" ❯ one\n");
+    terminal.send("\x01\x19");
+    terminal.wait_for(" ❯ two threeone");
+    terminal.send("\x1bu");
+    terminal.wait_for(" ❯ one\n");
+    terminal.send("\x05👩‍👩‍👧🇩🇪|\x7f\x7f");
+    terminal.wait_without("|");
+    terminal.send("x");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Hello yourself.");
+    assert_eq!(house.said()[0], "user: one 👩‍👩‍👧x");
+}
+
+#[test]
+fn a_pasted_megabyte_is_a_token_and_arrives_whole() {
+    let house = House::new();
+    let mut terminal = at_rest(&house);
+    let pasted = "0123456789abcde\r".repeat(65_536);
+    terminal.send(&format!("see \x1b[200~{pasted}\x1b[201~"));
+    terminal.wait_for(" ❯ see [paste #1: 65536 lines]");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Hello yourself.");
+    assert_eq!(house.said()[0], format!("user: see {}", pasted.replace('\r', "\n")));
+}
+
+#[test]
+fn an_unmarked_paste_of_twenty_thousand_characters_is_there_in_a_moment() {
+    let house = House::new();
+    let mut terminal = at_rest(&house);
+    let pasted = "0123456789".repeat(2_000);
+    let begun = std::time::Instant::now();
+    terminal.send(&format!("{pasted}!"));
+    terminal.wait_for("9!");
+    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+    terminal.key(Key::Enter);
+    terminal.wait_for("Hello yourself.");
+    assert_eq!(house.said()[0], format!("user: {pasted}!"));
+}
+
+/// A picture of one pixel.
+const PIXEL: &[u8] = include_bytes!("pixel.png");
+
+#[test]
+fn the_pasted_path_of_a_picture_becomes_the_picture() {
+    let house = House::new();
+    fs::write(house.project().join("a shot.png"), PIXEL).unwrap();
+    house.write("words.png", "no picture");
+    let mut terminal = house.play(&[r#"{"expect": "[image #1: 1×1]", "text": "A dot."}"#], &[]);
+    terminal.wait_for("Say what you want done");
+    let path = house.project().join("a\\ shot.png").display().to_string();
+    terminal.send(&format!("what is\x1b[200~{path}\x1b[201~"));
+    terminal.wait_for(" ❯ what is [image #1: 1×1]");
+    terminal.send("\x1b[200~./words.png\x1b[201~");
+    terminal.wait_for("words.png is no picture that models take");
+    terminal.wait_for(" ❯ what is [image #1: 1×1] ./words.png");
+    terminal.key(Key::Enter);
+    terminal.wait_for("A dot.");
+    let log = house.log();
+    let asked = log.iter().find(|line| line["message"]["role"] == "user").unwrap();
+    assert_eq!(asked["message"]["content"][1]["type"], "image");
+    assert_eq!(asked["message"]["content"][1]["mimeType"], "image/png");
+}
+
+#[test]
+fn ctrl_v_without_a_clipboard_says_so() {
+    let house = House::new();
+    let mut terminal = at_rest(&house);
+    terminal.key(Key::Ctrl('v'));
+    terminal.wait_for("there is no clipboard here");
+}
+
+#[test]
+fn keys_are_bound_anew_and_what_does_not_hold_is_told() {
+    let house = House::new();
+    let config = house.home().join("tiller");
+    fs::create_dir_all(&config).unwrap();
+    let file = config.join("keybindings.json");
+    fs::write(&file, "{\n  \"pick_model\": \"ctrl+x\",\n  \"help\": \"h\"\n}").unwrap();
+    let mut terminal = house.play(&[HELLO], &[]);
+    terminal.wait_for("keybindings.json, line 3: h is needed to type with; help stays ?");
+    terminal.key(Key::Ctrl('x'));
+    terminal.wait_for("── models");
+    terminal.key(Key::Esc);
+    terminal.wait_without("── models");
+
+    fs::write(&file, r#"{"pick_model": "f2"}"#).unwrap();
+    terminal.send("/reload\r");
+    terminal.wait_for("context files");
+    terminal.send("\x1bOQ");
+    terminal.wait_for("── models");
+    terminal.key(Key::Esc);
+    terminal.wait_without("── models");
+    terminal.send("/hotkeys\r");
+    terminal.wait_for("f2 *");
+}
