@@ -18,6 +18,7 @@ mod journeys {
     mod house;
     mod import;
     mod kills;
+    mod login;
     mod plain;
     mod print;
     mod resuming;
@@ -30,6 +31,7 @@ mod journeys {
         mod faults;
         mod keys;
         mod lists;
+        mod login;
         mod moving;
         mod opening;
         mod queue;

@@ -7,33 +7,30 @@ use futures_util::{StreamExt as _, stream};
 use super::{Failure, PartStream, Provider, ProviderError, Request};
 
 /// Stands where a provider was.
-pub struct Keyless {
-    was: Arc<dyn Provider>,
-    key_name: String,
-}
+pub struct Keyless(Arc<dyn Provider>);
 
 impl Keyless {
-    /// In the place of this provider; the variable `key_name` would hold its key.
-    pub fn instead_of(was: Arc<dyn Provider>, key_name: impl Into<String>) -> Self {
-        Self { was, key_name: key_name.into() }
+    /// In the place of this provider.
+    pub fn instead_of(was: Arc<dyn Provider>) -> Self {
+        Self(was)
     }
 }
 
 impl Provider for Keyless {
     fn name(&self) -> &str {
-        self.was.name()
+        self.0.name()
     }
 
     fn api(&self) -> &'static str {
-        self.was.api()
+        self.0.api()
     }
 
     fn stream(&self, _request: Request) -> PartStream {
         let error = ProviderError {
-            provider: self.was.name().to_owned(),
+            provider: self.0.name().to_owned(),
             failure: Failure::Auth,
             message: "its key was taken away".to_owned(),
-            hint: Some(format!("give it one (/login, or {}), or choose another model", self.key_name)),
+            hint: Some("give it one again, or choose another model".to_owned()),
         };
         stream::iter([Err(error)]).boxed()
     }

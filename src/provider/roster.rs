@@ -487,7 +487,7 @@ mod tests {
         };
         providers.shut("openai", "OPENAI_API_KEY");
         assert_eq!(providers.names().collect::<Vec<_>>(), ["anthropic", "ollama"]);
-        let error = providers.find("gpt-5").unwrap_err().to_string();
+        let error = providers.find("openai/gpt-5").unwrap_err().to_string();
         assert_eq!(error, "there is no key for openai/gpt-5; set OPENAI_API_KEY");
         assert_eq!(scoped(&providers), ["qwen3:8b"]);
         assert_eq!(providers.locked().len(), catalog::known("openai").len());

@@ -618,7 +618,6 @@ impl App {
             Report::Items { items, selected } => {
                 if let Some(Popup::Pick(picker)) = self.popups.last_mut() {
                     picker.fill(items, selected);
-                    picker.go_on_to_key();
                 }
             }
             Report::Narrowed(done) => {

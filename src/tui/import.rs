@@ -98,7 +98,7 @@ pub(super) fn told(imported: &[Imported]) -> Report {
     match (sessions.len(), imported) {
         (0, []) => trouble("there is no log to import there".to_owned()),
         (0, _) => trouble(format!("nothing was imported: {}", one_line(reason.unwrap_or_default()))),
-        (count, [one]) if count == 1 => ask(one_words(one), sessions),
+        (1, [one]) => ask(one_words(one), sessions),
         (count, all) => {
             let left = all.len() - count;
             let title = format!("{count} sessions are here now");

@@ -185,6 +185,7 @@ impl Picker {
                 }
             }
         }
+        self.go_on_to_key();
     }
 
     pub(super) fn filter(&self) -> &str {

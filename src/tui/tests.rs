@@ -23,6 +23,7 @@ mod approval;
 mod complete;
 mod drawing;
 mod lists;
+mod login;
 mod moving;
 mod queue;
 mod stage;

@@ -47,19 +47,13 @@ impl Driver {
             }
             Command::SetModel { words, reply } => answer(reply, self.set_model(&words)),
             Command::CycleModel { direction, reply } => answer(reply, self.cycle_model(direction)),
-            Command::ChangeProvider { change, reply } => {
-                self.change_provider(change);
-                answer(reply, Ok(()));
-            }
+            Command::ChangeProvider { change, reply } => self.change_provider(change, reply),
             Command::ScopedModels { reply } => answer(reply, Ok(self.fixed.providers.scoped())),
             Command::CycleThinking { reply } => answer(reply, self.cycle_thinking()),
             Command::ThinkingLevels { reply } => {
                 answer(reply, Ok(self.current.model.facts.levels().to_vec()));
             }
-            Command::Configure { change, reply } => {
-                self.configure(change);
-                answer(reply, Ok(()));
-            }
+            Command::Configure { change, reply } => self.configure(change, reply),
             Command::Status { reply } => answer(reply, Ok(Box::new(self.status()))),
             Command::Settled { reply } => self.settled(reply),
             Command::Stats { reply } => self.stats(reply),

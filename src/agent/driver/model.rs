@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::Driver;
+use super::commands::answer;
 use super::current::model_change;
-use crate::agent::handle::{AgentError, ChosenModel, CycleScope, ProviderChange};
+use crate::agent::handle::{AgentError, ChosenModel, CycleScope, ProviderChange, Reply};
 use crate::event::EventKind;
 use crate::message::{ModelRef, ThinkingLevel};
 use crate::provider::{Direction, Keyless, Model, ProviderError};
@@ -12,7 +13,7 @@ use crate::session::{EntryBody, SessionError};
 
 impl Driver {
     /// Takes note of who can be asked. The model that answers asks its provider as that is now.
-    pub(super) fn change_provider(&mut self, change: ProviderChange) {
+    pub(super) fn change_provider(&mut self, change: ProviderChange, reply: Reply<()>) {
         let asked = &mut self.current.model;
         let is_asked = asked.facts.provider == change.provider();
         match change {
@@ -23,12 +24,13 @@ impl Driver {
                 self.fixed.providers.add(provider, models);
             }
             ProviderChange::Shut { provider, key_name } => {
-                self.fixed.providers.shut(&provider, key_name.as_str());
+                self.fixed.providers.shut(&provider, key_name);
                 if is_asked {
-                    asked.provider = Arc::new(Keyless::instead_of(Arc::clone(&asked.provider), key_name));
+                    asked.provider = Arc::new(Keyless::instead_of(Arc::clone(&asked.provider)));
                 }
             }
         }
+        answer(reply, Ok(()));
     }
 
     pub(super) fn set_model(&mut self, words: &str) -> Result<ModelRef, AgentError> {

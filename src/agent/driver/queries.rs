@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Driver;
+use super::commands::answer;
 use crate::agent::handle::{
     Activity, AgentError, Change, ContextUse, Live, LockedModel, OfferedTool, QueueStatus, Reply,
     SessionStats, Settled, Snapshot, State, Status,
@@ -125,7 +126,7 @@ impl Driver {
         Ok(())
     }
 
-    pub(super) fn configure(&mut self, change: Change) {
+    pub(super) fn configure(&mut self, change: Change, reply: Reply<()>) {
         let mut options = self.turn.options();
         match change {
             Change::SteeringPoint(point) => options.steering_point = point,
@@ -136,6 +137,7 @@ impl Driver {
             Change::Approval(mode) => self.approvals.set_mode(mode),
         }
         self.turn.set_options(options);
+        answer(reply, Ok(()));
     }
 }
 

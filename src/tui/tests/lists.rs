@@ -50,7 +50,7 @@ fn models_say_what_they_cost_and_which_key_is_missing() {
         insta::assert_snapshot!(format!("models_{width}x{height}"), stage.screen());
         stage.type_text("gpt");
         assert_eq!(stage.key(KeyCode::Enter), [], "it can't answer");
-        assert!(stage.screen().contains("set OPENAI_API_KEY"), "{}", stage.screen());
+        assert!(stage.screen().contains("/login takes its key"), "{}", stage.screen());
         stage.control('u');
         stage.type_text("haiku");
         insta::assert_snapshot!(format!("models_narrowed_{width}x{height}"), stage.screen());

@@ -3,7 +3,7 @@
 use tiller::agent::queue::DeliveryMode;
 use tiller::agent::retry::RetryMode;
 use tiller::agent::turn::SteeringPoint;
-use tiller::agent::{CycleScope, Direction};
+use tiller::agent::{CycleScope, Direction, ProviderChange};
 use tiller::message::ModelRef;
 use tiller::provider::{ModelError, ModelFacts, catalog};
 use tiller::session::EntryBody;
@@ -379,4 +379,36 @@ async fn a_name_is_told_and_belongs_to_its_session() {
     assert_eq!(stage.agent.state().await.unwrap().state.name.as_deref(), Some("parser"));
     let model = ModelRef { provider: "scripted".into(), id: "(in memory)".into() };
     assert_eq!(stage.agent.state().await.unwrap().state.model, model);
+}
+
+#[tokio::test]
+async fn a_provider_comes_and_goes_while_its_model_answers() {
+    let mut stage = stage(vec![says("one")]);
+    let (provider, key_name) = ("openai".to_owned(), "OPENAI_API_KEY".to_owned());
+    let open = || {
+        let script = Scripted::new(vec![says("from openai"), says("again"), says("and again")]);
+        ProviderChange::Open(Arc::new(Named("openai", script)), catalog::known("openai"))
+    };
+    stage.agent.change_provider(open()).await.unwrap();
+    assert!(stage.agent.locked_models().await.unwrap().is_empty());
+    stage.agent.set_model("gpt-5").await.unwrap();
+    stage.prompt("first").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+
+    stage.agent.change_provider(ProviderChange::Shut { provider, key_name }).await.unwrap();
+    let refused = stage.agent.set_model("gpt-5-mini").await.unwrap_err();
+    assert_eq!(refused.to_string(), "there is no key for openai/gpt-5-mini; set OPENAI_API_KEY");
+    assert_eq!(chosen(&stage).await.0, "openai/gpt-5", "nobody chose another one");
+    stage.prompt("second").await;
+    assert_eq!(stage.settled().await, RunOutcome::Failed);
+    let answer = stage.agent.messages().await.unwrap().pop().unwrap();
+    let Message::Assistant(answer) = &*answer else { panic!("{answer:?}") };
+    assert_eq!(
+        answer.error_message.as_deref(),
+        Some("openai: its key was taken away (give it one again, or choose another model)")
+    );
+
+    stage.agent.change_provider(open()).await.unwrap();
+    stage.prompt("third").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
 }
