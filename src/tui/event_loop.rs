@@ -25,6 +25,7 @@ use super::draft::Draft;
 use super::ears::{self, Ears, Heard};
 use super::files;
 use super::keymap::Keymap;
+use super::mouse::Mouse;
 use super::notify::{Focus, Notifier};
 use super::pace::{Pace, Stale};
 use super::perform::{Performer, now};
@@ -434,6 +435,8 @@ impl Front {
         let _ = (self.signals.interrupt.recv().now_or_never(), self.signals.continued.recv().now_or_never());
         self.notifier.forget();
         match Screen::enter(&self.options.reach, self.options.mouse) {
+        // Whether the button is still held, nobody heard.
+        self.app.moving.mouse = Mouse::default();
             Ok(screen) => {
                 self.app.size = screen.size();
                 self.screen = Some(screen);
