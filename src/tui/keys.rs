@@ -182,12 +182,13 @@ impl App {
         }
         self.notes.flash = None;
         self.transcript.follow();
-        let shown = self.editor.text();
+        self.transcript.set_focus(None);
+        let prompt = self.editor.to_remember();
         let pictures = self.editor.pictures();
         let text = self.editor.take();
         let mut actions = Vec::new();
-        if self.editor.remember(&shown) {
-            actions.push(Action::Remember(shown));
+        if self.editor.remember(&prompt) {
+            actions.push(Action::Remember(prompt));
         }
         let said = self.carry_out(text, when).into_iter().map(|action| with_pictures(action, &pictures));
         actions.extend(said);
