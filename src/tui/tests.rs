@@ -25,6 +25,7 @@ mod drawing;
 mod lists;
 mod moving;
 mod queue;
+mod seams;
 mod stage;
 mod themes;
 mod tree;
