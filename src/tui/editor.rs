@@ -227,9 +227,14 @@ impl Editor {
     }
 
     /// The line of the cursor, up to it.
-    pub(super) fn line_before_cursor(&self) -> String {
+    pub(super) fn line_before_cursor(&self) -> &str {
         let before = self.before_cursor();
-        before[before.rfind('\n').map_or(0, |at| at + 1)..].to_owned()
+        &before[before.rfind('\n').map_or(0, |at| at + 1)..]
+    }
+
+    /// Whether it shows a prompt of earlier times as that was.
+    pub(super) fn is_recalled(&self) -> bool {
+        self.recall.shows(self.text.as_str())
     }
 
     /// Puts a text in the place of so many characters before the cursor.

@@ -143,6 +143,19 @@ fn a_drag_that_ends_under_a_list_is_over() {
 }
 
 #[test]
+fn what_completes_a_prompt_of_earlier_times_keeps_no_arrow_from_the_one_before() {
+    let mut stage = Stage::new(80, 24);
+    stage.app.editor.remember("/t");
+    stage.key(KeyCode::Up);
+    assert_eq!(stage.app.editor.text(), "/t");
+    stage.key(KeyCode::Up);
+    assert_eq!(stage.app.editor.text(), "an earlier prompt");
+    stage.key(KeyCode::Down);
+    stage.type_text("r");
+    assert!(!stage.app.complete.offers().is_empty(), "changed, it is a text like any other");
+}
+
+#[test]
 fn what_another_editor_made_of_the_text_is_completed_anew() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/mod");
