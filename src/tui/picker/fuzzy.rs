@@ -3,6 +3,8 @@
 //! Words count in any order and each must fit; one without capitals fits both. How a word fits depends on what is looked through:
 //! names and paths by their letters in order, the best first; what people wrote by whole parts of it, in the order it was in.
 
+use std::borrow::Cow;
+
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use unicode_segmentation::UnicodeSegmentation;
@@ -66,8 +68,8 @@ impl Query {
         let mut sum = 0;
         for word in words {
             let atom = if *way == Way::Prose { &word.part } else { &word.letters };
-            let score = atom.score(Utf32Str::new(name, buffer), matcher).or_else(|| {
-                let beside = word.part.score(Utf32Str::new(about, buffer), matcher)?;
+            let score = atom.score(Utf32Str::new(&padded(name), buffer), matcher).or_else(|| {
+                let beside = word.part.score(Utf32Str::new(&padded(about), buffer), matcher)?;
                 Some(beside / 2)
             })?;
             sum += u32::from(score);
@@ -78,10 +80,10 @@ impl Query {
     /// Which graphemes of a text fit, ascending.
     pub(in crate::tui) fn marks(&mut self, text: &str) -> Vec<usize> {
         let Self { words, way, matcher, buffer } = self;
-        let mut marks = Vec::new();
+        let (text, mut marks) = (padded(text), Vec::new());
         for word in words {
             let mut here = Vec::new();
-            let text = Utf32Str::new(text, buffer);
+            let text = Utf32Str::new(&text, buffer);
             let atom = if *way == Way::Prose { &word.part } else { &word.letters };
             atom.indices(text, matcher, &mut here);
             marks.extend(here.into_iter().map(|at| at as usize));
@@ -90,6 +92,11 @@ impl Query {
         marks.dedup();
         marks
     }
+}
+
+/// A text with something behind it, where that isn't plain: in such a one the matcher overlooks a part that stands at the very end.
+fn padded(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(format!("{text} ")) }
 }
 
 /// A text in pieces: those that fit, and those between them.
@@ -144,6 +151,16 @@ mod tests {
         let mut query = Query::new("think", Way::Names);
         assert_eq!(query.rank(&items, |item| *item), [1, 0]);
         assert_eq!(Query::new("tnks", Way::Names).rank(&items, |item| *item), [0; 0]);
+    }
+
+    #[test]
+    fn a_part_is_found_at_the_end_of_a_text_that_is_not_plain_too() {
+        let items = [("the café window", "2 messages · 5m ago · 9GHJKL")];
+        for typed in ["9GHJKL", "ghjkl", "window", "café", "w"] {
+            assert_eq!(Query::new(typed, Way::Prose).rank(&items, |item| *item), [0], "{typed}");
+        }
+        let marks = Query::new("dow", Way::Prose).marks("café window");
+        assert_eq!(marks, [8, 9, 10]);
     }
 
     #[test]
