@@ -92,8 +92,9 @@ pub(super) enum Report {
     /// What came of an order for messages that wait.
     Waiting(queue::Outcome),
     Moved(Moved),
-    /// What the picker on top has to offer, and where it begins.
+    /// What a list has to offer, and where it begins.
     Items {
+        list: List,
         items: Vec<Item>,
         selected: usize,
     },
@@ -604,8 +605,9 @@ impl App {
             }
             Report::Waiting(outcome) => self.queue_outcome(outcome),
             Report::Moved(moved) => self.moved(moved),
-            Report::Items { items, selected } => {
-                if let Some(Popup::Pick(picker)) = self.popups.last_mut() {
+            Report::Items { list, items, selected } => {
+                let mut pickers = self.popups.iter_mut().rev().filter_map(Popup::as_picker);
+                if let Some(picker) = pickers.find(|picker| picker.list == Some(list)) {
                     picker.fill(items, selected);
                 }
             }
