@@ -655,9 +655,9 @@ impl App {
         if let Some(text) = text {
             self.editor.put_before(&[text]);
         }
-        // A list would lie over what went wrong.
+        // A list would lie over what went wrong; but the agent waits for the answer to a failed summary.
         if matches!(self.popups.last(), Some(Popup::Pick(_) | Popup::Tree(_))) {
-            self.popups.clear();
+            self.popups.retain(Popup::is_of_failure);
         }
         self.say(Level::Error, what, hint);
     }
