@@ -727,6 +727,9 @@ impl App {
     }
 
     fn know(&mut self, state: State) {
+        if self.place.cwd != state.cwd {
+            self.complete.forget_files();
+        }
         self.place.cwd = state.cwd;
         self.facts = Facts {
             seq: self.facts.seq,
