@@ -160,6 +160,8 @@ fn what_matters_in_the_summary_of_a_branch_is_typed_into_the_editor() {
     stage.type_text("the errors");
     let made = BranchSummary::Made { instructions: Some("the errors".into()) };
     assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Navigate("e1".into(), made))]);
+    stage.key(KeyCode::Up);
+    assert_eq!(stage.app.editor.text(), "the errors", "the summary may fail");
 }
 
 fn summary(number: i64, name: Option<&str>, prompt: &str, cwd: &str) -> SessionSummary {
