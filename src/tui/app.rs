@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyEvent, MouseEvent};
 use jiff::tz::TimeZone;
 
-use super::approval::Asked;
+use super::approval::{self, Asked};
 use super::attach::{self, Picture};
 use super::block::{Block, BlockKind, Level};
 use super::browse::Ask;
@@ -259,6 +259,18 @@ pub(super) enum Action {
     EditElsewhere(String),
     Suspend,
     Quit,
+}
+
+impl Action {
+    /// What the user typed for it, and would lose if it failed.
+    pub(super) fn typed(&self) -> Option<&str> {
+        match self {
+            Self::Say(say) => say.text(),
+            Self::Queue(queue::Order::Edit(_, words)) => Some(words),
+            Self::Decide(_, Decision::Deny { reason }) => approval::words_of(reason),
+            _ => None,
+        }
+    }
 }
 
 /// Something that the user says, to the agent or to the shell.
@@ -568,6 +580,9 @@ impl App {
         if self.popups.is_empty() && self.moving.search.is_some() {
             return self.search_for(|typed| typed.extend(text.chars().filter(|c| !c.is_control())));
         }
+        if self.popups.is_empty() {
+            self.take_answer_back();
+        }
         match self.popups.last_mut() {
             Some(Popup::Pick(_)) => return self.paste_into_list(text),
             Some(Popup::Tree(tree)) => tree.paste(text),
@@ -676,6 +691,7 @@ impl App {
         self.facts.seq = snapshot.seq;
         self.transcript.replace(older, &entries);
         self.know(snapshot.state);
+        self.questions_are(&live.approvals);
         self.work = Work {
             opening_since: None,
             retry: live.retry,
@@ -685,7 +701,7 @@ impl App {
             bash_since: live.bash.as_ref().map(|bash| bash.since),
             summary: live.summary.clone(),
             queue: Vec::new(),
-            approvals: live.approvals.iter().map(|request| Asked::new(request.clone(), self.now)).collect(),
+            approvals: std::mem::take(&mut self.work.approvals),
             output: 0,
             failed: false,
         };

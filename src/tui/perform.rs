@@ -96,11 +96,7 @@ impl Worker {
         let mut waiting = JoinSet::new();
         while let Some(action) = todo.recv().await {
             self.reap(&mut beside, &mut waiting).await;
-            let text = match &action {
-                Action::Say(say) => say.text().map(str::to_owned),
-                Action::Queue(queue::Order::Edit(_, words)) => Some(words.clone()),
-                _ => None,
-            };
+            let text = action.typed().map(str::to_owned);
             let done = match action {
                 Action::Browse(ask) => self.browse(ask, &mut beside).await.map(|()| Vec::new()),
                 Action::EndBrowse => {
