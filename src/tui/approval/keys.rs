@@ -46,7 +46,9 @@ impl App {
             if is_typed {
                 self.editor.key(begun, &self.place.keymap);
             }
-            return None;
+            // One level back: the letter is taken back, and what runs goes on.
+            let takes_back = self.place.keymap.command(Context::Main, key) == Some(KeyCommand::Stop);
+            return takes_back.then(Vec::new);
         }
         let is_settled = self.now.since_ms(asked.since) >= APPROVAL_MS;
         let command = self.place.keymap.command(Context::Approval, key)?;

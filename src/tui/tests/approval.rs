@@ -295,6 +295,17 @@ fn a_letter_that_a_paste_follows_is_the_beginning_of_a_message() {
 }
 
 #[test]
+fn esc_takes_a_letter_back_that_was_not_meant_and_the_run_goes_on() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("rm -r build"));
+    assert_eq!(stage.key(KeyCode::Char('y')), []);
+    assert_eq!(stage.key(KeyCode::Esc), []);
+    stage.wait(400);
+    assert_eq!((stage.app.editor.text(), stage.actions.len()), (String::new(), 0));
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
+}
+
+#[test]
 fn a_snapshot_leaves_a_reason_in_the_making_what_it_is() {
     let mut stage = asking(80, 24);
     stage.asked(command("rm -r build"));
