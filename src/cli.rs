@@ -8,8 +8,10 @@ mod choose;
 mod extensions;
 mod front;
 mod held;
+mod import;
 mod input;
 mod log;
+mod login;
 mod out;
 mod plain;
 mod print;
@@ -102,6 +104,8 @@ fn dispatch(arguments: Arguments) -> Result<u8, Failure> {
     match &arguments.command {
         Some(Command::Sessions(what)) => sessions::run(&arguments, what),
         Some(Command::Settings { json }) => settings::run(&arguments, *json),
+        Some(Command::Login { provider }) => login::log_in(&arguments, provider.as_deref()),
+        Some(Command::Logout { provider }) => login::log_out(&arguments, provider.as_deref()),
         None => run::run(arguments),
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Settings come together here: defaults, then the user's `settings.json`, then that of a trusted project, then the
 //! environment, then flags. Keys of providers come from the environment, then from the user's `.env` file, then from a trusted
-//! project's; they are never settings, and never printed.
+//! project's, then from `auth.json`; they are never settings, and never printed.
 
+mod auth;
 mod dotenv;
 mod folders;
 mod foreign;
@@ -11,6 +12,7 @@ mod trust;
 mod write;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
@@ -18,6 +20,7 @@ use serde_json::Value;
 
 use crate::setting::{InvalidSetting, Scope, Setting, Settings, Source, TABLE};
 
+pub use auth::{Removed, remove_key, store_key};
 pub use folders::Folders;
 pub use foreign::ForeignLogs;
 pub use trust::{Project, TrustStore, Word};
@@ -27,6 +30,8 @@ pub use write::store_setting;
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     variables: BTreeMap<String, String>,
+    /// The files that variables came from, where they came from files.
+    files: BTreeMap<String, PathBuf>,
 }
 
 impl Environment {
@@ -36,7 +41,7 @@ impl Environment {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
-        Self { variables: std::env::vars_os().filter_map(text).collect() }
+        Self { variables: std::env::vars_os().filter_map(text).collect(), files: BTreeMap::new() }
     }
 
     /// A variable that is set to something.
@@ -45,10 +50,13 @@ impl Environment {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// Adds variables where they aren't set already.
-    fn fill(&mut self, variables: Vec<(String, String)>) {
+    /// Adds variables of a file where they aren't set already.
+    fn fill(&mut self, variables: Vec<(String, String)>, file: &Path) {
         for (name, value) in variables {
-            self.variables.entry(name).or_insert(value);
+            if let Entry::Vacant(free) = self.variables.entry(name) {
+                self.files.insert(free.key().clone(), file.to_owned());
+                free.insert(value);
+            }
         }
     }
 }
@@ -56,7 +64,7 @@ impl Environment {
 impl<const N: usize> From<[(&str, &str); N]> for Environment {
     fn from(variables: [(&str, &str); N]) -> Self {
         let owned = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Self { variables: owned.into_iter().collect() }
+        Self { variables: owned.into_iter().collect(), files: BTreeMap::new() }
     }
 }
 
@@ -80,6 +88,17 @@ pub struct Access {
     pub base_url: Option<String>,
 }
 
+/// Where a key comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeySource {
+    /// A variable of the process.
+    Variable,
+    /// A variable that this `.env` file sets.
+    EnvFile(PathBuf),
+    /// `auth.json`.
+    AuthFile,
+}
+
 /// What is said of the configuration from outside of its usual places.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Given<'a> {
@@ -101,6 +120,8 @@ pub struct Config {
     /// What was passed over, for the user to see.
     pub warnings: Vec<String>,
     environment: Environment,
+    /// Those of `auth.json`.
+    keys: BTreeMap<String, SecretString>,
 }
 
 /// Configuration that can't be used.
@@ -149,13 +170,16 @@ impl Config {
             warnings.extend(
                 parsed.unread.iter().map(|line| format!("{}, line {line}: not NAME=VALUE", path.display())),
             );
-            environment.fill(parsed.variables);
+            environment.fill(parsed.variables, path);
         }
         if let Some(path) = given.trusted.and_then(Project::env_file) {
             // Whatever else is in it is the project's own programs' affair.
             let variables = dotenv::parse(&read(&path)?).variables;
-            environment.fill(variables.into_iter().filter(|(name, _)| is_a_projects(name)).collect());
+            let variables = variables.into_iter().filter(|(name, _)| is_a_projects(name)).collect();
+            environment.fill(variables, &path);
         }
+        let auth::Keys { keys, warnings: of_keys } = auth::keys(&folders.auth())?;
+        warnings.extend(of_keys);
         let mut settings = Settings::default();
         let own = folders.config.join("settings.json");
         warnings.extend(take_file(&mut settings, &own, Scope::User)?);
@@ -170,7 +194,7 @@ impl Config {
             let value = flag.setting.parse(&flag.value).map_err(wrong)?;
             settings.set(flag.setting, value, Source::Flag(flag.flag.to_owned()));
         }
-        Ok(Self { folders, settings, warnings, environment })
+        Ok(Self { folders, settings, warnings, environment, keys })
     }
 
     /// Executables in the user's own folder of extensions, by name.
@@ -188,14 +212,25 @@ impl Config {
         secret.map(|(name, _)| name.clone()).collect()
     }
 
-    /// The key and server of a provider, by the names it uses itself: `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`. One of
-    /// them is enough.
+    /// The key and server of a provider, by the names it uses itself (`ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`), else the key
+    /// in `auth.json`. One of them is enough.
     #[must_use]
     pub fn access(&self, provider: &str) -> Option<Access> {
-        let name = key_name(provider);
-        let key = self.environment.value(&name).map(|key| SecretString::from(key.to_owned()));
+        let key = self.environment.value(&key_name(provider)).map(|key| SecretString::from(key.to_owned()));
+        let key = key.or_else(|| self.keys.get(provider).cloned());
         let base_url = self.base_url(provider);
         (key.is_some() || base_url.is_some()).then_some(Access { key, base_url })
+    }
+
+    /// Where the key of a provider comes from; `None` where there is none.
+    #[must_use]
+    pub fn key_source(&self, provider: &str) -> Option<KeySource> {
+        let name = key_name(provider);
+        if self.environment.value(&name).is_some() {
+            let file = self.environment.files.get(&name).cloned();
+            return Some(file.map_or(KeySource::Variable, KeySource::EnvFile));
+        }
+        self.keys.contains_key(provider).then_some(KeySource::AuthFile)
     }
 
     /// The server of a provider, if it isn't the provider's own.
@@ -509,5 +544,26 @@ mod tests {
         assert_eq!(key(&config, "openai"), "environment");
         assert_eq!(key(&config, "anthropic"), "file");
         assert!(config.access("gemini").is_none());
+    }
+
+    #[test]
+    fn auth_json_has_the_last_word_on_a_key_and_its_source_is_known() {
+        let home = home_with("{}");
+        store_key(&home.path().join("auth.json"), "anthropic", &"auth".into()).unwrap();
+        store_key(&home.path().join("auth.json"), "openai", &"auth".into()).unwrap();
+        let config = load(&home, &[("OPENAI_API_KEY", "environment")], &[]).unwrap();
+        assert_eq!(
+            (key(&config, "anthropic"), key(&config, "openai")),
+            ("auth".into(), "environment".into())
+        );
+        assert_eq!(config.key_source("openai"), Some(KeySource::Variable));
+        assert_eq!(config.key_source("anthropic"), Some(KeySource::AuthFile));
+        assert_eq!(config.key_source("gemini"), None);
+        let file = home.path().join(".env");
+        std::fs::write(&file, "ANTHROPIC_API_KEY=file\n").unwrap();
+        let config = load(&home, &[], &[]).unwrap();
+        assert_eq!(key(&config, "anthropic"), "file");
+        assert_eq!(config.key_source("anthropic"), Some(KeySource::EnvFile(file)));
+        assert!(!format!("{config:?}").contains("\"auth\""), "a key is never printed");
     }
 }

@@ -9,6 +9,7 @@ pub mod catalog;
 pub mod demo;
 pub mod error;
 mod http;
+mod keyless;
 pub mod openai_chat;
 pub mod roster;
 pub mod scripted;
@@ -29,6 +30,7 @@ pub use anthropic::Anthropic;
 pub use catalog::ModelFacts;
 pub use error::{Failure, ProviderError};
 pub use http::{Endpoint, Timeouts, ensure_crypto};
+pub use keyless::Keyless;
 pub use openai_chat::OpenAiChat;
 pub use roster::{Direction, Found, Known, Model, ModelError, Providers, ScopedModel};
 

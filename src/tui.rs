@@ -23,9 +23,11 @@ mod feed;
 mod files;
 mod gather;
 mod help;
+mod import;
 mod keymap;
 mod keys;
 mod layout;
+mod login;
 mod logs;
 mod mouse;
 mod moving;
@@ -59,6 +61,8 @@ use crate::id::SessionId;
 use crate::session::Reader;
 
 pub use desk::SettingsDesk;
+pub use import::{ForeignLog, ImportDesk};
+pub use login::{KeyChange, KeyDesk, KeyHolder, KeyOrigin};
 pub use notify::{Call, Reach, Wishes};
 pub use offscreen::OffScreen;
 pub use terminal::{Abilities, Images, MouseUse};
@@ -95,6 +99,10 @@ pub struct TuiOptions {
     pub exporter: Option<Exporter>,
     /// Where `/settings` reads and writes; `None` says that it can't.
     pub desk: Option<SettingsDesk>,
+    /// What `/login` and `/logout` do; `None` says that they can't.
+    pub keys: Option<KeyDesk>,
+    /// What `/import` does; `None` says that it can't.
+    pub importer: Option<ImportDesk>,
 }
 
 /// A session that is open, and what is known only now that it is.

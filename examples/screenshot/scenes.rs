@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use crate::picture::{Paper, Picture};
 use crate::project::{Project, call};
 use crate::terminal::{Key, Size, Terminal};
-use tiller::theme::{Rgb, Theme};
+use tiller::render::Role;
+use tiller::theme::{Depth, Rgb, Theme};
 
 const SIZE: Size = Size(116, 36);
 const PROMPT: &str = "the parser test fails on windows line endings, find out why";
@@ -81,6 +82,11 @@ pub(crate) fn themed(program: &Path, theme: &Theme) -> anyhow::Result<String> {
     let terminal = project.open(program, Size(96, 34), (&[show(), said("Done.")], &arguments))?;
     terminal.wait_for("git push --force");
     terminal.wait_until("the call in full", |screen| screen.contains("deny") || screen.contains("no"));
+    terminal.wait_until_look("code whose words are told apart", |screen| is_told(screen, "fn "));
+    let look = |role| theme.look(role, Depth::Millions);
+    if look(Role::Function) != look(Role::Text) {
+        terminal.wait_until_look("a command told apart", |screen| is_told(screen, "│ git "));
+    }
     let Rgb(red, green, blue) = theme.ground;
     taken(&terminal, Paper::of((red, green, blue)))
 }
@@ -168,6 +174,20 @@ fn back_to(terminal: &mut Terminal, beginning: &str) {
     terminal.wait_for(&format!("❯ {beginning}"));
     terminal.key(Key::Ctrl('c'));
     terminal.wait_without(&format!("❯ {beginning}"));
+}
+
+/// Whether a word in front of another looks different from it wherever it stands: that comes a moment after the words.
+fn is_told(screen: &vt100::Screen, word: &str) -> bool {
+    let (_, columns) = screen.size();
+    let look = |row: u16, column: usize| {
+        let cell = screen.cell(row, u16::try_from(column).ok()?)?;
+        Some((cell.fgcolor(), cell.bold()))
+    };
+    let mut functions = (0_u16..).zip(screen.rows(0, columns.get())).filter_map(|(row, text)| {
+        let before = text.find(word)?;
+        Some((row, text[..before + word.len()].chars().count()))
+    });
+    functions.all(|(row, column)| look(row, column - 2) != look(row, column))
 }
 
 /// Goes up to the row that says this.

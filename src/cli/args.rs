@@ -184,6 +184,16 @@ pub(super) enum Command {
     /// Look at sessions; check, name, label, hide, move, export, import and remove them
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// Keep the key of a provider, typed or from stdin; without PROVIDER say which there are
+    Login {
+        /// Whose key: anthropic, openai
+        provider: Option<String>,
+    },
+    /// Take the key of a provider away again
+    Logout {
+        /// Whose key: anthropic, openai
+        provider: Option<String>,
+    },
     /// Show every setting with its value and where that comes from
     Settings {
         /// As JSON

@@ -16,7 +16,7 @@ use crate::agent::compaction::{Automatic, CompactionOptions, Strategy};
 use crate::agent::extension::Extensions;
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::{RetryMode, RetryOptions};
-use crate::agent::{AgentOptions, Choice, Parts, Resources, SyncPolicy, SystemPrompt, turn};
+use crate::agent::{AgentOptions, Choice, Parts, ProviderChange, Resources, SyncPolicy, SystemPrompt, turn};
 use crate::config::{self, Config, Environment, Given, Project};
 use crate::id::SessionId;
 use crate::message::ThinkingLevel;
@@ -26,7 +26,7 @@ use crate::provider::anthropic::{self, Anthropic};
 use crate::provider::demo::{self, Demo};
 use crate::provider::openai_chat::{self, OpenAiChat};
 use crate::provider::scripted::{self, Scripted};
-use crate::provider::{Endpoint, Known, Model, ModelError, Providers, Timeouts, catalog};
+use crate::provider::{Endpoint, Known, Model, ModelError, Provider, Providers, Timeouts, catalog};
 use crate::session::{Placement, Reader, SessionError, SessionManager, Writer};
 use crate::setting;
 use crate::tool::{BashTimes, OutputLimits, ToolEnvironment, Tools};
@@ -293,17 +293,13 @@ fn providers(arguments: &Arguments, config: &Config) -> Result<Providers, Failur
             Failure::usage(anyhow!("whose key is --api-key?")).hint("name the provider with --provider")
         );
     }
-    if let Some(endpoint) = endpoint(arguments, config, "anthropic", anthropic::BASE_URL) {
-        let provider = Anthropic::new(endpoint).map_err(Failure::usage)?;
-        providers.add(Arc::new(provider), catalog::known("anthropic"));
-    } else {
-        providers.lock("anthropic", config::key_name("anthropic"), catalog::known("anthropic"));
-    }
-    if let Some(endpoint) = endpoint(arguments, config, "openai", openai_chat::BASE_URL) {
-        let provider = OpenAiChat::new(endpoint).map_err(Failure::usage)?;
-        providers.add(Arc::new(provider), catalog::known("openai"));
-    } else {
-        providers.lock("openai", config::key_name("openai"), catalog::known("openai"));
+    for name in PUBLIC {
+        match public(arguments, config, name)? {
+            ProviderChange::Open(provider, models) => providers.add(provider, models),
+            ProviderChange::Shut { provider, key_name } => {
+                providers.lock(&provider, key_name, catalog::known(&provider));
+            }
+        }
     }
     if named == Some(scripted::NAME) {
         let path = config.settings.text(&setting::MODEL).ok_or_else(|| {
@@ -317,6 +313,28 @@ fn providers(arguments: &Arguments, config: &Config) -> Result<Providers, Failur
         providers.add(Arc::new(Demo), vec![Demo::facts()]);
     }
     Ok(providers)
+}
+
+/// The providers that everybody can have a key of.
+pub(super) const PUBLIC: [&str; 2] = ["anthropic", "openai"];
+
+/// One of these as it can be asked now, or that it can't.
+pub(super) fn public(
+    arguments: &Arguments,
+    config: &Config,
+    name: &'static str,
+) -> Result<ProviderChange, Failure> {
+    let models = catalog::known(name);
+    let base_url = if name == "anthropic" { anthropic::BASE_URL } else { openai_chat::BASE_URL };
+    let Some(endpoint) = endpoint(arguments, config, name, base_url) else {
+        return Ok(ProviderChange::Shut { provider: name.to_owned(), key_name: config::key_name(name) });
+    };
+    let provider: Arc<dyn Provider> = if name == "anthropic" {
+        Arc::new(Anthropic::new(endpoint).map_err(Failure::usage)?)
+    } else {
+        Arc::new(OpenAiChat::new(endpoint).map_err(Failure::usage)?)
+    };
+    Ok(ProviderChange::Open(provider, models))
 }
 
 /// Where a provider is, if there is a key for it or a server of the user's own.
@@ -426,7 +444,7 @@ fn no_provider(provider: &str) -> Failure {
     let name = provider.to_uppercase();
     match provider {
         "anthropic" | "openai" => Failure::usage(anyhow!("there is no key for {provider}"))
-            .hint(format!("set {name}_API_KEY, or give --api-key")),
+            .hint(format!("`tiller login {provider}` keeps one; {name}_API_KEY or --api-key gives one")),
         other => Failure::usage(anyhow!("there is no provider `{other}`"))
             .hint("providers are anthropic, openai, scripted and demo"),
     }
@@ -440,8 +458,11 @@ fn not_found(error: ModelError) -> Failure {
     }
 }
 
+/// How to come by a model.
+const CONNECT: &str = "`tiller login`, or set ANTHROPIC_API_KEY or OPENAI_API_KEY, or try --provider demo";
+
 fn connect(failure: Failure) -> Failure {
-    Failure { code: USAGE, ..failure.hint("set ANTHROPIC_API_KEY or OPENAI_API_KEY, or try --provider demo") }
+    Failure { code: USAGE, ..failure.hint(CONNECT) }
 }
 
 pub(super) fn output_limits(config: &Config) -> OutputLimits {

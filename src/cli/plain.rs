@@ -54,7 +54,7 @@ fn banner(manner: Manner, model: &str, is_demo: bool) -> Vec<String> {
         vec![format!("tiller {}; {model} answers; /help lists what can be typed", env!("CARGO_PKG_VERSION"))];
     if is_demo {
         lines.push("This is the demo model: offline, its answers are canned, its tools really run.".into());
-        lines.push("For a real model set ANTHROPIC_API_KEY or OPENAI_API_KEY and start tiller again.".into());
+        lines.push("For a real model `tiller login`, or set ANTHROPIC_API_KEY or OPENAI_API_KEY, and start tiller again.".into());
     }
     lines
 }

@@ -17,7 +17,7 @@ use super::input::{self, Stdin};
 use super::run::name;
 use super::sessions::export::{self, Asked};
 use super::themes::Themes;
-use super::{DONE, FAILED, Failure, INTERRUPTED, extensions, log};
+use super::{DONE, FAILED, Failure, INTERRUPTED, extensions, log, login};
 use crate::agent::AgentSession;
 use crate::config::{Config, Project, store_setting};
 use crate::provider::demo;
@@ -97,6 +97,8 @@ fn options(given: &Given, cwd: &Path, themes: &Themes) -> TuiOptions {
         mouse: if config.settings.is(&setting::MOUSE, "off") { MouseUse::Terminal } else { MouseUse::Tiller },
         exporter: Some(Exporter::new(export)),
         desk: Some(desk(given)),
+        keys: Some(login::desk(given)),
+        importer: Some(super::import::desk(given)),
     }
 }
 
@@ -202,7 +204,10 @@ fn banner(is_demo: bool) -> Vec<String> {
             "This is the demo model: offline, its answers are canned, its tools really run. Say anything."
                 .into(),
         );
-        lines.push("For a real model set ANTHROPIC_API_KEY or OPENAI_API_KEY and start tiller again.".into());
+        lines.push(
+            "For a real model: /login, or set ANTHROPIC_API_KEY or OPENAI_API_KEY and start tiller again."
+                .into(),
+        );
     } else {
         lines.push("Say what you want done. Enter sends; while the agent works, Enter steers it.".into());
     }

@@ -2,7 +2,7 @@
 
 mod change;
 pub(super) mod export;
-mod import;
+pub(super) mod import;
 mod list;
 mod relocate;
 mod rm;

@@ -7,7 +7,7 @@ use super::{ConfigError, Environment};
 /// Tiller's folders. They need not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folders {
-    /// `settings.json`, `.env`.
+    /// `settings.json`, `auth.json`, `.env`.
     pub config: PathBuf,
     /// `sessions/` is here.
     pub data: PathBuf,
@@ -37,6 +37,12 @@ impl Folders {
             data: folder("XDG_DATA_HOME", ".local/share")?,
             state: folder("XDG_STATE_HOME", ".local/state")?,
         })
+    }
+
+    /// The file of keys.
+    #[must_use]
+    pub fn auth(&self) -> PathBuf {
+        self.config.join("auth.json")
     }
 
     /// The folder of the session logs.

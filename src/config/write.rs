@@ -26,7 +26,7 @@ pub fn store_setting(path: &Path, setting: &Setting, typed: &str) -> Result<(), 
     };
     put(&mut object, setting.name, value.map(json));
     let text = serde_json::to_string_pretty(&object).unwrap_or_default() + "\n";
-    replace(path, &text).map_err(|source| ConfigError::Io { path: path.to_owned(), source })
+    replace(path, &text, Rights::AsBefore).map_err(|source| ConfigError::Io { path: path.to_owned(), source })
 }
 
 /// Puts a value where the file has it already, under its dotted name or in objects; else into objects.
@@ -58,13 +58,25 @@ fn json(value: SettingValue) -> Value {
     }
 }
 
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+/// Who may read a file that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rights {
+    /// Whoever could before.
+    AsBefore,
+    /// The user, and nobody else at any time.
+    UserAlone,
+}
+
+/// Replaces a file at once or not at all; where a link leads, the file there. A new one is the user's alone.
+pub(super) fn replace(path: &Path, text: &str, rights: Rights) -> io::Result<()> {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = real.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(text.as_bytes())?;
-    if let Ok(facts) = real.metadata() {
+    if rights == Rights::AsBefore
+        && let Ok(facts) = real.metadata()
+    {
         file.as_file().set_permissions(facts.permissions())?;
     }
     file.as_file().sync_all()?;

@@ -48,6 +48,8 @@ pub struct Providers {
     models: Vec<Arc<ModelFacts>>,
     locked: BTreeMap<String, Locked>,
     scope: Vec<ScopedModel>,
+    /// What the scope was asked to be.
+    patterns: Vec<String>,
     /// The window of models of which nothing is known, where somebody said so.
     assumed_window: Option<Tokens>,
     /// Windows that turned out to be smaller than what is known of the model, by `provider/id`.
@@ -119,6 +121,7 @@ impl Providers {
         self.models.extend(models.into_iter().map(Arc::new));
         self.locked.remove(&name);
         self.providers.insert(name, provider);
+        self.renew_scope();
     }
 
     /// Notes a provider that can't be asked for want of a key, which the variable `key_name` would hold, with the models it is
@@ -127,6 +130,18 @@ impl Providers {
         if !self.providers.contains_key(provider) {
             self.locked.insert(provider.to_owned(), Locked { key_name: key_name.into(), models });
         }
+    }
+
+    /// Takes a provider away, and notes it as one that has no key. One that isn't there is left as it is.
+    pub fn shut(&mut self, provider: &str, key_name: impl Into<String>) {
+        if self.providers.remove(provider).is_none() {
+            return;
+        }
+        let (its, others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.models).into_iter().partition(|facts| facts.provider == provider);
+        self.models = others;
+        self.lock(provider, key_name, its.into_iter().map(Arc::unwrap_or_clone).collect());
+        self.renew_scope();
     }
 
     /// Takes models of which nothing is known to have this window.
@@ -460,5 +475,26 @@ mod tests {
         ] {
             assert_eq!(matches(pattern, text), fits, "{pattern} {text}");
         }
+    }
+
+    #[test]
+    fn a_provider_that_is_shut_has_no_key_until_it_is_added_again() {
+        let mut providers = providers();
+        let unmatched = providers.limit_scope(&["qwen3:8b".to_owned(), "gpt-5:high".to_owned()]);
+        assert!(unmatched.is_empty());
+        let scoped = |providers: &Providers| -> Vec<String> {
+            providers.scoped().iter().map(|scoped| scoped.model.facts.id.clone()).collect()
+        };
+        providers.shut("openai", "OPENAI_API_KEY");
+        assert_eq!(providers.names().collect::<Vec<_>>(), ["anthropic", "ollama"]);
+        let error = providers.find("gpt-5").unwrap_err().to_string();
+        assert_eq!(error, "there is no key for openai/gpt-5; set OPENAI_API_KEY");
+        assert_eq!(scoped(&providers), ["qwen3:8b"]);
+        assert_eq!(providers.locked().len(), catalog::known("openai").len());
+        providers.shut("nobody", "NOBODY_API_KEY");
+        assert!(providers.locked().iter().all(|(facts, _)| facts.provider == "openai"));
+        providers.add(Arc::new(Mute("openai")), catalog::known("openai"));
+        assert_eq!(scoped(&providers), ["qwen3:8b", "gpt-5"]);
+        assert!(providers.locked().is_empty());
     }
 }

@@ -8,6 +8,7 @@
 mod blocks;
 mod claude;
 mod codex;
+mod glance;
 mod note;
 mod origin;
 mod pi;
@@ -25,6 +26,7 @@ use super::manager::SessionManager;
 use crate::id::{EntryId, SessionId};
 use crate::unit::UnixMs;
 
+pub use glance::{Glance, glance};
 pub use note::Note;
 use note::Notes;
 pub use origin::{Beneath, Origin, logs_beneath};

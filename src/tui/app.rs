@@ -14,6 +14,7 @@ use super::complete::{self, Completing, FileList, Listing, Ranked, Ranking};
 use super::editor::Editor;
 use super::keymap::{KeyCommand, Keymap};
 use super::layout::{Ctx, Folds};
+use super::login;
 use super::moving::Moving;
 use super::pace::Stale;
 use super::picker::{Choice, Item, Narrowed, Narrowing, Picker, Sessions, Word};
@@ -152,6 +153,8 @@ pub(super) enum Report {
     Attached(Picture),
     /// What is to be put into the editor as if it had been pasted.
     Pasted(String),
+    /// A key was kept or taken away.
+    Key(login::News),
     /// The words of some code were told apart; what shows it is laid out anew.
     CodeTold,
 }
@@ -245,6 +248,10 @@ pub(super) enum Action {
     TellCode,
     /// Write the session to a file, whose name may be empty.
     Export(String),
+    /// Keep a key, or take one away.
+    Key(login::Order),
+    /// Make sessions of logs of other programs, at a path as typed.
+    Import(String),
     /// Write a setting to the user's own file.
     Keep {
         setting: &'static Setting,
@@ -326,6 +333,10 @@ pub(super) enum List {
     Tools,
     Settings,
     Themes,
+    Logins,
+    Logouts,
+    /// Logs of other programs.
+    Foreign,
 }
 
 /// The front end's state.
@@ -624,6 +635,7 @@ impl App {
                 let mut pickers = self.popups.iter_mut().rev().filter_map(Popup::as_picker);
                 if let Some(picker) = pickers.find(|picker| picker.list == Some(list)) {
                     picker.fill(items, selected);
+                    picker.go_on_to_key();
                 }
             }
             Report::Narrowed(done) => {
@@ -649,6 +661,7 @@ impl App {
                 self.popups.push(Popup::Pick(Box::new(Picker::of(&title, items))))
             }
             Report::CodeTold => {}
+            Report::Key(news) => self.key_changed(news),
             Report::Tree { session, news } => self.tree_news(&session, news),
             Report::Beside(session) => self.forked_beside(&session),
             Report::Page { title, lines } => {

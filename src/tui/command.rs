@@ -28,9 +28,12 @@ pub(super) enum Verb {
     FollowUp,
     Session,
     Export,
+    Import,
     Theme,
     Reload,
     Logs,
+    Login,
+    Logout,
     Help,
     Hotkeys,
     Quit,
@@ -51,7 +54,7 @@ const fn row(verb: Verb, name: &'static str, argument: &'static str, about: &'st
 }
 
 /// Every slash command, in the order they are shown.
-pub(super) const TABLE: [Command; 23] = [
+pub(super) const TABLE: [Command; 26] = [
     row(Verb::New, "new", "", "begin a fresh session"),
     row(Verb::Resume, "resume", "[WORDS]", "go to another session: by its name, or what was said in it"),
     row(Verb::Tree, "tree", "", "the session as a tree: go back to any point of it"),
@@ -84,9 +87,12 @@ pub(super) const TABLE: [Command; 23] = [
     row(Verb::FollowUp, "followup", "TEXT", "say TEXT when the agent has finished"),
     row(Verb::Session, "session", "", "facts about this session"),
     row(Verb::Export, "export", "[FILE]", "write this session to a page, or to FILE.md or FILE.jsonl"),
+    row(Verb::Import, "import", "[PATH]", "make sessions of those of Claude Code, Codex or pi"),
     row(Verb::Theme, "theme", "[NAME]", "choose how the screen looks"),
     row(Verb::Reload, "reload", "", "read skills, templates and context files anew"),
     row(Verb::Logs, "logs", "", "the end of tiller's own log, and where reports on faults are"),
+    row(Verb::Login, "login", "[PROVIDER]", "give tiller the key of a provider of models"),
+    row(Verb::Logout, "logout", "[PROVIDER]", "take a key away again"),
     row(Verb::Help, "help", "", "what can be typed here"),
     row(Verb::Hotkeys, "hotkeys", "", "every key"),
     row(Verb::Quit, "quit", "", "leave; the session is kept"),

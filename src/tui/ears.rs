@@ -44,12 +44,14 @@ pub(super) struct Ears {
     keys: EventStream,
     answers: Answers,
     heard: VecDeque<Heard>,
+    /// Events that were there one after the other, without a wait between.
+    burst: usize,
 }
 
 impl Ears {
     /// Begins to listen.
     pub(super) fn open() -> Self {
-        Self { keys: EventStream::new(), answers: Answers::default(), heard: VecDeque::new() }
+        Self { keys: EventStream::new(), answers: Answers::default(), heard: VecDeque::new(), burst: 0 }
     }
 
     /// The terminal was asked.
@@ -64,7 +66,7 @@ impl Ears {
                 return Some(Ok(heard));
             }
             let event = match self.answers.until() {
-                None => self.keys.next().await,
+                None => self.event().await,
                 Some(until) => match timeout_at(until, self.keys.next()).await {
                     Ok(event) => event,
                     Err(_) => {

@@ -9,6 +9,7 @@ use super::app::{Action, App, Go, List, Say, Twice};
 use super::command::{self, Meaning, Verb};
 use super::editor::Edit;
 use super::keymap::{Context, KeyCommand};
+use super::login::may_hold_key;
 use super::picker::{Item, Picker, Way};
 use super::popup::{Page, Popup};
 use super::transcript::{Copied, Goal};
@@ -173,7 +174,7 @@ impl App {
         let pictures = self.editor.pictures();
         let text = self.editor.take();
         let mut actions = Vec::new();
-        if self.editor.remember(&shown) {
+        if !may_hold_key(&shown) && self.editor.remember(&shown) {
             actions.push(Action::Remember(shown));
         }
         let said = self.carry_out(text, when).into_iter().map(|action| with_pictures(action, &pictures));
@@ -247,6 +248,9 @@ impl App {
             Verb::FollowUp => vec![Action::Say(Say::FollowUp(argument.to_owned()))],
             Verb::Session => vec![Action::ShowFacts],
             Verb::Export => vec![Action::Export(argument.to_owned())],
+            Verb::Import => self.import(argument),
+            Verb::Login => self.log_in(argument),
+            Verb::Logout => self.log_out(argument),
             Verb::Theme if argument.is_empty() => self.pick_theme(),
             Verb::Theme => self.wear_theme(argument),
             Verb::Reload => vec![Action::ReadResources],
@@ -285,7 +289,9 @@ impl App {
         let picker = Picker::waiting_for(title, list);
         self.popups.push(Popup::Pick(Box::new(match list {
             List::Models | List::Tools | List::Settings => picker.previewing(),
-            List::Thinking | List::Approval | List::Themes => picker,
+            List::Thinking | List::Approval | List::Themes | List::Logins | List::Logouts | List::Foreign => {
+                picker
+            }
         })));
         vec![Action::Gather(list)]
     }

@@ -2,6 +2,7 @@
 //!
 //! In order, so that two messages sent quickly arrive as they were typed. What reads much of the log runs beside it.
 
+mod keys;
 mod lists;
 
 use std::collections::HashSet;
@@ -210,6 +211,8 @@ impl Worker {
             | Action::SetApproval(_)
             | Action::ToggleTool(_)
             | Action::Set(..)
+            | Action::Key(_)
+            | Action::Import(_)
             | Action::WalkFiles(_)
             | Action::RankFiles(_)
             | Action::ListPaths(_)

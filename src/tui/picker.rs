@@ -26,9 +26,9 @@ pub(super) use browser::Browser;
 pub(super) use fuzzy::{Query, Way, pieces};
 pub(super) use item::{Choice, Item, MARKS};
 pub(super) use models::{Models, levels, models, modes, tools};
-pub(super) use sessions::{Order, Sessions, hits, last_exchange, sessions};
+pub(super) use sessions::{Order, Sessions, age, hits, last_exchange, sessions};
 pub(super) use settings::settings;
-pub(super) use talk::{Asking, Word};
+pub(super) use talk::{Asking, Sight, Word};
 pub(super) use typed::Typed;
 
 use talk::Talk;
@@ -154,6 +154,11 @@ impl Picker {
     /// The same, with words looked for in this way.
     pub(super) fn fitting(self, way: Way) -> Self {
         Self { way, ..self }
+    }
+
+    /// The same narrowed to these words.
+    pub(super) fn narrowed_to(self, words: &str) -> Self {
+        Self { filter: words.into(), ..self }
     }
 
     /// The same with room for a preview; until it is told what to say there, it says what the chosen item does.

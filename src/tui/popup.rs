@@ -35,9 +35,14 @@ impl Popup {
         matches!(self, Self::Pick(picker) if picker.chosen().is_some_and(asks))
     }
 
+    /// Whether it offers these.
+    pub(super) fn lists(&self, list: List) -> bool {
+        matches!(self, Self::Pick(picker) if picker.list == Some(list))
+    }
+
     /// Whether it offers themes.
     pub(super) fn is_of_themes(&self) -> bool {
-        matches!(self, Self::Pick(picker) if picker.list == Some(List::Themes))
+        self.lists(List::Themes)
     }
 
     /// Whether it looks through sessions.

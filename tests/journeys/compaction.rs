@@ -155,7 +155,7 @@ fn the_demo_sums_up_a_branch_without_beginning_its_tour_again() {
     terminal.key(Key::Enter);
     terminal.wait_for("▸");
     terminal.key(Key::Home);
-    terminal.wait_for("▸ ▌ hello");
+    terminal.wait_for("▸• ▌ hello");
     terminal.key(Key::Enter);
     terminal.wait_for("what happened since is left behind");
     terminal.key(Key::Down);
@@ -182,10 +182,10 @@ fn a_branch_is_left_with_a_summary_of_what_the_user_says_matters() {
     }
     terminal.send("/tree");
     terminal.key(Key::Enter);
-    terminal.wait_for("▸ Answer two.");
+    terminal.wait_for("▸●   Answer two.");
     terminal.key(Key::Up);
     terminal.key(Key::Up);
-    terminal.wait_for("▸ Answer one.");
+    terminal.wait_for("▸•   Answer one.");
     terminal.key(Key::Enter);
     terminal.wait_for("what happened since is left behind");
     terminal.key(Key::Down);

@@ -47,6 +47,10 @@ impl Driver {
             }
             Command::SetModel { words, reply } => answer(reply, self.set_model(&words)),
             Command::CycleModel { direction, reply } => answer(reply, self.cycle_model(direction)),
+            Command::ChangeProvider { change, reply } => {
+                self.change_provider(change);
+                answer(reply, Ok(()));
+            }
             Command::ScopedModels { reply } => answer(reply, Ok(self.fixed.providers.scoped())),
             Command::CycleThinking { reply } => answer(reply, self.cycle_thinking()),
             Command::ThinkingLevels { reply } => {

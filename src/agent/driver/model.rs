@@ -4,13 +4,33 @@ use std::sync::Arc;
 
 use super::Driver;
 use super::current::model_change;
-use crate::agent::handle::{AgentError, ChosenModel, CycleScope};
+use crate::agent::handle::{AgentError, ChosenModel, CycleScope, ProviderChange};
 use crate::event::EventKind;
 use crate::message::{ModelRef, ThinkingLevel};
-use crate::provider::{Direction, Model, ProviderError};
+use crate::provider::{Direction, Keyless, Model, ProviderError};
 use crate::session::{EntryBody, SessionError};
 
 impl Driver {
+    /// Takes note of who can be asked. The model that answers asks its provider as that is now.
+    pub(super) fn change_provider(&mut self, change: ProviderChange) {
+        let asked = &mut self.current.model;
+        let is_asked = asked.facts.provider == change.provider();
+        match change {
+            ProviderChange::Open(provider, models) => {
+                if is_asked {
+                    asked.provider = Arc::clone(&provider);
+                }
+                self.fixed.providers.add(provider, models);
+            }
+            ProviderChange::Shut { provider, key_name } => {
+                self.fixed.providers.shut(&provider, key_name.as_str());
+                if is_asked {
+                    asked.provider = Arc::new(Keyless::instead_of(Arc::clone(&asked.provider), key_name));
+                }
+            }
+        }
+    }
+
     pub(super) fn set_model(&mut self, words: &str) -> Result<ModelRef, AgentError> {
         let found = self.fixed.providers.find(words)?;
         let reference = found.model.reference();

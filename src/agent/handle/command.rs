@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::error::AgentError;
-use super::model::{ChosenModel, LockedModel};
+use super::model::{ChosenModel, LockedModel, ProviderChange};
 use super::prompt::{BashContext, PromptOptions};
 use super::snapshot::Snapshot;
 use super::status::{SessionStats, Settled, Status};
@@ -44,6 +44,7 @@ pub(in crate::agent) enum Command {
     AbortBash { reply: Reply<()> },
     SetModel { words: String, reply: Reply<ModelRef> },
     CycleModel { direction: Direction, reply: Reply<Option<ChosenModel>> },
+    ChangeProvider { change: ProviderChange, reply: Reply<()> },
     ScopedModels { reply: Reply<Vec<ScopedModel>> },
     SetThinking { level: ThinkingLevel, reply: Reply<ThinkingLevel> },
     CycleThinking { reply: Reply<Option<ThinkingLevel>> },

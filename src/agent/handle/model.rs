@@ -1,9 +1,11 @@
 //! The handle's word on models and thinking levels.
 
+use std::sync::Arc;
+
 use super::command::Command;
 use super::{AgentError, AgentSession};
 use crate::message::{ModelRef, ThinkingLevel};
-use crate::provider::{Direction, Model, ModelFacts, ScopedModel};
+use crate::provider::{Direction, Model, ModelFacts, Provider, ScopedModel};
 
 /// What a step through the models came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +36,51 @@ pub struct LockedModel {
     pub key_name: String,
 }
 
+/// Who can be asked, and can't be asked any more.
+#[derive(Clone)]
+pub enum ProviderChange {
+    /// This one can, from the next request on, with the models that it is known to serve. One of the same name is replaced.
+    Open(Arc<dyn Provider>, Vec<ModelFacts>),
+    /// This one has no key any more.
+    Shut {
+        /// The provider's name.
+        provider: String,
+        /// The variable that would hold the key: `OPENAI_API_KEY`.
+        key_name: String,
+    },
+}
+
+impl ProviderChange {
+    /// The provider's name.
+    #[must_use]
+    pub fn provider(&self) -> &str {
+        match self {
+            Self::Open(provider, _) => provider.name(),
+            Self::Shut { provider, .. } => provider,
+        }
+    }
+}
+
+impl std::fmt::Debug for ProviderChange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Open(..) => write!(f, "Open({})", self.provider()),
+            Self::Shut { .. } => write!(f, "Shut({})", self.provider()),
+        }
+    }
+}
+
 impl AgentSession {
+    /// Adds a provider to those that can be asked, or takes one away. A request that is in flight is not disturbed; the next one goes
+    /// to the provider as it is then. A model that answers and whose provider was taken away stays chosen, and every request to it
+    /// fails, saying why.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn change_provider(&self, change: ProviderChange) -> Result<(), AgentError> {
+        self.ask(|reply| Command::ChangeProvider { change, reply }).await
+    }
+
     /// Lets another model answer from the next turn on: `[provider/]id[:thinking]`, or a part of an id.
     ///
     /// # Errors

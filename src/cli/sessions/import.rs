@@ -70,7 +70,7 @@ const fn origin(program: ForeignProgram) -> Origin {
 }
 
 /// Every log in the places where the programs keep them.
-fn everywhere(config: &Config, only: Option<Origin>) -> Result<Beneath, Failure> {
+pub(in crate::cli) fn everywhere(config: &Config, only: Option<Origin>) -> Result<Beneath, Failure> {
     let foreign = config.foreign_logs()?;
     let places = [(Origin::Claude, foreign.claude), (Origin::Codex, foreign.codex), (Origin::Pi, foreign.pi)];
     let mut found = Beneath::default();
@@ -94,7 +94,7 @@ fn is_rollout(log: &Path) -> bool {
 }
 
 /// The logs that were named, and those in the folders that were.
-fn named(paths: &[PathBuf]) -> Result<Beneath, Failure> {
+pub(in crate::cli) fn named(paths: &[PathBuf]) -> Result<Beneath, Failure> {
     let mut found = Beneath::default();
     if paths.is_empty() {
         return Err(Failure::usage(anyhow!("there is nothing to import")).hint(WHAT_TO_NAME));

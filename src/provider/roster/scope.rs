@@ -27,8 +27,14 @@ impl Providers {
     /// Sets what is cycled through: the models that the patterns mean, in their order, each once. A pattern is what
     /// [`Providers::find`] takes, and one with `*` means every model it fits. Answers with the patterns that mean nothing.
     pub fn limit_scope(&mut self, patterns: &[String]) -> Vec<String> {
+        self.patterns = patterns.to_vec();
+        self.renew_scope()
+    }
+
+    /// Finds anew what the patterns mean, after there are other providers than before.
+    pub(super) fn renew_scope(&mut self) -> Vec<String> {
         let (mut scope, mut unmatched): (Vec<ScopedModel>, Vec<String>) = (Vec::new(), Vec::new());
-        for pattern in patterns {
+        for pattern in &self.patterns {
             let meant = self.meant(pattern);
             if meant.is_empty() {
                 unmatched.push(pattern.clone());

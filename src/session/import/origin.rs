@@ -58,7 +58,7 @@ pub(super) fn detect(source: &Source) -> Result<Option<Origin>, SessionError> {
 }
 
 /// What a single line tells.
-fn told(line: &Value) -> Option<Origin> {
+pub(super) fn told(line: &Value) -> Option<Origin> {
     let kind = text(line, "type")?;
     let has = |key: &str| line.get(key).is_some_and(|value| !value.is_null());
     match kind {

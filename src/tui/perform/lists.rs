@@ -33,6 +33,8 @@ impl Worker {
             List::Settings => return Ok(vec![self.settings().await]),
             // They are known without looking.
             List::Themes => return Ok(Vec::new()),
+            List::Logins | List::Logouts => return Ok(self.key_holders(list).await),
+            List::Foreign => return Ok(self.foreign_logs().await),
         };
         Ok(vec![Report::Items { list, items, selected }])
     }
@@ -96,6 +98,8 @@ impl Worker {
             Action::RestoreSession(path) => {
                 Ok(changed(self.agent.restore_session(path).await, "it is back".to_owned(), None))
             }
+            Action::Key(order) => self.change_key(order).await,
+            Action::Import(typed) => self.import(typed, beside).await,
             Action::Go(Go::Open(path)) => self.open(path).await,
             action => return Err(action),
         })

@@ -11,6 +11,7 @@ use crate::session::{Scope, Visibility};
 use crate::setting::{Setting, Settings};
 use crate::tui::app::{Action, App, Go, List};
 use crate::tui::keymap::{Context, KeyCommand};
+use crate::tui::login;
 use crate::tui::popup::Popup;
 use crate::tui::tree::leaves_tree;
 
@@ -25,6 +26,9 @@ pub(super) fn hints(picker: &Picker) -> Vec<(KeyCommand, &'static str)> {
         Some(List::Tools) => ("offers it or not", &[]),
         Some(List::Themes) => ("wears it", &[]),
         Some(List::Settings) => ("changes it", &[(K::ResetSetting, "back to the default")]),
+        Some(List::Logins) => ("asks for its key", &[]),
+        Some(List::Logouts) => ("takes its key away", &[]),
+        Some(List::Foreign) => ("imports it", &[]),
         Some(List::Thinking | List::Approval) => ("takes it", &[]),
         None if picker.browsing().is_some() => ("opens", &[]),
         None => ("takes it", &[]),
@@ -47,7 +51,16 @@ fn context(picker: &Picker) -> Option<Context> {
         Some(List::Models) => Some(Context::Models),
         Some(List::Settings) => Some(Context::Settings),
         None if picker.browsing().is_some() => Some(Context::Sessions),
-        Some(List::Thinking | List::Approval | List::Tools | List::Themes) | None => None,
+        Some(
+            List::Thinking
+            | List::Approval
+            | List::Tools
+            | List::Themes
+            | List::Logins
+            | List::Logouts
+            | List::Foreign,
+        )
+        | None => None,
     }
 }
 
@@ -123,8 +136,21 @@ impl App {
                 vec![Action::Go(Go::Open(path))]
             }
             Choice::Locked(key_name) => {
-                picker.say(Some(Word::trouble(format!("set {key_name} and start tiller again"))));
+                let how = format!("/login takes its key; so does {key_name}, from the next start on");
+                picker.say(Some(Word::trouble(how)));
                 Vec::new()
+            }
+            Choice::Login(provider) => {
+                picker.ask_for_key(provider);
+                Vec::new()
+            }
+            Choice::Logout(provider) => {
+                picker.say(Some(Word::note("taking it away…")));
+                vec![Action::Key(login::Order::Forget(provider))]
+            }
+            Choice::Import(path) => {
+                picker.say(Some(Word::note("importing…")));
+                vec![Action::Import(path.display().to_string())]
             }
             choice => {
                 self.popups.pop();
@@ -167,7 +193,7 @@ impl App {
     /// Takes the line that was asked for.
     fn take_line(&mut self) -> Vec<Action> {
         let Some(picker) = self.top_picker() else { return Vec::new() };
-        let Some(Asking { of, what, typed }) = picker.stop_asking() else { return Vec::new() };
+        let Some(Asking { of, what, typed, .. }) = picker.stop_asking() else { return Vec::new() };
         match of {
             Choice::Open(path) => vec![Action::NameSession(path, typed.text().to_owned())],
             Choice::Setting(setting, now) => match setting.parse(typed.text()) {
@@ -178,6 +204,7 @@ impl App {
                     Vec::new()
                 }
             },
+            Choice::Login(provider) => picker.typed_key(provider, typed.text()),
             _ => Vec::new(),
         }
     }
@@ -217,9 +244,14 @@ impl App {
                 return Vec::new();
             }
             // These leave their list open, or mean nothing.
-            Choice::Nothing | Choice::Open(_) | Choice::Locked(_) | Choice::Tool(_) | Choice::Setting(..) => {
-                return Vec::new();
-            }
+            Choice::Nothing
+            | Choice::Open(_)
+            | Choice::Locked(_)
+            | Choice::Tool(_)
+            | Choice::Setting(..)
+            | Choice::Login(_)
+            | Choice::Logout(_)
+            | Choice::Import(_) => return Vec::new(),
         }]
     }
 

@@ -93,4 +93,10 @@ pub(in crate::tui) enum Choice {
     Prompt(String),
     /// Wear the theme of this name.
     Theme(String),
+    /// Give this provider a key.
+    Login(String),
+    /// Take the key of this provider away.
+    Logout(String),
+    /// Make a session of this log of another program.
+    Import(PathBuf),
 }

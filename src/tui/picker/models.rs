@@ -35,7 +35,7 @@ pub(in crate::tui) fn models(models: &Models) -> (Vec<Item>, usize) {
         let name = reference(&locked.facts).to_string();
         let item = Item::new(name, Choice::Locked(locked.key_name.clone())).with_lead(mark(false));
         let mut detail = detail(&locked.facts);
-        let missing = format!("Set {} to use it, and start tiller again.", locked.key_name);
+        let missing = format!("/login takes its key; so does {}, from the next start on.", locked.key_name);
         detail.extend([Line::default(), Line::new(missing, Role::Warning)]);
         item.with_note(format!("needs {}", locked.key_name)).in_role(Role::Muted).with_detail(detail)
     });

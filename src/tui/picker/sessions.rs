@@ -186,7 +186,7 @@ fn tail(path: &str) -> String {
 }
 
 /// How long ago a moment is: `now`, `5m ago`.
-fn age(moment: UnixMs, now: UnixMs) -> String {
+pub(in crate::tui) fn age(moment: UnixMs, now: UnixMs) -> String {
     let age = moment.age(now);
     if age == "now" { age } else { format!("{age} ago") }
 }

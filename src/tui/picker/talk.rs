@@ -16,8 +16,17 @@ pub(in crate::tui) struct Asking {
     /// What it is for.
     pub(in crate::tui) of: Choice,
     /// What it is, in a word.
-    pub(in crate::tui) what: &'static str,
+    pub(in crate::tui) what: String,
     pub(in crate::tui) typed: Typed,
+    pub(in crate::tui) sight: Sight,
+}
+
+/// Whether what is typed can be read on the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tui) enum Sight {
+    Open,
+    /// Only how long it is.
+    Masked,
 }
 
 /// A word on what was done in a list, there until the next key.
@@ -39,8 +48,14 @@ impl Word {
 
 impl Picker {
     /// Asks for a line, beginning with what is there now.
-    pub(in crate::tui) fn ask_for(&mut self, of: Choice, what: &'static str, before: &str) {
-        self.talk.asking = Some(Asking { of, what, typed: before.into() });
+    pub(in crate::tui) fn ask_for(&mut self, of: Choice, what: impl Into<String>, before: &str) {
+        let (what, typed) = (what.into(), before.into());
+        self.talk.asking = Some(Asking { of, what, typed, sight: Sight::Open });
+    }
+
+    /// Asks for a line that nobody may read on the screen.
+    pub(in crate::tui) fn ask_unseen(&mut self, of: Choice, what: String) {
+        self.talk.asking = Some(Asking { of, what, typed: Typed::default(), sight: Sight::Masked });
     }
 
     /// The line that is asked for.

@@ -3,12 +3,24 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 /// The line.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub(in crate::tui) struct Typed(String);
+
+/// It may be a key, so it isn't printed.
+impl std::fmt::Debug for Typed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Typed({} bytes)", self.0.len())
+    }
+}
 
 impl Typed {
     pub(in crate::tui) fn text(&self) -> &str {
         &self.0
+    }
+
+    /// How many characters there are, as a person counts them.
+    pub(in crate::tui) fn count(&self) -> usize {
+        self.0.graphemes(true).count()
     }
 
     pub(in crate::tui) fn is_empty(&self) -> bool {

@@ -12,7 +12,8 @@ use crate::render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, cut_to, w
 use crate::session::Scope;
 use crate::tui::app::Place;
 use crate::tui::keymap::Keymap;
-use crate::tui::picker::{Item, MARKS, Picker, Preview, Query, pieces};
+use crate::tui::login::masked;
+use crate::tui::picker::{Item, MARKS, Picker, Preview, Query, Sight, pieces};
 use crate::unit::thousands;
 
 /// Columns from which on a preview stands beside the rows.
@@ -88,9 +89,21 @@ fn typed(picker: &Picker) -> (Line, usize) {
     let mark = Span::new(" ❯ ", Style::from(Role::Accent).with(Emphasis::BOLD));
     if let Some(asking) = picker.asking() {
         let what = Span::new(format!(" {}", asking.what), Style::from(Role::Accent).with(Emphasis::BOLD));
-        let line = Line::from(vec![what, mark, Span::new(asking.typed.text(), Role::Text)]);
-        let column = line.width();
-        return (line, column);
+        let mut line = Line::from(vec![what, mark]);
+        return match asking.sight {
+            Sight::Open => {
+                line.spans.push(Span::new(asking.typed.text(), Role::Text));
+                let column = line.width();
+                (line, column)
+            }
+            Sight::Masked => {
+                let [dots, count] = masked(asking.typed.count());
+                line.spans.push(dots);
+                let column = line.width();
+                line.spans.push(count);
+                (line, column)
+            }
+        };
     }
     let column = mark.width();
     if picker.filter().is_empty() {

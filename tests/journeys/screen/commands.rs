@@ -194,7 +194,7 @@ fn lists_and_pages_open_over_the_transcript_and_close_again() {
     let mut terminal = house.play(&TWO, &[]);
     enter(&mut terminal, "/model");
     terminal.wait_for("── models");
-    terminal.wait_for("200k window");
+    terminal.wait_for("200,000 tokens");
     terminal.key(Key::Esc);
     terminal.wait_without("── models");
     enter(&mut terminal, "/help");

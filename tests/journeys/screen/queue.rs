@@ -51,6 +51,19 @@ fn receipts(house: &House) -> Vec<Value> {
     receipts.map(receipt).collect()
 }
 
+/// What the log says of the journey below.
+const CHANGES: [&str; 9] = [
+    "add first",
+    "add second",
+    "add third",
+    "edit third followUp: third, better",
+    "edit third followUp: third, better at 1",
+    "remove second",
+    "add second",
+    "edit second followUp: second at 2",
+    "edit third steer: third, better",
+];
+
 #[test]
 #[expect(clippy::too_many_lines, reason = "one journey, key by key")]
 fn what_waits_is_edited_moved_taken_out_brought_back_and_promoted_and_the_log_tells_it() {
@@ -97,20 +110,7 @@ fn what_waits_is_edited_moved_taken_out_brought_back_and_promoted_and_the_log_te
         screen.contains("▌ ↳ after 1 of 2 calls, 1 skipped · queued as a follow-up · edited"),
         "{screen}"
     );
-    assert_eq!(
-        changes(&house),
-        [
-            "add first",
-            "add second",
-            "add third",
-            "edit third followUp: third, better",
-            "edit third followUp: third, better at 1",
-            "remove second",
-            "add second",
-            "edit second followUp: second at 2",
-            "edit third steer: third, better",
-        ]
-    );
+    assert_eq!(changes(&house), CHANGES);
     assert_eq!(
         receipts(&house),
         [

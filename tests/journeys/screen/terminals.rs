@@ -55,7 +55,7 @@ fn the_title_and_the_progress_tell_what_goes_on_and_are_given_back() {
 #[test]
 fn who_looks_elsewhere_is_told_of_the_end_and_who_looks_is_not() {
     let house = house();
-    let mut terminal = house.play(&[HELLO, HELLO], &["--name", "greeting"]);
+    let mut terminal = house.play(&[HELLO, SLOW], &["--name", "greeting"]);
     terminal.wait_for("Say what you want done");
     terminal.send(FOCUS_GAINED);
     terminal.send("one\r");
@@ -70,7 +70,7 @@ fn who_looks_elsewhere_is_told_of_the_end_and_who_looks_is_not() {
 #[test]
 fn a_terminal_that_says_nothing_of_focus_gets_a_bell() {
     let house = House::new().with("TILLER_NOTIFY_AFTER_S", "0");
-    let mut terminal = house.play(&[HELLO], &["hello"]);
+    let mut terminal = house.play(&[SLOW], &["hello"]);
     terminal.wait_for("Hello yourself.");
     wait_until("a bell that ends no sequence", || {
         let written = terminal.written();

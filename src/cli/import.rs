@@ -1,0 +1,69 @@
+//! What `/import` does on the screen: as `tiller sessions import`, with a list of what is found.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use anyhow::anyhow;
+
+use super::assemble;
+use super::screen::Given;
+use super::sessions::import::{everywhere, named};
+use super::{Failure, args::Arguments};
+use crate::config::Config;
+use crate::session::import::{Imported, Importer, Mode, glance};
+use crate::tui::{ForeignLog, ImportDesk};
+use crate::unit::UnixMs;
+
+/// Most logs that are offered: the newest.
+const OFFERED: usize = 100;
+
+pub(super) fn desk(given: &Given) -> ImportDesk {
+    let told = |failure: Failure| (format!("{:#}", failure.error), failure.hint);
+    let (config, arguments) = (Arc::clone(&given.config), Arc::clone(&given.arguments));
+    let found = Arc::clone(&given.config);
+    ImportDesk::new(
+        move || find(&found).map_err(told),
+        move |cwd, typed| take(&arguments, &config, cwd, typed).map_err(told),
+    )
+}
+
+/// The newest logs of other programs.
+fn find(config: &Config) -> Result<Vec<ForeignLog>, Failure> {
+    let dated = |path: PathBuf| -> Option<(UnixMs, PathBuf)> {
+        let modified = path.metadata().and_then(|facts| facts.modified()).ok()?;
+        (!is_of_a_helper(&path)).then(|| (modified.into(), path))
+    };
+    let mut logs: Vec<(UnixMs, PathBuf)> =
+        everywhere(config, None)?.logs.into_iter().filter_map(dated).collect();
+    logs.sort_by(|one, other| other.cmp(one));
+    logs.truncate(OFFERED);
+    let log = |(modified, path): (UnixMs, PathBuf)| ForeignLog { glance: glance(&path), modified, path };
+    Ok(logs.into_iter().map(log).collect())
+}
+
+/// Claude Code keeps what its helpers said beside its sessions; that alone is no session.
+fn is_of_a_helper(log: &Path) -> bool {
+    log.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"))
+}
+
+fn take(arguments: &Arguments, config: &Config, cwd: &Path, typed: &str) -> Result<Vec<Imported>, Failure> {
+    if arguments.session.no_session {
+        let refused = anyhow!("nothing is kept on disk here, so nothing can be imported");
+        return Err(Failure::usage(refused).hint("start tiller without --no-session"));
+    }
+    let logs = named(&[place(config, cwd, typed)])?.logs;
+    let manager = assemble::manager(arguments, config, cwd.to_owned());
+    let now = SystemTime::now().into();
+    let importer = Importer { manager: &manager, only: None, mode: Mode::Write, now };
+    Ok(logs.iter().map(|log| importer.file(log)).collect())
+}
+
+/// A path as typed: from the working directory on, and `~` is the user's home.
+fn place(config: &Config, cwd: &Path, typed: &str) -> PathBuf {
+    let home = config.variable("HOME").map(Path::new);
+    match (typed.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => cwd.join(typed),
+    }
+}

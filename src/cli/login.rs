@@ -1,0 +1,219 @@
+//! `tiller login` and `tiller logout`, and what `/login` and `/logout` do on the screen: keys of providers in `auth.json`.
+
+mod ask;
+
+use std::io::{self, BufRead, IsTerminal};
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow};
+use secrecy::{ExposeSecret, SecretString};
+
+use super::args::Arguments;
+use super::assemble::{self, PUBLIC};
+use super::out::say;
+use super::screen::Given;
+use super::trust::{self, Asking};
+use super::{DONE, Failure, INTERRUPTED};
+use crate::agent::ProviderChange;
+use crate::config::{Config, KeySource, Project, Removed, key_name, remove_key, store_key};
+use crate::setting;
+use crate::tui::{KeyChange, KeyDesk, KeyHolder, KeyOrigin};
+
+/// What a key is looked up by and kept with: the arguments and the project of a call.
+struct Keyring<'a> {
+    arguments: &'a Arguments,
+    project: Option<&'a Project>,
+}
+
+/// `tiller login`.
+pub(super) fn log_in(arguments: &Arguments, provider: Option<&str>) -> Result<u8, Failure> {
+    let (config, project) = trust::config(arguments, Asking::Nobody)?;
+    let keyring = Keyring { arguments, project: project.as_ref() };
+    let name = match provider {
+        Some(typed) => known(typed)?,
+        None => {
+            let list = keyring.holders(&config).iter().map(row).collect::<String>();
+            let example = PUBLIC[0];
+            say(&format!("{list}\n`tiller login {example}` asks for a key, or reads one from stdin.\n"))?;
+            return Ok(DONE);
+        }
+    };
+    let Some(key) = typed_key(name)? else { return Ok(INTERRUPTED) };
+    tell(&keyring.keep(name, &key)?)
+}
+
+/// `tiller logout`.
+pub(super) fn log_out(arguments: &Arguments, provider: Option<&str>) -> Result<u8, Failure> {
+    let (config, project) = trust::config(arguments, Asking::Nobody)?;
+    let keyring = Keyring { arguments, project: project.as_ref() };
+    match provider {
+        Some(typed) => tell(&keyring.forget(typed)?),
+        None => {
+            say(&keyring.holders(&config).iter().map(row).collect::<String>())?;
+            Err(Failure::usage(anyhow!("whose key?")).hint("`tiller logout PROVIDER` takes it away"))
+        }
+    }
+}
+
+/// What the screen does with keys.
+pub(super) fn desk(given: &Given) -> KeyDesk {
+    let told = |failure: Failure| (format!("{:#}", failure.error), failure.hint);
+    let [list, keep, forget] = [(); 3].map(|()| (Arc::clone(&given.arguments), given.project.clone()));
+    KeyDesk::new(
+        move || {
+            let keyring = Keyring { arguments: &list.0, project: list.1.as_ref() };
+            Ok(keyring.holders(&keyring.config().map_err(told)?))
+        },
+        move |provider, key| {
+            let keyring = Keyring { arguments: &keep.0, project: keep.1.as_ref() };
+            keyring.keep(provider, key).map_err(told)
+        },
+        move |provider| {
+            let keyring = Keyring { arguments: &forget.0, project: forget.1.as_ref() };
+            keyring.forget(provider).map_err(told)
+        },
+    )
+}
+
+impl Keyring<'_> {
+    /// The configuration as it is now.
+    fn config(&self) -> Result<Config, Failure> {
+        assemble::config(self.arguments, self.project)
+    }
+
+    fn holders(&self, config: &Config) -> Vec<KeyHolder> {
+        let holder = |name: &str| KeyHolder { provider: name.to_owned(), from: self.origin(config, name) };
+        PUBLIC.map(holder).to_vec()
+    }
+
+    fn origin(&self, config: &Config, provider: &str) -> KeyOrigin {
+        let is_named = config.settings.text(&setting::PROVIDER) == Some(provider);
+        if is_named && self.arguments.model.api_key.is_some() {
+            return KeyOrigin::Elsewhere("--api-key".to_owned());
+        }
+        match config.key_source(provider) {
+            None => KeyOrigin::Nowhere,
+            Some(KeySource::AuthFile) => KeyOrigin::Kept,
+            Some(KeySource::Variable) => KeyOrigin::Elsewhere(key_name(provider)),
+            Some(KeySource::EnvFile(path)) => {
+                KeyOrigin::Elsewhere(format!("{} in {}", key_name(provider), path.display()))
+            }
+        }
+    }
+
+    fn keep(&self, typed: &str, key: &SecretString) -> Result<KeyChange, Failure> {
+        let name = known(typed)?;
+        // What can't stand in a header is no key, and was pasted by mistake.
+        if key.expose_secret().chars().any(|c| c.is_control() || c.is_whitespace() || !c.is_ascii()) {
+            return Err(Failure::usage(anyhow!(
+                "that is no key: it holds spaces or characters beyond ASCII"
+            )));
+        }
+        let path = self.config()?.folders.auth();
+        store_key(&path, name, key)?;
+        let config = self.config()?;
+        let path = path.display();
+        let (said, hint) = match self.origin(&config, name) {
+            KeyOrigin::Elsewhere(place) => (
+                format!("the key of {name} is kept in {path}, but {place} has the last word"),
+                Some(format!("without {place} it is the one that counts")),
+            ),
+            KeyOrigin::Kept | KeyOrigin::Nowhere => {
+                (format!("{name} can be asked now; its key is kept in {path}"), None)
+            }
+        };
+        Ok(KeyChange { change: assemble::public(self.arguments, &config, name)?, said, hint })
+    }
+
+    fn forget(&self, typed: &str) -> Result<KeyChange, Failure> {
+        let name = known(typed)?;
+        let path = self.config()?.folders.auth();
+        let removed = remove_key(&path, name)?;
+        let config = self.config()?;
+        let path = path.display();
+        let origin = self.origin(&config, name);
+        if removed == Removed::NotThere {
+            return Err(not_kept(name, origin, &path.to_string()));
+        }
+        let change = assemble::public(self.arguments, &config, name)?;
+        let gone = format!("the key of {name} is no longer in {path}");
+        let (said, hint) = match (origin, &change) {
+            (KeyOrigin::Elsewhere(place), _) => {
+                (format!("{gone}, but {place} gives one"), Some(without(&place)))
+            }
+            (_, ProviderChange::Open(..)) => (format!("{gone}; its server is asked without one"), None),
+            (_, ProviderChange::Shut { .. }) => (format!("{gone}; it can't be asked any more"), None),
+        };
+        Ok(KeyChange { change, said, hint })
+    }
+}
+
+/// There was no key to take away.
+fn not_kept(name: &str, origin: KeyOrigin, path: &str) -> Failure {
+    match origin {
+        KeyOrigin::Elsewhere(place) => {
+            Failure::usage(anyhow!("the key of {name} isn't in {path}; it comes from {place}"))
+                .hint(without(&place))
+        }
+        KeyOrigin::Kept | KeyOrigin::Nowhere => {
+            Failure::usage(anyhow!("there is no key of {name} in {path}"))
+        }
+    }
+}
+
+/// How to be rid of a key that isn't tiller's to take away.
+fn without(place: &str) -> String {
+    match place.split_once(" in ") {
+        Some((variable, file)) => format!("take {variable} out of {file}, and start tiller again"),
+        None if place.starts_with('-') => format!("start tiller without {place}"),
+        None => format!("unset {place}, and start tiller again"),
+    }
+}
+
+/// The provider that is meant.
+fn known(typed: &str) -> Result<&'static str, Failure> {
+    let found = PUBLIC.into_iter().find(|name| *name == typed);
+    found.ok_or_else(|| {
+        Failure::usage(anyhow!("there is no provider `{typed}` that takes a key"))
+            .hint(format!("these do: {}", PUBLIC.join(", ")))
+    })
+}
+
+fn row(holder: &KeyHolder) -> String {
+    let from = match &holder.from {
+        KeyOrigin::Nowhere => "no key".to_owned(),
+        KeyOrigin::Kept => "key in auth.json".to_owned(),
+        KeyOrigin::Elsewhere(place) => format!("key from {place}"),
+    };
+    format!("{:<12}{from}\n", holder.provider)
+}
+
+fn tell(change: &KeyChange) -> Result<u8, Failure> {
+    say(&format!("{}\n", change.said))?;
+    if let Some(hint) = &change.hint {
+        eprintln!("  hint: {hint}");
+    }
+    Ok(DONE)
+}
+
+/// The key, from the keyboard without showing it, else the first line of stdin; `None` when the user left.
+fn typed_key(name: &str) -> Result<Option<SecretString>, Failure> {
+    let cant = "can't read the key";
+    let typed = if io::stdin().is_terminal() {
+        match ask::unseen(&format!("Key of {name} (it is not shown): "))
+            .context(cant)
+            .map_err(Failure::run)?
+        {
+            Some(typed) => typed,
+            None => return Ok(None),
+        }
+    } else {
+        let mut line = String::new();
+        io::stdin().lock().read_line(&mut line).context(cant).map_err(Failure::run)?;
+        line
+    };
+    match typed.trim() {
+        "" => Err(Failure::usage(anyhow!("there was no key")).hint("nothing was changed")),
+        key => Ok(Some(key.to_owned().into())),
+    }
+}
