@@ -20,6 +20,8 @@ mod waiting;
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
 use crate::id::CallId;
 use crate::message::{AssistantMessage, BashExecutionMessage, Message, StopReason, UserMessage};
@@ -198,10 +200,10 @@ impl Turn {
         }
     }
 
-    /// Whether a call waits for somebody's word.
+    /// Whether a call waits for somebody's word, with these very arguments: a model may use an id again.
     #[must_use]
-    pub fn asks(&self, call: &CallId) -> bool {
-        matches!(&self.phase, Phase::Working(working) if working.asks(call))
+    pub fn asks(&self, call: &CallId, arguments: &Value) -> bool {
+        matches!(&self.phase, Phase::Working(working) if working.asks(call, arguments))
     }
 
     /// Takes an input and says what is to be done about it.

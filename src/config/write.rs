@@ -17,7 +17,8 @@ use crate::setting::{Setting, SettingValue};
 pub fn store_setting(path: &Path, setting: &Setting, typed: &str) -> Result<(), ConfigError> {
     let wrong = |source| ConfigError::Setting { origin: path.display().to_string(), source };
     let value = if typed.trim().is_empty() { None } else { setting.parse(typed).map_err(wrong)? };
-    let mut object: Map<String, Value> = if path.exists() {
+    // A link that leads nowhere is there too: it isn't replaced by a file.
+    let mut object: Map<String, Value> = if path.symlink_metadata().is_ok() {
         let not_json = |source| ConfigError::Json { path: path.to_owned(), source };
         serde_json::from_str(&read(path)?).map_err(not_json)?
     } else {
@@ -152,6 +153,15 @@ mod tests {
         assert!(link.symlink_metadata().unwrap().is_symlink());
         assert!(fs::read_to_string(&real).unwrap().contains("turn"));
         assert_eq!(real.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_stays_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("settings.json");
+        symlink(folder.path().join("gone/real.json"), &link).unwrap();
+        assert!(store_setting(&link, &setting::SYNC, "turn").is_err());
+        assert!(link.symlink_metadata().unwrap().is_symlink());
     }
 
     #[test]

@@ -70,9 +70,20 @@ pub fn take_back(path: &Path) -> Result<(), SessionError> {
 #[cfg(not(target_os = "macos"))]
 fn newest_in_trash(path: &Path) -> Result<(), String> {
     let items = trash::os_limited::list().map_err(|error| reason(&error))?;
-    let from_here = items.into_iter().filter(|item| item.original_path() == path);
+    let place = place_of(path);
+    let from_here = items.into_iter().filter(|item| item.original_path() == place);
     let newest = from_here.max_by_key(|item| item.time_deleted).ok_or("it is not there any more")?;
     trash::os_limited::restore_all([newest]).map_err(|error| reason(&error))
+}
+
+/// How the trash names the place of a file that is gone: by its folder's real path.
+#[cfg(not(target_os = "macos"))]
+fn place_of(path: &Path) -> PathBuf {
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    match (folder, path.file_name()) {
+        (Some(folder), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
+    }
 }
 
 #[cfg(target_os = "macos")]
@@ -87,5 +98,20 @@ fn reason(error: &trash::Error) -> String {
         #[cfg(target_os = "linux")]
         trash::Error::FileSystem { path, source } => format!("{}: {source}", path.display()),
         other => other.to_string(),
+    }
+}
+
+#[cfg(all(test, not(target_os = "macos")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_gone_is_looked_for_by_the_real_path_of_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap().join("real");
+        fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, folder.path().join("link")).unwrap();
+        assert_eq!(place_of(&folder.path().join("link/a.jsonl")), real.join("a.jsonl"));
+        assert_eq!(place_of(&folder.path().join("gone/a.jsonl")), folder.path().join("gone/a.jsonl"));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyEvent, MouseEvent};
 use jiff::tz::TimeZone;
 
-use super::approval::Asked;
+use super::approval::{self, Asked};
 use super::attach::{self, Picture};
 use super::block::{Block, BlockKind, Level};
 use super::browse::Ask;
@@ -93,8 +93,9 @@ pub(super) enum Report {
     /// What came of an order for messages that wait.
     Waiting(queue::Outcome),
     Moved(Moved),
-    /// What the picker on top has to offer, and where it begins.
+    /// What a list has to offer, and where it begins.
     Items {
+        list: List,
         items: Vec<Item>,
         selected: usize,
     },
@@ -267,6 +268,18 @@ pub(super) enum Action {
     EditElsewhere(String),
     Suspend,
     Quit,
+}
+
+impl Action {
+    /// What the user typed for it, and would lose if it failed.
+    pub(super) fn typed(&self) -> Option<String> {
+        match self {
+            Self::Say(say) => say.text(),
+            Self::Queue(queue::Order::Edit(_, words)) => Some(words.clone()),
+            Self::Decide(_, Decision::Deny { reason }) => approval::words_of(reason).map(str::to_owned),
+            _ => None,
+        }
+    }
 }
 
 /// Something that the user says, to the agent or to the shell.
@@ -580,6 +593,9 @@ impl App {
         if self.popups.is_empty() && self.moving.search.is_some() {
             return self.search_for(|typed| typed.extend(text.chars().filter(|c| !c.is_control())));
         }
+        if self.popups.is_empty() {
+            self.take_answer_back();
+        }
         match self.popups.last_mut() {
             Some(Popup::Pick(_)) => return self.paste_into_list(text),
             Some(Popup::Tree(tree)) => tree.paste(text),
@@ -607,18 +623,12 @@ impl App {
             Report::State(state) => self.know(*state),
             Report::Read { wanted, entries, ahead } => self.transcript.take(&wanted, &entries, &ahead),
             Report::Found(found) => self.found(&found),
-            Report::Queue(items) => {
-                items.iter().for_each(|item| self.editor.adopt(&item.text, &item.images));
-                let typed = |item: QueueItem| typed_skill(&item.text).unwrap_or(item.text);
-                let texts: Vec<String> = items.into_iter().map(typed).collect();
-                if !texts.is_empty() {
-                    self.editor.put_before(&texts);
-                }
-            }
+            Report::Queue(items) => self.handed_back(items),
             Report::Waiting(outcome) => self.queue_outcome(outcome),
             Report::Moved(moved) => self.moved(moved),
-            Report::Items { items, selected } => {
-                if let Some(Popup::Pick(picker)) = self.popups.last_mut() {
+            Report::Items { list, items, selected } => {
+                let mut pickers = self.popups.iter_mut().rev().filter_map(Popup::as_picker);
+                if let Some(picker) = pickers.find(|picker| picker.list == Some(list)) {
                     picker.fill(items, selected);
                 }
             }
@@ -664,6 +674,16 @@ impl App {
         Vec::new()
     }
 
+    /// Messages that waited are in the editor again.
+    fn handed_back(&mut self, items: Vec<QueueItem>) {
+        items.iter().for_each(|item| self.editor.adopt(&item.text, &item.images));
+        let typed = |item: QueueItem| typed_skill(&item.text).unwrap_or(item.text);
+        let texts: Vec<String> = items.into_iter().map(typed).collect();
+        if !texts.is_empty() {
+            self.editor.put_before(&texts);
+        }
+    }
+
     /// A picture is there. What goes to the agent as words only takes none.
     fn attached(&mut self, Picture { image, size }: Picture) {
         let gives_reason = self.work.approvals.first().is_some_and(Asked::is_reasoning);
@@ -693,9 +713,9 @@ impl App {
         if let Some(text) = text {
             self.editor.put_before(&[text]);
         }
-        // A list would lie over what went wrong.
+        // A list would lie over what went wrong; but the agent waits for the answer to a failed summary.
         if matches!(self.popups.last(), Some(Popup::Pick(_) | Popup::Tree(_))) {
-            self.popups.clear();
+            self.popups.retain(Popup::is_of_failure);
         }
         self.say(Level::Error, what, hint);
     }
@@ -714,6 +734,7 @@ impl App {
         self.facts.seq = snapshot.seq;
         self.transcript.replace(older, &entries);
         self.know(snapshot.state);
+        self.questions_are(&live.approvals);
         self.work = Work {
             opening_since: None,
             retry: live.retry,
@@ -723,7 +744,7 @@ impl App {
             bash_since: live.bash.as_ref().map(|bash| bash.since),
             summary: live.summary.clone(),
             queue: Vec::new(),
-            approvals: live.approvals.iter().map(|request| Asked::new(request.clone(), self.now)).collect(),
+            approvals: std::mem::take(&mut self.work.approvals),
             output: 0,
             failed: false,
         };
@@ -765,6 +786,9 @@ impl App {
     }
 
     fn know(&mut self, state: State) {
+        if self.place.cwd != state.cwd {
+            self.complete.forget_files();
+        }
         self.place.cwd = state.cwd;
         self.facts = Facts {
             seq: self.facts.seq,

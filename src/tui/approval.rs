@@ -17,7 +17,7 @@ use crate::id::CallId;
 use crate::render::{self, Line};
 use crate::unit::UnixMs;
 
-pub(super) use keys::ANSWER_MS;
+pub(super) use keys::{ANSWER_MS, words_of};
 
 /// A call that waits for the user's word.
 #[derive(Clone, Debug)]
@@ -133,12 +133,15 @@ impl App {
             asked.sheet.code_told = code_told;
             asked.sheet.lines = sheet::lines(&asked.request, &place, width);
         }
-        if self.popups.is_empty() {
-            let rows = view::question_rows(self);
-            if let Some(asked) = self.work.approvals.first_mut() {
-                asked.sheet.step(0, rows);
-                asked.sheet.shows(rows);
-            }
+        let rows = if self.popups.is_empty() { Some(view::question_rows(self)) } else { None };
+        let now = self.now;
+        let Some(asked) = self.work.approvals.first_mut() else { return };
+        if let Some(rows) = rows {
+            asked.sheet.step(0, rows);
+            asked.sheet.shows(rows);
+        } else if asked.sheet.seen == 0 {
+            // Something lies over it: it hasn't appeared yet.
+            asked.since = now;
         }
     }
 
@@ -166,6 +169,21 @@ impl App {
         if at == 0 {
             self.next_question();
         }
+    }
+
+    /// Takes what asks as a snapshot tells it. Of what asked before, what was seen and the answer in the making stay.
+    pub(super) fn questions_are(&mut self, requests: &[ApprovalRequest]) {
+        let before = self.work.approvals.iter().map(|asked| &asked.request);
+        let gone = before.filter(|request| !requests.contains(request));
+        let gone: Vec<CallId> = gone.map(|request| request.tool_call_id.clone()).collect();
+        gone.iter().for_each(|call| self.question_resolved(call));
+        let mut before = std::mem::take(&mut self.work.approvals);
+        let now = self.now;
+        let asked = |request: &ApprovalRequest| match before.iter().position(|one| one.request == *request) {
+            Some(at) => before.remove(at),
+            None => Asked::new(request.clone(), now),
+        };
+        self.work.approvals = requests.iter().map(asked).collect();
     }
 
     /// Another call is the first that asks: no key that was meant for the one before answers it.

@@ -77,6 +77,11 @@ impl Completing {
         self.asked.typed()
     }
 
+    /// The directory is another one: its files are to be looked for.
+    pub(super) fn forget_files(&mut self) {
+        self.files = None;
+    }
+
     pub(super) fn know_models(&mut self, names: Vec<String>) {
         self.models = names;
     }

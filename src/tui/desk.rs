@@ -1,6 +1,6 @@
 //! Where settings are read and written: handed in by whoever starts the front end, which reads no configuration itself.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::setting::{Setting, Settings};
 
@@ -15,6 +15,8 @@ type Write = dyn Fn(&'static Setting, &str) -> Result<(), Trouble> + Send + Sync
 pub struct SettingsDesk {
     read: Arc<Read>,
     write: Arc<Write>,
+    /// One writes at a time: whoever writes a setting reads the others first, and writes them again.
+    turn: Arc<Mutex<()>>,
 }
 
 impl SettingsDesk {
@@ -24,7 +26,7 @@ impl SettingsDesk {
         read: impl Fn() -> Result<Settings, Trouble> + Send + Sync + 'static,
         write: impl Fn(&'static Setting, &str) -> Result<(), Trouble> + Send + Sync + 'static,
     ) -> Self {
-        Self { read: Arc::new(read), write: Arc::new(write) }
+        Self { read: Arc::new(read), write: Arc::new(write), turn: Arc::default() }
     }
 
     pub(super) fn read(&self) -> Result<Settings, Trouble> {
@@ -32,6 +34,7 @@ impl SettingsDesk {
     }
 
     pub(super) fn write(&self, setting: &'static Setting, text: &str) -> Result<(), Trouble> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         (self.write)(setting, text)
     }
 }
@@ -39,5 +42,33 @@ impl SettingsDesk {
 impl std::fmt::Debug for SettingsDesk {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("SettingsDesk")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    use super::*;
+    use crate::setting::SYNC;
+
+    #[test]
+    fn settings_are_written_one_after_the_other() {
+        let written = Arc::new(AtomicUsize::new(0));
+        let file = Arc::clone(&written);
+        let add = move |_: &'static Setting, _: &str| {
+            let before = file.load(Ordering::SeqCst);
+            thread::yield_now();
+            file.store(before + 1, Ordering::SeqCst);
+            Ok(())
+        };
+        let desk = SettingsDesk::new(|| Ok(Settings::default()), add);
+        let write = || (0..2_000).for_each(|_| desk.write(&SYNC, "turn").unwrap());
+        thread::scope(|scope| {
+            scope.spawn(write);
+            scope.spawn(write);
+        });
+        assert_eq!(written.load(Ordering::SeqCst), 4_000, "none was written over");
     }
 }

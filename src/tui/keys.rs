@@ -172,6 +172,8 @@ impl App {
         }
         if let Some(entry) = self.leaving.take() {
             let instructions = Some(self.editor.take()).filter(|words| !words.trim().is_empty());
+            // The summary may be stopped, or fail: then the history still has what matters in it.
+            instructions.iter().for_each(|words| _ = self.editor.remember(words));
             return vec![Action::Go(Go::Navigate(entry, BranchSummary::Made { instructions }))];
         }
         if self.editor.expanded().trim().is_empty() {

@@ -73,6 +73,8 @@ pub(super) struct Panel {
     focus: Focus,
     /// What was taken out since the panel was entered, a batch for each time.
     removed: Vec<Vec<Removed>>,
+    /// Whether the keys are to come back when the last message is gone, for then it can be put back.
+    expects_removal: bool,
 }
 
 impl Panel {
@@ -182,7 +184,9 @@ impl App {
                 };
                 self.queue.removed.push(items);
                 let key = self.place.keymap.key_of(super::keymap::KeyCommand::QueueUndo);
-                if let Focus::Away = self.queue.focus {
+                if std::mem::take(&mut self.queue.expects_removal)
+                    && let Focus::Away = self.queue.focus
+                {
                     self.queue.focus = Focus::Choosing(None);
                     self.choose_row(usize::MAX);
                 }

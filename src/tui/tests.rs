@@ -117,6 +117,15 @@ fn a_summary_that_could_not_be_made_asks_what_now_and_esc_leaves_everything_as_i
 }
 
 #[test]
+fn something_else_that_fails_leaves_the_question_about_a_summary_open() {
+    let mut stage = Stage::new(80, 24);
+    compaction_fails(&mut stage);
+    let failed = Report::Failed { what: "no room".into(), hint: None, text: None };
+    stage.input(Input::Report(failed));
+    assert_eq!(stage.key(KeyCode::Enter), [Action::ResolveCompaction(CompactionChoice::Retry)]);
+}
+
+#[test]
 fn what_to_do_after_a_failed_summary_is_not_asked_over_what_is_being_typed() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("and al");
@@ -153,6 +162,8 @@ fn what_matters_in_the_summary_of_a_branch_is_typed_into_the_editor() {
     stage.type_text("the errors");
     let made = BranchSummary::Made { instructions: Some("the errors".into()) };
     assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Navigate("e1".into(), made))]);
+    stage.key(KeyCode::Up);
+    assert_eq!(stage.app.editor.text(), "the errors", "the summary may fail");
 }
 
 fn summary(number: i64, name: Option<&str>, prompt: &str, cwd: &str) -> SessionSummary {

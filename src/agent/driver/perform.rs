@@ -275,7 +275,7 @@ impl Driver {
 
     /// What is to be asked is known. The question may have been answered otherwise meanwhile, or nobody is there any more.
     pub(super) fn previewed(&mut self, request: ApprovalRequest) {
-        if !self.turn.asks(&request.tool_call_id) {
+        if !self.turn.asks(&request.tool_call_id, &request.args) {
             return;
         }
         if self.approvals.audience() == Audience::Somebody {

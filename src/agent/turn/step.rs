@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::effect::Out;
 use super::{Effect, Fate, Groups, LARGEST_GROUP, Phase, Planned, SteeringPoint, Turn};
 use crate::event::{Decision, EventKind, QueueKind, ToolOutcome};
@@ -94,8 +96,9 @@ impl Working {
     }
 
     /// Whether this call waits for somebody's word.
-    pub(super) fn asks(&self, call: &CallId) -> bool {
-        self.asking.as_ref().is_some_and(|asking| asking.call.id == *call)
+    pub(super) fn asks(&self, call: &CallId, arguments: &Value) -> bool {
+        let is_it = |asking: &Asking| asking.call.id == *call && asking.call.arguments == *arguments;
+        self.asking.as_ref().is_some_and(is_it)
     }
 
     pub(super) fn is_running(&self, call: &CallId) -> bool {

@@ -513,6 +513,15 @@ fn a_word_on_a_call_that_asks_is_logged_before_it_counts() {
 }
 
 #[test]
+fn what_was_looked_at_for_another_call_of_the_same_id_is_no_question() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["?1"]));
+    assert!(turn.asks(&"?1".into(), &json!({})));
+    assert!(!turn.asks(&"?1".into(), &json!({"command": "ls"})));
+}
+
+#[test]
 fn steering_denies_the_call_that_asks() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));

@@ -21,6 +21,14 @@ pub(in crate::tui) const ANSWER_MS: u64 = 350;
 /// The reason of a plain no.
 const NO: &str = "the user said no";
 
+/// What stands between that and the words that the user has for the model.
+const BEFORE_WORDS: &str = ": ";
+
+/// Of the reason of a no what the user typed.
+pub(in crate::tui) fn words_of(reason: &str) -> Option<&str> {
+    reason.strip_prefix(NO)?.strip_prefix(BEFORE_WORDS)
+}
+
 impl App {
     /// Answers the call that asks, moves in it, or leaves the key to whoever comes next.
     pub(in crate::tui) fn approval_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
@@ -38,7 +46,9 @@ impl App {
             if is_typed {
                 self.editor.key(begun, &self.place.keymap);
             }
-            return None;
+            // One level back: the letter is taken back, and what runs goes on.
+            let takes_back = self.place.keymap.command(Context::Main, key) == Some(KeyCommand::Stop);
+            return takes_back.then(Vec::new);
         }
         let is_settled = self.now.since_ms(asked.since) >= APPROVAL_MS;
         let command = self.place.keymap.command(Context::Approval, key)?;
@@ -54,6 +64,14 @@ impl App {
             return Some(Vec::new());
         }
         Some(self.carry_answer(command))
+    }
+
+    /// A letter that was to answer was the beginning of a text: it goes into the editor.
+    pub(in crate::tui) fn take_answer_back(&mut self) {
+        let held = self.work.approvals.first_mut().and_then(|asked| asked.answer.take());
+        if let Some((letter, _)) = held {
+            self.editor.key(letter, &self.place.keymap);
+        }
     }
 
     /// Takes the letter that answers the first call that asks, once it stands for so long.
@@ -168,7 +186,7 @@ impl App {
                 let words = self.editor.take();
                 let reason = match words.trim() {
                     "" => NO.to_owned(),
-                    words => format!("{NO}: {words}"),
+                    words => format!("{NO}{BEFORE_WORDS}{words}"),
                 };
                 Some(self.decide(Decision::Deny { reason }))
             }

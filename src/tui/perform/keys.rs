@@ -17,7 +17,7 @@ impl Worker {
             Ok(Ok(holders)) => {
                 let items =
                     if list == List::Logins { login::logins(&holders) } else { login::logouts(&holders) };
-                Report::Items { items, selected: 0 }
+                Report::Items { list, items, selected: 0 }
             }
             Ok(Err((what, hint))) => Report::Failed { what, hint, text: None },
             Err(_) => nowhere(),
@@ -46,7 +46,9 @@ impl Worker {
     pub(super) async fn foreign_logs(&self) -> Vec<Report> {
         let Some(desk) = self.options.importer.clone() else { return vec![nothing_imports()] };
         vec![match spawn_blocking(move || desk.find()).await {
-            Ok(Ok(logs)) => Report::Items { items: import::logs(&logs, now()), selected: 0 },
+            Ok(Ok(logs)) => {
+                Report::Items { list: List::Foreign, items: import::logs(&logs, now()), selected: 0 }
+            }
             Ok(Err((what, hint))) => Report::Failed { what, hint, text: None },
             Err(_) => nothing_imports(),
         }]

@@ -36,7 +36,7 @@ impl Worker {
             List::Logins | List::Logouts => return Ok(self.key_holders(list).await),
             List::Foreign => return Ok(self.foreign_logs().await),
         };
-        Ok(vec![Report::Items { items, selected }])
+        Ok(vec![Report::Items { list, items, selected }])
     }
 
     async fn models(&self) -> Result<Models, AgentError> {
@@ -150,7 +150,7 @@ impl Worker {
         self.agent.offer_tools(wanted.map(|tool| tool.spec.name.clone()).collect()).await?;
         let items = picker::tools(&self.agent.tools().await?);
         let word = Word::note("in this session, from the next request on");
-        Ok(vec![Report::Items { items, selected: 0 }, Report::Said(word)])
+        Ok(vec![Report::Items { list: List::Tools, items, selected: 0 }, Report::Said(word)])
     }
 
     /// The settings as they are now.

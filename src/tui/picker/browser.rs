@@ -13,8 +13,9 @@ pub(in crate::tui) struct Browser {
     pub(in crate::tui) scope: Scope,
     /// How many of how many logs are read; `None` when all are.
     pub(in crate::tui) indexing: Option<(usize, usize)>,
-    /// Sessions in which the filter's words were said.
+    /// Sessions in which words were said, and these words.
     pub(super) hits: Vec<Item>,
+    hits_for: String,
     sessions: Sessions,
     order: Order,
     /// Sessions that went to the trash from here, the last one last.
@@ -23,8 +24,9 @@ pub(in crate::tui) struct Browser {
 
 impl Browser {
     fn of(scope: Scope) -> Self {
-        let (sessions, trashed) = (Sessions::default(), Vec::new());
-        Self { scope, indexing: None, hits: Vec::new(), sessions, order: Order::default(), trashed }
+        let (sessions, order) = (Sessions::default(), Order::default());
+        let (hits, hits_for, trashed) = (Vec::new(), String::new(), Vec::new());
+        Self { scope, indexing: None, hits, hits_for, sessions, order, trashed }
     }
 
     /// What the list is called.
@@ -92,7 +94,7 @@ impl Picker {
 
     /// Takes what a look through the sessions found, if that is still what is wanted.
     pub(in crate::tui) fn browsed(&mut self, scope: Scope, what: &Browsed) {
-        let chosen = self.kept();
+        let (chosen, row) = (self.kept(), self.place.row);
         let Some(browser) = self.browser.as_mut().filter(|browser| browser.scope == scope) else { return };
         match what {
             Browsed::Sessions(sessions) => {
@@ -103,16 +105,28 @@ impl Picker {
             }
             Browsed::Hits { words, items } if *words == self.filter.text() => {
                 browser.hits.clone_from(items);
+                browser.hits_for.clone_from(words);
                 self.narrow_anew(chosen.as_ref());
             }
-            Browsed::Hits { .. } => {}
-            Browsed::Indexing(left) => browser.indexing = *left,
+            Browsed::Hits { .. } => return,
+            Browsed::Indexing(left) => {
+                browser.indexing = *left;
+                return;
+            }
+        }
+        // What was gone to went to the trash: whoever presses that key again means the next one, not the newest.
+        if chosen.is_some() && self.kept() != chosen {
+            self.place.row = row.min(self.matches.len().saturating_sub(1));
+            self.place.is_held = true;
         }
     }
 
-    /// Adds the sessions in which the words were said; one that its name or its first prompt shows already needn't be shown for that.
+    /// Adds the sessions in which the words were said, or until these are known the beginning of the words; one that its name or its
+    /// first prompt shows already needn't be shown for that.
     pub(super) fn add_hits(&self, matches: &mut Vec<usize>) {
-        let Some(browser) = self.browser.as_ref().filter(|_| !self.filter.is_empty()) else { return };
+        let typed = self.filter.text();
+        let answers = |browser: &&Browser| !typed.is_empty() && typed.starts_with(&browser.hits_for);
+        let Some(browser) = self.browser.as_ref().filter(answers) else { return };
         let shown: Vec<&Choice> = matches.iter().map(|at| &self.items[*at].choice).collect();
         let hits = browser.hits.iter().enumerate().filter(|(_, hit)| !shown.contains(&&hit.choice));
         let hits: Vec<usize> = hits.map(|(at, _)| self.items.len() + at).collect();

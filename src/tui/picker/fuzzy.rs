@@ -165,6 +165,16 @@ mod tests {
     }
 
     #[test]
+    fn a_part_is_found_at_the_end_of_a_text_that_is_not_plain_too() {
+        let items = [("the café window", "2 messages · 5m ago · 9GHJKL")];
+        for typed in ["9GHJKL", "ghjkl", "window", "café", "w"] {
+            assert_eq!(Query::new(typed, Way::Prose).rank(&items, |item| *item), [0], "{typed}");
+        }
+        let marks = Query::new("dow", Way::Prose).marks("café window");
+        assert_eq!(marks, [8, 9, 10]);
+    }
+
+    #[test]
     fn marks_count_graphemes() {
         let mut query = Query::new("né", Way::Names);
         let text = "日e\u{301}n-né";

@@ -37,9 +37,15 @@ impl App {
 
     fn queue_command(&mut self, command: KeyCommand) -> Option<Order> {
         match command {
-            KeyCommand::QueueBack => self.queue.focus = Focus::Away,
+            KeyCommand::QueueBack => {
+                self.queue.focus = Focus::Away;
+                self.queue.expects_removal = false;
+            }
             KeyCommand::QueueUndo => return self.queue.removed.pop().map(Order::PutBack),
-            KeyCommand::QueueClear if !self.work.queue.is_empty() => return Some(Order::Clear),
+            KeyCommand::QueueClear if !self.work.queue.is_empty() => {
+                self.queue.expects_removal = true;
+                return Some(Order::Clear);
+            }
             command => return self.command_for_chosen(command),
         }
         None
@@ -78,6 +84,7 @@ impl App {
         let next = rows.get(row + 1).or_else(|| rows.get(row.checked_sub(1)?));
         let chosen = next.map(|next| Chosen { id: next.id.clone(), row });
         self.queue.focus = Focus::Choosing(chosen);
+        self.queue.expects_removal = true;
         Order::Remove(item.id.clone(), place)
     }
 

@@ -3,9 +3,11 @@
 use crossterm::event::{KeyCode, KeyModifiers};
 use serde_json::{Value, json};
 
-use super::stage::{Stage, at_work};
+use super::stage::{Stage, at_work, state};
+use crate::agent::{Live, Snapshot};
 use crate::event::{ApprovalRequest, Decision, EventKind, FileChange, Preview};
-use crate::tui::app::{Action, Say};
+use crate::tui::app::{Action, Input, Loaded, Report, Say};
+use crate::unit::UnixMs;
 
 const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
 
@@ -32,6 +34,16 @@ impl Stage {
         assert_eq!(self.key(KeyCode::Char(letter)), [], "a letter is held for a moment");
         self.wait(400);
         std::mem::take(&mut self.actions)
+    }
+}
+
+impl Stage {
+    /// The session as it is now comes, with these calls asking.
+    fn takes_a_snapshot(&mut self, approvals: Vec<ApprovalRequest>) {
+        let live = Live { approvals, running_since: Some(UnixMs(self.now)), ..Live::default() };
+        let snapshot = Snapshot { seq: self.seq, state: state(), live };
+        let (older, entries) = (Vec::new(), Vec::new());
+        self.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, older, entries }))));
     }
 }
 
@@ -185,7 +197,9 @@ fn a_no_can_carry_a_word_to_the_model() {
         stage.key(KeyCode::Tab);
         assert_eq!(stage.app.editor.text(), "use nextest", "it was put aside");
         stage.type_text(" here");
-        assert_eq!(stage.key(KeyCode::Enter), denied("c2", "the user said no: use nextest here"));
+        let actions = stage.key(KeyCode::Enter);
+        assert_eq!(actions, denied("c2", "the user said no: use nextest here"));
+        assert_eq!(actions[0].typed().as_deref(), Some("use nextest here"), "it comes back if that fails");
         assert!(stage.app.editor.is_empty());
     }
 }
@@ -256,6 +270,55 @@ fn while_a_call_asks_the_transcript_scrolls_and_its_line_has_a_question_mark() {
     let screen = stage.screen();
     assert!(screen.contains("? bash       cargo test parse"), "{screen}");
     assert!(screen.contains("? bash asks: runs a command"), "{screen}");
+}
+
+#[test]
+fn a_question_that_a_page_lay_over_takes_no_answer_before_it_was_on_the_screen_for_a_moment() {
+    let mut stage = asking(80, 24);
+    stage.key(KeyCode::Char('?'));
+    stage.asked(command("rm -r build"));
+    stage.wait(5_000);
+    assert_eq!(stage.key(KeyCode::Esc), []);
+    stage.type_text("y");
+    stage.wait(400);
+    assert_eq!((stage.app.editor.text(), stage.actions.len()), ("y".to_owned(), 0));
+}
+
+#[test]
+fn a_letter_that_a_paste_follows_is_the_beginning_of_a_message() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("rm -r build"));
+    stage.type_text("a");
+    stage.input(Input::Paste("nd then this".into()));
+    stage.wait(400);
+    assert_eq!((stage.app.editor.text(), stage.actions.len()), ("and then this".to_owned(), 0));
+}
+
+#[test]
+fn esc_takes_a_letter_back_that_was_not_meant_and_the_run_goes_on() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("rm -r build"));
+    assert_eq!(stage.key(KeyCode::Char('y')), []);
+    assert_eq!(stage.key(KeyCode::Esc), []);
+    stage.wait(400);
+    assert_eq!((stage.app.editor.text(), stage.actions.len()), (String::new(), 0));
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
+}
+
+#[test]
+fn a_snapshot_leaves_a_reason_in_the_making_what_it_is() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("rm -r build"));
+    stage.letter('d');
+    stage.type_text("not that one");
+    stage.takes_a_snapshot(vec![command("rm -r build")]);
+    assert_eq!(stage.key(KeyCode::Enter), denied("c2", "the user said no: not that one"));
+    stage.asked(command("rm -r build"));
+    stage.letter('d');
+    stage.type_text("nor this");
+    stage.takes_a_snapshot(Vec::new());
+    assert_eq!(stage.key(KeyCode::Enter), [], "the question is gone; Enter wasn't meant to send");
+    assert_eq!(stage.app.editor.text(), "nor this");
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crossterm::event::KeyCode;
 
-use super::stage::Stage;
+use super::stage::{Stage, state};
+use crate::agent::State;
 use crate::tui::app::{Action, Input, List, Report, Say};
 use crate::tui::complete::{FileList, Ranking, Wanted, list};
 
@@ -121,4 +122,15 @@ fn what_follows_a_command_is_offered_too() {
     assert!(actions.contains(&Action::SetModel("anthropic/claude-haiku-4-5".into())), "{actions:?}");
     stage.types("/model ");
     assert!(stage.key(KeyCode::Enter).contains(&Action::Gather(List::Models)), "nothing was typed of a name");
+}
+
+#[test]
+fn the_files_of_another_directory_are_looked_for_anew() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("@");
+    stage.told(Report::Files(files()));
+    stage.control('u');
+    let elsewhere = State { cwd: "/srv".into(), ..state() };
+    stage.told(Report::State(Box::new(elsewhere)));
+    assert_eq!(stage.key(KeyCode::Char('@')), [Action::WalkFiles("/srv".into())]);
 }

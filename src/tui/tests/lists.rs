@@ -26,8 +26,8 @@ impl Stage {
         actions.into_iter().filter(|action| !matches!(action, Action::Remember(_))).collect()
     }
 
-    fn items(&mut self, (items, selected): (Vec<Item>, usize)) {
-        self.report(Report::Items { items, selected });
+    fn items(&mut self, list: List, (items, selected): (Vec<Item>, usize)) {
+        self.report(Report::Items { list, items, selected });
     }
 }
 
@@ -46,7 +46,7 @@ fn models_say_what_they_cost_and_which_key_is_missing() {
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
         assert_eq!(stage.control('l'), [Action::Gather(List::Models)]);
-        stage.items(picker::models(&models()));
+        stage.items(List::Models, picker::models(&models()));
         insta::assert_snapshot!(format!("models_{width}x{height}"), stage.screen());
         stage.type_text("gpt");
         assert_eq!(stage.key(KeyCode::Enter), [], "it can't answer");
@@ -66,12 +66,12 @@ fn thinking_and_approval_are_chosen_from_what_there_is() {
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
         assert_eq!(stage.say("/thinking"), [Action::Gather(List::Thinking)]);
-        stage.items(picker::levels(&ThinkingLevel::ALL, ThinkingLevel::High));
+        stage.items(List::Thinking, picker::levels(&ThinkingLevel::ALL, ThinkingLevel::High));
         insta::assert_snapshot!(format!("thinking_{width}x{height}"), stage.screen());
         stage.key(KeyCode::Down);
         assert_eq!(stage.key(KeyCode::Enter), [Action::SetThinking(ThinkingLevel::Xhigh)]);
         assert_eq!(stage.say("/approval"), [Action::Gather(List::Approval)]);
-        stage.items(picker::modes("ask"));
+        stage.items(List::Approval, picker::modes("ask"));
         insta::assert_snapshot!(format!("approval_modes_{width}x{height}"), stage.screen());
         stage.type_text("read");
         assert_eq!(stage.key(KeyCode::Enter), [Action::SetApproval(ApprovalMode::ReadOnly)]);
@@ -93,11 +93,11 @@ fn tools_are_offered_or_not_and_their_list_stays() {
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
         assert_eq!(stage.say("/tools"), [Action::Gather(List::Tools)]);
-        stage.items((picker::tools(&[tool("read_file", true), tool("bash", false)]), 0));
+        stage.items(List::Tools, (picker::tools(&[tool("read_file", true), tool("bash", false)]), 0));
         insta::assert_snapshot!(format!("tools_{width}x{height}"), stage.screen());
         stage.key(KeyCode::Down);
         assert_eq!(stage.key(KeyCode::Enter), [Action::ToggleTool("bash".into())]);
-        stage.items((picker::tools(&[tool("read_file", true), tool("bash", true)]), 0));
+        stage.items(List::Tools, (picker::tools(&[tool("read_file", true), tool("bash", true)]), 0));
         assert!(stage.screen().contains("▸ ✓ bash"), "{}", stage.screen());
     }
 }
@@ -159,7 +159,7 @@ fn a_preview_stands_beside_a_wide_list_and_beneath_a_high_one() {
         stage.control('l');
         let item =
             Item::new("a", Choice::Model("a".into())).with_detail(vec![Line::new("more of it", Role::Text)]);
-        stage.items((vec![item], 0));
+        stage.items(List::Models, (vec![item], 0));
         let screen = stage.screen();
         assert!(screen.lines().any(|line| line.contains(text)), "{screen}");
     }
@@ -167,6 +167,20 @@ fn a_preview_stands_beside_a_wide_list_and_beneath_a_high_one() {
     stage.control('l');
     let item =
         Item::new("a", Choice::Model("a".into())).with_detail(vec![Line::new("more of it", Role::Text)]);
-    stage.items((vec![item], 0));
+    stage.items(List::Models, (vec![item], 0));
     assert!(!stage.screen().contains("more of it"), "there is no room for it");
+}
+
+#[test]
+fn what_was_gathered_for_a_list_that_was_left_does_not_come_into_another() {
+    let mut stage = Stage::new(80, 24);
+    stage.say("/thinking");
+    stage.key(KeyCode::Esc);
+    stage.control('l');
+    stage.items(List::Thinking, picker::levels(&ThinkingLevel::ALL, ThinkingLevel::High));
+    assert!(stage.screen().contains("looking…"), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    stage.control('r');
+    stage.items(List::Models, picker::models(&models()));
+    assert!(stage.screen().contains("an earlier prompt"), "{}", stage.screen());
 }

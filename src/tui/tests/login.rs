@@ -29,8 +29,8 @@ fn sent(size: (u16, u16), line: &str) -> (Stage, Vec<Action>) {
     (stage, actions)
 }
 
-fn offers(stage: &mut Stage, items: Vec<Item>) {
-    stage.input(Input::Report(Report::Items { items, selected: 0 }));
+fn offers(stage: &mut Stage, list: List, items: Vec<Item>) {
+    stage.input(Input::Report(Report::Items { list, items, selected: 0 }));
 }
 
 fn changed(provider: &str) -> Report {
@@ -47,7 +47,7 @@ fn a_key_is_asked_for_in_the_list_and_never_shown() {
     for size in SIZES {
         let (mut stage, actions) = sent(size, "/login");
         assert!(actions.contains(&Action::Gather(List::Logins)), "{actions:?}");
-        offers(&mut stage, login::logins(&holders()));
+        offers(&mut stage, List::Logins, login::logins(&holders()));
         insta::assert_snapshot!(format!("login_{}x{}", size.0, size.1), stage.screen());
         assert_eq!(stage.key(KeyCode::Enter), []);
         stage.type_text("sk-ant-");
@@ -70,7 +70,7 @@ fn a_key_is_asked_for_in_the_list_and_never_shown() {
 #[test]
 fn escape_leaves_the_key_then_the_list_and_an_empty_key_changes_nothing() {
     let (mut stage, _) = sent(SIZES[0], "/login");
-    offers(&mut stage, login::logins(&holders()));
+    offers(&mut stage, List::Logins, login::logins(&holders()));
     stage.key(KeyCode::Enter);
     stage.type_text("sk");
     stage.key(KeyCode::Esc);
@@ -86,7 +86,7 @@ fn escape_leaves_the_key_then_the_list_and_an_empty_key_changes_nothing() {
 #[test]
 fn a_provider_that_is_named_is_asked_about_at_once() {
     let (mut stage, _) = sent(SIZES[0], "/login anth");
-    offers(&mut stage, login::logins(&holders()));
+    offers(&mut stage, List::Logins, login::logins(&holders()));
     assert!(stage.screen().contains("key of anthropic ❯"), "{}", stage.screen());
 }
 
@@ -95,7 +95,7 @@ fn a_key_that_is_typed_behind_the_command_goes_into_no_history() {
     let (mut stage, actions) = sent(SIZES[0], "/login anthropic sk-hush");
     assert_eq!(actions, [Action::Gather(List::Logins)]);
     assert!(!format!("{:?}", stage.app.editor.history()).contains("hush"));
-    offers(&mut stage, login::logins(&holders()));
+    offers(&mut stage, List::Logins, login::logins(&holders()));
     assert!(stage.screen().contains("key of anthropic ❯"), "it is asked for: {}", stage.screen());
     let (stage, actions) = sent(SIZES[0], "/login anthropic");
     assert!(matches!(&actions[0], Action::Remember(line) if line == "/login anthropic"), "{actions:?}");
@@ -107,7 +107,7 @@ fn only_keys_that_are_there_can_be_taken_away() {
     for size in SIZES {
         let (mut stage, actions) = sent(size, "/logout");
         assert!(actions.contains(&Action::Gather(List::Logouts)), "{actions:?}");
-        offers(&mut stage, login::logouts(&holders()));
+        offers(&mut stage, List::Logouts, login::logouts(&holders()));
         insta::assert_snapshot!(format!("logout_{}x{}", size.0, size.1), stage.screen());
         stage.key(KeyCode::Down);
         assert_eq!(stage.key(KeyCode::Enter), [Action::Key(Order::Forget("mistral".into()))]);
@@ -136,7 +136,7 @@ fn sessions_of_other_programs_are_offered_by_what_was_asked_first() {
     for size in SIZES {
         let (mut stage, actions) = sent(size, "/import");
         assert!(actions.contains(&Action::Gather(List::Foreign)), "{actions:?}");
-        offers(&mut stage, import::logs(&foreign(), UnixMs(super::stage::START)));
+        offers(&mut stage, List::Foreign, import::logs(&foreign(), UnixMs(super::stage::START)));
         insta::assert_snapshot!(format!("import_{}x{}", size.0, size.1), stage.screen());
         stage.type_text("fish");
         assert_eq!(stage.key(KeyCode::Enter), [Action::Import("/h/pond.jsonl".into())]);

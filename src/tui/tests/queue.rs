@@ -257,3 +257,17 @@ fn a_delivered_message_tells_what_became_of_it() {
         insta::assert_snapshot!(format!("delivered_{width}x{height}"), stage.screen());
     }
 }
+
+#[test]
+fn whoever_left_the_panel_keeps_the_keys_when_what_was_removed_is_told() {
+    let mut stage = waiting(80, 24);
+    stage.alt_up();
+    stage.key(KeyCode::Char('d'));
+    stage.key(KeyCode::Esc);
+    let mut left = three();
+    let removed = Removed { item: left.remove(2), place: 2 };
+    stage.waits(left);
+    stage.removed(vec![removed]);
+    stage.type_text("x and more");
+    assert_eq!(stage.app.editor.text(), "x and more");
+}

@@ -90,7 +90,7 @@ impl Search {
         }
         let Some(hits) = &mut self.found else { return false };
         for node in found.nodes {
-            if let Some(is_hit) = hits.is_hit.get_mut(node) {
+            if let Some(is_hit) = hits.is_hit.get_mut(node).filter(|is_hit| !**is_hit) {
                 *is_hit = true;
                 hits.count += 1;
             }
@@ -144,6 +144,15 @@ mod tests {
         assert!(!search.take(found("ab", false, &[2]), Filter::NoTools, 4));
         assert!(search.take(found("abc", true, &[3]), Filter::NoTools, 4));
         assert_eq!(search.found(), Some([false, false, false, true].as_slice()));
+    }
+
+    #[test]
+    fn what_is_told_twice_counts_once() {
+        let mut search = Search::default();
+        "ab".chars().for_each(|c| search.push(c));
+        search.take(found("ab", true, &[1, 3]), Filter::NoTools, 4);
+        search.take(found("ab", false, &[1, 2]), Filter::NoTools, 4);
+        assert_eq!(search.state(), "3 found");
     }
 
     #[test]
