@@ -607,14 +607,7 @@ impl App {
             Report::State(state) => self.know(*state),
             Report::Read { wanted, entries, ahead } => self.transcript.take(&wanted, &entries, &ahead),
             Report::Found(found) => self.found(&found),
-            Report::Queue(items) => {
-                items.iter().for_each(|item| self.editor.adopt(&item.text, &item.images));
-                let typed = |item: QueueItem| typed_skill(&item.text).unwrap_or(item.text);
-                let texts: Vec<String> = items.into_iter().map(typed).collect();
-                if !texts.is_empty() {
-                    self.editor.put_before(&texts);
-                }
-            }
+            Report::Queue(items) => self.queue_came_back(items),
             Report::Waiting(outcome) => self.queue_outcome(outcome),
             Report::Moved(moved) => self.moved(moved),
             Report::Items { items, selected } => {
@@ -663,6 +656,16 @@ impl App {
             Report::Pasted(text) => self.editor.paste(&text),
         }
         Vec::new()
+    }
+
+    /// Messages wait no more; they are a draft again.
+    fn queue_came_back(&mut self, items: Vec<QueueItem>) {
+        items.iter().for_each(|item| self.editor.adopt(&item.text, &item.images));
+        let typed = |item: QueueItem| typed_skill(&item.text).unwrap_or(item.text);
+        let texts: Vec<String> = items.into_iter().map(typed).collect();
+        if !texts.is_empty() {
+            self.editor.put_before(&texts);
+        }
     }
 
     /// A picture is there. What goes to the agent as words only takes none.
