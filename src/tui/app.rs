@@ -148,12 +148,12 @@ pub(super) enum Report {
     /// What the agent does with a `/`, as it is now.
     Commands(Vec<SlashCommand>),
     Note(String),
-    /// A key was kept or taken away.
-    Key(login::News),
     /// A picture to go with the message.
     Attached(Picture),
     /// What is to be put into the editor as if it had been pasted.
     Pasted(String),
+    /// A key was kept or taken away.
+    Key(login::News),
     /// The words of some code were told apart; what shows it is laid out anew.
     CodeTold,
 }

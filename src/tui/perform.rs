@@ -199,10 +199,7 @@ impl Worker {
             Action::AskCommands => vec![Report::Commands(agent.slash_commands().await?)],
             Action::ReadResources => self.read_resources().await?,
             Action::Refresh => self.refresh(beside).await?,
-            Action::ShowFacts => {
-                let lines = gather::facts(&agent.snapshot().await?.state, &agent.reader());
-                vec![Report::Page { title: "session".to_owned(), lines }]
-            }
+            Action::ShowFacts => self.show_facts().await?,
             Action::Export(file) => self.export(file, beside).await?,
             Action::Attach(path, text) => self.attach(path, text, beside).await?,
             // What lists want, and what goes on beside, is begun already; looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
@@ -236,6 +233,11 @@ impl Worker {
             | Action::Suspend
             | Action::Quit => Vec::new(),
         })
+    }
+
+    async fn show_facts(&self) -> Result<Vec<Report>, AgentError> {
+        let lines = gather::facts(&self.agent.snapshot().await?.state, &self.agent.reader());
+        Ok(vec![Report::Page { title: "session".to_owned(), lines }])
     }
 
     /// Tells the agent, or the shell, what the user said.

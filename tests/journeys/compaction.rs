@@ -185,7 +185,7 @@ fn a_branch_is_left_with_a_summary_of_what_the_user_says_matters() {
     terminal.wait_for("▸●   Answer two.");
     terminal.key(Key::Up);
     terminal.key(Key::Up);
-    terminal.wait_for("▸ Answer one.");
+    terminal.wait_for("▸•   Answer one.");
     terminal.key(Key::Enter);
     terminal.wait_for("what happened since is left behind");
     terminal.key(Key::Down);
