@@ -150,6 +150,8 @@ pub(super) enum Report {
     Note(String),
     /// A picture to go with the message.
     Attached(Picture),
+    /// What another editor made of the text.
+    Edited(String),
     /// What is to be put into the editor as if it had been pasted.
     Pasted(String),
     /// A key was kept or taken away.
@@ -283,11 +285,11 @@ pub(super) enum Say {
 
 impl Say {
     /// What the user typed.
-    pub(super) fn text(&self) -> Option<&str> {
+    pub(super) fn text(&self) -> Option<String> {
         match self {
-            Self::Steer(text) | Self::SteerNow(text) | Self::FollowUp(text) | Self::Bash(text, _) => {
-                Some(text)
-            }
+            Self::Steer(text) | Self::SteerNow(text) | Self::FollowUp(text) => Some(text.clone()),
+            Self::Bash(command, BashContext::Include) => Some(format!("!{command}")),
+            Self::Bash(command, BashContext::Exclude) => Some(format!("!!{command}")),
             Self::Hurry => None,
             Self::WithPictures(say, _) => say.text(),
         }
@@ -554,13 +556,13 @@ impl App {
         self.transcript.grew();
     }
 
-    /// What blocks are laid out by.
     /// Room for pictures, where they are painted: a third of the screen for one.
     fn picture_room(&self) -> Option<PictureRoom> {
         let rows = self.size.1 / 3;
         (self.place.images == Images::Painted).then_some(PictureRoom { cell: self.place.cell, rows })
     }
 
+    /// What blocks are laid out by.
     pub(super) fn ctx(&self) -> Ctx {
         Ctx {
             width: usize::from(self.size.0).saturating_sub(1).max(1),
@@ -655,10 +657,36 @@ impl App {
                 self.complete.forget();
             }
             Report::Note(text) => self.flash(text),
-            Report::Attached(Picture { image, size }) => self.editor.attach(image, size),
+            Report::Attached(picture) => self.attached(picture),
+            Report::Edited(text) => self.editor.set_text(&text),
             Report::Pasted(text) => self.editor.paste(&text),
         }
         Vec::new()
+    }
+
+    /// A picture is there. What goes to the agent as words only takes none.
+    fn attached(&mut self, Picture { image, size }: Picture) {
+        let gives_reason = self.work.approvals.first().is_some_and(Asked::is_reasoning);
+        if self.queue.is_editing() || gives_reason {
+            self.flash("no picture can go with this; it goes with a message of its own");
+            return;
+        }
+        self.editor.attach(image, size);
+    }
+
+    /// There is too much to do for this to be done; what the user said is a draft again.
+    pub(super) fn refused(&mut self, action: Action) {
+        match action {
+            Action::Read(wanted) => self.transcript.unask(wanted.part()),
+            Action::Say(say) => {
+                if let Some(text) = say.text() {
+                    self.editor.put_before(&[text]);
+                }
+            }
+            _ => {}
+        }
+        self.flash("busy; try again in a moment");
+        self.stale = Stale::ByUser;
     }
 
     fn failed(&mut self, what: String, hint: Option<String>, text: Option<String>) {

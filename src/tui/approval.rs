@@ -87,6 +87,11 @@ impl Asked {
         self.mode != Mode::Choosing(None)
     }
 
+    /// Whether the editor's text is the reason of a no.
+    pub(super) fn is_reasoning(&self) -> bool {
+        self.mode == Mode::Reasoning
+    }
+
     /// Whether all of the call has been on the screen.
     pub(super) fn is_seen(&self) -> bool {
         self.sheet.seen >= self.sheet.lines.len()

@@ -118,8 +118,12 @@ impl App {
         if before == self.complete.seen {
             return Vec::new();
         }
-        self.complete.asked = asked(&before, self.editor.begins_command());
-        self.complete.seen = before;
+        // In a prompt of earlier times the arrows lead to others, until something is changed in it.
+        self.complete.asked = match self.editor.is_recalled() {
+            true => Asked::Nothing,
+            false => asked(before, self.editor.begins_command()),
+        };
+        before.clone_into(&mut self.complete.seen);
         let complete = &self.complete;
         let offers = match &complete.asked {
             Asked::Nothing | Asked::Path(_) => Vec::new(),
@@ -176,7 +180,7 @@ impl App {
                 if common.len() > listing.typed.len() {
                     self.insert(&common, listing.typed.chars().count());
                 }
-                self.complete.seen = self.editor.line_before_cursor();
+                self.editor.line_before_cursor().clone_into(&mut self.complete.seen);
                 self.complete.asked = Asked::Path(common);
                 self.complete.offer(listing.offers);
             }
@@ -237,7 +241,7 @@ impl App {
     }
 
     fn list_paths(&mut self) -> Option<Vec<Action>> {
-        let before = self.editor.line_before_cursor();
+        let before = self.editor.line_before_cursor().to_owned();
         let typed = word::path(&before)?.to_owned();
         let (cwd, home) = (self.place.cwd.clone(), self.place.home.clone());
         Some(vec![Action::ListPaths(paths::Wanted { before, typed, cwd, home })])

@@ -19,6 +19,9 @@ use self::tokens::Tokens;
 use super::keymap::{Context, KeyCommand, Keymap};
 use crate::message::Image;
 
+/// Bytes of a prompt with its pastes up to which they are remembered with it: all prompts are read before the first frame.
+const MOST_REMEMBERED: usize = 16 * 1024;
+
 /// What the user is about to say.
 #[derive(Debug)]
 pub(super) struct Editor {
@@ -66,9 +69,9 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// The text as it is meant.
-    pub(super) fn expanded(&self) -> String {
-        self.tokens.expand(self.text.as_str())
+    /// The text as it is meant, as far as it lasts.
+    pub(super) fn lasting(&self) -> String {
+        self.tokens.lasting(self.text.as_str())
     }
 }
 
@@ -93,6 +96,18 @@ impl Editor {
     /// The text as it is meant.
     pub(super) fn expanded(&self) -> String {
         self.tokens.expand(self.text.as_str())
+    }
+
+    /// The text as it is meant, as far as it lasts: pictures are gone with the program.
+    pub(super) fn lasting(&self) -> String {
+        self.tokens.lasting(self.text.as_str())
+    }
+
+    /// The text as it is kept among the prompts of earlier times: a paste of some pages with it, for its sign would stand for nothing
+    /// later on, or for another one.
+    pub(super) fn to_remember(&self) -> String {
+        let meant = self.expanded();
+        if meant.len() <= MOST_REMEMBERED { meant } else { self.text() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -212,9 +227,14 @@ impl Editor {
     }
 
     /// The line of the cursor, up to it.
-    pub(super) fn line_before_cursor(&self) -> String {
+    pub(super) fn line_before_cursor(&self) -> &str {
         let before = self.before_cursor();
-        before[before.rfind('\n').map_or(0, |at| at + 1)..].to_owned()
+        &before[before.rfind('\n').map_or(0, |at| at + 1)..]
+    }
+
+    /// Whether it shows a prompt of earlier times as that was.
+    pub(super) fn is_recalled(&self) -> bool {
+        self.recall.shows(self.text.as_str())
     }
 
     /// Puts a text in the place of so many characters before the cursor.
@@ -268,10 +288,14 @@ impl Editor {
                 self.tokens.at_start(after).map_or_else(|| text.right(), |length| cursor + length)
             }
             Edit::WordLeft | Edit::DeleteWordBack => {
-                let token = self.tokens.at_end(text.before_cursor());
-                token.map_or_else(|| text.word_left(), |length| cursor - length)
+                let before = text.before_cursor().trim_end();
+                self.tokens.at_end(before).map_or_else(|| text.word_left(), |length| before.len() - length)
             }
-            Edit::WordRight | Edit::DeleteWordForward => text.word_right(),
+            Edit::WordRight | Edit::DeleteWordForward => {
+                let after = text.as_str()[cursor..].trim_start();
+                let start = text.as_str().len() - after.len();
+                self.tokens.at_start(after).map_or_else(|| text.word_right(), |length| start + length)
+            }
             // At the end already, the line is joined with its neighbour.
             Edit::DeleteToLineStart if cursor == line.start => text.left(),
             Edit::DeleteToLineEnd if cursor == line.end => text.right(),

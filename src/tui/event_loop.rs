@@ -25,6 +25,7 @@ use super::draft::Draft;
 use super::ears::{self, Ears, Heard};
 use super::files;
 use super::keymap::Keymap;
+use super::mouse::Mouse;
 use super::notify::{Focus, Notifier};
 use super::pace::{Pace, Stale};
 use super::perform::{Performer, now};
@@ -75,7 +76,7 @@ struct Front {
     draft: Draft,
     /// `None` until the session is open.
     link: Option<Link>,
-    /// What is to be done as soon as it is.
+    /// What is to be done as soon as it is, or with the next frame when there was too much to do.
     waiting: Vec<Action>,
     signals: Signals,
     tick: Interval,
@@ -204,7 +205,7 @@ impl Front {
         self.keys = None;
         self.screen = None;
         let said = self.waiting.iter().filter_map(|action| match action {
-            Action::Say(say) => say.text().map(str::to_owned),
+            Action::Say(say) => say.text(),
             _ => None,
         });
         let said: Vec<String> = said.collect();
@@ -372,6 +373,11 @@ impl Front {
         let before = self.began.elapsed();
         self.app.stale = Stale::No;
         self.app.now = now();
+        if self.link.is_some() {
+            for action in std::mem::take(&mut self.waiting) {
+                self.perform(action);
+            }
+        }
         let drawn = self.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&mut self.app));
         self.tell();
         let at = self.began.elapsed();
@@ -397,13 +403,12 @@ impl Front {
             Action::Suspend => return self.away(|_| _ = raise(Signal::SIGTSTP)),
             Action::EditElsewhere(text) => return self.away(|front| front.edit(&text)),
             action => match &self.link {
-                Some(link) => {
-                    let part = if let Action::Read(wanted) = &action { Some(wanted.part()) } else { None };
-                    if !link.performer.tell(action) {
-                        part.into_iter().for_each(|part| self.app.transcript.unask(part));
-                        self.app.flash("busy; try again in a moment");
-                    }
-                }
+                Some(link) => match link.performer.tell(action) {
+                    // Until it is done nothing else is shown of the session.
+                    Some(Action::Reload) => self.waiting.push(Action::Reload),
+                    Some(action) => self.app.refused(action),
+                    None => {}
+                },
                 None => self.waiting.push(action),
             },
         }
@@ -430,6 +435,8 @@ impl Front {
         self.keys = None;
         self.screen = None;
         what(self);
+        // Whether the button is still held, nobody heard.
+        self.app.moving.mouse = Mouse::default();
         // What was meant for somebody else who had the terminal, and that we go on again, is known.
         let _ = (self.signals.interrupt.recv().now_or_never(), self.signals.continued.recv().now_or_never());
         self.notifier.forget();
@@ -447,7 +454,10 @@ impl Front {
     /// Lets the user edit the draft with a program of theirs.
     fn edit(&mut self, text: &str) {
         match edited(self.options.editor.as_deref().unwrap_or("vi"), text) {
-            Ok(text) => self.app.editor.set_text(&text),
+            Ok(text) => {
+                self.draft.typed(Instant::now());
+                self.take(Input::Report(Report::Edited(text)));
+            }
             Err(error) => {
                 let hint = Some("set VISUAL or EDITOR to the editor you like".to_owned());
                 self.app.say(Level::Error, format!("the editor failed: {error}"), hint);

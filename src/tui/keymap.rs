@@ -247,8 +247,8 @@ pub(super) const TABLE: &[Row] = &[
         "to the beginning of the line",
     ),
     row(K::Edit(Edit::LineEnd), (Editor, "line_end"), &["ctrl+e", "end"], "to the end of the line"),
-    row(K::Edit(Edit::TextStart), (Editor, "text_start"), &["ctrl+home"], "to the beginning of the text"),
-    row(K::Edit(Edit::TextEnd), (Editor, "text_end"), &["ctrl+end"], "to the end of the text"),
+    row(K::Edit(Edit::TextStart), (Editor, "text_start"), &["alt+<"], "to the beginning of the text"),
+    row(K::Edit(Edit::TextEnd), (Editor, "text_end"), &["alt+>"], "to the end of the text"),
     row(
         K::Edit(Edit::DeleteBack),
         (Editor, "delete_back"),
@@ -510,6 +510,18 @@ mod tests {
         let (_, rest) = page.split_once("<!-- keys -->\n").unwrap();
         let (keys, _) = rest.split_once("\n<!-- end of keys -->").unwrap();
         assert!(keys == markdown(), "between its marks it is to be:\n{}", markdown());
+    }
+
+    #[test]
+    fn no_key_of_the_editor_is_taken_from_it_for_good() {
+        // These go on to the editor when they mean nothing to the screen: its own text is empty, or something runs.
+        let shared = ["home", "end", "ctrl+d"];
+        for row in TABLE.iter().filter(|row| row.context == Editor) {
+            for key in row.keys.iter().filter(|key| !shared.contains(key)) {
+                let taken = TABLE.iter().find(|other| other.context == Main && other.keys.contains(key));
+                assert!(taken.is_none(), "{key}: {} never hears of it", row.name);
+            }
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! What keys do.
 //!
-//! The order in which a key is offered: a popup, the waiting messages if the keys are theirs, an approval that waits (only while the
-//! editor is empty, so that what is being typed is never taken for an answer), the keys of the whole screen, the completion of a command, the editor.
+//! The order in which a key is offered: a popup, a search that is going on, the waiting messages if the keys are theirs, what may
+//! complete the text, a chosen block and an approval that waits (only while the editor is empty, so that what is being typed is never
+//! taken for an answer), the keys of the whole screen, the editor.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
@@ -52,18 +53,32 @@ impl App {
         if !self.popups.is_empty() {
             return self.popup_key(key);
         }
-        let taken = self.queue_key(key).or_else(|| self.moving_key(key)).or_else(|| self.approval_key(key));
-        let taken = taken.or_else(|| self.completion_key(key));
-        if let Some(actions) = taken.or_else(|| self.screen_key(key, pressed)) {
+        if let Some(actions) = self.taken_key(key).or_else(|| self.screen_key(key, pressed)) {
             return actions;
         }
-        self.editor.key(key, &self.place.keymap);
+        if self.editor.key(key, &self.place.keymap) && !self.editor.is_empty() {
+            // Who writes is done with the block: it would take the first letters of the message after this one.
+            self.transcript.set_focus(None);
+        }
         Vec::new()
+    }
+
+    /// What somebody does with a key who has it before the screen and the editor.
+    fn taken_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        if self.moving.search.is_some() {
+            return self.search_key(key);
+        }
+        if self.queue.has_keys() {
+            return self.queue_key(key);
+        }
+        let taken = self.completion_key(key).or_else(|| self.queue_key(key));
+        taken.or_else(|| self.block_key(key)).or_else(|| self.approval_key(key))
     }
 
     /// Takes characters that came at once: many of them, where they can only be text, in one piece.
     pub(super) fn typed(&mut self, text: &str) -> Vec<Action> {
         let mut actions = Vec::new();
+        self.leave_block_to(text);
         for (at, c) in text.char_indices() {
             let is_elsewhere = !self.popups.is_empty()
                 || !self.work.approvals.is_empty()
@@ -168,12 +183,13 @@ impl App {
         }
         self.notes.flash = None;
         self.transcript.follow();
-        let shown = self.editor.text();
+        self.transcript.set_focus(None);
+        let prompt = self.editor.to_remember();
         let pictures = self.editor.pictures();
         let text = self.editor.take();
         let mut actions = Vec::new();
-        if !may_hold_key(&shown) && self.editor.remember(&shown) {
-            actions.push(Action::Remember(shown));
+        if !may_hold_key(&prompt) && self.editor.remember(&prompt) {
+            actions.push(Action::Remember(prompt));
         }
         let said = self.carry_out(text, when).into_iter().map(|action| with_pictures(action, &pictures));
         actions.extend(said);

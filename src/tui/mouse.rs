@@ -64,7 +64,8 @@ impl App {
         match event.kind {
             MouseEventKind::ScrollUp => return self.wheel(Toward::Older),
             MouseEventKind::ScrollDown => return self.wheel(Toward::Newer),
-            _ if !self.popups.is_empty() => {}
+            // What was begun beneath a list isn't gone on with.
+            _ if !self.popups.is_empty() => self.moving.mouse = Mouse::default(),
             MouseEventKind::Down(MouseButton::Left) => self.press(place),
             MouseEventKind::Drag(MouseButton::Left) => self.drag(place),
             MouseEventKind::Up(MouseButton::Left) => return self.release(),
@@ -162,7 +163,8 @@ impl App {
 
     /// Scrolls on while something is dragged beyond an edge.
     pub(super) fn drag_on(&mut self) {
-        let Some(Press { held: Held::Beyond(toward), place, .. }) = self.moving.mouse.press else { return };
+        let press = self.moving.mouse.press.filter(|_| self.popups.is_empty());
+        let Some(Press { held: Held::Beyond(toward), place, .. }) = press else { return };
         self.scroll_lines(toward, DRAGGED);
         self.prepare();
         self.select_to(place);

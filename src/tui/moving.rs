@@ -20,11 +20,8 @@ pub(super) struct Moving {
 }
 
 impl App {
-    /// Keys of a search that is going on, and of a block that is chosen.
-    pub(super) fn moving_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        if self.moving.search.is_some() {
-            return self.search_key(key);
-        }
+    /// Keys of a block that is chosen.
+    pub(super) fn block_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let at = self.transcript.focus().filter(|_| self.editor.is_empty())?;
         match self.place.keymap.command(Context::Block, key)? {
             KeyCommand::BlockOlder => self.choose_block(Toward::Older),
@@ -35,6 +32,17 @@ impl App {
             _ => return None,
         }
         Some(Vec::new())
+    }
+
+    /// Characters that came at once, and not all of which mean something to a chosen block, are a message: none of them is for it.
+    pub(super) fn leave_block_to(&mut self, text: &str) {
+        let is_elsewhere = !self.popups.is_empty() || self.moving.search.is_some() || self.queue.has_keys();
+        let keymap = &self.place.keymap;
+        let means_nothing =
+            |c: char| keymap.command(Context::Block, KeyEvent::from(KeyCode::Char(c))).is_none();
+        if !is_elsewhere && text.chars().any(means_nothing) {
+            self.transcript.set_focus(None);
+        }
     }
 
     /// Keys that lead somewhere in the transcript, or choose a block of it.
@@ -73,7 +81,8 @@ impl App {
         vec![Action::Copy(Copied { what: amount(&text), text })]
     }
 
-    fn search_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+    /// Keys of a search that is going on.
+    pub(super) fn search_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         match self.place.keymap.command(Context::Search, key) {
             Some(KeyCommand::SearchOlder) => self.step_search(Toward::Older),
             Some(KeyCommand::SearchNewer) => self.step_search(Toward::Newer),

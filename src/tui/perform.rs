@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::app::{Action, Go, Loaded, Report, Say};
@@ -58,9 +58,9 @@ impl Performer {
         (Self { actions, task }, received)
     }
 
-    /// Tells it to carry out an action; false when it has too much to do.
-    pub(super) fn tell(&self, action: Action) -> bool {
-        self.actions.try_send(action).is_ok()
+    /// Tells it to carry out an action; gives it back when it has too much to do.
+    pub(super) fn tell(&self, action: Action) -> Option<Action> {
+        self.actions.try_send(action).err().map(TrySendError::into_inner)
     }
 
     /// Takes no more actions; when those it has are carried out, the reports end. The task goes on while the answer is held.
@@ -98,7 +98,7 @@ impl Worker {
         while let Some(action) = todo.recv().await {
             self.reap(&mut beside, &mut waiting).await;
             let text = match &action {
-                Action::Say(say) => say.text().map(str::to_owned),
+                Action::Say(say) => say.text(),
                 Action::Queue(queue::Order::Edit(_, words)) => Some(words.clone()),
                 _ => None,
             };

@@ -195,8 +195,8 @@ impl App {
     /// What is to be kept of the editor for the next time: while a message that waits is in it, what stands aside.
     pub(super) fn unsent(&self) -> String {
         match &self.queue.focus {
-            Focus::Editing { draft, .. } => draft.expanded(),
-            Focus::Away | Focus::Choosing(_) => self.editor.expanded(),
+            Focus::Editing { draft, .. } => draft.lasting(),
+            Focus::Away | Focus::Choosing(_) => self.editor.lasting(),
         }
     }
 }

@@ -11,6 +11,8 @@ mod pictures;
 
 use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::cursor::{SetCursorStyle, Show};
@@ -55,9 +57,25 @@ pub enum MouseUse {
 /// What is written last when the terminal is given back, beside what every terminal gets.
 static FAREWELL: Mutex<String> = Mutex::new(String::new());
 
+/// Whether the terminal is ours, and to be given back.
+static IS_OURS: AtomicBool = AtomicBool::new(false);
+
+/// Where frames go, until a panic: by then the terminal is given back, and the rest of a frame would be stray text on it.
+struct Out(Stdout);
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if thread::panicking() { Ok(bytes.len()) } else { self.0.write(bytes) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if thread::panicking() { Ok(()) } else { self.0.flush() }
+    }
+}
+
 /// The terminal while it is ours.
 pub(super) struct Screen {
-    terminal: Terminal<Painter<BufWriter<Stdout>>>,
+    terminal: Terminal<Painter<BufWriter<Out>>>,
     is_stale: bool,
 }
 
@@ -67,6 +85,7 @@ impl Screen {
         if let Ok(mut farewell) = FAREWELL.lock() {
             *farewell = reach.farewell();
         }
+        IS_OURS.store(true, Ordering::SeqCst);
         enable_raw_mode()?;
         // From here on a failure gives the terminal back.
         let given_back = GiveBack;
@@ -87,7 +106,7 @@ impl Screen {
         if mouse == MouseUse::Tiller {
             io::stdout().write_all(MOUSE_ON)?;
         }
-        let writer = BufWriter::with_capacity(BUFFER, io::stdout());
+        let writer = BufWriter::with_capacity(BUFFER, Out(io::stdout()));
         let terminal = Terminal::new(Painter::new(writer))?;
         std::mem::forget(given_back);
         Ok(Self { terminal, is_stale: true })
@@ -176,8 +195,12 @@ impl Drop for GiveBack {
     }
 }
 
-/// Makes the terminal what it was. Nobody is left to tell when this fails.
+/// Makes the terminal what it was, once: to leave the alternate screen again would put the cursor on what was said since. Nobody is left
+/// to tell when this fails.
 pub(super) fn give_back() {
+    if !IS_OURS.swap(false, Ordering::SeqCst) {
+        return;
+    }
     let mut out = io::stdout();
     let _ = execute!(
         out,

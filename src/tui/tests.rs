@@ -26,6 +26,7 @@ mod lists;
 mod login;
 mod moving;
 mod queue;
+mod seams;
 mod stage;
 mod themes;
 mod tree;

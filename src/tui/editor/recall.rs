@@ -39,6 +39,11 @@ impl Recall {
         self.shown = None;
     }
 
+    /// Whether a prompt is shown, and this is it.
+    pub(super) fn shows(&self, text: &str) -> bool {
+        self.shown.as_ref().and_then(|shown| self.prompts.get(shown.at)).is_some_and(|prompt| prompt == text)
+    }
+
     /// The prompt before the one that is shown, in the place of `now`.
     pub(super) fn earlier(&mut self, now: &str) -> Option<String> {
         let at = self.shown.as_ref().map_or(self.prompts.len(), |shown| shown.at);

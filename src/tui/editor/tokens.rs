@@ -85,6 +85,14 @@ impl Tokens {
         })
     }
 
+    /// The same without the signs of pictures, which are in no text.
+    pub(super) fn lasting(&self, text: &str) -> String {
+        self.tokens.iter().fold(self.expand(text), |text, (token, meaning)| match meaning {
+            Meaning::Text(_) => text,
+            Meaning::Picture(_) => text.replace(&format!("{token} "), "").replace(token, ""),
+        })
+    }
+
     /// The pictures whose tokens stand in a text, in the order of their numbers.
     pub(super) fn pictures(&self, text: &str) -> Vec<Image> {
         let wanted = self.tokens.iter().filter(|(token, _)| text.contains(token));

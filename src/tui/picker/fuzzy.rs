@@ -3,6 +3,8 @@
 //! Words count in any order and each must fit; one without capitals fits both. How a word fits depends on what is looked through:
 //! names and paths by their letters in order, the best first; what people wrote by whole parts of it, in the order it was in.
 
+use std::borrow::Cow;
+
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use unicode_segmentation::UnicodeSegmentation;
@@ -63,11 +65,12 @@ impl Query {
 
     fn score(&mut self, (name, about): (&str, &str)) -> Option<u32> {
         let Self { words, way, matcher, buffer } = self;
+        let (name, about) = (ended(name), ended(about));
         let mut sum = 0;
         for word in words {
             let atom = if *way == Way::Prose { &word.part } else { &word.letters };
-            let score = atom.score(Utf32Str::new(name, buffer), matcher).or_else(|| {
-                let beside = word.part.score(Utf32Str::new(about, buffer), matcher)?;
+            let score = atom.score(Utf32Str::new(&name, buffer), matcher).or_else(|| {
+                let beside = word.part.score(Utf32Str::new(&about, buffer), matcher)?;
                 Some(beside / 2)
             })?;
             sum += u32::from(score);
@@ -78,10 +81,10 @@ impl Query {
     /// Which graphemes of a text fit, ascending.
     pub(in crate::tui) fn marks(&mut self, text: &str) -> Vec<usize> {
         let Self { words, way, matcher, buffer } = self;
-        let mut marks = Vec::new();
+        let (text, mut marks) = (ended(text), Vec::new());
         for word in words {
             let mut here = Vec::new();
-            let text = Utf32Str::new(text, buffer);
+            let text = Utf32Str::new(&text, buffer);
             let atom = if *way == Way::Prose { &word.part } else { &word.letters };
             atom.indices(text, matcher, &mut here);
             marks.extend(here.into_iter().map(|at| at as usize));
@@ -90,6 +93,11 @@ impl Query {
         marks.dedup();
         marks
     }
+}
+
+/// A text with a blank behind it where that is needed: nucleo-matcher 0.3.1 finds no part at the very end of one that isn't ASCII.
+fn ended(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() { text.into() } else { format!("{text} ").into() }
 }
 
 /// A text in pieces: those that fit, and those between them.
@@ -108,6 +116,16 @@ pub(in crate::tui) fn pieces(text: &str, marks: &[usize]) -> Vec<(String, bool)>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_at_the_very_end_fits_in_any_script() {
+        let texts = [("größer und schöner", "2 messages · 3m · VC79G8")];
+        for (typed, marks) in [("schöner", (11..18).collect()), ("VC79G8", Vec::new())] {
+            let mut query = Query::new(typed, Way::Prose);
+            assert_eq!(query.rank(&texts, |text| *text), [0], "{typed}");
+            assert_eq!(query.marks(texts[0].0), marks, "{typed}");
+        }
+    }
 
     fn ranked<'a>(typed: &str, way: Way, names: &[&'a str]) -> Vec<&'a str> {
         let found = Query::new(typed, way).rank(names, |name| (name, ""));

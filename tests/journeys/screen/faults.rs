@@ -44,6 +44,9 @@ fn a_panic_gives_the_terminal_back_and_leaves_a_report() {
     assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
     let screen = terminal.screen();
     assert!(screen.contains("had to stop because of a fault"), "{screen}");
+    let written = terminal.written();
+    let (_, after) = written.split_once("had to stop").unwrap();
+    assert!(!after.contains("\u{1b}[?"), "what was said of it stays as it is: {after:?}");
     let report = fs::read_dir(&reports).unwrap().next().unwrap().unwrap().path();
     let report = fs::read_to_string(report).unwrap();
     assert!(report.starts_with("the floor gave way (tests/journeys/screen/faults.rs:"), "{report}");

@@ -65,7 +65,6 @@ const CHANGES: [&str; 9] = [
 ];
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one journey, key by key")]
 fn what_waits_is_edited_moved_taken_out_brought_back_and_promoted_and_the_log_tells_it() {
     let house = House::new();
     let answers = [
