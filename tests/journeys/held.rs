@@ -56,6 +56,7 @@ fn a_second_tiller_in_a_terminal_can_go_on_in_a_fork() {
     second.wait_for("Answer one.");
     second.send("second prompt\r");
     second.wait_for("Answer two.");
+    second.wait_without("esc stops");
     second.key(Key::Ctrl('d'));
     assert!(second.wait().success());
     assert_eq!(std::fs::read(&log).unwrap(), before);

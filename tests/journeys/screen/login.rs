@@ -41,7 +41,7 @@ fn a_key_that_is_given_asks_at_once_is_in_one_file_alone_and_goes_again() {
     // A server that is named could be asked without a key, so it is named only now; the address is read anew with the key.
     fs::write(house.home().join("tiller/.env"), format!("ANTHROPIC_BASE_URL={}\n", server.url)).unwrap();
     terminal.key(Key::Enter);
-    terminal.wait_for("key of anthropic");
+    terminal.wait_for("key of anthropic ❯");
     terminal.send("sk-hush-hush");
     terminal.wait_for("12 characters");
     terminal.key(Key::Enter);
@@ -60,7 +60,7 @@ fn a_key_that_is_given_asks_at_once_is_in_one_file_alone_and_goes_again() {
     terminal.wait_for("its key was taken away");
     assert_eq!(server.requests().len(), 1);
     enter(&mut terminal, "/login anthropic");
-    terminal.wait_for("key of anthropic");
+    terminal.wait_for("key of anthropic ❯");
     terminal.send("sk-hush-hush");
     terminal.wait_for("12 characters");
     terminal.key(Key::Enter);
