@@ -11,7 +11,7 @@ use super::app::{Action, App, List};
 use super::block::Level;
 use super::call::one_line;
 use super::keymap::KeyCommand;
-use super::picker::{Choice, Item, Picker, Word};
+use super::picker::{Choice, Item, Picker, Typed, Word};
 use super::popup::Popup;
 use crate::render::{Role, Span};
 
@@ -76,7 +76,11 @@ impl App {
     }
 
     fn offer_providers(&mut self, title: &str, list: List, words: &str) -> Vec<Action> {
-        let picker = Picker::waiting_for(title, list).narrowed_to(words);
+        let mut picker = Picker::waiting_for(title, list).narrowed_to(words);
+        if !words.is_empty() {
+            // Before it is known which providers there are: a key that is pasted at once must not be read.
+            picker.ask_for_key(words.to_owned());
+        }
         self.popups.push(Popup::Pick(Box::new(picker)));
         vec![Action::Gather(list)]
     }
@@ -95,11 +99,22 @@ impl App {
 }
 
 impl Picker {
-    /// Asks for the key of the one provider that the words mean, once it is known which there are.
+    /// It is known now which providers there are: the key that is asked for is that of the one which the words mean. Where they mean
+    /// none, or several, what was typed is forgotten.
     pub(super) fn go_on_to_key(&mut self) {
-        let is_meant = self.list == Some(List::Logins) && !self.filter().is_empty() && self.counts().0 == 1;
-        if is_meant && let Some(Choice::Login(provider)) = self.chosen().map(|item| item.choice.clone()) {
-            self.ask_for_key(provider);
+        let asked = self.asking().filter(|_| self.list == Some(List::Logins));
+        let Some(Choice::Login(words)) = asked.map(|asking| asking.of.clone()) else { return };
+        let meant = self.chosen().filter(|_| self.counts().0 == 1).map(|item| item.choice.clone());
+        let typed = self.stop_asking().map(|asking| asking.typed);
+        match (meant, typed) {
+            (Some(Choice::Login(provider)), Some(typed)) => {
+                self.ask_for_key(provider);
+                self.edit(|line| *line = typed);
+            }
+            _ => {
+                self.edit(Typed::clear);
+                self.say(Some(Word::trouble(format!("no provider goes by `{}`", one_line(&words)))));
+            }
         }
     }
 

@@ -86,8 +86,19 @@ fn escape_leaves_the_key_then_the_list_and_an_empty_key_changes_nothing() {
 #[test]
 fn a_provider_that_is_named_is_asked_about_at_once() {
     let (mut stage, _) = sent(SIZES[0], "/login anth");
+    stage.type_text("sk-hush");
+    assert!(!stage.screen().contains("sk-hush"), "typed before the list is there: {}", stage.screen());
     offers(&mut stage, List::Logins, login::logins(&holders()));
-    assert!(stage.screen().contains("key of anthropic ❯"), "{}", stage.screen());
+    assert!(stage.screen().contains("key of anthropic ❯ •••••••  7 characters"), "{}", stage.screen());
+    let kept = Action::Key(Order::Keep("anthropic".into(), Key::of("sk-hush")));
+    assert_eq!(stage.key(KeyCode::Enter), [kept]);
+
+    let (mut stage, _) = sent(SIZES[0], "/login nobody");
+    stage.type_text("sk-hush");
+    offers(&mut stage, List::Logins, login::logins(&holders()));
+    let screen = stage.screen();
+    assert!(screen.contains("no provider goes by `nobody`") && !screen.contains("hush"), "{screen}");
+    assert!(screen.contains("anthropic"), "all of them are offered: {screen}");
 }
 
 #[test]
