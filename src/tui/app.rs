@@ -17,7 +17,7 @@ use super::layout::{Ctx, Folds};
 use super::login;
 use super::moving::Moving;
 use super::pace::Stale;
-use super::picker::{Choice, Item, Narrowed, Narrowing, Picker, Sessions, Word};
+use super::picker::{Choice, Item, Look, Looks, Narrowed, Narrowing, Picker, Sessions, Word};
 use super::popup::Popup;
 use super::queue;
 use super::search::{Found, Lookup};
@@ -123,8 +123,14 @@ pub(super) enum Report {
         word: Word,
         trashed: Option<PathBuf>,
     },
+    /// A session could not be brought back from the trash.
+    NotRestored {
+        path: PathBuf,
+        why: Word,
+    },
     /// What a look through the sessions found.
     Browsed {
+        look: Look,
         scope: Scope,
         what: Browsed,
     },
@@ -362,8 +368,7 @@ pub(super) struct App {
     /// How far what is on the screen is out of date.
     pub(super) stale: Stale,
     pub(super) moving: Moving,
-    /// Whether sessions were looked through when the last input came.
-    is_browsing: bool,
+    pub(super) looks: Looks,
     /// Where to go as soon as the user has said what matters in the summary of what is left behind.
     pub(super) leaving: Option<EntryId>,
 }
@@ -465,7 +470,7 @@ impl App {
             complete: Completing::default(),
             stale: Stale::ByUser,
             moving: Moving::default(),
-            is_browsing: false,
+            looks: Looks::default(),
             leaving: None,
         }
     }
@@ -514,10 +519,7 @@ impl App {
         actions.extend(self.mind_completion());
         self.mind_theme();
         actions.extend(self.tree_actions());
-        let is_browsing = self.popups.iter().any(Popup::is_browser);
-        if std::mem::replace(&mut self.is_browsing, is_browsing) && !is_browsing {
-            actions.push(Action::EndBrowse);
-        }
+        actions.extend(self.mind_looks());
         let reloads = actions.iter().filter(|action| matches!(action, Action::Reload)).count();
         self.facts.gap.expected += reloads;
         actions
@@ -647,10 +649,11 @@ impl App {
             Report::Settings(settings) => self.settings_changed(&settings),
             Report::Said(word) => self.say_in_list(word),
             Report::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
-            Report::Browsed { scope, what } => {
-                let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
-                pickers.for_each(|picker| picker.browsed(scope, &what));
+            Report::NotRestored { path, why } => {
+                self.not_restored(path);
+                self.say_in_list(why);
             }
+            Report::Browsed { look, scope, what } => self.browsed(look, scope, &what),
             Report::Ask { title, items } => {
                 self.popups.push(Popup::Pick(Box::new(Picker::of(&title, items))))
             }
@@ -698,6 +701,8 @@ impl App {
     pub(super) fn refused(&mut self, action: Action) {
         match action {
             Action::Read(wanted) => self.transcript.unask(wanted.part()),
+            Action::WalkFiles(_) => self.complete.walk_refused(),
+            Action::RestoreSession(path) => self.not_restored(path),
             Action::Say(say) => {
                 if let Some(text) = say.text() {
                     self.editor.put_before(&[text]);

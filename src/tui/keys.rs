@@ -312,14 +312,6 @@ impl App {
         vec![Action::Gather(list)]
     }
 
-    /// Looks through the sessions, beginning with these words.
-    pub(super) fn browse(&mut self, words: &str) -> Vec<Action> {
-        let picker = Picker::browser(words);
-        let ask = picker.ask().map(Action::Browse);
-        self.popups.push(Popup::Pick(Box::new(picker)));
-        ask.into_iter().collect()
-    }
-
     fn read(&mut self, title: &str, lines: Vec<crate::render::Line>) -> Vec<Action> {
         self.popups.push(Popup::Read(Page::new(title, lines)));
         Vec::new()

@@ -95,9 +95,7 @@ impl Worker {
                 let done = self.agent.trash_session(path.clone()).await;
                 Ok(changed(done, "moved to the trash".to_owned(), Some(path)))
             }
-            Action::RestoreSession(path) => {
-                Ok(changed(self.agent.restore_session(path).await, "it is back".to_owned(), None))
-            }
+            Action::RestoreSession(path) => Ok(vec![self.restore(path).await]),
             Action::Key(order) => self.change_key(order).await,
             Action::Import(typed) => self.import(typed, beside).await,
             Action::Go(Go::Open(path)) => self.open(path).await,
@@ -119,8 +117,19 @@ impl Worker {
         });
     }
 
+    async fn restore(&self, path: PathBuf) -> Report {
+        match self.agent.restore_session(path.clone()).await {
+            Ok(()) => Report::SessionsChanged { word: Word::note("it is back"), trashed: None },
+            Err(error) => Report::NotRestored { path, why: trouble(&error) },
+        }
+    }
+
     /// Goes to a session; of one that another process writes to a fork is offered.
     async fn open(&self, path: PathBuf) -> Result<Vec<Report>, AgentError> {
+        // By another name it would be one that somebody else holds: this very tiller.
+        if self.agent.reader().is_at(&path) {
+            return Ok(vec![Report::Said(Word::note("that is the session that is open here"))]);
+        }
         match self.agent.open_session(path).await {
             Ok(moved) => Ok(vec![Report::Moved(moved)]),
             Err(AgentError::Session(SessionError::Held { path, holder })) => {
@@ -234,9 +243,13 @@ enum Effect {
 fn changed(done: Result<(), AgentError>, word: String, trashed: Option<PathBuf>) -> Vec<Report> {
     vec![match done {
         Ok(()) => Report::SessionsChanged { word: Word::note(word), trashed },
-        Err(error) => match failed(&error, None) {
-            Report::Failed { what, .. } => Report::Said(Word::trouble(what)),
-            report => report,
-        },
+        Err(error) => Report::Said(trouble(&error)),
     }]
+}
+
+fn trouble(error: &AgentError) -> Word {
+    match failed(error, None) {
+        Report::Failed { what, .. } => Word::trouble(what),
+        _ => Word::trouble(error.to_string()),
+    }
 }

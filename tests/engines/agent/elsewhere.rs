@@ -54,3 +54,19 @@ async fn another_session_is_named_and_forked_and_the_one_at_hand_is_never_trashe
     assert_ne!(fork.path(), Some(&*first));
     assert_eq!(fork.first_prompt().as_deref(), Some("the first"));
 }
+
+#[tokio::test]
+async fn the_session_at_hand_is_known_by_another_name_of_its_file_too() {
+    let mut stage = stage(vec![says("one")]);
+    stage.prompt("go").await;
+    stage.settled().await;
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    let link = path.with_file_name("link.jsonl");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    assert!(stage.agent.reader().is_at(&link) && !stage.agent.reader().is_at(&path.with_extension("other")));
+    stage.agent.open_session(link.clone()).await.unwrap();
+    assert_eq!(stage.agent.reader().path(), Some(&*path), "nobody else holds it");
+    assert!(matches!(stage.agent.trash_session(link.clone()).await, Err(AgentError::InUse)));
+    stage.agent.name_session(link, "here").await.unwrap();
+    assert_eq!(stage.agent.reader().name().as_deref(), Some("here"));
+}
