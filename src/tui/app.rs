@@ -150,6 +150,8 @@ pub(super) enum Report {
         title: String,
         lines: Vec<Line>,
     },
+    /// The prompts of earlier times, oldest first.
+    Earlier(Vec<String>),
     /// The branch of the working directory.
     Branch(Option<String>),
     /// What the agent does with a `/`, as it is now.
@@ -664,6 +666,7 @@ impl App {
             Report::Page { title, lines } => {
                 self.popups.push(Popup::Read(super::popup::Page::new(&title, lines)));
             }
+            Report::Earlier(prompts) => self.editor.know_earlier(prompts),
             Report::Branch(branch) => self.facts.branch = branch,
             Report::Commands(commands) => {
                 self.commands = commands;

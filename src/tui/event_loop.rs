@@ -24,6 +24,7 @@ use super::clipboard::{MOST_BY_TERMINAL, SystemClipboard};
 use super::draft::Draft;
 use super::ears::{self, Ears, Heard};
 use super::files;
+use super::history::Reading;
 use super::keymap::Keymap;
 use super::mouse::Mouse;
 use super::notify::{Focus, Notifier};
@@ -63,6 +64,8 @@ enum Wake {
     Frame,
     /// The draft is to be kept.
     Keep,
+    /// The prompts of earlier times are read.
+    Earlier(Vec<String>),
     Report(Option<Report>),
     Agent(Option<Result<Arc<Event>, Lagged>>),
     Tick,
@@ -74,6 +77,8 @@ struct Front {
     keys: Option<Ears>,
     notifier: Notifier,
     draft: Draft,
+    /// The prompts of earlier times.
+    earlier: Reading,
     /// `None` until the session is open.
     link: Option<Link>,
     /// What is to be done as soon as it is, or with the next frame when there was too much to do.
@@ -130,7 +135,7 @@ pub(super) async fn run<E: std::fmt::Debug>(
 impl Front {
     /// Takes the terminal over and draws the first frame; the session may still be opened.
     fn start(options: TuiOptions) -> std::io::Result<Self> {
-        let history = options.history_file.as_deref().map(files::load_history).unwrap_or_default();
+        let earlier = Reading::begin(options.history_file.as_deref());
         let place = Place {
             cwd: options.cwd.clone(),
             home: options.home.clone(),
@@ -142,7 +147,7 @@ impl Front {
             images: options.abilities.images,
             cell: (8, 16),
         };
-        let mut app = App::new(place, history);
+        let mut app = App::new(place, Vec::new());
         let mut draft = Draft::new(options.draft_file.clone());
         if let Some(text) = draft.load(&app.place.cwd) {
             app.editor.set_text(&text);
@@ -162,6 +167,7 @@ impl Front {
             keys: None,
             notifier: Notifier::new(options.reach),
             draft,
+            earlier,
             link: None,
             waiting: Vec::new(),
             signals,
@@ -239,6 +245,7 @@ impl Front {
                     None => continue,
                 },
                 Wake::Report(Some(report)) => Input::Report(report),
+                Wake::Earlier(prompts) => Input::Report(Report::Earlier(prompts)),
                 Wake::Agent(Some(Ok(event))) => Input::Agent(event),
                 Wake::Agent(Some(Err(Lagged(_)))) => Input::Lagged,
                 Wake::Report(None) | Wake::Agent(None) => return ExitReason::Closed,
@@ -276,6 +283,7 @@ impl Front {
             _ = self.signals.continued.recv() => Wake::Continued,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Wake::Frame,
             heard = next_heard(keys) => Wake::Terminal(heard),
+            prompts = self.earlier.done() => Wake::Earlier(prompts),
             report = next_report(reports) => Wake::Report(report),
             event = next_event(events), if due.is_none() => Wake::Agent(event),
             library = next_themes(news) => Wake::Themes(library),

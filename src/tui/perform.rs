@@ -16,6 +16,7 @@ use tokio::task::{JoinSet, spawn_blocking};
 use super::app::{Action, Go, Loaded, Report, Say};
 use super::attach::{self, Clip};
 use super::browse::{Ask, browse};
+use super::history::History;
 use super::record::Stretch;
 use super::search::{Found, Lookup, hits};
 use super::transcript::Wanted;
@@ -359,7 +360,7 @@ impl Worker {
 
     fn remember(&self, prompt: String, beside: &mut JoinSet<()>) {
         if let Some(path) = self.options.history_file.clone() {
-            beside.spawn_blocking(move || files::store_prompt(&path, &prompt));
+            beside.spawn_blocking(move || History::at(&path).add(&prompt));
         }
     }
 
