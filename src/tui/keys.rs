@@ -304,10 +304,8 @@ impl App {
     pub(super) fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
         let picker = Picker::waiting_for(title, list);
         self.popups.push(Popup::Pick(Box::new(match list {
-            List::Models | List::Tools | List::Settings => picker.previewing(),
-            List::Thinking | List::Approval | List::Themes | List::Logins | List::Logouts | List::Foreign => {
-                picker
-            }
+            List::Models | List::Approval | List::Tools | List::Settings => picker.previewing(),
+            List::Thinking | List::Themes | List::Logins | List::Logouts | List::Foreign => picker,
         })));
         vec![Action::Gather(list)]
     }

@@ -15,19 +15,18 @@ use crate::agent::{AgentError, ApprovalMode};
 use crate::message::ThinkingLevel;
 use crate::session::SessionError;
 use crate::setting::{self, Setting, Settings, Source};
+use crate::spelling;
 use crate::tui::app::{Action, Go, List, Report};
 use crate::tui::call::one_line;
 use crate::tui::complete::{list, walk};
-use crate::tui::picker::{self, Choice, Item, Models, Word};
+use crate::tui::picker::{self, Choice, Item, Levels, Models, Word};
 
 impl Worker {
     pub(super) async fn gather(&self, list: List) -> Result<Vec<Report>, AgentError> {
         let agent = &self.agent;
         let (items, selected) = match list {
             List::Models => picker::models(&self.models().await?),
-            List::Thinking => {
-                picker::levels(&agent.thinking_levels().await?, agent.state().await?.state.thinking)
-            }
+            List::Thinking => picker::levels(&self.levels().await?),
             List::Approval => picker::modes(&agent.state().await?.state.approval),
             List::Tools => (picker::tools(&agent.tools().await?), 0),
             List::Settings => return Ok(vec![self.settings().await]),
@@ -37,6 +36,11 @@ impl Worker {
             List::Foreign => return Ok(self.foreign_logs().await),
         };
         Ok(vec![Report::Items { list, items, selected }])
+    }
+
+    async fn levels(&self) -> Result<Levels, AgentError> {
+        let state = self.agent.state().await?.state;
+        Ok(Levels { can: self.agent.thinking_levels().await?, current: state.thinking, model: state.model })
     }
 
     async fn models(&self) -> Result<Models, AgentError> {
@@ -155,10 +159,18 @@ impl Worker {
 
     async fn toggle_tool(&self, name: String) -> Result<Vec<Report>, AgentError> {
         let tools = self.agent.tools().await?;
-        let wanted = tools.iter().filter(|tool| tool.is_offered != (tool.spec.name == name));
+        let Some(meant) = tools.iter().find(|tool| tool.spec.name == name) else {
+            let nearest = spelling::nearest(&name, tools.iter().map(|tool| tool.spec.name.as_str()));
+            let instead =
+                nearest.map_or("/tools lists them".to_owned(), |name| format!("did you mean {name}?"));
+            let what = format!("there is no tool {}; {}", one_line(&name), one_line(&instead));
+            return Ok(vec![Report::Said(Word::trouble(what))]);
+        };
+        let is_now = if meant.is_offered() { "is not offered any more" } else { "is offered" };
+        let wanted = tools.iter().filter(|tool| tool.is_offered() != (tool.spec.name == name));
         self.agent.offer_tools(wanted.map(|tool| tool.spec.name.clone()).collect()).await?;
         let items = picker::tools(&self.agent.tools().await?);
-        let word = Word::note("in this session, from the next request on");
+        let word = Word::note(format!("{} {is_now}, from the next request on", one_line(&name)));
         Ok(vec![Report::Items { list: List::Tools, items, selected: 0 }, Report::Said(word)])
     }
 

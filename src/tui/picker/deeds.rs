@@ -134,9 +134,8 @@ impl App {
                 picker.say(Some(Word::note("opening…")));
                 vec![Action::Go(Go::Open(path))]
             }
-            Choice::Locked(key_name) => {
-                let how = format!("/login takes its key; so does {key_name}, from the next start on");
-                picker.say(Some(Word::trouble(how)));
+            Choice::Cant(why) => {
+                picker.say(Some(Word::trouble(why)));
                 Vec::new()
             }
             Choice::Login(provider) => {
@@ -242,7 +241,7 @@ impl App {
             // These leave their list open, or mean nothing.
             Choice::Nothing
             | Choice::Open(_)
-            | Choice::Locked(_)
+            | Choice::Cant(_)
             | Choice::Tool(_)
             | Choice::Setting(..)
             | Choice::Login(_)

@@ -91,8 +91,8 @@ pub(in crate::tui) enum Choice {
     Open(PathBuf),
     /// Let this model answer.
     Model(String),
-    /// It can't answer: this variable would hold the key.
-    Locked(String),
+    /// That can't be, and why.
+    Cant(String),
     /// Think so much.
     Thinking(ThinkingLevel),
     /// Ask about these calls.

@@ -1,6 +1,6 @@
 //! What is set while a session runs, and what is done to sessions that are not the one at hand.
 
-use tiller::agent::ApprovalMode;
+use tiller::agent::{ApprovalMode, OfferedTool, ToolStanding};
 
 use super::*;
 
@@ -12,10 +12,11 @@ fn stage(answers: Vec<Answer>) -> Stage {
 async fn a_tool_that_is_not_offered_is_not_told_of_and_comes_back() {
     let mut stage = stage(vec![says("one"), says("two")]);
     let tools = stage.agent.tools().await.unwrap();
-    assert!(!tools.is_empty() && tools.iter().all(|tool| tool.is_offered));
+    assert!(!tools.is_empty() && tools.iter().all(OfferedTool::is_offered));
     let names: Vec<String> = tools.iter().map(|tool| tool.spec.name.clone()).collect();
     stage.agent.offer_tools(Vec::new()).await.unwrap();
-    assert!(stage.agent.tools().await.unwrap().iter().all(|tool| !tool.is_offered));
+    let taken = stage.agent.tools().await.unwrap();
+    assert!(taken.iter().all(|tool| tool.standing == ToolStanding::TakenAway));
     stage.prompt("go").await;
     stage.settled().await;
     stage.agent.offer_tools(names.clone()).await.unwrap();
