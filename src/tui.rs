@@ -57,13 +57,12 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agent::AgentSession;
+use crate::agent::{AgentSession, KeyDesk};
 use crate::id::SessionId;
 use crate::session::Reader;
 
 pub use desk::SettingsDesk;
 pub use import::{ForeignLog, ImportDesk};
-pub use login::{KeyChange, KeyDesk, KeyHolder, KeyOrigin};
 pub use notify::{Call, Reach, Wishes};
 pub use offscreen::OffScreen;
 pub use terminal::{Abilities, Images, MouseUse};

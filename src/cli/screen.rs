@@ -97,7 +97,7 @@ fn options(given: &Given, cwd: &Path, themes: &Themes) -> TuiOptions {
         mouse: if config.settings.is(&setting::MOUSE, "off") { MouseUse::Terminal } else { MouseUse::Tiller },
         exporter: Some(Exporter::new(export)),
         desk: Some(desk(given)),
-        keys: Some(login::desk(given)),
+        keys: Some(login::desk(&given.arguments, given.project.as_ref())),
         importer: Some(super::import::desk(given)),
     }
 }
