@@ -10,7 +10,7 @@ use super::approval::{self, Asked};
 use super::attach::{self, Picture};
 use super::block::{Block, BlockKind, Level};
 use super::browse::Ask;
-use super::complete::{self, Completing, FileList, Listing, Ranked, Ranking};
+use super::complete::{self, Completing, FileList, Listing, Ranked, Ranking, Words};
 use super::editor::Editor;
 use super::keymap::{KeyCommand, Keymap};
 use super::layout::{Ctx, Folds};
@@ -106,8 +106,11 @@ pub(super) enum Report {
         of: Choice,
         lines: Vec<Line>,
     },
-    /// The names of models that can be asked.
-    ModelNames(Vec<String>),
+    /// What may follow a command.
+    Words {
+        of: Words,
+        items: Vec<Item>,
+    },
     /// The project's files.
     Files(Arc<FileList>),
     /// Those that fit what was typed.
@@ -218,6 +221,8 @@ pub(super) enum Action {
     Tree(tree::Ask),
     /// Gather what a picker offers.
     Gather(List),
+    /// Gather what may follow a command.
+    GatherWords(Words),
     /// Narrow a list that is long.
     Narrow(Narrowing),
     /// Read the last exchange of a session.
@@ -644,7 +649,7 @@ impl App {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.show(&of, lines.clone()));
             }
-            Report::ModelNames(names) => self.complete.know_models(names),
+            Report::Words { of, items } => self.know_words(of, items),
             Report::Files(files) => return self.know_files(files),
             Report::Ranked(ranked) => self.files_ranked(ranked),
             Report::Listed(listing) => self.paths_listed(listing),
@@ -705,6 +710,7 @@ impl App {
         match action {
             Action::Read(wanted) => self.transcript.unask(wanted.part()),
             Action::WalkFiles(_) => self.complete.walk_refused(),
+            Action::GatherWords(_) => self.complete.words_refused(),
             Action::RestoreSession(path) => self.not_restored(path),
             Action::Say(say) => {
                 if let Some(text) = say.text() {

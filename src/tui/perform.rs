@@ -201,6 +201,7 @@ impl Worker {
             Action::Attach(path, text) => self.attach(path, text, beside).await?,
             // What lists want, and what goes on beside, is begun already; looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
             Action::Gather(_)
+            | Action::GatherWords(_)
             | Action::Narrow(_)
             | Action::Preview(_)
             | Action::NameSession(..)
@@ -437,7 +438,8 @@ impl Worker {
         let reader = self.agent.reader();
         self.read_beside(beside, move || match exporter.export(&reader, &cwd, &file) {
             Ok(path) => Report::Note(format!("exported to {}", path.display())),
-            Err((what, hint)) => Report::Failed { what, hint, text: None },
+            // The name is there again, to be mended.
+            Err((what, hint)) => Report::Failed { what, hint, text: Some(format!("/export {file}")) },
         });
         Ok(Vec::new())
     }
@@ -450,8 +452,7 @@ impl Worker {
         let ((older, entries), branch) = spawn_blocking(read).await.unwrap_or_default();
         let loaded = Report::Loaded(Box::new(Loaded { snapshot, older, entries }));
         let commands = Report::Commands(self.agent.slash_commands().await?);
-        let names = self.agent.models().await?.iter().map(|model| model.reference().to_string()).collect();
-        Ok(vec![loaded, Report::Branch(branch), commands, Report::ModelNames(names)])
+        Ok(vec![loaded, Report::Branch(branch), commands])
     }
 
     async fn read_resources(&self) -> Result<Vec<Report>, AgentError> {
