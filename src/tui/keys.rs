@@ -149,7 +149,7 @@ impl App {
     }
 
     fn choose(&mut self, title: &str, items: Vec<Item>) -> Vec<Action> {
-        self.popups.push(Popup::Pick(Box::new(Picker::of(title, items).fitting(Way::Prose))));
+        self.popups.push(Popup::Pick(Box::new(Picker::of(title, items).fitting(Way::Prose).previewing())));
         Vec::new()
     }
 
