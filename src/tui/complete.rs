@@ -132,7 +132,7 @@ impl App {
         let complete = &self.complete;
         let offers = match &complete.asked {
             Asked::Nothing | Asked::Path(_) => Vec::new(),
-            Asked::Command(typed) => command::offers(typed, &self.commands),
+            Asked::Command(typed) => command::offers(typed, &self.facts.commands),
             Asked::Argument { command, typed } => command::arguments(command, typed, &complete.models),
             Asked::File(words) => return self.ask_for_files(words.clone()),
         };

@@ -98,6 +98,7 @@ impl App {
         }
     }
 
+    /// Takes what tells of a call. What an event does is said here or before: a new one has to be.
     fn of_a_call(&mut self, kind: &EventKind, time: UnixMs) {
         match kind {
             EventKind::ToolExecutionStart { tool_call_id, tool_name, .. } => {
@@ -117,8 +118,34 @@ impl App {
                 self.question_resolved(tool_call_id);
                 self.transcript.with_call(tool_call_id, unask);
             }
-            // Turns and the ends of messages are drawn from what they are made of.
-            _ => {}
+            // Turns and the ends of messages are drawn from what they are made of, and traces are for the log.
+            EventKind::TurnStart | EventKind::MessageEnd { .. } | EventKind::Trace { .. } => {}
+            // Taken before it came to this.
+            EventKind::AgentStart
+            | EventKind::AgentEnd { .. }
+            | EventKind::AgentSettled
+            | EventKind::TurnEnd { .. }
+            | EventKind::MessageStart { .. }
+            | EventKind::MessageUpdate { .. }
+            | EventKind::QueueUpdate { .. }
+            | EventKind::EntryAppended { .. }
+            | EventKind::ModelChanged { .. }
+            | EventKind::ThinkingLevelChanged { .. }
+            | EventKind::SessionChanged { .. }
+            | EventKind::SessionInfoChanged { .. }
+            | EventKind::BashExecutionStart { .. }
+            | EventKind::BashExecutionUpdate { .. }
+            | EventKind::BashExecutionEnd { .. }
+            | EventKind::AutoRetryStart { .. }
+            | EventKind::AutoRetryEnd { .. }
+            | EventKind::CompactionStart { .. }
+            | EventKind::CompactionFailed { .. }
+            | EventKind::CompactionEnd { .. }
+            | EventKind::BranchSummaryStart
+            | EventKind::BranchSummaryEnd { .. }
+            | EventKind::ResourcesChanged { .. }
+            | EventKind::Notice { .. }
+            | EventKind::Warning { .. } => {}
         }
     }
 

@@ -135,7 +135,7 @@ impl Screen {
         }
         self.terminal.draw(|frame| {
             // By now the size could be another one, and what was prepared would not fit the buffer.
-            if (frame.area().width, frame.area().height) != app.size {
+            if (frame.area().width, frame.area().height) != app.place.size {
                 areas = prepared(app, frame.area());
             }
             view(app, &areas, frame);
@@ -174,7 +174,7 @@ impl Screen {
 }
 
 fn prepared(app: &mut App, area: Rect) -> Areas {
-    app.size = (area.width, area.height);
+    app.place.size = (area.width, area.height);
     app.prepare()
 }
 

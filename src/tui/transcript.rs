@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::block::{Block, BlockKind, Fold, Level};
 use super::call::CallState;
-use super::layout::Ctx;
+use super::layout::{Ctx, Folds};
 use super::passage::Passage;
 use super::record::{Stretch, cut_off, finish_call};
 use super::words::Words;
@@ -45,6 +45,8 @@ pub(super) struct Transcript {
     /// Calls without a result.
     calls: HashMap<CallId, At>,
     view: View,
+    /// What is folded where nothing else was said of a block.
+    pub(super) folds: Folds,
     /// Told apart from the transcripts before it, so that what was read for those is dropped.
     epoch: u64,
     /// Blocks that were added at the end.
@@ -104,6 +106,7 @@ impl Transcript {
             live: Vec::new(),
             calls: HashMap::new(),
             view: View::default(),
+            folds: Folds::default(),
             epoch,
             added: 0,
             unanswered: None,
@@ -116,7 +119,8 @@ impl Transcript {
 
     /// The one that takes the place of this: the same session read anew, or another one.
     pub(super) fn replace(&mut self, older: Vec<EntryId>, entries: &[Entry]) {
-        *self = Self::of(self.epoch + 1, older, entries);
+        let folds = self.folds;
+        *self = Self { folds, ..Self::of(self.epoch + 1, older, entries) };
     }
 
     /// Takes a part that was read.

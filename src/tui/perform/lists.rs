@@ -155,7 +155,7 @@ impl Worker {
 
     /// The settings as they are now.
     async fn settings(&self) -> Report {
-        let Some(desk) = self.options.desk.clone() else {
+        let Some(desk) = self.options.desks.settings.clone() else {
             return Report::Said(Word::trouble("there is no file of settings here"));
         };
         match spawn_blocking(move || desk.read()).await {
@@ -167,7 +167,7 @@ impl Worker {
 
     /// Writes a setting to the user's file and lets it take effect, now if it can.
     async fn set(&self, setting: &'static Setting, text: String) -> Vec<Report> {
-        let Some(desk) = self.options.desk.clone() else { return Vec::new() };
+        let Some(desk) = self.options.desks.settings.clone() else { return Vec::new() };
         let written = spawn_blocking(move || {
             desk.write(setting, &text)?;
             desk.read()

@@ -227,7 +227,7 @@ impl App {
         vec![match choice {
             Choice::Leave(entry, summary) => Action::Go(Go::Navigate(entry, summary)),
             Choice::Instruct(entry) => {
-                self.leaving = Some(entry);
+                self.notes.leaving = Some(entry);
                 return Vec::new();
             }
             Choice::AfterFailure(choice) => Action::ResolveCompaction(choice),

@@ -51,7 +51,8 @@ impl Stage {
 
     /// The text of the cells that look like this.
     fn looking(&mut self, modifier: Modifier) -> Vec<String> {
-        let mut terminal = Terminal::new(TestBackend::new(self.app.size.0, self.app.size.1)).unwrap();
+        let mut terminal =
+            Terminal::new(TestBackend::new(self.app.place.size.0, self.app.place.size.1)).unwrap();
         let areas = self.app.prepare();
         terminal.draw(|frame| view(&self.app, &areas, frame)).unwrap();
         let buffer = terminal.backend().buffer();
