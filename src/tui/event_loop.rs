@@ -179,7 +179,7 @@ impl Front {
     /// Takes the session up.
     fn join(&mut self, opened: Opened) {
         let Opened { agent, prompt, pick, banner, notices } = opened;
-        self.app.place.banner = banner;
+        self.app.place.banner = banner.iter().map(|line| self.app.place.keymap.name_keys(line)).collect();
         self.app.work.opening_since = None;
         // First the events, then the snapshot that the reload takes: nothing falls between the two.
         let events = agent.subscribe();
