@@ -16,7 +16,8 @@ use jiff::tz::TimeZone;
 use nix::sys::signal::{Signal, raise};
 use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, timeout_at};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, timeout, timeout_at};
 
 use super::app::{Action, App, Input, Place, Report, Say};
 use super::block::Level;
@@ -49,6 +50,9 @@ const BATCH: usize = 4_096;
 /// Time that messages sent just before the end have to reach the agent: some syncs of a slow disk.
 const SETTLE: Duration = Duration::from_secs(2);
 
+/// Time within which the system tells that we go on, once we do: some switches between threads of a busy machine.
+const CONTINUING: Duration = Duration::from_millis(50);
+
 /// Lines of the last exchange that are left on the normal screen.
 const FAREWELL: usize = 40;
 
@@ -56,6 +60,8 @@ const FAREWELL: usize = 40;
 enum Wake {
     Hangup,
     Signal,
+    /// The process is to stop.
+    Stop,
     /// The process goes on after it was stopped.
     Continued,
     Terminal(Option<std::io::Result<Heard>>),
@@ -84,6 +90,8 @@ struct Front {
     pace: Pace,
     clipboard: SystemClipboard,
     options: TuiOptions,
+    /// What is to be done next, without the terminal.
+    errand: Option<Errand>,
 }
 
 /// The agent's side.
@@ -99,7 +107,16 @@ struct Signals {
     terminate: SignalStream,
     interrupt: SignalStream,
     hangup: SignalStream,
+    stop: SignalStream,
     continued: SignalStream,
+}
+
+/// Something for which the terminal is given back for a while.
+enum Errand {
+    /// To stop, until somebody has us go on.
+    Stop,
+    /// To let the user edit this draft with a program of theirs.
+    Edit(String),
 }
 
 pub(super) async fn run<E: std::fmt::Debug>(
@@ -170,6 +187,7 @@ impl Front {
             pace,
             clipboard: SystemClipboard::default(),
             options,
+            errand: None,
         };
         front.frame();
         front.listen();
@@ -218,10 +236,19 @@ impl Front {
 
     async fn work(&mut self) -> ExitReason {
         loop {
+            if let Some(errand) = self.errand.take()
+                && let Some(reason) = self.run(errand).await
+            {
+                return reason;
+            }
             let input = match self.wake().await {
                 Wake::Hangup => return ExitReason::HungUp,
                 Wake::Signal => return ExitReason::Signal,
-                Wake::Continued => match self.away(|_| ()) {
+                Wake::Stop => {
+                    self.errand = Some(Errand::Stop);
+                    continue;
+                }
+                Wake::Continued => match self.take_again() {
                     Some(reason) => return reason,
                     None => continue,
                 },
@@ -273,6 +300,7 @@ impl Front {
             _ = self.signals.hangup.recv() => Wake::Hangup,
             _ = self.signals.terminate.recv() => Wake::Signal,
             _ = self.signals.interrupt.recv() => Wake::Signal,
+            _ = self.signals.stop.recv() => Wake::Stop,
             _ = self.signals.continued.recv() => Wake::Continued,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Wake::Frame,
             heard = next_heard(keys) => Wake::Terminal(heard),
@@ -400,8 +428,8 @@ impl Front {
         match action {
             Action::Quit => return Some(ExitReason::Quit),
             Action::Copy(copied) => self.copy(copied),
-            Action::Suspend => return self.away(|_| _ = raise(Signal::SIGTSTP)),
-            Action::EditElsewhere(text) => return self.away(|front| front.edit(&text)),
+            Action::Suspend => self.errand = Some(Errand::Stop),
+            Action::EditElsewhere(text) => self.errand = Some(Errand::Edit(text)),
             action => match &self.link {
                 Some(link) => match link.performer.tell(action) {
                     // Until it is done nothing else is shown of the session.
@@ -431,29 +459,61 @@ impl Front {
     }
 
     /// Gives the terminal back, does something, and takes it over again. Nothing reads the keys meanwhile.
-    fn away(&mut self, what: impl FnOnce(&mut Self)) -> Option<ExitReason> {
+    async fn run(&mut self, errand: Errand) -> Option<ExitReason> {
         self.keys = None;
         self.screen = None;
-        what(self);
-        // Whether the button is still held, nobody heard.
-        self.app.moving.mouse = Mouse::default();
-        // What was meant for somebody else who had the terminal, and that we go on again, is known.
-        let _ = (self.signals.interrupt.recv().now_or_never(), self.signals.continued.recv().now_or_never());
-        self.notifier.forget();
+        match errand {
+            Errand::Stop => self.stop().await,
+            Errand::Edit(text) => self.edit(text).await,
+        }
+        self.look_anew();
+        // What was meant for somebody else who had the terminal is over.
+        let _ = self.signals.interrupt.recv().now_or_never();
         match Screen::enter(&self.options.reach, self.options.mouse) {
             Ok(screen) => {
                 self.app.size = screen.size();
                 self.screen = Some(screen);
-                self.app.stale = Stale::ByUser;
                 None
             }
             Err(_) => Some(ExitReason::HungUp),
         }
     }
 
-    /// Lets the user edit the draft with a program of theirs.
-    fn edit(&mut self, text: &str) {
-        match edited(self.options.editor.as_deref().unwrap_or("vi"), text) {
+    /// We were stopped without a word before, and somebody else may have had the terminal.
+    fn take_again(&mut self) -> Option<ExitReason> {
+        self.look_anew();
+        let taken = self.screen.as_mut().map_or(Ok(()), |screen| screen.take_again(self.options.mouse));
+        taken.err().map(|_| ExitReason::HungUp)
+    }
+
+    /// What was known of the terminal isn't any more.
+    fn look_anew(&mut self) {
+        // Whether the button is still held, nobody heard.
+        self.app.moving.mouse = Mouse::default();
+        self.notifier.forget();
+        self.app.stale = Stale::ByUser;
+    }
+
+    /// Stops, until somebody has us go on. SIGTSTP is heard here instead of stopping us, so another of its kind does: one that, other than
+    /// SIGSTOP, the system passes over where there is no shell to have us go on.
+    async fn stop(&mut self) {
+        let _ = raise(Signal::SIGTTOU);
+        // That we go on is known; heard later it would have the terminal taken over twice.
+        let _ = timeout(CONTINUING, self.signals.continued.recv()).await;
+        let _ = self.signals.stop.recv().now_or_never();
+    }
+
+    /// Lets the user edit the draft with a program of theirs. It shares our group, so whoever stops it stops us.
+    async fn edit(&mut self, text: String) {
+        let editor = self.options.editor.clone().unwrap_or_else(|| "vi".to_owned());
+        let mut editing = spawn_blocking(move || edited(&editor, &text));
+        let done = loop {
+            tokio::select! {
+                done = &mut editing => break done,
+                _ = self.signals.stop.recv() => self.stop().await,
+            }
+        };
+        match done.unwrap_or_else(|fault| Err(fault.into())) {
             Ok(text) => {
                 self.draft.typed(Instant::now());
                 self.take(Input::Report(Report::Edited(text)));
@@ -526,6 +586,7 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hangup: signal(SignalKind::hangup())?,
+            stop: signal(SignalKind::from_raw(Signal::SIGTSTP as i32))?,
             continued: signal(SignalKind::from_raw(Signal::SIGCONT as i32))?,
         })
     }
