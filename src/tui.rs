@@ -38,6 +38,7 @@ mod passage;
 mod perform;
 mod picker;
 mod popup;
+mod question;
 mod queue;
 mod receipt;
 mod record;

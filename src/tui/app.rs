@@ -17,8 +17,9 @@ use super::layout::{Ctx, Folds};
 use super::login;
 use super::moving::Moving;
 use super::pace::Stale;
-use super::picker::{Choice, Item, Narrowed, Narrowing, Picker, Sessions, Word};
+use super::picker::{Choice, Item, Narrowed, Narrowing, Sessions, Word};
 use super::popup::Popup;
+use super::question::Question;
 use super::queue;
 use super::search::{Found, Lookup};
 use super::terminal::Images;
@@ -129,9 +130,11 @@ pub(super) enum Report {
         what: Browsed,
     },
     /// Something to be chosen before the list beneath goes on.
-    Ask {
-        title: String,
-        items: Vec<Item>,
+    Ask(Question),
+    /// Whether an entry, and so many with it, are to leave the tree.
+    AskToHide {
+        entry: EntryId,
+        count: usize,
     },
     /// What the tree asked for; the session is the one it is about.
     Tree {
@@ -399,8 +402,8 @@ pub(super) struct Work {
     pub(super) running_since: Option<UnixMs>,
     /// Calls at work, with the names of their tools.
     pub(super) calls: Vec<(CallId, String)>,
-    /// Why there is no summary; what to do is asked as soon as nobody is typing.
-    pub(super) unasked: Option<String>,
+    /// What is to be asked as soon as nobody is typing.
+    pub(super) unasked: Vec<Question>,
     /// The next try of a request that failed.
     pub(super) retry: Option<Retry>,
     /// Since when a command of the user's own is at work.
@@ -501,12 +504,7 @@ impl App {
             }
             Input::Themes(library) => self.restock(library),
         };
-        if self.editor.is_empty()
-            && self.popups.is_empty()
-            && let Some(error) = self.work.unasked.take()
-        {
-            self.ask_what_to_do(&error);
-        }
+        self.ask_waiting();
         self.look_at_question();
         self.follow_search();
         actions.extend(self.transcript.take_wanted().into_iter().map(Action::Read));
@@ -593,6 +591,7 @@ impl App {
         if self.popups.is_empty() && self.moving.search.is_some() {
             return self.search_for(|typed| typed.extend(text.chars().filter(|c| !c.is_control())));
         }
+        self.put_question_off();
         if self.popups.is_empty() {
             self.take_answer_back();
         }
@@ -651,9 +650,8 @@ impl App {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.browsed(scope, &what));
             }
-            Report::Ask { title, items } => {
-                self.popups.push(Popup::Pick(Box::new(Picker::of(&title, items))))
-            }
+            Report::Ask(question) => self.ask(question),
+            Report::AskToHide { entry, count } => self.ask_to_hide(entry, count),
             Report::CodeTold => {}
             Report::Key(news) => self.key_changed(news),
             Report::Tree { session, news } => self.tree_news(&session, news),
@@ -738,7 +736,7 @@ impl App {
         self.work = Work {
             opening_since: None,
             retry: live.retry,
-            unasked: None,
+            unasked: Vec::new(),
             running_since: live.running_since,
             calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),

@@ -9,6 +9,7 @@ use super::app::{Action, Browsed, Go, Input, Loaded, Report, Say};
 use super::browse::Ask;
 use super::pace::{Pace, Stale};
 use super::picker::{Choice, Item, Word, hits, sessions};
+use super::question::Question;
 use crate::agent::{BashContext, BranchSummary, CommandSource, Live, SlashCommand, Snapshot};
 use crate::event::{
     AssistantDelta, CompactionChoice, CompactionReason, EventKind, QueueItem, QueueKind, ToolOutcome,
@@ -25,6 +26,7 @@ mod drawing;
 mod lists;
 mod login;
 mod moving;
+mod questions;
 mod queue;
 mod seams;
 mod stage;
@@ -100,8 +102,10 @@ fn a_summary_that_could_not_be_made_asks_what_now_and_esc_leaves_everything_as_i
     assert!(stage.screen().contains("compacting… 0.0s · esc stops"), "{}", stage.screen());
     compaction_fails(&mut stage);
     assert!(stage.screen().contains("no summary: anthropic: overloaded"), "{}", stage.screen());
+    stage.wait(400);
     assert_eq!(stage.key(KeyCode::Enter), [Action::ResolveCompaction(CompactionChoice::Retry)]);
     compaction_fails(&mut stage);
+    stage.wait(400);
     assert_eq!(stage.key(KeyCode::Esc), [Action::ResolveCompaction(CompactionChoice::GoOn)]);
     compaction_fails(&mut stage);
     stage.event(EventKind::CompactionEnd {
@@ -122,6 +126,7 @@ fn something_else_that_fails_leaves_the_question_about_a_summary_open() {
     compaction_fails(&mut stage);
     let failed = Report::Failed { what: "no room".into(), hint: None, text: None };
     stage.input(Input::Report(failed));
+    stage.wait(400);
     assert_eq!(stage.key(KeyCode::Enter), [Action::ResolveCompaction(CompactionChoice::Retry)]);
 }
 
@@ -152,7 +157,8 @@ fn what_matters_in_the_summary_of_a_branch_is_typed_into_the_editor() {
     let mut stage = Stage::new(80, 24);
     let choose = |stage: &mut Stage| {
         let item = Item::new("say what matters", Choice::Instruct("e1".into()));
-        stage.input(Input::Report(Report::Ask { title: "t".into(), items: vec![item] }));
+        stage.input(Input::Report(Report::Ask(Question { title: "t".into(), items: vec![item] })));
+        stage.wait(400);
         assert_eq!(stage.key(KeyCode::Enter), []);
     };
     choose(&mut stage);
