@@ -102,12 +102,7 @@ impl App {
             }
             Input::Themes(library) => self.restock(library),
         };
-        if self.editor.is_empty()
-            && self.popups.is_empty()
-            && let Some(error) = self.work.unasked.take()
-        {
-            self.ask_what_to_do(&error);
-        }
+        self.ask_waiting();
         self.look_at_question();
         self.follow_search();
         actions.extend(self.transcript.take_wanted().into_iter().map(Action::Read));
@@ -198,6 +193,7 @@ impl App {
         if self.popups.is_empty() && self.moving.search.is_some() {
             return self.search_for(|typed| typed.extend(text.chars().filter(|c| !c.is_control())));
         }
+        self.put_question_off();
         if self.popups.is_empty() {
             self.take_answer_back();
         }

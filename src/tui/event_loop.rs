@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use crossterm::event::Event as TerminalEvent;
 use jiff::tz::TimeZone;
-use nix::sys::signal::{Signal, raise};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
+use self::away::Errand;
 use self::wake::{Signals, Wake, next_event, next_heard, next_report, next_themes};
 use super::app::{Action, App, Input, Place, Report, Say};
 use super::block::Level;
@@ -58,6 +58,8 @@ struct Front {
     pace: Pace,
     clipboard: SystemClipboard,
     options: TuiOptions,
+    /// What is to be done next, without the terminal.
+    errand: Option<Errand>,
 }
 
 /// The agent's side.
@@ -138,6 +140,7 @@ impl Front {
             pace,
             clipboard: SystemClipboard::default(),
             options,
+            errand: None,
         };
         front.frame();
         front.listen();
@@ -147,7 +150,7 @@ impl Front {
     /// Takes the session up.
     fn join(&mut self, opened: Opened) {
         let Opened { agent, prompt, pick, banner, notices } = opened;
-        self.app.place.banner = banner;
+        self.app.place.banner = banner.iter().map(|line| self.app.place.keymap.name_keys(line)).collect();
         self.app.work.opening_since = None;
         // First the events, then the snapshot that the reload takes: nothing falls between the two.
         let events = agent.subscribe();
@@ -170,10 +173,19 @@ impl Front {
 
     async fn work(&mut self) -> ExitReason {
         loop {
+            if let Some(errand) = self.errand.take()
+                && let Some(reason) = self.run(errand).await
+            {
+                return reason;
+            }
             let input = match self.wake().await {
                 Wake::Hangup => return ExitReason::HungUp,
                 Wake::Signal => return ExitReason::Signal,
-                Wake::Continued => match self.away(|_| ()) {
+                Wake::Stop => {
+                    self.errand = Some(Errand::Stop);
+                    continue;
+                }
+                Wake::Continued => match self.take_again() {
                     Some(reason) => return reason,
                     None => continue,
                 },
@@ -225,6 +237,7 @@ impl Front {
             _ = self.signals.hangup.recv() => Wake::Hangup,
             _ = self.signals.terminate.recv() => Wake::Signal,
             _ = self.signals.interrupt.recv() => Wake::Signal,
+            _ = self.signals.stop.recv() => Wake::Stop,
             _ = self.signals.continued.recv() => Wake::Continued,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Wake::Frame,
             heard = next_heard(keys) => Wake::Terminal(heard),
@@ -352,8 +365,8 @@ impl Front {
         match action {
             Action::Quit => return Some(ExitReason::Quit),
             Action::Copy(copied) => self.copy(copied),
-            Action::Suspend => return self.away(|_| _ = raise(Signal::SIGTSTP)),
-            Action::EditElsewhere(text) => return self.away(|front| front.edit(&text)),
+            Action::Suspend => self.errand = Some(Errand::Stop),
+            Action::EditElsewhere(text) => self.errand = Some(Errand::Edit(text)),
             action => match &self.link {
                 Some(link) => match link.performer.tell(action) {
                     // Until it is done nothing else is shown of the session.

@@ -50,6 +50,7 @@ impl App {
             return Vec::new();
         }
         let pressed = self.notes.pressed.take();
+        self.put_question_off();
         if !self.popups.is_empty() {
             return self.popup_key(key);
         }

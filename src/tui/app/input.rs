@@ -16,6 +16,7 @@ use crate::theme::{Library, Rgb};
 use crate::tui::attach::Picture;
 use crate::tui::complete::{FileList, Listing, Ranked};
 use crate::tui::picker::{Choice, Item, Narrowed, Sessions, Word};
+use crate::tui::question::Question;
 use crate::tui::search::Found;
 use crate::tui::transcript::Wanted;
 use crate::tui::{login, queue, tree};
@@ -106,9 +107,11 @@ pub(in crate::tui) enum Report {
         what: Browsed,
     },
     /// Something to be chosen before the list beneath goes on.
-    Ask {
-        title: String,
-        items: Vec<Item>,
+    Ask(Question),
+    /// Whether an entry, and so many with it, are to leave the tree.
+    AskToHide {
+        entry: EntryId,
+        count: usize,
     },
     /// What the tree asked for; the session is the one it is about.
     Tree {

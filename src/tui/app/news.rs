@@ -9,7 +9,6 @@ use crate::tui::attach::Picture;
 use crate::tui::block::{Block, BlockKind, Level};
 use crate::tui::keymap::KeyCommand;
 use crate::tui::pace::Stale;
-use crate::tui::picker::Picker;
 use crate::tui::popup::{Page, Popup};
 
 impl App {
@@ -56,9 +55,8 @@ impl App {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.browsed(scope, &what));
             }
-            Report::Ask { title, items } => {
-                self.popups.push(Popup::Pick(Box::new(Picker::of(&title, items))))
-            }
+            Report::Ask(question) => self.ask(question),
+            Report::AskToHide { entry, count } => self.ask_to_hide(entry, count),
             Report::CodeTold => {}
             Report::Key(news) => self.key_changed(news),
             Report::Tree { session, news } => self.tree_news(&session, news),
@@ -144,7 +142,7 @@ impl App {
         self.work = Work {
             opening_since: None,
             retry: live.retry,
-            unasked: None,
+            unasked: Vec::new(),
             running_since: live.running_since,
             calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),

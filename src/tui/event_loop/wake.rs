@@ -17,6 +17,8 @@ use crate::tui::ears::{Ears, Heard};
 pub(super) enum Wake {
     Hangup,
     Signal,
+    /// The process is to stop.
+    Stop,
     /// The process goes on after it was stopped.
     Continued,
     Terminal(Option<std::io::Result<Heard>>),
@@ -33,6 +35,7 @@ pub(super) struct Signals {
     pub(super) terminate: SignalStream,
     pub(super) interrupt: SignalStream,
     pub(super) hangup: SignalStream,
+    pub(super) stop: SignalStream,
     pub(super) continued: SignalStream,
 }
 
@@ -42,6 +45,7 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hangup: signal(SignalKind::hangup())?,
+            stop: signal(SignalKind::from_raw(Signal::SIGTSTP as i32))?,
             continued: signal(SignalKind::from_raw(Signal::SIGCONT as i32))?,
         })
     }

@@ -19,6 +19,7 @@ use crate::tui::app::{Action, Go, List, Report};
 use crate::tui::call::one_line;
 use crate::tui::complete::{list, walk};
 use crate::tui::picker::{self, Choice, Item, Models, Word};
+use crate::tui::question::Question;
 
 impl Worker {
     pub(super) async fn gather(&self, list: List) -> Result<Vec<Report>, AgentError> {
@@ -129,9 +130,10 @@ impl Worker {
                     Item::new("go on in a fork of it", Choice::ForkOf(path)),
                     Item::new("stay here", Choice::Nothing),
                 ];
+                let title = one_line(&format!("another tiller has it open{by}"));
                 Ok(vec![
                     Report::Said(Word::note("another tiller has it open")),
-                    Report::Ask { title: one_line(&format!("another tiller has it open{by}")), items },
+                    Report::Ask(Question { title, items }),
                 ])
             }
             Err(error) => Err(error),
