@@ -23,6 +23,7 @@ mod feed;
 mod files;
 mod gather;
 mod help;
+mod history;
 mod import;
 mod keymap;
 mod keys;

@@ -24,6 +24,7 @@ use super::clipboard::{MOST_BY_TERMINAL, SystemClipboard};
 use super::draft::Draft;
 use super::ears::{self, Ears, Heard};
 use super::files;
+use super::history::Reading;
 use super::keymap::Keymap;
 use super::notify::{Focus, Notifier};
 use super::pace::{Pace, Stale};
@@ -48,6 +49,8 @@ struct Front {
     keys: Option<Ears>,
     notifier: Notifier,
     draft: Draft,
+    /// The prompts of earlier times.
+    earlier: Reading,
     /// `None` until the session is open.
     link: Option<Link>,
     /// What is to be done as soon as it is, or with the next frame when there was too much to do.
@@ -99,7 +102,7 @@ pub(super) async fn run<E: std::fmt::Debug>(
 impl Front {
     /// Takes the terminal over and draws the first frame; the session may still be opened.
     fn start(options: TuiOptions) -> std::io::Result<Self> {
-        let history = options.files.history.as_deref().map(files::load_history).unwrap_or_default();
+        let earlier = Reading::begin(options.files.history.as_deref());
         let place = Place {
             cwd: options.cwd.clone(),
             home: options.home.clone(),
@@ -112,7 +115,7 @@ impl Front {
             size: (80, 24),
             cell: (8, 16),
         };
-        let mut app = App::new(place, history);
+        let mut app = App::new(place, Vec::new());
         let mut draft = Draft::new(options.files.draft.clone());
         if let Some(text) = draft.load(&app.place.cwd) {
             app.editor.set_text(&text);
@@ -132,6 +135,7 @@ impl Front {
             keys: None,
             notifier: Notifier::new(options.terminal.reach),
             draft,
+            earlier,
             link: None,
             waiting: Vec::new(),
             signals,
@@ -203,6 +207,7 @@ impl Front {
                     None => continue,
                 },
                 Wake::Report(Some(report)) => Input::Report(report),
+                Wake::Earlier(prompts) => Input::Report(Report::Earlier(prompts)),
                 Wake::Agent(Some(Ok(event))) => Input::Agent(event),
                 Wake::Agent(Some(Err(Lagged(_)))) => Input::Lagged,
                 Wake::Report(None) | Wake::Agent(None) => return ExitReason::Closed,
@@ -241,6 +246,7 @@ impl Front {
             _ = self.signals.continued.recv() => Wake::Continued,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Wake::Frame,
             heard = next_heard(keys) => Wake::Terminal(heard),
+            prompts = self.earlier.done() => Wake::Earlier(prompts),
             report = next_report(reports) => Wake::Report(report),
             event = next_event(events), if due.is_none() => Wake::Agent(event),
             library = next_themes(news) => Wake::Themes(library),

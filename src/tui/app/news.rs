@@ -51,10 +51,11 @@ impl App {
             Report::Settings(settings) => self.settings_changed(&settings),
             Report::Said(word) => self.say_in_list(word),
             Report::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
-            Report::Browsed { scope, what } => {
-                let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
-                pickers.for_each(|picker| picker.browsed(scope, &what));
+            Report::NotRestored { path, why } => {
+                self.not_restored(path);
+                self.say_in_list(why);
             }
+            Report::Browsed { look, scope, what } => self.browsed(look, scope, &what),
             Report::Ask(question) => self.ask(question),
             Report::AskToHide { entry, count } => self.ask_to_hide(entry, count),
             Report::CodeTold => {}
@@ -64,6 +65,7 @@ impl App {
             Report::Page { title, lines } => {
                 self.popups.push(Popup::Read(Page::new(&title, lines)));
             }
+            Report::Earlier(prompts) => self.editor.know_earlier(prompts),
             Report::Branch(branch) => self.facts.branch = branch,
             Report::Commands(commands) => {
                 self.facts.commands = commands;
@@ -101,6 +103,8 @@ impl App {
     pub(in crate::tui) fn refused(&mut self, action: Action) {
         match action {
             Action::Read(wanted) => self.transcript.unask(wanted.part()),
+            Action::WalkFiles(_) => self.complete.walk_refused(),
+            Action::RestoreSession(path) => self.not_restored(path),
             Action::Say(say) => {
                 if let Some(text) = say.text() {
                     self.editor.put_before(&[text]);

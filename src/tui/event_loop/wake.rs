@@ -26,6 +26,8 @@ pub(super) enum Wake {
     Frame,
     /// The draft is to be kept.
     Keep,
+    /// The prompts of earlier times are read.
+    Earlier(Vec<String>),
     Report(Option<Report>),
     Agent(Option<Result<Arc<Event>, Lagged>>),
     Tick,
