@@ -117,7 +117,7 @@ impl Sheet {
 impl App {
     /// Lays the call out that asks, unless it is already, and notes what of it is on the screen.
     pub(super) fn look_at_question(&mut self) {
-        let (width, code_told) = (usize::from(self.size.0), render::code_told());
+        let (width, code_told) = (usize::from(self.place.size.0), render::code_told());
         let Some(asked) = self.work.approvals.first_mut() else { return };
         let place = sheet::Place {
             cwd: &self.place.cwd,

@@ -185,6 +185,11 @@ impl Editor {
         self.recall.remember(text)
     }
 
+    /// Takes prompts from before all those that it has.
+    pub(super) fn know_earlier(&mut self, prompts: Vec<String>) {
+        self.recall.know_earlier(prompts);
+    }
+
     /// Prompts of earlier times, oldest first.
     pub(super) fn history(&self) -> &[String] {
         self.recall.prompts()

@@ -189,7 +189,7 @@ impl App {
 
     /// Folds what was clicked on: of something open its first line only, for the others are there to be read.
     fn click(&mut self, spot: Spot) -> bool {
-        let folds = self.folds;
+        let folds = self.transcript.folds;
         let is_handle = |block: &super::block::Block| spot.line == 0 || !block.is_unfolded(folds);
         self.transcript.block(spot.at).is_some_and(is_handle) && self.fold(spot.at)
     }

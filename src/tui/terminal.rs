@@ -148,7 +148,7 @@ impl Screen {
         }
         self.terminal.draw(|frame| {
             // By now the size could be another one, and what was prepared would not fit the buffer.
-            if (frame.area().width, frame.area().height) != app.size {
+            if (frame.area().width, frame.area().height) != app.place.size {
                 areas = prepared(app, frame.area());
             }
             view(app, &areas, frame);
@@ -192,7 +192,7 @@ fn keyboard() -> KeyboardEnhancementFlags {
 }
 
 fn prepared(app: &mut App, area: Rect) -> Areas {
-    app.size = (area.width, area.height);
+    app.place.size = (area.width, area.height);
     app.prepare()
 }
 

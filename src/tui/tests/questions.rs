@@ -2,8 +2,8 @@
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseEvent, MouseEventKind};
 
-use super::compaction_fails;
 use super::stage::{Stage, at_work};
+use super::summaries::compaction_fails;
 use crate::event::CompactionChoice;
 use crate::tui::app::{Action, Go, Input, List, Report, Say};
 use crate::tui::picker::{Choice, Item};

@@ -289,6 +289,6 @@ fn no_order_of_keys_and_events_makes_it_fall_over() {
                 stage.screen();
             }
         }
-        assert_eq!(stage.screen().split('\n').count(), usize::from(stage.app.size.1));
+        assert_eq!(stage.screen().split('\n').count(), usize::from(stage.app.place.size.1));
     }
 }

@@ -48,7 +48,7 @@ impl App {
 
     /// What the tree wants done after an input, whatever it was.
     pub(in crate::tui) fn tree_actions(&mut self) -> Vec<Action> {
-        let (size, is_working) = (self.size, self.is_working());
+        let (size, is_working) = (self.place.size, self.is_working());
         let Some(tree) = self.tree() else { return Vec::new() };
         let asks: Vec<Ask> = tree.asks(size);
         let go = if is_working { None } else { tree.once_stopped() };

@@ -30,7 +30,7 @@ pub(super) fn status(app: &App) -> Option<Line> {
     if let Some(line) = super::text::chosen(app) {
         return Some(line);
     }
-    if app.leaving.is_some() {
+    if app.notes.leaving.is_some() {
         let text = "what matters in the summary of what you leave?";
         let text = format!(
             "{text} {} makes it · {} stays here",
@@ -71,7 +71,7 @@ pub(super) fn status(app: &App) -> Option<Line> {
     let stops = format!(" · {} stops", key(app, KeyCommand::Stop));
     let says =
         format!(" · {} steers · {} queues", key(app, KeyCommand::Send), key(app, KeyCommand::FollowUp));
-    let fits = used + stops.chars().count() + says.chars().count() <= usize::from(app.size.0);
+    let fits = used + stops.chars().count() + says.chars().count() <= usize::from(app.place.size.0);
     spans.push(Span::new(if steerable && fits { stops + &says } else { stops }, Role::Muted));
     Some(spans.into())
 }
@@ -135,9 +135,9 @@ fn doing(app: &App) -> String {
 /// What the text before the cursor may become.
 pub(super) fn completion(app: &App) -> Vec<Line> {
     let offers = app.complete.offers();
-    let height = usize::from(super::MOST_COMPLETIONS).min(usize::from(app.size.1 / 3).max(1));
+    let height = usize::from(super::MOST_COMPLETIONS).min(usize::from(app.place.size.1 / 3).max(1));
     let top = app.complete.chosen().saturating_sub(height.saturating_sub(1));
-    let width = usize::from(app.size.0);
+    let width = usize::from(app.place.size.0);
     let mut query = Query::new(app.complete.typed(), Way::Names);
     let mut row = |(at, offer): (usize, &Offer)| {
         let chosen = at == app.complete.chosen();
