@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::commands::{self, Told};
+use super::lines::Line;
 use super::question::{self, Question};
 use super::teller::Teller;
 use super::typed::{Command, Typed};
@@ -24,7 +25,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Runs it; the session is still to be closed.
 pub(super) async fn run<Out: Write, Err: Write>(
     agent: &AgentSession,
-    mut lines: mpsc::Receiver<String>,
+    mut lines: mpsc::Receiver<Line>,
     outputs: Outputs<Out, Err>,
     mut interrupts: mpsc::Receiver<Interrupt>,
     options: PlainOptions,
@@ -60,7 +61,8 @@ pub(super) async fn run<Out: Write, Err: Write>(
             },
             Some(told) = talk.jobs.join_next() => talk.told(told.unwrap_or_else(|e| Err(e.to_string())))?,
             line = lines.recv(), if takes_lines => match line {
-                Some(line) => talk.line(&line).await?,
+                Some(Ok(line)) => talk.line(&line).await?,
+                Some(Err(too_long)) => talk.told(Err(too_long.to_string()))?,
                 None => {
                     has_lines = false;
                     None
@@ -263,10 +265,11 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
     }
 
     /// Lines that were typed before a question was shown are no answer to it.
-    fn pass_over(&mut self, lines: &mut mpsc::Receiver<String>) -> io::Result<()> {
+    fn pass_over(&mut self, lines: &mut mpsc::Receiver<Line>) -> io::Result<()> {
         while self.manner == Manner::Conversation
             && let Ok(line) = lines.try_recv()
         {
+            let line = line.unwrap_or_else(|too_long| too_long.to_string());
             self.teller.note(&format!("typed before the question, so not taken: {line}"))?;
         }
         Ok(())
