@@ -333,6 +333,7 @@ impl Driver {
         let (model, thinking) = (self.current.model.clone(), self.current.thinking);
         let (current, queue, notices) = Current::load(writer, model, thinking)?;
         self.current = current;
+        self.approvals.forget();
         for notice in notices {
             self.teller.warn(notice);
         }
