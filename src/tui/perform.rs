@@ -17,9 +17,9 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::task::{JoinSet, spawn_blocking};
 
 pub(super) use self::reading::{look_up, newest, read_part};
+pub(super) use self::trouble::failed;
 
 use self::beside::Begun;
-use self::trouble::failed;
 use super::app::{Action, Loaded, Report, Say};
 use super::attach;
 use super::browse::{Ask, browse};

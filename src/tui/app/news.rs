@@ -11,6 +11,7 @@ use crate::tui::keymap::KeyCommand;
 use crate::tui::pace::Stale;
 use crate::tui::picker::Picker;
 use crate::tui::popup::{Page, Popup};
+use crate::tui::queue;
 
 impl App {
     /// The session is elsewhere. A prompt that comes back with it doesn't take the place of a draft.
@@ -103,12 +104,14 @@ impl App {
     pub(in crate::tui) fn refused(&mut self, action: Action) {
         match action {
             Action::Read(wanted) => self.transcript.unask(wanted.part()),
-            Action::Say(say) => {
-                if let Some(text) = say.text() {
+            Action::Queue(queue::Order::PutBack(removed)) => {
+                self.handed_back(removed.into_iter().map(|removed| removed.item).collect());
+            }
+            action => {
+                if let Some(text) = action.typed() {
                     self.editor.put_before(&[text]);
                 }
             }
-            _ => {}
         }
         self.flash("busy; try again in a moment");
         self.stale = Stale::ByUser;
