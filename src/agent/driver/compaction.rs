@@ -11,6 +11,7 @@ use crate::agent::compaction::{
     CompactionError, Material, Plan, Prompt, Strategy, due, first_message, keep_after_overflow,
 };
 use crate::agent::handle::{AgentError, Reply};
+use crate::agent::retry::TOO_LONG_HELP;
 use crate::agent::turn::{Input, NotCompacted};
 use crate::event::{CompactionChoice, CompactionReason, CompactionResult, EventKind};
 use crate::session::EntryBody;
@@ -97,8 +98,8 @@ impl Driver {
                 }
             }
             Err(error) => {
-                let text = format!("the conversation is longer than the model's window: {error}");
-                self.step_next(Input::NotCompacted { reason: REASON, why: NotCompacted::Failed(text) });
+                let why = NotCompacted::Failed(stuck(&error));
+                self.step_next(Input::NotCompacted { reason: REASON, why });
             }
         }
     }
@@ -275,6 +276,7 @@ impl Driver {
         self.keep_cost(&compacting.cost, "compaction");
         let why = match &error {
             CompactionError::Stopped => NotCompacted::Stopped,
+            error if compacting.reason == CompactionReason::Overflow => NotCompacted::Failed(stuck(error)),
             error => NotCompacted::Failed(error.to_string()),
         };
         if let Some(reply) = compacting.reply {
@@ -324,6 +326,11 @@ pub(super) enum Moment {
     Request,
     /// A run is over.
     End,
+}
+
+/// Why a run can't go on whose context doesn't fit and didn't get smaller, and what would.
+fn stuck(error: &CompactionError) -> String {
+    format!("the conversation is longer than the model's window: {error}; {TOO_LONG_HELP}")
 }
 
 /// What front ends are told of a compaction.

@@ -146,7 +146,7 @@ impl App {
         self.questions_are(&live.approvals);
         self.work = Work {
             opening_since: None,
-            retry: live.retry,
+            retry: live.retry.clone(),
             unasked: None,
             running_since: live.running_since,
             calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),

@@ -314,6 +314,28 @@ async fn a_summary_that_fails_is_tried_again_like_any_request() {
     let result = stage.agent.compact(None).await.unwrap();
     assert!(result.summary.ends_with("At last."));
     assert_eq!(stage.requests().len(), 2 + 3);
+    let tries = |event: &EventKind| match event {
+        EventKind::SummaryRetry { attempt, max_attempts: 5, error_message, .. } => {
+            Some((*attempt, error_message.clone()))
+        }
+        _ => None,
+    };
+    for attempt in [1, 2] {
+        assert_eq!(stage.until(tries).await, (attempt, "scripted: no luck".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_too_long_and_can_not_get_smaller_says_what_would_help() {
+    let mut stage = stage(vec![overflowing()]);
+    stage.prompt("short").await;
+    let (aborted, error) = stage.compaction_ended().await.unwrap_err();
+    let error = error.unwrap();
+    assert!(!aborted && error.starts_with("the conversation is longer than the model's window: nothing"));
+    let helps =
+        "; a model with a larger window, an earlier point of the conversation or a new session goes on";
+    assert!(error.ends_with(helps), "{error}");
+    assert_eq!(stage.settled().await, RunOutcome::Failed);
 }
 
 #[tokio::test]
@@ -351,7 +373,8 @@ async fn when_no_summary_can_be_made_somebody_says_what_now() {
                 assert!(summary.contains("first lorem") && summary.contains("are left out"), "{summary}");
             }
             CompactionChoice::GoOn => {
-                assert_eq!(ended.unwrap_err(), (false, Some("scripted: no luck".into())));
+                let (aborted, error) = ended.unwrap_err();
+                assert!(!aborted && error.unwrap().contains("window: scripted: no luck; a model with"));
             }
         }
         let expected =
