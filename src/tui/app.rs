@@ -91,7 +91,10 @@ impl App {
                 Some(event) => self.agent(&event),
                 None => Vec::new(),
             },
-            Input::Lagged => vec![Action::Reload],
+            Input::Lagged => {
+                self.transcript.expect_same();
+                vec![Action::Reload]
+            }
             Input::Report(report) => self.report(report),
             Input::Ground(ground) => {
                 self.place.theme.learn(ground);

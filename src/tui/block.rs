@@ -274,6 +274,11 @@ impl Block {
         !(matches!(self.kind, BlockKind::Call(_)) && spoke || matches!(self.kind, BlockKind::Images(_)))
     }
 
+    /// Whether it has text that its lines don't show yet.
+    pub(super) fn lags(&self) -> bool {
+        matches!(&self.kind, BlockKind::Growing(stream) if stream.lags())
+    }
+
     /// Whether its lines change by themselves.
     pub(super) fn is_alive(&self) -> bool {
         match &self.kind {

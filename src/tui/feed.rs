@@ -11,6 +11,7 @@ use super::call::{Call, CallState, one_line};
 use super::picker::{Choice, Item, Picker};
 use super::popup::Popup;
 use super::record::shell_record;
+use super::transcript::Former;
 use crate::agent::turn::Retry;
 use crate::agent::{BashContext, Live, Summarizing, SummaryOf};
 use crate::event::{
@@ -52,7 +53,10 @@ impl App {
                 self.facts.model = Some(model.clone());
                 return vec![Action::Refresh];
             }
-            EventKind::SessionChanged { .. } => return vec![Action::Reload],
+            EventKind::SessionChanged { .. } => {
+                self.transcript.expect_other();
+                return vec![Action::Reload];
+            }
             EventKind::ThinkingLevelChanged { level } => self.facts.thinking = *level,
             EventKind::SessionInfoChanged { name } => self.facts.name.clone_from(name),
             EventKind::QueueUpdate { items, .. } => self.queue_changed(items),
@@ -363,14 +367,12 @@ impl App {
     }
 
     /// Takes up what was going on when a snapshot was taken.
-    pub(super) fn take_up(&mut self, live: &Live) {
+    pub(super) fn take_up(&mut self, live: &Live, mut former: Former) {
+        let mut grown = std::mem::take(&mut former.live).into_iter();
         for block in live.partial.iter().flat_map(|partial| &partial.content) {
+            let before = grown.next().map(|block| block.kind);
             let kind = match block {
-                AssistantBlock::Text { text } => {
-                    let mut stream = MarkdownStream::new(80);
-                    stream.push(text);
-                    BlockKind::Growing(Box::new(stream))
-                }
+                AssistantBlock::Text { text } => BlockKind::Growing(Box::new(grown_to(text, before))),
                 AssistantBlock::Thinking { thinking, .. } => BlockKind::Thinking(thinking.clone()),
                 AssistantBlock::ToolCall(call) => BlockKind::Call(Box::new(Call {
                     id: call.id.clone(),
@@ -393,7 +395,20 @@ impl App {
             self.bash_began(&bash.id, &bash.line, bash.context == BashContext::Exclude, bash.since);
             self.bash_printed(&bash.id, &bash.output);
         }
+        self.transcript.return_to(former);
     }
+}
+
+/// What arrived of an answer, on from what was on the screen of it.
+fn grown_to(text: &str, before: Option<BlockKind>) -> MarkdownStream {
+    let known = match before {
+        Some(BlockKind::Growing(stream)) if text.starts_with(stream.text()) => Some(*stream),
+        _ => None,
+    };
+    let mut stream = known.unwrap_or_else(|| MarkdownStream::new(80));
+    let from = stream.text().len();
+    stream.push(&text[from..]);
+    stream
 }
 
 fn show_partial(state: &mut CallState, newest: &ToolOutcome) {

@@ -4,6 +4,7 @@
 //! laying out ([`rows`]) begins at the bottom or at the line on top and goes on until the screen is full; what lies far away is
 //! forgotten and read again. [`go`] leads to places that may have to be read first; [`select`] holds what the mouse marks.
 
+mod anew;
 mod go;
 mod part;
 mod rows;
@@ -25,6 +26,7 @@ use crate::message::ToolResultMessage;
 use crate::session::Entry;
 use crate::unit::UnixMs;
 
+pub(super) use anew::Former;
 pub(super) use go::{Goal, Toward};
 pub(super) use part::At;
 use part::{Content, ENTRIES, Part};
@@ -117,10 +119,11 @@ impl Transcript {
         transcript
     }
 
-    /// The one that takes the place of this: the same session read anew, or another one.
-    pub(super) fn replace(&mut self, older: Vec<EntryId>, entries: &[Entry]) {
-        let folds = self.folds;
+    /// The one that takes the place of this: the same session read anew, or another one. Answers with what this one leaves to it.
+    pub(super) fn replace(&mut self, older: Vec<EntryId>, entries: &[Entry]) -> Former {
+        let (folds, former) = (self.folds, self.leave());
         *self = Self { folds, ..Self::of(self.epoch + 1, older, entries) };
+        former
     }
 
     /// Takes a part that was read.

@@ -19,6 +19,7 @@ use super::app::App;
 use super::editor::Kind;
 use super::keymap::KeyCommand;
 use super::layout::right_aligned;
+use super::pace::Stale;
 use super::popup::Popup;
 use super::terminal::{Placement, mark};
 use super::theme::Theme;
@@ -99,6 +100,9 @@ impl App {
         }
         self.follow_search();
         self.transcript.lay_out(usize::from(areas.transcript.height), &ctx);
+        if self.transcript.lags() {
+            self.stale = self.stale.max(Stale::BySession);
+        }
         areas
     }
 }

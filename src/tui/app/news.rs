@@ -141,7 +141,7 @@ impl App {
         let live = snapshot.live;
         self.outdate_tree();
         self.facts.seq = snapshot.seq;
-        self.transcript.replace(older, &entries);
+        let former = self.transcript.replace(older, &entries);
         self.know(snapshot.state);
         self.questions_are(&live.approvals);
         self.work = Work {
@@ -164,7 +164,7 @@ impl App {
         if let Some(error) = live.summary.as_ref().and_then(|summary| summary.failed.clone()) {
             self.ask_what_to_do(&error);
         }
-        self.take_up(&live);
+        self.take_up(&live, former);
         if live.running_since.is_none() {
             self.transcript.settle();
             self.say_unanswered();
