@@ -14,7 +14,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
 /// What helps when a conversation doesn't fit and can't be made smaller.
 pub const TOO_LONG_HELP: &str =
-    "a model with a larger window, an earlier point of the conversation or a new session goes on";
+    "go on with a model that has a larger window, from an earlier point, or in a new session";
 
 /// When failed requests are tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

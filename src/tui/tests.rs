@@ -147,7 +147,10 @@ fn a_failed_request_counts_down_to_its_next_try() {
         error_message: "anthropic: overloaded".into(),
     });
     let screen = stage.screen();
-    assert!(screen.contains("trying again in 8s (2 of 5) · anthropic: overloaded · 13s · esc stops"), "{screen}");
+    assert!(
+        screen.contains("trying again in 8s (2 of 5) · anthropic: overloaded · 13s · esc stops"),
+        "{screen}"
+    );
     stage.event(EventKind::AgentStart);
     assert!(!stage.screen().contains("trying again"));
 }

@@ -90,9 +90,10 @@ impl Driver {
             }
             _ => self.plan_compaction(REASON, None),
         };
+        // Told also of one that comes to nothing, for only its end says why the run is over.
+        self.teller.tell(EventKind::CompactionStart { reason: REASON });
         match begun {
             Ok(compacting) => {
-                self.teller.tell(EventKind::CompactionStart { reason: REASON });
                 if let Some(input) = self.begin_compaction(compacting) {
                     self.step_next(input);
                 }
@@ -330,7 +331,11 @@ pub(super) enum Moment {
 
 /// Why a run can't go on whose context doesn't fit and didn't get smaller, and what would.
 fn stuck(error: &CompactionError) -> String {
-    format!("the conversation is longer than the model's window: {error}; {TOO_LONG_HELP}")
+    let why = match error {
+        CompactionError::Nothing { .. } => ", and nothing of it can be left out".to_owned(),
+        error => format!(": {error}"),
+    };
+    format!("the conversation is longer than the model's window{why}; {TOO_LONG_HELP}")
 }
 
 /// What front ends are told of a compaction.
