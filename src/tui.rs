@@ -23,6 +23,7 @@ mod feed;
 mod files;
 mod gather;
 mod help;
+mod history;
 mod import;
 mod keymap;
 mod keys;
@@ -39,6 +40,7 @@ mod passage;
 mod perform;
 mod picker;
 mod popup;
+mod question;
 mod queue;
 mod receipt;
 mod record;
@@ -76,6 +78,7 @@ pub struct Opened {
     /// Whether a session is picked first; the prompt then waits in the editor.
     pub pick: bool,
     /// What an empty session shows: the first line stands out. How to connect a model belongs here.
+    /// The name of a row of the keys in braces is shown as its key: `{send} sends`.
     pub banner: Vec<String>,
     /// What the user should know before anything else, one sentence each.
     pub notices: Vec<String>,

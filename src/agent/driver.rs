@@ -121,6 +121,8 @@ pub struct AgentOptions {
     pub output: OutputLimits,
     /// Folder for what is more.
     pub scratch: PathBuf,
+    /// Which of the tools the model is told of at the start.
+    pub offer: Offer,
     /// What the log says of this process: `tui`, `print`.
     pub mode: &'static str,
     /// The origin of the repository that the working directory is in, without credentials; the log names it, so that the
@@ -144,8 +146,36 @@ impl AgentOptions {
             audience: Audience::Nobody,
             output: OutputLimits::default(),
             scratch,
+            offer: Offer::All,
             mode: "embedded",
             remote: None,
+        }
+    }
+}
+
+/// Which of the tools a model is told of at the start. The others are there all the same, and can be offered later.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Offer {
+    /// All of them.
+    #[default]
+    All,
+    /// Those of these names, in this order; a name that no tool has means nothing.
+    Only {
+        /// The names.
+        names: Vec<String>,
+        /// Who says so, for people: `--tools`, the setting `tools` of a file.
+        says: String,
+    },
+}
+
+impl Offer {
+    fn of(&self, tools: &Tools) -> Tools {
+        match self {
+            Self::All => tools.clone(),
+            Self::Only { names, .. } => {
+                let known = names.iter().filter(|name| tools.find(name).is_some()).cloned();
+                tools.restrict(&known.collect::<Vec<_>>()).unwrap_or_default()
+            }
         }
     }
 }
@@ -311,7 +341,8 @@ impl Driver {
         notices.extend(parts.resources.problems().iter().map(ToString::to_string));
         let cwd = parts.manager.cwd().to_owned();
         let (tools, crew, warnings) = parts.extensions.join(parts.tools, &mut notices);
-        let (shelf, keeper) = Shelf::new(parts.resources, parts.system_prompt, cwd, &tools);
+        let offered = parts.options.offer.of(&tools);
+        let (shelf, keeper) = Shelf::new(parts.resources, parts.system_prompt, cwd, &offered);
         let run = RunFacts {
             mode: parts.options.mode,
             cwd: parts.manager.cwd().display().to_string(),
@@ -321,7 +352,7 @@ impl Driver {
             run,
             manager: parts.manager,
             providers: parts.providers,
-            offered: tools.clone(),
+            offered,
             tools,
             runner: parts.runner,
             options: parts.options,

@@ -208,7 +208,7 @@ fn last_resort(agent: AgentSession) -> JoinSet<()> {
     watcher
 }
 
-/// What an empty session shows.
+/// What an empty session shows; names of keys in braces, as the front end has them bound.
 fn banner(is_demo: bool) -> Vec<String> {
     let mut lines = vec![format!("tiller {}", env!("CARGO_PKG_VERSION"))];
     if is_demo {
@@ -221,9 +221,9 @@ fn banner(is_demo: bool) -> Vec<String> {
                 .into(),
         );
     } else {
-        lines.push("Say what you want done. Enter sends; while the agent works, Enter steers it.".into());
+        lines.push("Say what you want done: {send} sends it; while the agent works, {send} steers.".into());
     }
-    lines.push("? shows the keys · /help the commands · Ctrl+D quits".into());
+    lines.push("{help} shows the keys · /help the commands · {quit} quits".into());
     lines
 }
 

@@ -21,6 +21,7 @@ use super::keymap::KeyCommand;
 use super::layout::Ctx;
 use super::moving::Moving;
 use super::pace::Stale;
+use super::picker::Looks;
 use super::popup::Popup;
 use super::queue;
 use super::terminal::Images;
@@ -48,6 +49,7 @@ pub(super) struct App {
     /// How far what is on the screen is out of date.
     pub(super) stale: Stale,
     pub(super) moving: Moving,
+    pub(super) looks: Looks,
 }
 
 impl App {
@@ -65,13 +67,13 @@ impl App {
             complete: Completing::default(),
             stale: Stale::ByUser,
             moving: Moving::default(),
+            looks: Looks::default(),
         }
     }
 
     /// Takes an input at a moment; says what is to be done about it.
     pub(super) fn update(&mut self, input: Input, now: UnixMs) -> Vec<Action> {
         self.now = now;
-        let was_browsing = self.is_browsing();
         self.stale = self.stale.max(match input {
             Input::Tick => Stale::No,
             Input::Agent(_) => Stale::BySession,
@@ -102,12 +104,7 @@ impl App {
             }
             Input::Themes(library) => self.restock(library),
         };
-        if self.editor.is_empty()
-            && self.popups.is_empty()
-            && let Some(error) = self.work.unasked.take()
-        {
-            self.ask_what_to_do(&error);
-        }
+        self.ask_waiting();
         self.look_at_question();
         self.follow_search();
         actions.extend(self.transcript.take_wanted().into_iter().map(Action::Read));
@@ -115,17 +112,10 @@ impl App {
         actions.extend(self.mind_completion());
         self.mind_theme();
         actions.extend(self.tree_actions());
-        if was_browsing && !self.is_browsing() {
-            actions.push(Action::EndBrowse);
-        }
+        actions.extend(self.mind_looks());
         let reloads = actions.iter().filter(|action| matches!(action, Action::Reload));
         reloads.for_each(|_| self.facts.gap.expect());
         actions
-    }
-
-    /// Whether sessions are looked through.
-    fn is_browsing(&self) -> bool {
-        self.popups.iter().any(Popup::is_browser)
     }
 
     /// A snapshot was asked for: what happens from here on waits for it.
@@ -198,6 +188,7 @@ impl App {
         if self.popups.is_empty() && self.moving.search.is_some() {
             return self.search_for(|typed| typed.extend(text.chars().filter(|c| !c.is_control())));
         }
+        self.put_question_off();
         if self.popups.is_empty() {
             self.take_answer_back();
         }

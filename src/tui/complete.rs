@@ -86,6 +86,11 @@ impl Completing {
         self.models = names;
     }
 
+    /// Nobody looks for files: there was too much else to do. The next key asks again.
+    pub(super) fn walk_refused(&mut self) {
+        self.is_walking = false;
+    }
+
     /// Moves the choice, from the last to the first.
     fn step(&mut self, rows: isize) {
         let count = self.offers.len().cast_signed();

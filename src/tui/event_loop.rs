@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use crossterm::event::Event as TerminalEvent;
 use jiff::tz::TimeZone;
-use nix::sys::signal::{Signal, raise};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
+use self::away::Errand;
 use self::wake::{Signals, Wake, next_event, next_heard, next_report, next_themes};
 use super::app::{Action, App, Input, Place, Report, Say};
 use super::block::Level;
@@ -24,6 +24,7 @@ use super::clipboard::{MOST_BY_TERMINAL, SystemClipboard};
 use super::draft::Draft;
 use super::ears::{self, Ears, Heard};
 use super::files;
+use super::history::Reading;
 use super::keymap::Keymap;
 use super::notify::{Focus, Notifier};
 use super::pace::{Pace, Stale};
@@ -48,6 +49,8 @@ struct Front {
     keys: Option<Ears>,
     notifier: Notifier,
     draft: Draft,
+    /// The prompts of earlier times.
+    earlier: Reading,
     /// `None` until the session is open.
     link: Option<Link>,
     /// What is to be done as soon as it is, or with the next frame when there was too much to do.
@@ -56,6 +59,8 @@ struct Front {
     rhythm: Rhythm,
     clipboard: SystemClipboard,
     options: TuiOptions,
+    /// What is to be done next, without the terminal.
+    errand: Option<Errand>,
 }
 
 /// When something is drawn, and when time is looked at.
@@ -102,7 +107,7 @@ pub(super) async fn run<E: std::fmt::Debug>(
 impl Front {
     /// Takes the terminal over and draws the first frame; the session may still be opened.
     fn start(options: TuiOptions) -> std::io::Result<Self> {
-        let history = options.files.history.as_deref().map(files::load_history).unwrap_or_default();
+        let earlier = Reading::begin(options.files.history.as_deref());
         let place = Place {
             cwd: options.cwd.clone(),
             home: options.home.clone(),
@@ -115,7 +120,7 @@ impl Front {
             size: (80, 24),
             cell: (8, 16),
         };
-        let mut app = App::new(place, history);
+        let mut app = App::new(place, Vec::new());
         let mut draft = Draft::new(options.files.draft.clone());
         if let Some(text) = draft.load(&app.place.cwd) {
             app.editor.set_text(&text);
@@ -134,12 +139,14 @@ impl Front {
             keys: None,
             notifier: Notifier::new(options.terminal.reach),
             draft,
+            earlier,
             link: None,
             waiting: Vec::new(),
             signals,
             rhythm: Rhythm { tick, began: Instant::now(), pace: Pace::default() },
             clipboard: SystemClipboard::default(),
             options,
+            errand: None,
         };
         front.frame();
         front.listen();
@@ -149,7 +156,7 @@ impl Front {
     /// Takes the session up.
     fn join(&mut self, opened: Opened) {
         let Opened { agent, prompt, pick, banner, notices } = opened;
-        self.app.place.banner = banner;
+        self.app.place.banner = banner.iter().map(|line| self.app.place.keymap.name_keys(line)).collect();
         self.app.work.opening_since = None;
         // First the events, then the snapshot that the reload takes: nothing falls between the two.
         let events = agent.subscribe();
@@ -172,10 +179,19 @@ impl Front {
 
     async fn work(&mut self) -> ExitReason {
         loop {
+            if let Some(errand) = self.errand.take()
+                && let Some(reason) = self.run(errand).await
+            {
+                return reason;
+            }
             let input = match self.wake().await {
                 Wake::Hangup => return ExitReason::HungUp,
                 Wake::Signal => return ExitReason::Signal,
-                Wake::Continued => match self.away(|_| ()) {
+                Wake::Stop => {
+                    self.errand = Some(Errand::Stop);
+                    continue;
+                }
+                Wake::Continued => match self.take_again() {
                     Some(reason) => return reason,
                     None => continue,
                 },
@@ -193,6 +209,7 @@ impl Front {
                     None => continue,
                 },
                 Wake::Report(Some(report)) => Input::Report(report),
+                Wake::Earlier(prompts) => Input::Report(Report::Earlier(prompts)),
                 Wake::Agent(Some(Ok(event))) => Input::Agent(event),
                 Wake::Agent(Some(Err(Lagged(_)))) => Input::Lagged,
                 Wake::Report(None) | Wake::Agent(None) => return ExitReason::Closed,
@@ -227,9 +244,11 @@ impl Front {
             _ = self.signals.hangup.recv() => Wake::Hangup,
             _ = self.signals.terminate.recv() => Wake::Signal,
             _ = self.signals.interrupt.recv() => Wake::Signal,
+            _ = self.signals.stop.recv() => Wake::Stop,
             _ = self.signals.continued.recv() => Wake::Continued,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Wake::Frame,
             heard = next_heard(keys) => Wake::Terminal(heard),
+            prompts = self.earlier.done() => Wake::Earlier(prompts),
             report = next_report(reports) => Wake::Report(report),
             event = next_event(events), if due.is_none() => Wake::Agent(event),
             library = next_themes(news) => Wake::Themes(library),
@@ -354,8 +373,8 @@ impl Front {
         match action {
             Action::Quit => return Some(ExitReason::Quit),
             Action::Copy(copied) => self.copy(copied),
-            Action::Suspend => return self.away(|_| _ = raise(Signal::SIGTSTP)),
-            Action::EditElsewhere(text) => return self.away(|front| front.edit(&text)),
+            Action::Suspend => self.errand = Some(Errand::Stop),
+            Action::EditElsewhere(text) => self.errand = Some(Errand::Edit(text)),
             action => match &self.link {
                 Some(link) => match link.performer.tell(action) {
                     // Until it is done nothing else is shown of the session.

@@ -8,8 +8,8 @@ use super::app::{Action, App};
 use super::approval::Asked;
 use super::block::{Block, BlockKind, Level, Shell, ShellState};
 use super::call::{Call, CallState, one_line};
-use super::picker::{Choice, Item, Picker};
-use super::popup::Popup;
+use super::picker::{Choice, Item};
+use super::question::Question;
 use super::record::shell_record;
 use super::transcript::Former;
 use crate::agent::turn::Retry;
@@ -35,11 +35,11 @@ impl App {
         self.facts.seq = event.seq;
         match &event.kind {
             EventKind::CompactionStart { reason } => {
-                self.popups.retain(|popup| !popup.is_of_failure());
+                self.forget_failure();
                 self.summary_began(SummaryOf::Context(*reason), event.time);
             }
             EventKind::CompactionFailed { error_message, .. } => {
-                self.work.unasked = Some(error_message.clone());
+                self.ask_what_to_do(error_message);
             }
             EventKind::CompactionEnd { reason, error_message, .. } => {
                 self.compaction_ended(*reason, error_message.as_deref());
@@ -173,8 +173,8 @@ impl App {
     }
 
     fn compaction_ended(&mut self, reason: CompactionReason, error: Option<&str>) {
-        (self.work.summary, self.work.unasked) = (None, None);
-        self.popups.retain(|popup| !popup.is_of_failure());
+        self.work.summary = None;
+        self.forget_failure();
         let Some(error) = error else { return };
         match reason {
             // Whoever asked for it is told by the answer.
@@ -191,7 +191,7 @@ impl App {
 
     /// Asks what to do about a summary that could not be made.
     pub(super) fn ask_what_to_do(&mut self, error: &str) {
-        self.popups.retain(|popup| !popup.is_of_failure());
+        self.forget_failure();
         let item = |choice: CompactionChoice| {
             let label = match choice {
                 CompactionChoice::Retry => "try again",
@@ -202,7 +202,7 @@ impl App {
         };
         let title = format!("no summary: {}", one_line(error));
         let items = CompactionChoice::ALL.map(item).to_vec();
-        self.popups.push(Popup::Pick(Box::new(Picker::of(&title, items))));
+        self.ask(Question { title, items });
     }
 
     fn settled(&mut self) -> Vec<Action> {

@@ -50,6 +50,7 @@ impl App {
             return Vec::new();
         }
         let pressed = self.notes.pressed.take();
+        self.put_question_off();
         if !self.popups.is_empty() {
             return self.popup_key(key);
         }
@@ -304,20 +305,10 @@ impl App {
     pub(super) fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
         let picker = Picker::waiting_for(title, list);
         self.popups.push(Popup::Pick(Box::new(match list {
-            List::Models | List::Tools | List::Settings => picker.previewing(),
-            List::Thinking | List::Approval | List::Themes | List::Logins | List::Logouts | List::Foreign => {
-                picker
-            }
+            List::Models | List::Approval | List::Tools | List::Settings => picker.previewing(),
+            List::Thinking | List::Themes | List::Logins | List::Logouts | List::Foreign => picker,
         })));
         vec![Action::Gather(list)]
-    }
-
-    /// Looks through the sessions, beginning with these words.
-    pub(super) fn browse(&mut self, words: &str) -> Vec<Action> {
-        let picker = Picker::browser(words);
-        let ask = picker.ask().map(Action::Browse);
-        self.popups.push(Popup::Pick(Box::new(picker)));
-        ask.into_iter().collect()
     }
 
     fn read(&mut self, title: &str, lines: Vec<crate::render::Line>) -> Vec<Action> {

@@ -76,6 +76,7 @@ impl App {
 
     /// In a list the wheel is an arrow key.
     fn wheel(&mut self, toward: Toward) -> Vec<Action> {
+        self.put_question_off();
         if !self.popups.is_empty() {
             let code = if toward == Toward::Older { KeyCode::Up } else { KeyCode::Down };
             return self.key(KeyEvent::new(code, KeyModifiers::NONE));
@@ -103,7 +104,7 @@ impl App {
             self.transcript.follow();
         } else if areas.editor.contains(place) {
             let (row, column) = (place.y - areas.editor.y, place.x.saturating_sub(super::view::MARK));
-            self.editor.click(row, column);
+            self.editor.click(row, column, areas.editor.height);
         }
     }
 

@@ -21,6 +21,7 @@ mod keys;
 mod lists;
 mod login;
 mod moving;
+mod questions;
 mod queue;
 mod seams;
 mod sessions;

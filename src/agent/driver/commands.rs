@@ -315,7 +315,7 @@ impl Driver {
 
     /// Opens a log; the one at hand stays if that fails, and is left alone if it is the same.
     fn open(&mut self, path: &Path) -> Result<(), AgentError> {
-        if self.current.reader().path() == Some(path) {
+        if self.current.reader().is_at(path) {
             return Ok(());
         }
         let writer = self.fixed.manager.open(path)?;
@@ -348,7 +348,7 @@ impl Driver {
 
     /// Does something to a session that is perhaps this one.
     fn elsewhere(&mut self, path: PathBuf, what: Elsewhere, reply: Reply<()>) {
-        let is_here = self.current.reader().path() == Some(&*path);
+        let is_here = self.current.reader().is_at(&path);
         match what {
             Elsewhere::Name(name) if is_here => answer(reply, self.rename(name)),
             Elsewhere::Name(name) => {

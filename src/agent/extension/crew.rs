@@ -13,7 +13,7 @@ use super::{CommandOutcome, Extension, ExtensionCommand, HookError, Opening, Ope
 use crate::agent::resources::Sources;
 use crate::message::ToolCall;
 use crate::resource::{Origin, Place};
-use crate::tool::{ToolOutput, Tools};
+use crate::tool::{ToolOutput, ToolSource, Tools};
 
 /// Warnings that may wait before the session runs; more than that say nothing new.
 const WARNINGS: usize = 64;
@@ -162,7 +162,8 @@ impl Extensions {
                         "extension {extension}: its tool {name} is left out: there is one of that name"
                     ));
                 } else {
-                    equipped = equipped.with(tool);
+                    let source = ToolSource::Extension(member.extension.name().to_owned());
+                    equipped = equipped.with_from(tool, source);
                 }
             }
         }

@@ -8,6 +8,7 @@ use crate::event::{Event, QueueItem};
 use crate::id::CallId;
 use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::tui::approval::Asked;
+use crate::tui::question::Question;
 use crate::unit::UnixMs;
 
 /// What the session is.
@@ -68,8 +69,8 @@ pub(in crate::tui) struct Work {
     pub(in crate::tui) running_since: Option<UnixMs>,
     /// Calls at work, with the names of their tools.
     pub(in crate::tui) calls: Vec<(CallId, String)>,
-    /// Why there is no summary; what to do is asked as soon as nobody is typing.
-    pub(in crate::tui) unasked: Option<String>,
+    /// What is to be asked as soon as nobody is typing.
+    pub(in crate::tui) unasked: Vec<Question>,
     /// The next try of a request that failed.
     pub(in crate::tui) retry: Option<Retry>,
     /// Since when a command of the user's own is at work.

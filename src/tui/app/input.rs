@@ -15,7 +15,8 @@ use crate::setting::Settings;
 use crate::theme::{Library, Rgb};
 use crate::tui::attach::Picture;
 use crate::tui::complete::{FileList, Listing, Ranked};
-use crate::tui::picker::{Choice, Item, Narrowed, Sessions, Word};
+use crate::tui::picker::{Choice, Item, Look, Narrowed, Sessions, Word};
+use crate::tui::question::Question;
 use crate::tui::search::Found;
 use crate::tui::transcript::Wanted;
 use crate::tui::{login, queue, tree};
@@ -100,15 +101,23 @@ pub(in crate::tui) enum Report {
         word: Word,
         trashed: Option<PathBuf>,
     },
+    /// A session could not be brought back from the trash.
+    NotRestored {
+        path: PathBuf,
+        why: Word,
+    },
     /// What a look through the sessions found.
     Browsed {
+        look: Look,
         scope: Scope,
         what: Browsed,
     },
     /// Something to be chosen before the list beneath goes on.
-    Ask {
-        title: String,
-        items: Vec<Item>,
+    Ask(Question),
+    /// Whether an entry, and so many with it, are to leave the tree.
+    AskToHide {
+        entry: EntryId,
+        count: usize,
     },
     /// What the tree asked for; the session is the one it is about.
     Tree {
@@ -121,6 +130,8 @@ pub(in crate::tui) enum Report {
         title: String,
         lines: Vec<Line>,
     },
+    /// The prompts of earlier times, oldest first.
+    Earlier(Vec<String>),
     /// The branch of the working directory.
     Branch(Option<String>),
     /// What the agent does with a `/`, as it is now.

@@ -9,7 +9,6 @@ use crate::tui::attach::Picture;
 use crate::tui::block::{Block, BlockKind, Level};
 use crate::tui::keymap::KeyCommand;
 use crate::tui::pace::Stale;
-use crate::tui::picker::Picker;
 use crate::tui::popup::{Page, Popup};
 use crate::tui::queue;
 
@@ -53,13 +52,13 @@ impl App {
             Report::Settings(settings) => self.settings_changed(&settings),
             Report::Said(word) => self.say_in_list(word),
             Report::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
-            Report::Browsed { scope, what } => {
-                let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
-                pickers.for_each(|picker| picker.browsed(scope, &what));
+            Report::NotRestored { path, why } => {
+                self.not_restored(path);
+                self.say_in_list(why);
             }
-            Report::Ask { title, items } => {
-                self.popups.push(Popup::Pick(Box::new(Picker::of(&title, items))))
-            }
+            Report::Browsed { look, scope, what } => self.browsed(look, scope, &what),
+            Report::Ask(question) => self.ask(question),
+            Report::AskToHide { entry, count } => self.ask_to_hide(entry, count),
             Report::CodeTold => {}
             Report::Key(news) => self.key_changed(news),
             Report::Tree { session, news } => self.tree_news(&session, news),
@@ -67,6 +66,7 @@ impl App {
             Report::Page { title, lines } => {
                 self.popups.push(Popup::Read(Page::new(&title, lines)));
             }
+            Report::Earlier(prompts) => self.editor.know_earlier(prompts),
             Report::Branch(branch) => self.facts.branch = branch,
             Report::Commands(commands) => {
                 self.facts.commands = commands;
@@ -104,6 +104,8 @@ impl App {
     pub(in crate::tui) fn refused(&mut self, action: Action) {
         match action {
             Action::Read(wanted) => self.transcript.unask(wanted.part()),
+            Action::WalkFiles(_) => self.complete.walk_refused(),
+            Action::RestoreSession(path) => self.not_restored(path),
             Action::Queue(queue::Order::PutBack(removed)) => {
                 self.handed_back(removed.into_iter().map(|removed| removed.item).collect());
             }
@@ -147,7 +149,7 @@ impl App {
         self.work = Work {
             opening_since: None,
             retry: live.retry.clone(),
-            unasked: None,
+            unasked: Vec::new(),
             running_since: live.running_since,
             calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),

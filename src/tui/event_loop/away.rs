@@ -2,9 +2,12 @@
 
 use std::io::Write;
 use std::process::Command;
+use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::time::Instant;
+use nix::sys::signal::{Signal, raise};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, timeout};
 
 use super::Front;
 use crate::tui::ExitReason;
@@ -14,31 +17,75 @@ use crate::tui::mouse::Mouse;
 use crate::tui::pace::Stale;
 use crate::tui::terminal::Screen;
 
+/// Time within which the system tells that we go on, once we do: some switches between threads of a busy machine.
+const CONTINUING: Duration = Duration::from_millis(50);
+
+/// Something for which the terminal is given back for a while.
+pub(super) enum Errand {
+    /// To stop, until somebody has us go on.
+    Stop,
+    /// To let the user edit this draft with a program of theirs.
+    Edit(String),
+}
+
 impl Front {
     /// Gives the terminal back, does something, and takes it over again. Nothing reads the keys meanwhile.
-    pub(super) fn away(&mut self, what: impl FnOnce(&mut Self)) -> Option<ExitReason> {
+    pub(super) async fn run(&mut self, errand: Errand) -> Option<ExitReason> {
         self.keys = None;
         self.screen = None;
-        what(self);
-        // Whether the button is still held, nobody heard.
-        self.app.moving.mouse = Mouse::default();
-        // What was meant for somebody else who had the terminal, and that we go on again, is known.
-        let _ = (self.signals.interrupt.recv().now_or_never(), self.signals.continued.recv().now_or_never());
-        self.notifier.forget();
+        match errand {
+            Errand::Stop => self.stop().await,
+            Errand::Edit(text) => self.edit(text).await,
+        }
+        self.look_anew();
+        // What was meant for somebody else who had the terminal is over.
+        let _ = self.signals.interrupt.recv().now_or_never();
         match Screen::enter(&self.options.terminal.reach, self.options.terminal.mouse) {
             Ok(screen) => {
                 self.app.place.size = screen.size();
                 self.screen = Some(screen);
-                self.app.stale = Stale::ByUser;
                 None
             }
             Err(_) => Some(ExitReason::HungUp),
         }
     }
 
-    /// Lets the user edit the draft with a program of theirs.
-    pub(super) fn edit(&mut self, text: &str) {
-        match edited(self.options.editor.as_deref().unwrap_or("vi"), text) {
+    /// We were stopped without a word before, and somebody else may have had the terminal.
+    pub(super) fn take_again(&mut self) -> Option<ExitReason> {
+        self.look_anew();
+        let taken =
+            self.screen.as_mut().map_or(Ok(()), |screen| screen.take_again(self.options.terminal.mouse));
+        taken.err().map(|_| ExitReason::HungUp)
+    }
+
+    /// What was known of the terminal isn't any more.
+    fn look_anew(&mut self) {
+        // Whether the button is still held, nobody heard.
+        self.app.moving.mouse = Mouse::default();
+        self.notifier.forget();
+        self.app.stale = Stale::ByUser;
+    }
+
+    /// Stops, until somebody has us go on. SIGTSTP is heard here instead of stopping us, so another of its kind does: one that, other than
+    /// SIGSTOP, the system passes over where there is no shell to have us go on.
+    async fn stop(&mut self) {
+        let _ = raise(Signal::SIGTTOU);
+        // That we go on is known; heard later it would have the terminal taken over twice.
+        let _ = timeout(CONTINUING, self.signals.continued.recv()).await;
+        let _ = self.signals.stop.recv().now_or_never();
+    }
+
+    /// Lets the user edit the draft with a program of theirs. It shares our group, so whoever stops it stops us.
+    async fn edit(&mut self, text: String) {
+        let editor = self.options.editor.clone().unwrap_or_else(|| "vi".to_owned());
+        let mut editing = spawn_blocking(move || edited(&editor, &text));
+        let done = loop {
+            tokio::select! {
+                done = &mut editing => break done,
+                _ = self.signals.stop.recv() => self.stop().await,
+            }
+        };
+        match done.unwrap_or_else(|fault| Err(fault.into())) {
             Ok(text) => {
                 self.draft.typed(Instant::now());
                 self.take(Input::Report(Report::Edited(text)));

@@ -17,6 +17,8 @@ use crate::tui::ears::{Ears, Heard};
 pub(super) enum Wake {
     Hangup,
     Signal,
+    /// The process is to stop.
+    Stop,
     /// The process goes on after it was stopped.
     Continued,
     Terminal(Option<std::io::Result<Heard>>),
@@ -24,6 +26,8 @@ pub(super) enum Wake {
     Frame,
     /// The draft is to be kept.
     Keep,
+    /// The prompts of earlier times are read.
+    Earlier(Vec<String>),
     Report(Option<Report>),
     Agent(Option<Result<Arc<Event>, Lagged>>),
     Tick,
@@ -33,6 +37,7 @@ pub(super) struct Signals {
     pub(super) terminate: SignalStream,
     pub(super) interrupt: SignalStream,
     pub(super) hangup: SignalStream,
+    pub(super) stop: SignalStream,
     pub(super) continued: SignalStream,
 }
 
@@ -42,6 +47,7 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hangup: signal(SignalKind::hangup())?,
+            stop: signal(SignalKind::from_raw(Signal::SIGTSTP as i32))?,
             continued: signal(SignalKind::from_raw(Signal::SIGCONT as i32))?,
         })
     }

@@ -11,8 +11,9 @@ use crate::render;
 use crate::setting::Setting;
 use crate::tui::app::{Action, Report};
 use crate::tui::attach::{self, Clip};
+use crate::tui::history::History;
 use crate::tui::search::Lookup;
-use crate::tui::{files, gather, logs, tree};
+use crate::tui::{gather, logs, tree};
 
 /// What became of an action that may go on beside.
 pub(super) enum Begun {
@@ -51,7 +52,7 @@ impl Worker {
 
     fn remember(&self, prompt: String, beside: &mut JoinSet<()>) {
         if let Some(path) = self.options.files.history.clone() {
-            beside.spawn_blocking(move || files::store_prompt(&path, &prompt));
+            beside.spawn_blocking(move || History::at(&path).add(&prompt));
         }
     }
 

@@ -16,7 +16,7 @@ pub(in crate::tui) fn failed(error: &AgentError, text: Option<String>) -> Report
     }
     let hint = match error {
         AgentError::Session(error) => error.hint().map(str::to_owned),
-        AgentError::Model(_) => Some("ctrl+l shows the models that can be asked".to_owned()),
+        AgentError::Model(_) => Some("/model shows the models that can be asked".to_owned()),
         AgentError::UnknownSkill { .. } => Some("/help lists the skills".to_owned()),
         AgentError::Busy
         | AgentError::Running

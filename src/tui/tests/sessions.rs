@@ -7,7 +7,7 @@ use crate::render::{Line, Role};
 use crate::session::{Hit, Piece, Scope, SessionSummary};
 use crate::tui::app::{Action, Browsed, Go, Input, Report};
 use crate::tui::browse::Ask;
-use crate::tui::picker::{Choice, Word, hits, sessions};
+use crate::tui::picker::{Choice, Look, Word, hits, sessions};
 use crate::unit::{Tokens, UnixMs, Usd};
 
 fn summary(number: i64, name: Option<&str>, prompt: &str, cwd: &str) -> SessionSummary {
@@ -44,14 +44,23 @@ fn hit(session: SessionSummary, pieces: &[(&str, bool)]) -> Hit {
     Hit { entry: "e1".into(), timestamp: session.modified, session, snippet: snippet.collect() }
 }
 
-/// What was looked for, by scope and words.
+/// What is looked for, in the look of that number.
+fn ask_in(look: u64, scope: Scope, words: &str) -> Action {
+    Action::Browse(Ask { look: Look(look), scope, words: words.into() })
+}
+
+/// What is looked for in the first look, by scope and words.
 fn ask(scope: Scope, words: &str) -> Action {
-    Action::Browse(Ask { scope, words: words.into() })
+    ask_in(1, scope, words)
 }
 
 impl Stage {
     fn browsed(&mut self, scope: Scope, what: Browsed) {
-        self.input(Input::Report(Report::Browsed { scope, what }));
+        self.browsed_in(1, scope, what);
+    }
+
+    fn browsed_in(&mut self, look: u64, scope: Scope, what: Browsed) {
+        self.input(Input::Report(Report::Browsed { look: Look(look), scope, what }));
     }
 
     fn know_sessions(&mut self, scope: Scope) {
@@ -104,6 +113,15 @@ fn a_session_is_named_and_trashed_in_its_list_and_brought_back() {
         stage.key(KeyCode::Enter);
         stage.know_sessions(scope);
         stage.control('r');
+        assert_eq!(stage.key(KeyCode::Enter), [], "it is called so already");
+        assert!(stage.screen().contains("its name is as it was"));
+        stage.control('r');
+        stage.control('u');
+        insta::assert_snapshot!(format!("session_unnamed_{width}x{height}"), stage.screen());
+        assert_eq!(stage.key(KeyCode::Enter), [Action::NameSession("/s/0.jsonl".into(), String::new())]);
+        stage.control('r');
+        assert!(stage.screen().contains("name ❯ fix-crlf"), "{}", stage.screen());
+        stage.control('u');
         stage.type_text("better name");
         insta::assert_snapshot!(format!("session_named_{width}x{height}"), stage.screen());
         let named = Action::NameSession("/s/0.jsonl".into(), "better name".into());
@@ -114,10 +132,70 @@ fn a_session_is_named_and_trashed_in_its_list_and_brought_back() {
         let word = Word::note("moved to the trash");
         let trashed = Some("/s/0.jsonl".into());
         stage.input(Input::Report(Report::SessionsChanged { word, trashed }));
-        assert_eq!(stage.actions, [Action::EndBrowse, ask(scope, "")]);
+        assert_eq!(stage.actions, [Action::EndBrowse, ask_in(2, scope, "")]);
         assert!(stage.screen().contains("moved to the trash"));
         assert_eq!(stage.control('z'), [Action::RestoreSession("/s/0.jsonl".into())]);
         assert_eq!(stage.control('z'), []);
+    }
+}
+
+#[test]
+fn what_went_to_the_trash_can_be_brought_back_after_a_failure_and_in_another_list() {
+    let mut stage = Stage::new(80, 24);
+    stage.app.browse("");
+    for name in ["/s/0.jsonl", "/s/1.jsonl"] {
+        let word = Word::note("moved to the trash");
+        stage.input(Input::Report(Report::SessionsChanged { word, trashed: Some(name.into()) }));
+    }
+    let restore = |name: &str| Action::RestoreSession(name.into());
+    assert_eq!(stage.control('z'), [restore("/s/1.jsonl")]);
+    let why = Word::trouble("can't be taken back");
+    stage.input(Input::Report(Report::NotRestored { path: "/s/1.jsonl".into(), why }));
+    assert!(stage.screen().contains("can't be taken back"), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    stage.app.browse("");
+    stage.input(Input::Tick);
+    assert!(stage.screen().contains("undo"), "{}", stage.screen());
+    assert_eq!(stage.control('z'), [restore("/s/0.jsonl")], "the one that failed doesn't stand in its way");
+    stage.app.refused(restore("/s/0.jsonl"));
+    assert_eq!(
+        [stage.control('z'), stage.control('z')].concat(),
+        [restore("/s/1.jsonl"), restore("/s/0.jsonl")]
+    );
+    assert_eq!(stage.control('z'), []);
+}
+
+#[test]
+fn an_older_look_that_goes_on_does_not_put_its_list_over_a_newer_one() {
+    let mut stage = Stage::new(80, 24);
+    stage.app.browse("");
+    stage.know_sessions(Scope::ThisDirectory);
+    let trashed = Some("/s/0.jsonl".into());
+    stage.input(Input::Report(Report::SessionsChanged { word: Word::note("moved"), trashed }));
+    let without = |stage: &Stage| {
+        Browsed::Sessions(sessions(&summaries()[1..], Scope::ThisDirectory, UnixMs(stage.now)))
+    };
+    stage.browsed_in(2, Scope::ThisDirectory, without(&stage));
+    stage.know_sessions(Scope::ThisDirectory);
+    assert!(!stage.screen().contains("fix-crlf · "), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    stage.app.browse("");
+    stage.browsed_in(2, Scope::ThisDirectory, without(&stage));
+    assert!(stage.screen().contains("looking…"), "that list was closed: {}", stage.screen());
+}
+
+#[test]
+fn a_session_is_found_by_either_end_of_its_id() {
+    let mut stage = Stage::new(80, 24);
+    stage.app.browse("");
+    let mut known = summaries();
+    known[1].id = "7QRSTUVWXYZABCDEFGHJK".into();
+    let items = sessions(&known, Scope::ThisDirectory, UnixMs(stage.now));
+    stage.browsed(Scope::ThisDirectory, Browsed::Sessions(items));
+    for part in ["7qrs", "7QRSTUVWXY", "zabcdefghjk"] {
+        stage.control('u');
+        stage.type_text(part);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open(known[1].path.clone()))], "{part}");
     }
 }
 

@@ -7,8 +7,9 @@ use crate::agent::BranchSummary;
 use crate::event::{CompactionChoice, CompactionReason, EventKind};
 use crate::tui::app::{Action, Go, Input, Report};
 use crate::tui::picker::{Choice, Item};
+use crate::tui::question::Question;
 
-fn compaction_fails(stage: &mut Stage) {
+pub(super) fn compaction_fails(stage: &mut Stage) {
     stage.event(EventKind::CompactionFailed {
         reason: CompactionReason::Threshold,
         error_message: "anthropic: overloaded".into(),
@@ -23,8 +24,10 @@ fn a_summary_that_could_not_be_made_asks_what_now_and_esc_leaves_everything_as_i
     assert!(stage.screen().contains("compacting… 0.0s · esc stops"), "{}", stage.screen());
     compaction_fails(&mut stage);
     assert!(stage.screen().contains("no summary: anthropic: overloaded"), "{}", stage.screen());
+    stage.wait(400);
     assert_eq!(stage.key(KeyCode::Enter), [Action::ResolveCompaction(CompactionChoice::Retry)]);
     compaction_fails(&mut stage);
+    stage.wait(400);
     assert_eq!(stage.key(KeyCode::Esc), [Action::ResolveCompaction(CompactionChoice::GoOn)]);
     compaction_fails(&mut stage);
     stage.event(EventKind::CompactionEnd {
@@ -45,6 +48,7 @@ fn something_else_that_fails_leaves_the_question_about_a_summary_open() {
     compaction_fails(&mut stage);
     let failed = Report::Failed { what: "no room".into(), hint: None, text: None };
     stage.input(Input::Report(failed));
+    stage.wait(400);
     assert_eq!(stage.key(KeyCode::Enter), [Action::ResolveCompaction(CompactionChoice::Retry)]);
 }
 
@@ -75,11 +79,13 @@ fn what_matters_in_the_summary_of_a_branch_is_typed_into_the_editor() {
     let mut stage = Stage::new(80, 24);
     let choose = |stage: &mut Stage| {
         let item = Item::new("say what matters", Choice::Instruct("e1".into()));
-        stage.input(Input::Report(Report::Ask { title: "t".into(), items: vec![item] }));
+        stage.input(Input::Report(Report::Ask(Question { title: "t".into(), items: vec![item] })));
+        stage.wait(400);
         assert_eq!(stage.key(KeyCode::Enter), []);
     };
     choose(&mut stage);
     assert!(stage.screen().contains("what matters in the summary"), "{}", stage.screen());
+    stage.wait(400);
     assert_eq!(stage.key(KeyCode::Esc), []);
     choose(&mut stage);
     stage.type_text("the errors");

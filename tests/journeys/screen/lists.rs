@@ -139,6 +139,22 @@ fn a_session_that_another_tiller_has_open_can_be_gone_on_with_in_a_fork() {
 }
 
 #[test]
+fn the_session_that_is_open_is_said_to_be_when_it_is_chosen() {
+    let house = House::new();
+    let mut terminal = house.play(&TWO, &[]);
+    say(&mut terminal, "question one", "Answer one.");
+    let log = house.logs().remove(0);
+    let id = log.file_stem().unwrap().to_str().unwrap().rsplit('_').next().unwrap().to_owned();
+    enter(&mut terminal, &format!("/resume {}", &id[..10]));
+    terminal.wait_for("▸ question one");
+    terminal.key(Key::Enter);
+    terminal.wait_for("that is the session that is open here");
+    terminal.key(Key::Esc);
+    terminal.wait_without("── sessions");
+    quit(terminal);
+}
+
+#[test]
 fn approval_and_thinking_are_chosen_and_the_footer_says_so() {
     let house = House::new();
     let mut terminal = house.play(&TWO, &[]);
