@@ -56,13 +56,18 @@ struct Front {
     /// What is to be done as soon as it is, or with the next frame when there was too much to do.
     waiting: Vec<Action>,
     signals: Signals,
-    tick: Interval,
-    began: Instant,
-    pace: Pace,
+    rhythm: Rhythm,
     clipboard: SystemClipboard,
     options: TuiOptions,
     /// What is to be done next, without the terminal.
     errand: Option<Errand>,
+}
+
+/// When something is drawn, and when time is looked at.
+struct Rhythm {
+    tick: Interval,
+    began: Instant,
+    pace: Pace,
 }
 
 /// The agent's side.
@@ -128,7 +133,6 @@ impl Front {
         app.place.size = screen.size();
         app.now = now();
         app.work.opening_since = Some(app.now);
-        let (began, pace) = (Instant::now(), Pace::default());
         let mut front = Self {
             app,
             screen: Some(screen),
@@ -139,9 +143,7 @@ impl Front {
             link: None,
             waiting: Vec::new(),
             signals,
-            tick,
-            began,
-            pace,
+            rhythm: Rhythm { tick, began: Instant::now(), pace: Pace::default() },
             clipboard: SystemClipboard::default(),
             options,
             errand: None,
@@ -228,7 +230,7 @@ impl Front {
     }
 
     async fn wake(&mut self) -> Wake {
-        let due = self.pace.due(self.app.stale).map(|due| self.began + due);
+        let due = self.rhythm.pace.due(self.app.stale).map(|due| self.rhythm.began + due);
         let keep = self.draft.due();
         self.listen();
         let keys = self.keys.as_mut();
@@ -251,7 +253,7 @@ impl Front {
             event = next_event(events), if due.is_none() => Wake::Agent(event),
             library = next_themes(news) => Wake::Themes(library),
             () = sleep_until(keep.unwrap_or_else(Instant::now)), if keep.is_some() => Wake::Keep,
-            _ = self.tick.tick(), if self.app.wants_ticks() => Wake::Tick,
+            _ = self.rhythm.tick.tick(), if self.app.wants_ticks() => Wake::Tick,
         }
     }
 
@@ -341,7 +343,7 @@ impl Front {
         if let Some(reason) = self.take_batch() {
             return Some(reason);
         }
-        let before = self.began.elapsed();
+        let before = self.rhythm.began.elapsed();
         self.app.stale = Stale::No;
         self.app.now = now();
         if self.link.is_some() {
@@ -351,8 +353,8 @@ impl Front {
         }
         let drawn = self.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&mut self.app));
         self.tell();
-        let at = self.began.elapsed();
-        self.pace.drew(at, at - before);
+        let at = self.rhythm.began.elapsed();
+        self.rhythm.pace.drew(at, at - before);
         // A full channel is no harm: the next frame asks again.
         if render::code_waits()
             && let Some(link) = &self.link

@@ -84,9 +84,15 @@ impl App {
                 self.work.retry = None;
             }
             EventKind::AgentEnd { will_retry: false, outcome, .. } => self.run_ended(*outcome),
-            EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, .. } => {
-                let at = UnixMs(time.0.saturating_add_unsigned(*delay_ms));
-                self.work.retry = Some(Retry { at, attempt: *attempt, most: *max_attempts });
+            EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
+                let retry = Retry::told((*attempt, *max_attempts), time, *delay_ms, error_message);
+                self.work.retry = Some(retry);
+            }
+            EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message } => {
+                if let Some(summary) = &mut self.work.summary {
+                    let retry = Retry::told((*attempt, *max_attempts), time, *delay_ms, error_message);
+                    summary.retry = Some(retry);
+                }
             }
             EventKind::AutoRetryEnd { .. } => self.work.retry = None,
             EventKind::MessageStart { message } => self.message_started(message),
@@ -142,6 +148,7 @@ impl App {
             | EventKind::BashExecutionEnd { .. }
             | EventKind::AutoRetryStart { .. }
             | EventKind::AutoRetryEnd { .. }
+            | EventKind::SummaryRetry { .. }
             | EventKind::CompactionStart { .. }
             | EventKind::CompactionFailed { .. }
             | EventKind::CompactionEnd { .. }
@@ -162,15 +169,23 @@ impl App {
     }
 
     fn summary_began(&mut self, of: SummaryOf, since: UnixMs) {
-        self.work.summary = Some(Summarizing { of, since, failed: None });
+        self.work.summary = Some(Summarizing { of, since, retry: None, failed: None });
     }
 
     fn compaction_ended(&mut self, reason: CompactionReason, error: Option<&str>) {
         self.work.summary = None;
         self.forget_failure();
-        // Whoever asked for it is told by the answer.
-        if let Some(error) = error.filter(|_| reason != CompactionReason::Manual) {
-            self.say(Level::Warning, format!("the conversation was not made shorter: {error}"), None);
+        let Some(error) = error else { return };
+        match reason {
+            // Whoever asked for it is told by the answer.
+            CompactionReason::Manual => {}
+            CompactionReason::Threshold => {
+                self.say(Level::Warning, format!("the conversation was not made shorter: {error}"), None);
+            }
+            CompactionReason::Overflow => {
+                let hint = "/model, /tree and /new lead there".to_owned();
+                self.say(Level::Error, error, Some(hint));
+            }
         }
     }
 

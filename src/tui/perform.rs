@@ -17,9 +17,9 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::task::{JoinSet, spawn_blocking};
 
 pub(super) use self::reading::{look_up, newest, read_part};
+pub(super) use self::trouble::failed;
 
 use self::beside::Begun;
-use self::trouble::failed;
 use super::app::{Action, Loaded, Report, Say};
 use super::attach;
 use super::browse::{Ask, browse};
@@ -297,9 +297,15 @@ impl Worker {
         let read = move || (newest(&reader), files::git_branch(&cwd));
         let ((older, entries), branch) = spawn_blocking(read).await.unwrap_or_default();
         let loaded = Report::Loaded(Box::new(Loaded { snapshot, older, entries }));
-        let commands = Report::Commands(self.agent.slash_commands().await?);
-        let names = self.agent.models().await?.iter().map(|model| model.reference().to_string()).collect();
-        Ok(vec![loaded, Report::Branch(branch), commands, Report::ModelNames(names)])
+        // The session is there whatever becomes of what can be typed into it.
+        let beside = [
+            self.agent.slash_commands().await.map(Report::Commands),
+            self.agent.models().await.map(|models| {
+                Report::ModelNames(models.iter().map(|model| model.reference().to_string()).collect())
+            }),
+        ];
+        let beside = beside.into_iter().map(|found| found.unwrap_or_else(|error| failed(&error, None)));
+        Ok([loaded, Report::Branch(branch)].into_iter().chain(beside).collect())
     }
 
     async fn read_resources(&self) -> Result<Vec<Report>, AgentError> {

@@ -145,10 +145,13 @@ fn a_failed_request_counts_down_to_its_next_try() {
         attempt: 2,
         max_attempts: 5,
         delay_ms: 8_000,
-        error_message: "busy".into(),
+        error_message: "anthropic: overloaded".into(),
     });
     let screen = stage.screen();
-    assert!(screen.contains("the request failed · trying again in 8s (2 of 5)"), "{screen}");
+    assert!(
+        screen.contains("trying again in 8s (2 of 5) · anthropic: overloaded · 13s · esc stops"),
+        "{screen}"
+    );
     stage.event(EventKind::AgentStart);
     assert!(!stage.screen().contains("trying again"));
 }
@@ -241,6 +244,19 @@ fn a_word_at_the_foot_goes_by_itself() {
     assert!(stage.screen().contains("copied") && stage.app.wants_ticks());
     stage.wait(5_000);
     assert!(!stage.screen().contains("copied") && !stage.app.wants_ticks());
+}
+
+#[test]
+fn a_word_at_the_foot_does_not_hide_that_something_goes_on() {
+    for (width, says) in [(80, "answering… 1.0s · ↓1.2k · copied"), (30, "⠋ copied")] {
+        let mut stage = Stage::new(width, 24);
+        stage.event(EventKind::AgentStart);
+        stage.text(0, "so");
+        stage.wait(1_000);
+        stage.input(Input::Report(Report::Note("copied the last answer".into())));
+        let screen = stage.screen();
+        assert!(screen.lines().any(|line| line.contains(says)), "{screen}");
+    }
 }
 
 #[test]

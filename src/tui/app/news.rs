@@ -10,6 +10,7 @@ use crate::tui::block::{Block, BlockKind, Level};
 use crate::tui::keymap::KeyCommand;
 use crate::tui::pace::Stale;
 use crate::tui::popup::{Page, Popup};
+use crate::tui::queue;
 
 impl App {
     /// The session is elsewhere. A prompt that comes back with it doesn't take the place of a draft.
@@ -105,12 +106,14 @@ impl App {
             Action::Read(wanted) => self.transcript.unask(wanted.part()),
             Action::WalkFiles(_) => self.complete.walk_refused(),
             Action::RestoreSession(path) => self.not_restored(path),
-            Action::Say(say) => {
-                if let Some(text) = say.text() {
+            Action::Queue(queue::Order::PutBack(removed)) => {
+                self.handed_back(removed.into_iter().map(|removed| removed.item).collect());
+            }
+            action => {
+                if let Some(text) = action.typed() {
                     self.editor.put_before(&[text]);
                 }
             }
-            _ => {}
         }
         self.flash("busy; try again in a moment");
         self.stale = Stale::ByUser;
@@ -145,7 +148,7 @@ impl App {
         self.questions_are(&live.approvals);
         self.work = Work {
             opening_since: None,
-            retry: live.retry,
+            retry: live.retry.clone(),
             unasked: Vec::new(),
             running_since: live.running_since,
             calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),

@@ -24,10 +24,7 @@ impl Front {
     pub(super) async fn leave(mut self, reason: ExitReason) -> TuiExit {
         self.keys = None;
         self.screen = None;
-        let said = self.waiting.iter().filter_map(|action| match action {
-            Action::Say(say) => say.text(),
-            _ => None,
-        });
+        let said = self.waiting.iter().filter_map(Action::typed);
         let said: Vec<String> = said.collect();
         if !said.is_empty() {
             self.app.editor.put_before(&said);

@@ -4,7 +4,7 @@ use crate::agent::AgentError;
 use crate::tui::app::Report;
 
 /// Says what failed, with its causes, and what may help; `text` is what the user would otherwise have lost.
-pub(super) fn failed(error: &AgentError, text: Option<String>) -> Report {
+pub(in crate::tui) fn failed(error: &AgentError, text: Option<String>) -> Report {
     let mut what = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {

@@ -94,3 +94,42 @@ fn what_matters_in_the_summary_of_a_branch_is_typed_into_the_editor() {
     stage.key(KeyCode::Up);
     assert_eq!(stage.app.editor.text(), "the errors", "the summary may fail");
 }
+
+#[test]
+fn a_summary_that_waits_for_another_try_counts_down_with_the_reason() {
+    let retry = || EventKind::SummaryRetry {
+        attempt: 1,
+        max_attempts: 5,
+        delay_ms: 4_000,
+        error_message: "busy".into(),
+    };
+    let mut stage = Stage::new(120, 24);
+    stage.event(EventKind::CompactionStart { reason: CompactionReason::Manual });
+    stage.event(retry());
+    let waits = "no summary yet, trying again in 4s (1 of 5)";
+    assert!(stage.screen().contains(&format!("{waits} · ")), "{}", stage.screen());
+    stage.wait(4_000);
+    assert!(stage.screen().contains("compacting… 4.0s"), "{}", stage.screen());
+    let mut stage = Stage::new(120, 24);
+    stage.event(EventKind::AgentStart);
+    stage.event(EventKind::CompactionStart { reason: CompactionReason::Threshold });
+    stage.event(retry());
+    assert!(stage.screen().contains(&format!("waiting for the model… 0.0s · {waits}")), "{}", stage.screen());
+}
+
+#[test]
+fn a_conversation_that_does_not_fit_names_the_ways_out() {
+    let mut stage = Stage::new(120, 24);
+    stage.event(EventKind::CompactionEnd {
+        reason: CompactionReason::Overflow,
+        result: None,
+        aborted: false,
+        will_retry: false,
+        error_message: Some("too long".into()),
+    });
+    let screen = stage.screen();
+    assert!(
+        screen.contains("✗ too long") && screen.contains("→ /model, /tree and /new lead there"),
+        "{screen}"
+    );
+}
