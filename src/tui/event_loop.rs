@@ -179,8 +179,8 @@ impl Front {
 
     async fn work(&mut self) -> ExitReason {
         loop {
-            if let Some(errand) = self.errand.take()
-                && let Some(reason) = self.run(errand).await
+            if self.errand.is_some()
+                && let Some(reason) = self.run_errand().await
             {
                 return reason;
             }

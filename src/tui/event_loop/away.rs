@@ -1,15 +1,16 @@
 //! Giving the terminal to somebody else, and taking it back.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::process::Command;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use nix::sys::signal::{Signal, raise};
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout};
 
 use super::Front;
+use super::wake::Signals;
 use crate::tui::ExitReason;
 use crate::tui::app::{Input, Report};
 use crate::tui::block::Level;
@@ -20,22 +21,26 @@ use crate::tui::terminal::Screen;
 /// Time within which the system tells that we go on, once we do: some switches between threads of a busy machine.
 const CONTINUING: Duration = Duration::from_millis(50);
 
-/// Something for which the terminal is given back for a while.
+/// Something for which the terminal is given back for a while. What is awaited meanwhile may be given up and taken up again, as when the
+/// session is open by then; so how far it is stands here.
 pub(super) enum Errand {
     /// To stop, until somebody has us go on.
     Stop,
+    /// To hear that we go on.
+    GoOn,
     /// To let the user edit this draft with a program of theirs.
     Edit(String),
+    /// To wait until that ends.
+    Editing(JoinHandle<io::Result<String>>),
 }
 
 impl Front {
     /// Gives the terminal back, does something, and takes it over again. Nothing reads the keys meanwhile.
-    pub(super) async fn run(&mut self, errand: Errand) -> Option<ExitReason> {
+    pub(super) async fn run_errand(&mut self) -> Option<ExitReason> {
         self.keys = None;
         self.screen = None;
-        match errand {
-            Errand::Stop => self.stop().await,
-            Errand::Edit(text) => self.edit(text).await,
+        while self.errand.is_some() {
+            self.go_further().await;
         }
         self.look_anew();
         // What was meant for somebody else who had the terminal is over.
@@ -66,26 +71,42 @@ impl Front {
         self.app.stale = Stale::ByUser;
     }
 
-    /// Stops, until somebody has us go on. SIGTSTP is heard here instead of stopping us, so another of its kind does: one that, other than
-    /// SIGSTOP, the system passes over where there is no shell to have us go on.
-    async fn stop(&mut self) {
-        let _ = raise(Signal::SIGTTOU);
-        // That we go on is known; heard later it would have the terminal taken over twice.
-        let _ = timeout(CONTINUING, self.signals.continued.recv()).await;
-        let _ = self.signals.stop.recv().now_or_never();
+    /// Gets further with what the terminal was given back for.
+    async fn go_further(&mut self) {
+        match &mut self.errand {
+            Some(Errand::Stop) => {
+                stop();
+                self.errand = Some(Errand::GoOn);
+            }
+            Some(Errand::GoOn) => {
+                self.signals.go_on().await;
+                self.errand = None;
+            }
+            Some(Errand::Edit(text)) => {
+                let (editor, text) = (self.options.editor.clone(), std::mem::take(text));
+                let editing = spawn_blocking(move || edited(editor.as_deref().unwrap_or("vi"), &text));
+                self.errand = Some(Errand::Editing(editing));
+            }
+            // The editor shares our group: whoever stops it stops us.
+            Some(Errand::Editing(editing)) => {
+                tokio::select! {
+                    done = editing => {
+                        self.errand = None;
+                        self.take_edited(done.unwrap_or_else(|fault| Err(fault.into())));
+                    }
+                    _ = self.signals.stop.recv() => {
+                        stop();
+                        self.signals.go_on().await;
+                    }
+                }
+            }
+            None => {}
+        }
     }
 
-    /// Lets the user edit the draft with a program of theirs. It shares our group, so whoever stops it stops us.
-    async fn edit(&mut self, text: String) {
-        let editor = self.options.editor.clone().unwrap_or_else(|| "vi".to_owned());
-        let mut editing = spawn_blocking(move || edited(&editor, &text));
-        let done = loop {
-            tokio::select! {
-                done = &mut editing => break done,
-                _ = self.signals.stop.recv() => self.stop().await,
-            }
-        };
-        match done.unwrap_or_else(|fault| Err(fault.into())) {
+    /// Takes what another editor made of the draft.
+    fn take_edited(&mut self, edited: io::Result<String>) {
+        match edited {
             Ok(text) => {
                 self.draft.typed(Instant::now());
                 self.take(Input::Report(Report::Edited(text)));
@@ -98,7 +119,21 @@ impl Front {
     }
 }
 
-fn edited(editor: &str, text: &str) -> std::io::Result<String> {
+impl Signals {
+    /// Hears that we go on: heard later it would have the terminal taken over twice.
+    async fn go_on(&mut self) {
+        let _ = timeout(CONTINUING, self.continued.recv()).await;
+        let _ = self.stop.recv().now_or_never();
+    }
+}
+
+/// Stops, until somebody has us go on. SIGTSTP is heard instead of stopping us, so another of its kind does: one that, other than
+/// SIGSTOP, the system passes over where there is no shell to have us go on.
+fn stop() {
+    let _ = raise(Signal::SIGTTOU);
+}
+
+fn edited(editor: &str, text: &str) -> io::Result<String> {
     let mut file = tempfile::Builder::new().prefix("tiller-").suffix(".md").tempfile()?;
     file.write_all(text.as_bytes())?;
     file.flush()?;
@@ -108,9 +143,9 @@ fn edited(editor: &str, text: &str) -> std::io::Result<String> {
     match status.code() {
         Some(0) => {}
         // So says the shell of what isn't there, or can't be run.
-        Some(127) => return Err(std::io::Error::other(format!("there is no program `{editor}`"))),
-        Some(126) => return Err(std::io::Error::other(format!("`{editor}` can't be run"))),
-        _ => return Err(std::io::Error::other(format!("`{editor}` ended with {status}"))),
+        Some(127) => return Err(io::Error::other(format!("there is no program `{editor}`"))),
+        Some(126) => return Err(io::Error::other(format!("`{editor}` can't be run"))),
+        _ => return Err(io::Error::other(format!("`{editor}` ended with {status}"))),
     }
     let text = std::fs::read_to_string(file.path())?;
     Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())

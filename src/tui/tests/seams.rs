@@ -309,3 +309,23 @@ fn no_order_of_keys_and_events_makes_it_fall_over() {
         assert_eq!(stage.screen().split('\n').count(), usize::from(stage.app.place.size.1));
     }
 }
+
+#[test]
+fn a_click_anywhere_on_a_screen_of_any_size_puts_the_cursor_beside_a_token() {
+    for (width, height) in (1..14).flat_map(|width| (1..10).map(move |height| (width, height))) {
+        let mut stage = Stage::new(width, height);
+        stage.type_text("日本 a\tb ");
+        stage.input(Input::Paste("line\n".repeat(20)));
+        stage.type_text(" after");
+        for (column, row) in (0..width).flat_map(|column| (0..height).map(move |row| (column, row))) {
+            stage.button(MouseEventKind::Down(MouseButton::Left), (column, row));
+            stage.button(MouseEventKind::Up(MouseButton::Left), (column, row));
+            let before = stage.app.editor.before_cursor();
+            assert_eq!(
+                before.contains('['),
+                before.contains(']'),
+                "{width}x{height}, {column} {row}: {before}"
+            );
+        }
+    }
+}

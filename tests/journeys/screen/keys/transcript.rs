@@ -95,9 +95,10 @@ const FOLD: &[Step] = &[
     press("unfold_output", "ctrl+o", &[Has("│ 115")]),
     Type("\x0f"),
     Wait(Lacks("│ 115")),
-    press("unfold_thinking", "ctrl+t", &[Has("The last thought of all.")]),
+    // Folded it is a line, however many it takes.
+    press("unfold_thinking", "ctrl+t", &[Lacks("of them. Then the fixture")]),
     Type("\x14"),
-    Wait(Lacks("The last thought of all.")),
+    Wait(Has("of them. Then the fixture")),
     press("choose_older", "alt+k", &[Has("▸ Counted.")]),
     press("block_above", "up", &[Lacks("▸ Counted."), Has("▸")]),
     press("block_below", "down", &[Has("▸ Counted.")]),

@@ -3,14 +3,9 @@
 //! A journey is data, and what it presses is what counts as walked: `page` holds the rows and keys of all journeys against the page that
 //! lists them. That a check can fail is part of each step: what is to be seen after the key must not be so before it.
 
-use std::time::Duration;
-
 use super::chord;
 use crate::journeys::house::House;
 use crate::terminal::Terminal;
-
-/// Longer than a question is on the screen before keys answer it.
-const NOTICED: Duration = Duration::from_millis(450);
 
 /// Several keys, one after the other, in one terminal.
 pub(super) struct Journey {
@@ -99,7 +94,7 @@ impl Journey {
             Step::Wait(see) => {
                 terminal.wait_until_look(&format!("{}: {see:?}", self.name), |screen| see.is_so(screen));
             }
-            Step::Notice(text) => terminal.wait_for_lasting(text, NOTICED),
+            Step::Notice(text) => terminal.notice(text),
             Step::Do(what) => what(house),
         }
     }

@@ -1,6 +1,6 @@
 //! Keys that say something, and keys that work anywhere: at rest and while the agent works.
 
-use super::walk::See::{Has, Lacks};
+use super::walk::See::{Cursor, Has, Lacks};
 use super::walk::Step::{Do, Notice, Type, Wait};
 use super::walk::{Journey, Step, press};
 use super::{at_rest, at_work};
@@ -22,6 +22,8 @@ const ANYWHERE: &[Step] = &[
     press("accept", "enter", &[Lacks("Type what you want done.")]),
     Type("half a thought"),
     Wait(Has("❯ half a thought")),
+    press("newline", "shift+enter", &[Cursor(1, 3)]),
+    press("newline", "ctrl+j", &[Cursor(2, 3)]),
     press("clear", "ctrl+c", &[Has("cleared; alt+u brings it back"), Lacks("❯ half a thought")]),
 ];
 
