@@ -12,6 +12,7 @@ mod embed;
 mod expand;
 pub mod extension;
 mod handle;
+mod keys;
 mod listener;
 pub mod partial;
 pub mod queue;
@@ -31,6 +32,7 @@ pub use handle::{
     PromptSource, ProviderChange, QueueStatus, RunningBash, RunningCall, SessionStats, Settled, Snapshot,
     State, Status, StreamingBehavior, Summarizing, SummaryOf, ToolStanding,
 };
+pub use keys::{Answers, KeyChange, KeyDesk, KeyHolder, KeyOrigin};
 pub use listener::{Buffered, Heard, Listener};
 pub use resources::{CommandSource, Inventory, Resources, SlashCommand, Sources, Watching};
 pub use system_prompt::SystemPrompt;

@@ -61,7 +61,6 @@ use crate::id::SessionId;
 
 pub use desk::SettingsDesk;
 pub use import::{ForeignLog, ImportDesk};
-pub use login::{KeyChange, KeyDesk, KeyHolder, KeyOrigin};
 pub use notify::{Call, Reach, Wishes};
 pub use offscreen::OffScreen;
 pub use options::{Desks, Exporter, TerminalOptions, TuiFiles, TuiOptions};

@@ -109,7 +109,7 @@ fn desks(given: &Given) -> Desks {
     Desks {
         exporter: Some(Exporter::new(export)),
         settings: Some(desk(given)),
-        keys: Some(login::desk(given)),
+        keys: Some(login::desk(&given.arguments, given.project.as_ref())),
         importer: Some(super::import::desk(given)),
     }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::desk::SettingsDesk;
 use super::import::ImportDesk;
-use super::login::KeyDesk;
 use super::notify::Reach;
 use super::terminal::{Abilities, MouseUse};
 use super::theme::ThemeOptions;
+use crate::agent::KeyDesk;
 use crate::session::Reader;
 
 /// What the terminal front end is told by whoever starts it; it reads neither environment nor settings itself.

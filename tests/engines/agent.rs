@@ -25,8 +25,8 @@ use tempfile::TempDir;
 use tiller::agent::compaction::CompactionOptions;
 use tiller::agent::extension::Extensions;
 use tiller::agent::{
-    AgentError, AgentOptions, AgentSession, Audience, BashContext, BranchSummary, Choice, EventStream, Parts,
-    PromptOptions, Resources, StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions,
+    AgentError, AgentOptions, AgentSession, Audience, BashContext, BranchSummary, Choice, EventStream, Offer,
+    Parts, PromptOptions, Resources, StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions,
     turn::TurnOptions,
 };
 use tiller::event::{AssistantDelta, Decision, EventKind, QueueKind, RunOutcome};
@@ -235,6 +235,7 @@ fn options(scratch: PathBuf) -> AgentOptions {
         audience: Audience::Somebody,
         output: OutputLimits::default(),
         scratch,
+        offer: Offer::All,
         mode: "test",
         remote: None,
     }

@@ -3,10 +3,10 @@
 use tokio::task::spawn_blocking;
 
 use super::{Worker, now};
-use crate::agent::AgentError;
+use crate::agent::{AgentError, KeyChange};
 use crate::tui::app::{List, Report};
 use crate::tui::import;
-use crate::tui::login::{self, KeyChange, News, Order};
+use crate::tui::login::{self, News, Order};
 use crate::tui::picker::Word;
 
 impl Worker {
@@ -27,9 +27,10 @@ impl Worker {
     /// Keeps a key or takes one away, then tells the agent of its provider.
     pub(super) async fn change_key(&self, order: Order) -> Result<Vec<Report>, AgentError> {
         let Some(desk) = self.options.desks.keys.clone() else { return Ok(vec![nowhere()]) };
+        let asked = desk.clone();
         let changed = spawn_blocking(move || match order {
-            Order::Keep(provider, key) => desk.keep(&provider, &key.secret()),
-            Order::Forget(provider) => desk.forget(&provider),
+            Order::Keep(provider, key) => asked.keep(&provider, &key.secret()),
+            Order::Forget(provider) => asked.forget(&provider),
         });
         let KeyChange { change, said, hint } = match changed.await {
             Ok(Ok(change)) => change,
@@ -37,9 +38,9 @@ impl Worker {
             Err(_) => return Ok(vec![nowhere()]),
         };
         let provider = change.provider().to_owned();
-        self.agent.change_provider(change).await?;
+        let answers = self.agent.change_key(&desk, change).await?;
         let models = self.agent.models().await?.iter().map(|model| model.reference().to_string()).collect();
-        Ok(vec![Report::Key(News { provider, said, hint, models })])
+        Ok(vec![Report::Key(News { provider, said, hint, answers, models })])
     }
 
     /// The logs of other programs.

@@ -3,10 +3,11 @@
 use crossterm::event::KeyCode;
 
 use super::stage::Stage;
+use crate::agent::{Answers, KeyHolder, KeyOrigin};
 use crate::session::import::{Glance, Origin};
 use crate::tui::app::{Action, Go, Input, List, Report};
 use crate::tui::import::{self, ForeignLog};
-use crate::tui::login::{self, Key, KeyHolder, KeyOrigin, News, Order};
+use crate::tui::login::{self, Key, News, Order};
 use crate::tui::picker::{Choice, Item};
 use crate::tui::question::Question;
 use crate::unit::UnixMs;
@@ -39,6 +40,7 @@ fn changed(provider: &str) -> Report {
         provider: provider.into(),
         said: format!("{provider} can be asked now"),
         hint: None,
+        answers: Answers::AsBefore,
         models: Vec::new(),
     })
 }

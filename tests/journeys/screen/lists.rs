@@ -36,12 +36,12 @@ fn a_setting_that_is_changed_on_the_screen_is_in_the_users_file_and_what_else_wa
     let mut terminal = house.play(&TWO, &[]);
     enter(&mut terminal, "/settings");
     terminal.send("steering_mode");
-    terminal.wait_for("❯ steering_mode");
+    terminal.wait_for("▸ steering_mode");
     terminal.key(Key::Enter);
     terminal.wait_for("written, and in effect");
     terminal.key(Key::Ctrl('u'));
     terminal.send("retry.max");
-    terminal.wait_for("❯ retry.max");
+    terminal.wait_for("▸ retry.max");
     terminal.key(Key::Enter);
     terminal.wait_for("retry.max ❯ 3");
     terminal.key(Key::Backspace);
