@@ -137,6 +137,7 @@ impl App {
     pub(in crate::tui) fn ask_to_hide(&mut self, entry: EntryId, count: usize) {
         let entries = match count {
             1 => "this entry".to_owned(),
+            2 => "this and the entry after it".to_owned(),
             count => format!("this and the {} entries after it", count - 1),
         };
         let key = self.place.keymap.key_of(KeyCommand::ShowHidden);

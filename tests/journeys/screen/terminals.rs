@@ -187,6 +187,33 @@ fn who_is_told_again_that_it_goes_on_takes_nothing_twice() {
     assert_eq!(count(&terminal, "\x1b[>5u"), count(&terminal, "\x1b[<1u"));
 }
 
+#[test]
+fn an_editor_that_is_stopped_stops_tiller_with_it_and_both_go_on() {
+    let house = House::new();
+    house.write("editor.sh", "echo editing; kill -TSTP 0; printf ' and more' >> \"$1\"\n");
+    let mut terminal = in_a_shell(&house, ENDLESS);
+    terminal.send("a draft");
+    terminal.wait_for("❯ a draft");
+    terminal.key(Key::Ctrl('g'));
+    terminal.wait_for("Stopped");
+    assert!(terminal.screen().contains("editing") && terminal.is_cooked());
+    terminal.send("clear; fg\r");
+    terminal.wait_for("❯ a draft and more");
+    terminal.wait_for("esc stops");
+}
+
+#[test]
+fn where_nobody_could_have_it_go_on_it_does_not_stop() {
+    let house = House::new();
+    let mut terminal = house.play(&[HELLO], &[]);
+    terminal.wait_for("Say what you want done");
+    terminal.key(Key::Ctrl('z'));
+    wait_until("the screen given back", || terminal.written().contains("\x1b[?1049l"));
+    terminal.send("still here");
+    terminal.wait_for("❯ still here");
+    assert!(terminal.look(vt100::Screen::alternate_screen) && !terminal.is_cooked());
+}
+
 /// An editor of the test's own.
 fn editor(house: House, script: &str) -> House {
     let path = house.write("editor.sh", &format!("#!/bin/sh\n{script}\n"));

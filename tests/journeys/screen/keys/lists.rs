@@ -66,6 +66,7 @@ pub(super) const SESSIONS: Journey = Journey {
     name: "the list of sessions",
     open: two,
     steps: &[
+        press("threads", "ctrl+t", &[Has("ctrl+t threads")]),
         press("rename_session", "ctrl+r", &[Has("name ❯")]),
         Type("the first\r"),
         Wait(Has("▸ the first · question one")),
@@ -74,7 +75,6 @@ pub(super) const SESSIONS: Journey = Journey {
         Type("first"),
         Wait(Has("▸ the first")),
         press("trash_session", "delete", &[Has("moved to the trash"), Lacks("▸ the first")]),
-        press("threads", "ctrl+t", &[Has("ctrl+t threads")]),
         press("switch", "tab", &[Has("── sessions of all directories")]),
     ],
 };

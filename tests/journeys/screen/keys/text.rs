@@ -1,7 +1,7 @@
 //! Keys in the text that is being written.
 
 use super::at_rest;
-use super::walk::See::{Cursor, Has, Lacks};
+use super::walk::See::{Cursor, Has};
 use super::walk::Step::{Type, Wait};
 use super::walk::{Journey, press};
 
@@ -71,14 +71,14 @@ pub(super) const UNDOES: Journey = Journey {
     name: "taking back",
     open: at_rest,
     steps: &[
-        Type("aa bb cc dd ee ff"),
-        Wait(Has(" ❯ aa bb cc dd ee ff\n")),
-        press("undo", "alt+u", &[Lacks("ff")]),
-        press("undo", "ctrl+_", &[Lacks("ee")]),
-        press("undo", "ctrl+-", &[Lacks("dd")]),
-        press("undo", "ctrl+shift+-", &[Lacks("cc")]),
-        press("undo", "ctrl+7", &[Lacks("bb")]),
-        press("redo", "alt+r", &[Has("aa bb")]),
-        press("redo", "alt+_", &[Has("aa bb cc")]),
+        Type("one two three four five six"),
+        Wait(Has(" ❯ one two three four five six\n")),
+        press("undo", "alt+u", &[Has(" ❯ one two three four five\n")]),
+        press("undo", "ctrl+_", &[Has(" ❯ one two three four\n")]),
+        press("undo", "ctrl+-", &[Has(" ❯ one two three\n")]),
+        press("undo", "ctrl+shift+-", &[Has(" ❯ one two\n")]),
+        press("undo", "ctrl+7", &[Has(" ❯ one\n")]),
+        press("redo", "alt+r", &[Has(" ❯ one two\n")]),
+        press("redo", "alt+_", &[Has(" ❯ one two three\n")]),
     ],
 };

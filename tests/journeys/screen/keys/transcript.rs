@@ -56,26 +56,26 @@ const SEARCH: &[Step] = &[
     press("search_newer", "down", &[Has("5 of 5 ")]),
     press("search_clear", "ctrl+u", &[Lacks("of 5 ")]),
     Type("prompt 4"),
-    Wait(Top("prompt 4")),
+    Wait(Has("6 of 6 ")),
     press("search_back", "esc", &[Has(END), Lacks("stays · esc back")]),
     Type("\x06prompt 4"),
-    Wait(Top("prompt 4")),
+    Wait(Has("6 of 6 ")),
     press("search_back", "ctrl+c", &[Has(END), Lacks("stays · esc back")]),
     Type("\x06prompt 4"),
-    Wait(Top("prompt 4")),
-    press("search_stay", "tab", &[Top("prompt 4"), Lacks("stays · esc back")]),
+    Wait(Has("6 of 6 ")),
+    press("search_stay", "tab", &[Has("▸ prompt 48 "), Lacks("stays · esc back")]),
     Type("\x1b"),
     Wait(Lacks("esc leaves")),
     Type("\x06prompt 2"),
-    Wait(Top("prompt 2")),
-    press("search_stay", "ctrl+f", &[Top("prompt 2"), Lacks("stays · esc back")]),
+    Wait(Has("6 of 6 ")),
+    press("search_stay", "ctrl+f", &[Has("▸ prompt 28 "), Lacks("stays · esc back")]),
 ];
 
 pub(super) const SEARCHES: Journey = Journey { name: "searching", open: long, steps: SEARCH };
 pub(super) const SEARCHES_AT_WORK: Journey =
     Journey { name: "searching at work", open: long_at_work, steps: SEARCH };
 
-const COUNT: &str = r#"{"think": "first\nsecond\nthird\nfourth\nlast thought", "calls": [{"name": "bash", "arguments": {"command": "seq 100 130"}}]}"#;
+const COUNT: &str = r#"{"think": "The line endings first, and what the lexer makes of them.\n\nThen the fixture, which may have mixed ones, and whoever wrote it.\n\nThe last thought of all.", "calls": [{"name": "bash", "arguments": {"command": "seq 100 130"}}]}"#;
 
 fn counted(house: &House) -> Terminal {
     let terminal = house.play(&[COUNT, r#"{"text": "Counted."}"#], &["count"]);
@@ -95,9 +95,9 @@ const FOLD: &[Step] = &[
     press("unfold_output", "ctrl+o", &[Has("│ 115")]),
     Type("\x0f"),
     Wait(Lacks("│ 115")),
-    press("unfold_thinking", "ctrl+t", &[Has("last thought")]),
+    press("unfold_thinking", "ctrl+t", &[Has("The last thought of all.")]),
     Type("\x14"),
-    Wait(Lacks("last thought")),
+    Wait(Lacks("The last thought of all.")),
     press("choose_older", "alt+k", &[Has("▸ Counted.")]),
     press("block_above", "up", &[Lacks("▸ Counted."), Has("▸")]),
     press("block_below", "down", &[Has("▸ Counted.")]),

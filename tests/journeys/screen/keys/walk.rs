@@ -41,7 +41,7 @@ pub(super) enum Step {
 pub(super) enum See {
     Has(&'static str),
     Lacks(&'static str),
-    /// The first row has this.
+    /// The first row that isn't blank has this.
     Top(&'static str),
     /// The cursor is so many rows below the editor's first, in this column.
     Cursor(usize, u16),
@@ -58,7 +58,7 @@ impl See {
         match self {
             Self::Has(text) => rows.join("\n").contains(text),
             Self::Lacks(text) => !rows.join("\n").contains(text),
-            Self::Top(text) => rows.first().is_some_and(|row| row.contains(text)),
+            Self::Top(text) => rows.iter().find(|row| !row.is_empty()).is_some_and(|row| row.contains(text)),
             Self::Cursor(down, column) => {
                 let editor = rows.iter().rposition(|row| row.contains('❯'));
                 let (row, at) = screen.cursor_position();

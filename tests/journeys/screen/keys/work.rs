@@ -130,9 +130,13 @@ pub(super) const QUEUE: Journey = Journey {
         Wait(Has("▸ ↳ next    third")),
         press("queue_remove", "d", &[Lacks("↳ next    third")]),
         press("queue_undo", "u", &[Has("↳ next    third")]),
+        Type("j"),
+        Wait(Has("▸ ↳ next    third")),
         press("queue_remove", "backspace", &[Lacks("↳ next    third")]),
         Type("u"),
         Wait(Has("↳ next    third")),
+        Type("j"),
+        Wait(Has("▸ ↳ next    third")),
         press("queue_remove", "delete", &[Lacks("↳ next    third")]),
         press("queue_edit", "enter", &[Has("❯ second")]),
         Type(" thoughts\r"),
@@ -164,7 +168,7 @@ fn asking(house: &House) -> Terminal {
     let call = |command: &str| {
         format!(r#"{{"calls": [{{"name": "bash", "arguments": {{"command": "{command}"}}}}]}}"#)
     };
-    let calls = [long.as_str(), "touch b", "touch c", "touch d", "touch e", "touch f"].map(call);
+    let calls = [long.as_str(), "touch b", "touch c", "touch d", "touch e", "touch e"].map(call);
     let lines: Vec<&str> = calls.iter().map(String::as_str).chain([r#"{"text": "All asked."}"#]).collect();
     let script = house.script(&lines);
     house.open(&["--provider", "scripted", "--model", &script, "go"])
