@@ -1,30 +1,26 @@
 //! What the agent's events do to the state.
 
+mod growing;
+mod shell;
+mod summary;
+
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
 use super::app::{Action, App};
 use super::approval::Asked;
-use super::block::{Block, BlockKind, Level, Shell, ShellState};
-use super::call::{Call, CallState, one_line};
-use super::picker::{Choice, Item};
-use super::question::Question;
-use super::record::shell_record;
+use super::block::{Block, BlockKind, Level};
+use super::call::{Call, CallState};
 use super::transcript::Former;
 use crate::agent::turn::Retry;
-use crate::agent::{BashContext, Live, Summarizing, SummaryOf};
-use crate::event::{
-    AssistantDelta, CompactionChoice, CompactionReason, Event, EventKind, RunOutcome, ToolOutcome,
-};
+use crate::agent::{BashContext, Live, SummaryOf};
+use crate::event::{Event, EventKind, RunOutcome, ToolOutcome};
 use crate::id::{CallId, EntryId};
-use crate::message::{AssistantBlock, BashExecutionMessage, Message, Usage};
+use crate::message::{AssistantBlock, Message};
 use crate::render::MarkdownStream;
 use crate::session::{Entry, EntryBody};
 use crate::unit::UnixMs;
-
-/// Characters of a running command's output that are kept for the screen.
-const MOST_OUTPUT: usize = 100_000;
 
 impl App {
     /// Takes an event, unless a snapshot told it already.
@@ -168,43 +164,6 @@ impl App {
         }
     }
 
-    fn summary_began(&mut self, of: SummaryOf, since: UnixMs) {
-        self.work.summary = Some(Summarizing { of, since, retry: None, failed: None });
-    }
-
-    fn compaction_ended(&mut self, reason: CompactionReason, error: Option<&str>) {
-        self.work.summary = None;
-        self.forget_failure();
-        let Some(error) = error else { return };
-        match reason {
-            // Whoever asked for it is told by the answer.
-            CompactionReason::Manual => {}
-            CompactionReason::Threshold => {
-                self.say(Level::Warning, format!("the conversation was not made shorter: {error}"), None);
-            }
-            CompactionReason::Overflow => {
-                let hint = "/model, /tree and /new lead there".to_owned();
-                self.say(Level::Error, error, Some(hint));
-            }
-        }
-    }
-
-    /// Asks what to do about a summary that could not be made.
-    pub(super) fn ask_what_to_do(&mut self, error: &str) {
-        self.forget_failure();
-        let item = |choice: CompactionChoice| {
-            let label = match choice {
-                CompactionChoice::Retry => "try again",
-                CompactionChoice::Truncate => "leave the older part out, without a summary",
-                CompactionChoice::GoOn => "go on as it is",
-            };
-            Item::new(label, Choice::AfterFailure(choice))
-        };
-        let title = format!("no summary: {}", one_line(error));
-        let items = CompactionChoice::ALL.map(item).to_vec();
-        self.ask(Question { title, items });
-    }
-
     fn settled(&mut self) -> Vec<Action> {
         self.work.running_since = None;
         self.work.calls.clear();
@@ -227,74 +186,6 @@ impl App {
         self.question_resolved(id);
     }
 
-    /// Adds a piece to the answer that is arriving. Content blocks arrive in order, so the last of them is the one that grows;
-    /// where several grow at once each is found by its place.
-    fn grow(&mut self, usage: &Usage, delta: &AssistantDelta) {
-        self.work.output = usage.output.0;
-        match delta {
-            AssistantDelta::TextDelta { content_index, delta } => {
-                let block =
-                    self.live_block(*content_index, || BlockKind::Growing(Box::new(MarkdownStream::new(80))));
-                if let BlockKind::Growing(stream) = &mut block.kind {
-                    stream.push(delta);
-                }
-            }
-            AssistantDelta::ThinkingDelta { content_index, delta } => {
-                let block = self.live_block(*content_index, || BlockKind::Thinking(String::new()));
-                if let BlockKind::Thinking(text) = &mut block.kind {
-                    text.push_str(delta);
-                }
-                block.touch();
-            }
-            AssistantDelta::ToolcallStart { content_index, id, name } => {
-                let call = Call {
-                    id: id.clone(),
-                    name: name.clone(),
-                    args: serde_json::Value::Null,
-                    state: CallState::Written(0),
-                };
-                self.live_block(*content_index, || BlockKind::Call(Box::new(call)));
-            }
-            AssistantDelta::ToolcallDelta { content_index, delta } => {
-                let block = self.live_block(*content_index, || BlockKind::Thinking(String::new()));
-                if let BlockKind::Call(call) = &mut block.kind
-                    && let CallState::Written(bytes) = &mut call.state
-                {
-                    *bytes += delta.len();
-                }
-                block.touch();
-            }
-            AssistantDelta::ToolcallEnd { content_index, tool_call } => {
-                let block = self.live_block(*content_index, || BlockKind::Thinking(String::new()));
-                block.kind = BlockKind::Call(Box::new(Call {
-                    id: tool_call.id.clone(),
-                    name: tool_call.name.clone(),
-                    args: tool_call.arguments.clone(),
-                    state: CallState::Waits,
-                }));
-                block.touch();
-            }
-            AssistantDelta::TextStart { .. }
-            | AssistantDelta::TextEnd { .. }
-            | AssistantDelta::ThinkingStart { .. }
-            | AssistantDelta::ThinkingEnd { .. } => return,
-        }
-        self.transcript.grew();
-    }
-
-    /// The live block at a place of the answer; places before it that haven't begun are left empty.
-    fn live_block(&mut self, at: usize, make: impl FnOnce() -> BlockKind) -> &mut Block {
-        let live = &mut self.transcript.live;
-        let begins = live.len() <= at || live[at].is_blank();
-        while live.len() <= at {
-            live.push(Block::new(BlockKind::Thinking(String::new())));
-        }
-        if begins {
-            live[at] = Block::new(make());
-        }
-        &mut live[at]
-    }
-
     fn appended(&mut self, id: &EntryId, raw: &Arc<RawValue>, at: UnixMs) {
         let Ok(body) = serde_json::from_str::<EntryBody>(raw.get()) else { return };
         match body.as_message().map(|message| &**message) {
@@ -311,59 +202,6 @@ impl App {
             .remove_last(|block| matches!(block.kind, BlockKind::Banner(_)) && body.creates_the_file());
         let entry = Entry { id: id.clone(), parent: None, timestamp: at, body };
         self.transcript.append(&entry, at);
-    }
-
-    /// The record of a command that was watched is on the screen already.
-    fn adopt_shell(&mut self, entry: &EntryId, record: &BashExecutionMessage) -> bool {
-        let watched = |block: &Block| match &block.kind {
-            BlockKind::Shell(shell) => shell.id.is_some() && shell.command == record.command,
-            _ => false,
-        };
-        let Some(block) = self.transcript.find_last(watched) else { return false };
-        block.entry = Some(entry.clone());
-        block.kind = BlockKind::Shell(shell_record(record));
-        block.touch();
-        true
-    }
-
-    fn bash_began(&mut self, id: &EntryId, command: &str, excluded: bool, since: UnixMs) {
-        self.work.bash_since = Some(since);
-        self.transcript.remove_last(|block| matches!(block.kind, BlockKind::Banner(_)));
-        self.transcript.push(Block::new(BlockKind::Shell(Shell {
-            id: Some(id.clone()),
-            command: command.to_owned(),
-            output: String::new(),
-            state: ShellState::Runs { since },
-            excluded,
-        })));
-        self.transcript.grew();
-    }
-
-    fn with_shell(&mut self, id: &EntryId, change: impl FnOnce(&mut Shell)) {
-        let named =
-            |block: &Block| matches!(&block.kind, BlockKind::Shell(shell) if shell.id.as_ref() == Some(id));
-        if let Some(block) = self.transcript.find_last(named)
-            && let BlockKind::Shell(shell) = &mut block.kind
-        {
-            change(shell);
-            block.touch();
-        }
-    }
-
-    fn bash_printed(&mut self, id: &EntryId, delta: &str) {
-        self.with_shell(id, |shell| {
-            shell.output.push_str(delta);
-            if shell.output.len() > 2 * MOST_OUTPUT {
-                let cut = shell.output.ceil_char_boundary(shell.output.len() - MOST_OUTPUT);
-                shell.output.drain(..cut);
-            }
-        });
-        self.transcript.grew();
-    }
-
-    fn bash_ended(&mut self, id: &EntryId, record: &BashExecutionMessage) {
-        self.work.bash_since = None;
-        self.with_shell(id, |shell| *shell = Shell { id: shell.id.take(), ..shell_record(record) });
     }
 
     /// Takes up what was going on when a snapshot was taken.

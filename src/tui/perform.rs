@@ -23,7 +23,7 @@ use self::beside::Begun;
 use super::app::{Action, Loaded, Report, Say};
 use super::attach;
 use super::browse::{Ask, browse};
-use super::{TuiOptions, files, gather, queue, report};
+use super::{TuiOptions, files, gather, queue};
 use crate::agent::{AgentError, AgentSession, Direction, Inventory, PromptOptions, StreamingBehavior};
 use crate::message::ThinkingLevel;
 use crate::unit::UnixMs;
@@ -114,12 +114,8 @@ impl Worker {
     async fn reap(&self, beside: &mut JoinSet<()>, waiting: &mut JoinSet<()>) {
         while let Some(ended) = beside.try_join_next().or_else(|| waiting.try_join_next()) {
             if ended.is_err_and(|error| error.is_panic()) {
-                let what =
-                    "a part of tiller failed because of a fault of its own; the rest goes on".to_owned();
-                let hint =
-                    report::newest().map(|path| format!("what is known of it is in {}", path.display()));
                 // The loop may be gone; then nobody is to be told.
-                let _ = self.reports.send(Report::Failed { what, hint, text: None }).await;
+                let _ = self.reports.send(trouble::fault()).await;
             }
         }
     }
@@ -295,7 +291,9 @@ impl Worker {
         let reader = self.agent.reader();
         let cwd = snapshot.state.cwd.clone();
         let read = move || (newest(&reader), files::git_branch(&cwd));
-        let ((older, entries), branch) = spawn_blocking(read).await.unwrap_or_default();
+        let read = spawn_blocking(read).await;
+        let fault = read.is_err().then(trouble::fault);
+        let ((older, entries), branch) = read.unwrap_or_default();
         let loaded = Report::Loaded(Box::new(Loaded { snapshot, older, entries }));
         // The session is there whatever becomes of what can be typed into it.
         let beside = [
@@ -305,7 +303,7 @@ impl Worker {
             }),
         ];
         let beside = beside.into_iter().map(|found| found.unwrap_or_else(|error| failed(&error, None)));
-        Ok([loaded, Report::Branch(branch)].into_iter().chain(beside).collect())
+        Ok([loaded, Report::Branch(branch)].into_iter().chain(beside).chain(fault).collect())
     }
 
     async fn read_resources(&self) -> Result<Vec<Report>, AgentError> {

@@ -2,6 +2,14 @@
 
 use crate::agent::AgentError;
 use crate::tui::app::Report;
+use crate::tui::report;
+
+/// Says that a part of tiller fell over, and where there is more to read of it.
+pub(super) fn fault() -> Report {
+    let what = "a part of tiller failed because of a fault of its own; the rest goes on".to_owned();
+    let hint = report::newest().map(|path| format!("what is known of it is in {}", path.display()));
+    Report::Failed { what, hint, text: None }
+}
 
 /// Says what failed, with its causes, and what may help; `text` is what the user would otherwise have lost.
 pub(in crate::tui) fn failed(error: &AgentError, text: Option<String>) -> Report {
