@@ -35,7 +35,7 @@ use super::resources::Resources;
 use super::retry::RetryOptions;
 use super::system_prompt::SystemPrompt;
 use super::turn::{Effect, Input, Told, Turn, TurnOptions};
-use crate::event::{Event, EventKind};
+use crate::event::{Event, EventKind, QueueItem};
 use crate::message::{Message, ThinkingLevel};
 use crate::policy::Policy;
 use crate::process::Runner;
@@ -232,6 +232,24 @@ enum Work {
     Effect(Box<Effect>),
     /// Answers whoever gave the command that led to the effects before it.
     Reply(Box<dyn FnOnce(Result<(), AgentError>) + Send>),
+    /// As that, with messages that were taken out of the queue.
+    HandBack(HandBack),
+}
+
+/// Messages that are handed to whoever had them taken out of the queue.
+struct HandBack {
+    items: Vec<QueueItem>,
+    reply: Box<dyn FnOnce(Result<Vec<QueueItem>, AgentError>) + Send>,
+}
+
+impl HandBack {
+    /// Something could not be written. What waits no longer all the same is with nobody else: it is handed over.
+    fn after_failure(self, waiting: &Queue, reason: &str) {
+        let waits = |item: &QueueItem| waiting.items().iter().any(|waiting| waiting.id == item.id);
+        let items: Vec<QueueItem> = self.items.into_iter().filter(|item| !waits(item)).collect();
+        let is_lost = !items.is_empty();
+        (self.reply)(if is_lost { Ok(items) } else { Err(AgentError::Store(reason.to_owned())) });
+    }
 }
 
 /// The end of the last run, and whoever waits for the next one.
@@ -364,6 +382,7 @@ impl Driver {
         let (model, thinking) = (self.current.model.clone(), self.current.thinking);
         let (current, queue, notices) = Current::load(writer, model, thinking)?;
         self.current = current;
+        self.approvals.forget();
         for notice in notices {
             self.teller.warn(notice);
         }
@@ -398,6 +417,19 @@ impl Driver {
     }
 
     /// Applies an input and answers once its effects are performed.
+    /// Steps the machine, which takes these messages out of the queue; hands them over when it is done.
+    fn apply_and_hand_back(
+        &mut self,
+        input: Input,
+        items: Vec<QueueItem>,
+        reply: impl FnOnce(Result<Vec<QueueItem>, AgentError>) + Send + 'static,
+    ) {
+        let effects = self.turn.step(input, now());
+        self.queue(effects);
+        self.agenda.work.push_back(Work::HandBack(HandBack { items, reply: Box::new(reply) }));
+        self.perform();
+    }
+
     fn apply_and_reply(&mut self, input: Input, reply: impl FnOnce(Result<(), AgentError>) + Send + 'static) {
         let effects = self.turn.step(input, now());
         self.queue(effects);

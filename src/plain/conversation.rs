@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::commands::{self, Told};
+use super::lines::Line;
 use super::login::{Keys, Wanted};
 use super::question::{self, Question};
 use super::teller::Teller;
@@ -25,7 +26,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Runs it; the session is still to be closed.
 pub(super) async fn run<Out: Write, Err: Write>(
     agent: &AgentSession,
-    mut lines: mpsc::Receiver<String>,
+    mut lines: mpsc::Receiver<Line>,
     outputs: Outputs<Out, Err>,
     mut interrupts: mpsc::Receiver<Interrupt>,
     options: PlainOptions,
@@ -63,7 +64,7 @@ pub(super) async fn run<Out: Write, Err: Write>(
             },
             Some(told) = talk.jobs.join_next() => talk.told(told.unwrap_or_else(|e| Err(e.to_string())))?,
             line = lines.recv(), if takes_lines => match line {
-                Some(line) => {
+                Some(Ok(line)) => {
                     let wanted = talk.wanted.is_some();
                     let ended = talk.line(&line).await?;
                     if talk.wanted.is_some() && !wanted {
@@ -71,6 +72,7 @@ pub(super) async fn run<Out: Write, Err: Write>(
                     }
                     ended
                 }
+                Some(Err(too_long)) => talk.told(Err(too_long.to_string()))?,
                 None => {
                     has_lines = false;
                     talk.no_key()?;
@@ -317,10 +319,11 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
     }
 
     /// Lines that were typed before a question was shown are no answer to it.
-    fn pass_over(&mut self, lines: &mut mpsc::Receiver<String>) -> io::Result<()> {
+    fn pass_over(&mut self, lines: &mut mpsc::Receiver<Line>) -> io::Result<()> {
         while self.manner == Manner::Conversation
             && let Ok(line) = lines.try_recv()
         {
+            let line = line.unwrap_or_else(|too_long| too_long.to_string());
             // What was meant for a key isn't printed.
             let what = if self.wanted.is_some() { "" } else { &line };
             self.teller.note(&format!("typed before the question, so not taken: {what}"))?;

@@ -175,7 +175,7 @@ impl App {
         }
         let offers = match asked {
             Asked::Nothing | Asked::Path(_) => Vec::new(),
-            Asked::Command(typed) => command::offers(&typed, &self.commands),
+            Asked::Command(typed) => command::offers(&typed, &self.facts.commands),
             Asked::Argument { command, typed } => return self.mind_argument(&command, &typed),
             Asked::File(words) => return self.ask_for_files(words),
         };

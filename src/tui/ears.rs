@@ -51,7 +51,14 @@ pub(super) struct Ears {
 impl Ears {
     /// Begins to listen.
     pub(super) fn open() -> Self {
-        Self { keys: EventStream::new(), answers: Answers::default(), heard: VecDeque::new(), burst: 0 }
+        // As after a full buffer: the word that ended the stream before this one lies there still, and when crossterm 0.29 comes across
+        // it together with the word of what was typed since, it loses that.
+        Self {
+            keys: EventStream::new(),
+            answers: Answers::default(),
+            heard: VecDeque::new(),
+            burst: typing::FULL,
+        }
     }
 
     /// The terminal was asked.

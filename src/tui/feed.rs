@@ -1,29 +1,26 @@
 //! What the agent's events do to the state.
 
+mod growing;
+mod shell;
+mod summary;
+
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
 use super::app::{Action, App};
 use super::approval::Asked;
-use super::block::{Block, BlockKind, Level, Shell, ShellState};
-use super::call::{Call, CallState, one_line};
-use super::picker::{Choice, Item, Picker};
-use super::popup::Popup;
-use super::record::shell_record;
+use super::block::{Block, BlockKind, Level};
+use super::call::{Call, CallState};
+use super::transcript::Former;
 use crate::agent::turn::Retry;
-use crate::agent::{BashContext, Live, Summarizing, SummaryOf};
-use crate::event::{
-    AssistantDelta, CompactionChoice, CompactionReason, Event, EventKind, RunOutcome, ToolOutcome,
-};
+use crate::agent::{BashContext, Live, SummaryOf};
+use crate::event::{Event, EventKind, RunOutcome, ToolOutcome};
 use crate::id::{CallId, EntryId};
-use crate::message::{AssistantBlock, BashExecutionMessage, Message, Usage};
+use crate::message::{AssistantBlock, Message};
 use crate::render::MarkdownStream;
 use crate::session::{Entry, EntryBody};
 use crate::unit::UnixMs;
-
-/// Characters of a running command's output that are kept for the screen.
-const MOST_OUTPUT: usize = 100_000;
 
 impl App {
     /// Takes an event, unless a snapshot told it already.
@@ -34,11 +31,11 @@ impl App {
         self.facts.seq = event.seq;
         match &event.kind {
             EventKind::CompactionStart { reason } => {
-                self.popups.retain(|popup| !popup.is_of_failure());
+                self.forget_failure();
                 self.summary_began(SummaryOf::Context(*reason), event.time);
             }
             EventKind::CompactionFailed { error_message, .. } => {
-                self.work.unasked = Some(error_message.clone());
+                self.ask_what_to_do(error_message);
             }
             EventKind::CompactionEnd { reason, error_message, .. } => {
                 self.compaction_ended(*reason, error_message.as_deref());
@@ -52,7 +49,10 @@ impl App {
                 self.facts.model = Some(model.clone());
                 return vec![Action::Refresh];
             }
-            EventKind::SessionChanged { .. } => return vec![Action::Reload],
+            EventKind::SessionChanged { .. } => {
+                self.transcript.expect_other();
+                return vec![Action::Reload];
+            }
             EventKind::ThinkingLevelChanged { level } => self.facts.thinking = *level,
             EventKind::SessionInfoChanged { name } => self.facts.name.clone_from(name),
             EventKind::QueueUpdate { items, .. } => self.queue_changed(items),
@@ -80,9 +80,15 @@ impl App {
                 self.work.retry = None;
             }
             EventKind::AgentEnd { will_retry: false, outcome, .. } => self.run_ended(*outcome),
-            EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, .. } => {
-                let at = UnixMs(time.0.saturating_add_unsigned(*delay_ms));
-                self.work.retry = Some(Retry { at, attempt: *attempt, most: *max_attempts });
+            EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
+                let retry = Retry::told((*attempt, *max_attempts), time, *delay_ms, error_message);
+                self.work.retry = Some(retry);
+            }
+            EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message } => {
+                if let Some(summary) = &mut self.work.summary {
+                    let retry = Retry::told((*attempt, *max_attempts), time, *delay_ms, error_message);
+                    summary.retry = Some(retry);
+                }
             }
             EventKind::AutoRetryEnd { .. } => self.work.retry = None,
             EventKind::MessageStart { message } => self.message_started(message),
@@ -98,6 +104,7 @@ impl App {
         }
     }
 
+    /// Takes what tells of a call. What an event does is said here or before: a new one has to be.
     fn of_a_call(&mut self, kind: &EventKind, time: UnixMs) {
         match kind {
             EventKind::ToolExecutionStart { tool_call_id, tool_name, .. } => {
@@ -117,8 +124,35 @@ impl App {
                 self.question_resolved(tool_call_id);
                 self.transcript.with_call(tool_call_id, unask);
             }
-            // Turns and the ends of messages are drawn from what they are made of.
-            _ => {}
+            // Turns and the ends of messages are drawn from what they are made of, and traces are for the log.
+            EventKind::TurnStart | EventKind::MessageEnd { .. } | EventKind::Trace { .. } => {}
+            // Taken before it came to this.
+            EventKind::AgentStart
+            | EventKind::AgentEnd { .. }
+            | EventKind::AgentSettled
+            | EventKind::TurnEnd { .. }
+            | EventKind::MessageStart { .. }
+            | EventKind::MessageUpdate { .. }
+            | EventKind::QueueUpdate { .. }
+            | EventKind::EntryAppended { .. }
+            | EventKind::ModelChanged { .. }
+            | EventKind::ThinkingLevelChanged { .. }
+            | EventKind::SessionChanged { .. }
+            | EventKind::SessionInfoChanged { .. }
+            | EventKind::BashExecutionStart { .. }
+            | EventKind::BashExecutionUpdate { .. }
+            | EventKind::BashExecutionEnd { .. }
+            | EventKind::AutoRetryStart { .. }
+            | EventKind::AutoRetryEnd { .. }
+            | EventKind::SummaryRetry { .. }
+            | EventKind::CompactionStart { .. }
+            | EventKind::CompactionFailed { .. }
+            | EventKind::CompactionEnd { .. }
+            | EventKind::BranchSummaryStart
+            | EventKind::BranchSummaryEnd { .. }
+            | EventKind::ResourcesChanged { .. }
+            | EventKind::Notice { .. }
+            | EventKind::Warning { .. } => {}
         }
     }
 
@@ -128,35 +162,6 @@ impl App {
             let hint = Some("say \"go on\" to let it continue, or raise max_turns".to_owned());
             self.say(Level::Warning, "the limit of turns was reached", hint);
         }
-    }
-
-    fn summary_began(&mut self, of: SummaryOf, since: UnixMs) {
-        self.work.summary = Some(Summarizing { of, since, failed: None });
-    }
-
-    fn compaction_ended(&mut self, reason: CompactionReason, error: Option<&str>) {
-        (self.work.summary, self.work.unasked) = (None, None);
-        self.popups.retain(|popup| !popup.is_of_failure());
-        // Whoever asked for it is told by the answer.
-        if let Some(error) = error.filter(|_| reason != CompactionReason::Manual) {
-            self.say(Level::Warning, format!("the conversation was not made shorter: {error}"), None);
-        }
-    }
-
-    /// Asks what to do about a summary that could not be made.
-    pub(super) fn ask_what_to_do(&mut self, error: &str) {
-        self.popups.retain(|popup| !popup.is_of_failure());
-        let item = |choice: CompactionChoice| {
-            let label = match choice {
-                CompactionChoice::Retry => "try again",
-                CompactionChoice::Truncate => "leave the older part out, without a summary",
-                CompactionChoice::GoOn => "go on as it is",
-            };
-            Item::new(label, Choice::AfterFailure(choice))
-        };
-        let title = format!("no summary: {}", one_line(error));
-        let items = CompactionChoice::ALL.map(item).to_vec();
-        self.popups.push(Popup::Pick(Box::new(Picker::of(&title, items))));
     }
 
     fn settled(&mut self) -> Vec<Action> {
@@ -181,74 +186,6 @@ impl App {
         self.question_resolved(id);
     }
 
-    /// Adds a piece to the answer that is arriving. Content blocks arrive in order, so the last of them is the one that grows;
-    /// where several grow at once each is found by its place.
-    fn grow(&mut self, usage: &Usage, delta: &AssistantDelta) {
-        self.work.output = usage.output.0;
-        match delta {
-            AssistantDelta::TextDelta { content_index, delta } => {
-                let block =
-                    self.live_block(*content_index, || BlockKind::Growing(Box::new(MarkdownStream::new(80))));
-                if let BlockKind::Growing(stream) = &mut block.kind {
-                    stream.push(delta);
-                }
-            }
-            AssistantDelta::ThinkingDelta { content_index, delta } => {
-                let block = self.live_block(*content_index, || BlockKind::Thinking(String::new()));
-                if let BlockKind::Thinking(text) = &mut block.kind {
-                    text.push_str(delta);
-                }
-                block.touch();
-            }
-            AssistantDelta::ToolcallStart { content_index, id, name } => {
-                let call = Call {
-                    id: id.clone(),
-                    name: name.clone(),
-                    args: serde_json::Value::Null,
-                    state: CallState::Written(0),
-                };
-                self.live_block(*content_index, || BlockKind::Call(Box::new(call)));
-            }
-            AssistantDelta::ToolcallDelta { content_index, delta } => {
-                let block = self.live_block(*content_index, || BlockKind::Thinking(String::new()));
-                if let BlockKind::Call(call) = &mut block.kind
-                    && let CallState::Written(bytes) = &mut call.state
-                {
-                    *bytes += delta.len();
-                }
-                block.touch();
-            }
-            AssistantDelta::ToolcallEnd { content_index, tool_call } => {
-                let block = self.live_block(*content_index, || BlockKind::Thinking(String::new()));
-                block.kind = BlockKind::Call(Box::new(Call {
-                    id: tool_call.id.clone(),
-                    name: tool_call.name.clone(),
-                    args: tool_call.arguments.clone(),
-                    state: CallState::Waits,
-                }));
-                block.touch();
-            }
-            AssistantDelta::TextStart { .. }
-            | AssistantDelta::TextEnd { .. }
-            | AssistantDelta::ThinkingStart { .. }
-            | AssistantDelta::ThinkingEnd { .. } => return,
-        }
-        self.transcript.grew();
-    }
-
-    /// The live block at a place of the answer; places before it that haven't begun are left empty.
-    fn live_block(&mut self, at: usize, make: impl FnOnce() -> BlockKind) -> &mut Block {
-        let live = &mut self.transcript.live;
-        let begins = live.len() <= at || live[at].is_blank();
-        while live.len() <= at {
-            live.push(Block::new(BlockKind::Thinking(String::new())));
-        }
-        if begins {
-            live[at] = Block::new(make());
-        }
-        &mut live[at]
-    }
-
     fn appended(&mut self, id: &EntryId, raw: &Arc<RawValue>, at: UnixMs) {
         let Ok(body) = serde_json::from_str::<EntryBody>(raw.get()) else { return };
         match body.as_message().map(|message| &**message) {
@@ -267,68 +204,13 @@ impl App {
         self.transcript.append(&entry, at);
     }
 
-    /// The record of a command that was watched is on the screen already.
-    fn adopt_shell(&mut self, entry: &EntryId, record: &BashExecutionMessage) -> bool {
-        let watched = |block: &Block| match &block.kind {
-            BlockKind::Shell(shell) => shell.id.is_some() && shell.command == record.command,
-            _ => false,
-        };
-        let Some(block) = self.transcript.find_last(watched) else { return false };
-        block.entry = Some(entry.clone());
-        block.kind = BlockKind::Shell(shell_record(record));
-        block.touch();
-        true
-    }
-
-    fn bash_began(&mut self, id: &EntryId, command: &str, excluded: bool, since: UnixMs) {
-        self.work.bash_since = Some(since);
-        self.transcript.remove_last(|block| matches!(block.kind, BlockKind::Banner(_)));
-        self.transcript.push(Block::new(BlockKind::Shell(Shell {
-            id: Some(id.clone()),
-            command: command.to_owned(),
-            output: String::new(),
-            state: ShellState::Runs { since },
-            excluded,
-        })));
-        self.transcript.grew();
-    }
-
-    fn with_shell(&mut self, id: &EntryId, change: impl FnOnce(&mut Shell)) {
-        let named =
-            |block: &Block| matches!(&block.kind, BlockKind::Shell(shell) if shell.id.as_ref() == Some(id));
-        if let Some(block) = self.transcript.find_last(named)
-            && let BlockKind::Shell(shell) = &mut block.kind
-        {
-            change(shell);
-            block.touch();
-        }
-    }
-
-    fn bash_printed(&mut self, id: &EntryId, delta: &str) {
-        self.with_shell(id, |shell| {
-            shell.output.push_str(delta);
-            if shell.output.len() > 2 * MOST_OUTPUT {
-                let cut = shell.output.ceil_char_boundary(shell.output.len() - MOST_OUTPUT);
-                shell.output.drain(..cut);
-            }
-        });
-        self.transcript.grew();
-    }
-
-    fn bash_ended(&mut self, id: &EntryId, record: &BashExecutionMessage) {
-        self.work.bash_since = None;
-        self.with_shell(id, |shell| *shell = Shell { id: shell.id.take(), ..shell_record(record) });
-    }
-
     /// Takes up what was going on when a snapshot was taken.
-    pub(super) fn take_up(&mut self, live: &Live) {
+    pub(super) fn take_up(&mut self, live: &Live, mut former: Former) {
+        let mut grown = std::mem::take(&mut former.live).into_iter();
         for block in live.partial.iter().flat_map(|partial| &partial.content) {
+            let before = grown.next().map(|block| block.kind);
             let kind = match block {
-                AssistantBlock::Text { text } => {
-                    let mut stream = MarkdownStream::new(80);
-                    stream.push(text);
-                    BlockKind::Growing(Box::new(stream))
-                }
+                AssistantBlock::Text { text } => BlockKind::Growing(Box::new(grown_to(text, before))),
                 AssistantBlock::Thinking { thinking, .. } => BlockKind::Thinking(thinking.clone()),
                 AssistantBlock::ToolCall(call) => BlockKind::Call(Box::new(Call {
                     id: call.id.clone(),
@@ -351,7 +233,20 @@ impl App {
             self.bash_began(&bash.id, &bash.line, bash.context == BashContext::Exclude, bash.since);
             self.bash_printed(&bash.id, &bash.output);
         }
+        self.transcript.return_to(former);
     }
+}
+
+/// What arrived of an answer, on from what was on the screen of it.
+fn grown_to(text: &str, before: Option<BlockKind>) -> MarkdownStream {
+    let known = match before {
+        Some(BlockKind::Growing(stream)) if text.starts_with(stream.text()) => Some(*stream),
+        _ => None,
+    };
+    let mut stream = known.unwrap_or_else(|| MarkdownStream::new(80));
+    let from = stream.text().len();
+    stream.push(&text[from..]);
+    stream
 }
 
 fn show_partial(state: &mut CallState, newest: &ToolOutcome) {

@@ -375,6 +375,30 @@ async fn a_word_for_the_session_covers_the_other_calls_of_the_same_answer() {
 }
 
 #[tokio::test]
+async fn a_word_for_the_session_is_for_no_other_one() {
+    let answers = (0..3).flat_map(|_| [calls(&[json!({})]), says("done")]);
+    let mut stage = Stage::new(Access::Executes, answers.collect());
+    stage.go.add_permits(3);
+    let asked = |event: &EventKind| match event {
+        EventKind::ApprovalRequested(request) => Some(request.tool_call_id.clone()),
+        _ => None,
+    };
+    stage.prompt("go").await;
+    for is_fork in [true, false] {
+        let call = stage.until(asked).await;
+        stage.agent.decide(call, Decision::Session).await.unwrap();
+        assert_eq!(stage.settled().await, RunOutcome::Completed);
+        if is_fork {
+            stage.agent.clone_session().await.unwrap();
+        } else {
+            stage.agent.new_session().await.unwrap();
+        }
+        stage.prompt("again").await;
+    }
+    stage.until(asked).await;
+}
+
+#[tokio::test]
 async fn what_waited_when_tiller_died_comes_back_held() {
     let stage = Stage::new(Access::Writes, vec![calls(&[json!({})])]);
     stage.prompt("go").await;

@@ -157,7 +157,7 @@ fn the_demo_sums_up_a_branch_without_beginning_its_tour_again() {
     terminal.key(Key::Home);
     terminal.wait_for("▸• ▌ hello");
     terminal.key(Key::Enter);
-    terminal.wait_for("what happened since is left behind");
+    terminal.notice("what happened since is left behind");
     terminal.key(Key::Down);
     terminal.wait_for("▸ tell the model in a summary");
     terminal.key(Key::Enter);
@@ -187,7 +187,7 @@ fn a_branch_is_left_with_a_summary_of_what_the_user_says_matters() {
     terminal.key(Key::Up);
     terminal.wait_for("▸•   Answer one.");
     terminal.key(Key::Enter);
-    terminal.wait_for("what happened since is left behind");
+    terminal.notice("what happened since is left behind");
     terminal.key(Key::Down);
     terminal.key(Key::Down);
     terminal.wait_for("▸ tell it in a summary, and I say what matters");

@@ -20,6 +20,9 @@ use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native
 /// How long anything may take: generous, for a machine that does other things as well.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 
+/// Longer than a question is on the screen before keys answer it.
+const NOTICED: Duration = Duration::from_millis(450);
+
 /// Between two looks at whether the program has ended.
 const POLL: Duration = Duration::from_millis(5);
 
@@ -285,6 +288,11 @@ impl Terminal {
             }
             state = self.shown.changed.wait_timeout(state, left).unwrap().0;
         }
+    }
+
+    /// Waits for a question with this text, and until it takes keys.
+    pub(crate) fn notice(&self, text: &str) {
+        self.wait_for_lasting(text, NOTICED);
     }
 
     /// The screen's text: a line a row, without the blanks at the ends.

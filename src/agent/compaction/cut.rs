@@ -94,7 +94,12 @@ pub(super) fn first_kept(messages: &[Projected], keep: Keep) -> usize {
         match &*projected.message {
             Message::ToolResult(result) => drop(results.insert(&result.tool_call_id)),
             // What has no call in the answer before it has none at all, and is not sent.
-            Message::Assistant(_) => results.clear(),
+            Message::Assistant(answer) => {
+                let calls = answer.tool_calls().filter(|call| results.contains(&call.id));
+                let answered = if is_sent(&projected.message) { calls.count() } else { 0 };
+                unit.sent = unit.sent.saturating_sub(results.len() - answered.min(results.len()));
+                results.clear();
+            }
             Message::User(_) | Message::BashExecution(_) | Message::System(_) => {}
         }
         // Before the very first message no call can stand.
@@ -244,6 +249,9 @@ pub(super) mod tests {
         assert_eq!(first_kept(&talk("u a u e"), tokens(0)), 2);
         assert_eq!(first_kept(&talk("u a1 r1"), tokens(0)), 1);
         assert_eq!(first_kept(&talk("u a u !!"), messages(1)), 2);
+        assert_eq!(first_kept(&talk("u a u e r1"), messages(1)), 2, "a result without its call is not sent");
+        assert_eq!(first_kept(&talk("u a u e1 r1"), messages(1)), 2);
+        assert_eq!(first_kept(&talk("u a2 r1"), messages(1)), 1);
     }
 
     #[test]

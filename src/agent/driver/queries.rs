@@ -17,7 +17,7 @@ impl Driver {
     pub(super) fn snapshot(&self) -> Snapshot {
         let live = Live {
             running_since: self.teller.told.since,
-            retry: self.teller.told.retry.filter(|_| self.turn.is_retrying()),
+            retry: self.teller.told.retry.clone().filter(|_| self.turn.is_retrying()),
             partial: self.partial.as_ref().map(|_| self.answer_so_far()),
             calls: self.jobs.calls().cloned().collect(),
             queue: self.turn.queue().items().to_vec(),

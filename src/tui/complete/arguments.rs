@@ -102,7 +102,7 @@ impl App {
     fn hint(&self, command: &str) -> Option<Offer> {
         let own = command::TABLE.iter().find(|row| row.name == command);
         let own = own.map(|row| (row.argument, row.about));
-        let agents = self.commands.iter().find(|other| other.name == command);
+        let agents = self.facts.commands.iter().find(|other| other.name == command);
         let agents =
             agents.and_then(|other| Some((other.argument_hint.as_deref()?, other.description.as_str())));
         let (argument, about) = own.or(agents).filter(|(argument, _)| !argument.is_empty())?;

@@ -16,7 +16,7 @@ use crate::tui::keymap::Chord;
 const RUN: usize = 16 * 1024;
 
 /// Events in a row that may be a full buffer of crossterm's: it reads a kilobyte at a time, and an event has at most some ten bytes.
-const FULL: usize = 100;
+pub(super) const FULL: usize = 100;
 
 impl Ears {
     /// The next event, waiting for it.

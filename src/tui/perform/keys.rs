@@ -12,7 +12,7 @@ use crate::tui::picker::Word;
 impl Worker {
     /// The providers with what is known of their keys.
     pub(super) async fn key_holders(&self, list: List) -> Vec<Report> {
-        let Some(desk) = self.options.keys.clone() else { return vec![nowhere()] };
+        let Some(desk) = self.options.desks.keys.clone() else { return vec![nowhere()] };
         vec![match spawn_blocking(move || desk.list()).await {
             Ok(Ok(holders)) => {
                 let items =
@@ -26,7 +26,7 @@ impl Worker {
 
     /// Keeps a key or takes one away, then tells the agent of its provider.
     pub(super) async fn change_key(&self, order: Order) -> Result<Vec<Report>, AgentError> {
-        let Some(desk) = self.options.keys.clone() else { return Ok(vec![nowhere()]) };
+        let Some(desk) = self.options.desks.keys.clone() else { return Ok(vec![nowhere()]) };
         let asked = desk.clone();
         let changed = spawn_blocking(move || match order {
             Order::Keep(provider, key) => asked.keep(&provider, &key.secret()),
@@ -44,7 +44,7 @@ impl Worker {
 
     /// The logs of other programs.
     pub(super) async fn foreign_logs(&self) -> Vec<Report> {
-        let Some(desk) = self.options.importer.clone() else { return vec![nothing_imports()] };
+        let Some(desk) = self.options.desks.importer.clone() else { return vec![nothing_imports()] };
         vec![match spawn_blocking(move || desk.find()).await {
             Ok(Ok(logs)) => {
                 Report::Items { list: List::Foreign, items: import::logs(&logs, now()), selected: 0 }
@@ -60,7 +60,7 @@ impl Worker {
         typed: String,
         beside: &mut tokio::task::JoinSet<()>,
     ) -> Result<Vec<Report>, AgentError> {
-        let Some(desk) = self.options.importer.clone() else { return Ok(vec![nothing_imports()]) };
+        let Some(desk) = self.options.desks.importer.clone() else { return Ok(vec![nothing_imports()]) };
         let cwd = self.agent.snapshot().await?.state.cwd;
         self.read_beside(beside, move || match desk.take(&cwd, &typed) {
             Ok(imported) => import::told(&imported),

@@ -20,6 +20,7 @@ use crate::tui::app::{Action, Go, List, Report};
 use crate::tui::call::one_line;
 use crate::tui::complete::{Words, list, walk};
 use crate::tui::picker::{self, Choice, Item, Levels, Models, Word};
+use crate::tui::question::Question;
 
 /// Sessions that are offered after `/resume`; the list itself has all of them.
 const OFFERED: usize = 60;
@@ -168,9 +169,10 @@ impl Worker {
                     Item::new("go on in a fork of it", Choice::ForkOf(path)),
                     Item::new("stay here", Choice::Nothing),
                 ];
+                let title = one_line(&format!("another tiller has it open{by}"));
                 Ok(vec![
                     Report::Said(Word::note("another tiller has it open")),
-                    Report::Ask { title: one_line(&format!("another tiller has it open{by}")), items },
+                    Report::Ask(Question { title, items }),
                 ])
             }
             Err(error) => Err(error),
@@ -202,7 +204,7 @@ impl Worker {
 
     /// The settings as they are now.
     async fn settings(&self) -> Report {
-        let Some(desk) = self.options.desk.clone() else {
+        let Some(desk) = self.options.desks.settings.clone() else {
             return Report::Said(Word::trouble("there is no file of settings here"));
         };
         match spawn_blocking(move || desk.read()).await {
@@ -214,7 +216,7 @@ impl Worker {
 
     /// Writes a setting to the user's file and lets it take effect, now if it can.
     async fn set(&self, setting: &'static Setting, text: String) -> Vec<Report> {
-        let Some(desk) = self.options.desk.clone() else { return Vec::new() };
+        let Some(desk) = self.options.desks.settings.clone() else { return Vec::new() };
         let written = spawn_blocking(move || {
             desk.write(setting, &text)?;
             desk.read()

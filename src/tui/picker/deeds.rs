@@ -70,6 +70,7 @@ impl App {
 
     /// What a key does in the list on top; `None` when it does there what it does in every popup.
     pub(in crate::tui) fn list_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let now = self.now;
         let picker = self.top_picker()?;
         picker.say(None);
         let is_asking = picker.asking().is_some();
@@ -82,6 +83,7 @@ impl App {
         let picker = self.top_picker()?;
         match command {
             Some(KeyCommand::Accept) if is_asking => return Some(self.take_line()),
+            Some(KeyCommand::Accept) if !picker.is_noticed(now) => {}
             Some(KeyCommand::Accept) => return Some(self.accept()),
             Some(KeyCommand::Back) if is_asking => drop(picker.stop_asking()),
             Some(KeyCommand::ClearFilter) => picker.edit(Typed::clear),
@@ -222,7 +224,7 @@ impl App {
         vec![match choice {
             Choice::Leave(entry, summary) => Action::Go(Go::Navigate(entry, summary)),
             Choice::Instruct(entry) => {
-                self.leaving = Some(entry);
+                self.notes.leaving = Some(entry);
                 return Vec::new();
             }
             Choice::AfterFailure(choice) => Action::ResolveCompaction(choice),

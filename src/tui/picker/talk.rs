@@ -2,12 +2,16 @@
 
 use super::{Choice, Picker, Typed};
 use crate::render::Role;
+use crate::tui::question::{Appeared, Question};
+use crate::unit::UnixMs;
 
 /// What is said in a list.
 #[derive(Debug, Default)]
 pub(super) struct Talk {
     asking: Option<Asking>,
     word: Option<Word>,
+    /// When it came, if no key opened it.
+    appeared: Option<Appeared>,
 }
 
 /// A line that is asked for: until it is taken or left, keys edit it.
@@ -51,6 +55,22 @@ impl Word {
 }
 
 impl Picker {
+    /// The same as a question that comes by itself.
+    pub(in crate::tui) fn appearing(mut self, appeared: Appeared) -> Self {
+        self.talk.appeared = Some(appeared);
+        self
+    }
+
+    /// Whether whoever presses a key by now can mean it.
+    pub(in crate::tui) fn is_noticed(&self, now: UnixMs) -> bool {
+        self.talk.appeared.is_none_or(|appeared| appeared.is_noticed(now))
+    }
+
+    /// The question that it is.
+    pub(in crate::tui) fn question(&self) -> Question {
+        Question { title: self.title.clone(), items: self.items.to_vec() }
+    }
+
     /// Asks for a line, beginning with what is there now.
     pub(in crate::tui) fn ask_for(&mut self, of: Choice, what: impl Into<String>, before: &str) {
         let (what, typed, before) = (what.into(), before.into(), before.to_owned());

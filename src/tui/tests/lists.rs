@@ -11,6 +11,7 @@ use crate::setting::{self, Settings, Source};
 use crate::tool::ToolSource;
 use crate::tui::app::{Action, Go, Input, List, Report};
 use crate::tui::picker::{self, Choice, Item, Levels, Models, Word};
+use crate::tui::question::Question;
 
 const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
 
@@ -181,13 +182,12 @@ fn a_setting_goes_to_its_next_word_or_is_typed_and_checked() {
 fn a_session_that_another_process_holds_can_be_forked() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("dear draft");
-    stage.report(Report::Ask {
-        title: "another tiller has it open".into(),
-        items: vec![
-            Item::new("go on in a fork of it", Choice::ForkOf("/s/1.jsonl".into())),
-            Item::new("stay here", Choice::Nothing),
-        ],
-    });
+    let items = vec![
+        Item::new("go on in a fork of it", Choice::ForkOf("/s/1.jsonl".into())),
+        Item::new("stay here", Choice::Nothing),
+    ];
+    stage.report(Report::Ask(Question { title: "another tiller has it open".into(), items }));
+    stage.wait(400);
     assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::ForkOf("/s/1.jsonl".into()))]);
     assert!(stage.screen().contains("dear draft"));
 }

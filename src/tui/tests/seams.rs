@@ -184,6 +184,23 @@ fn what_nobody_takes_is_a_draft_again() {
 }
 
 #[test]
+fn an_order_that_nobody_takes_loses_no_message() {
+    let item = |id: &str, text: &str| QueueItem {
+        id: id.into(),
+        kind: QueueKind::FollowUp,
+        text: text.into(),
+        images: [].into(),
+        held: false,
+    };
+    let removed = |text: &str| crate::tui::queue::Removed { item: item("q1", text), place: 0 };
+    let mut stage = Stage::new(80, 24);
+    stage.app.refused(Action::Queue(Order::PutBack(vec![removed("one"), removed("two")])));
+    assert_eq!(stage.app.editor.text(), "one\n\ntwo");
+    stage.app.refused(Action::Queue(Order::Edit("q1".into(), "otherwise".into())));
+    assert!(stage.app.editor.text().starts_with("otherwise"));
+}
+
+#[test]
 fn a_picture_cannot_slip_out_of_a_message_by_halves() {
     let mut stage = Stage::new(80, 24);
     stage.input(Input::Report(Report::Attached(picture())));
@@ -289,6 +306,26 @@ fn no_order_of_keys_and_events_makes_it_fall_over() {
                 stage.screen();
             }
         }
-        assert_eq!(stage.screen().split('\n').count(), usize::from(stage.app.size.1));
+        assert_eq!(stage.screen().split('\n').count(), usize::from(stage.app.place.size.1));
+    }
+}
+
+#[test]
+fn a_click_anywhere_on_a_screen_of_any_size_puts_the_cursor_beside_a_token() {
+    for (width, height) in (1..14).flat_map(|width| (1..10).map(move |height| (width, height))) {
+        let mut stage = Stage::new(width, height);
+        stage.type_text("日本 a\tb ");
+        stage.input(Input::Paste("line\n".repeat(20)));
+        stage.type_text(" after");
+        for (column, row) in (0..width).flat_map(|column| (0..height).map(move |row| (column, row))) {
+            stage.button(MouseEventKind::Down(MouseButton::Left), (column, row));
+            stage.button(MouseEventKind::Up(MouseButton::Left), (column, row));
+            let before = stage.app.editor.before_cursor();
+            assert_eq!(
+                before.contains('['),
+                before.contains(']'),
+                "{width}x{height}, {column} {row}: {before}"
+            );
+        }
     }
 }

@@ -2,15 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::journeys::house::House;
 use crate::terminal::{Key, Terminal};
-
-/// Longer than an approval is on the screen before keys answer it.
-const NOTICED: Duration = Duration::from_millis(500);
 
 const CALL: &str = r#"{"calls": [{"name": "bash", "arguments": {"command": "touch made", "timeout": 60}}]}"#;
 
@@ -28,7 +24,7 @@ done
 fn ask(house: &House, answers: &[&str]) -> Terminal {
     let script = house.script(answers);
     let terminal = house.open(&["--provider", "scripted", "--model", &script, "go"]);
-    terminal.wait_for_lasting(" asks: ", NOTICED);
+    terminal.notice(" asks: ");
     terminal
 }
 

@@ -67,7 +67,7 @@ fn the_tree_leads_back_to_just_before_a_message_and_a_second_branch_begins() {
     terminal.key(Key::Up);
     terminal.wait_for("▸• ▌ question two");
     terminal.key(Key::Enter);
-    terminal.wait_for("▸ say nothing of it");
+    terminal.notice("▸ say nothing of it");
     terminal.key(Key::Enter);
     terminal.wait_for("❯ question two");
     terminal.wait_without("Answer two.");
@@ -109,7 +109,7 @@ fn a_message_is_labelled_and_a_branch_is_hidden_and_brought_back() {
     terminal.key(Key::Up);
     terminal.wait_for("▸• ▌ question two");
     terminal.key(Key::Enter);
-    terminal.wait_for("▸ say nothing of it");
+    terminal.notice("▸ say nothing of it");
     terminal.key(Key::Enter);
     terminal.wait_for("❯ question two");
     terminal.send("b");
@@ -123,7 +123,7 @@ fn a_message_is_labelled_and_a_branch_is_hidden_and_brought_back() {
     terminal.wait_for("1 found");
     terminal.key(Key::Ctrl('x'));
     terminal.wait_for("hide this branch?");
-    terminal.wait_for("▸ hide this and the");
+    terminal.notice("▸ hide this and the");
     terminal.key(Key::Enter);
     terminal.wait_for("nothing says that");
     terminal.key(Key::Ctrl('u'));

@@ -130,8 +130,9 @@ fn a_session_that_another_tiller_has_open_can_be_gone_on_with_in_a_fork() {
     terminal.wait_for("▸ question one");
     terminal.key(Key::Enter);
     terminal.wait_for("another tiller has it open");
-    terminal.wait_for("▸ go on in a fork of it");
+    terminal.notice("▸ go on in a fork of it");
     terminal.key(Key::Enter);
+    terminal.wait_without("── sessions");
     terminal.wait_for("Answer one.");
     assert_eq!(house.logs().len(), 2);
     quit(terminal);

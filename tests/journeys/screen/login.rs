@@ -87,12 +87,12 @@ fn a_session_of_another_program_is_found_imported_and_opened() {
     enter(&mut terminal, "/import");
     terminal.wait_for("count the trees in this picture");
     terminal.key(Key::Enter);
-    terminal.wait_for("open it, session");
+    terminal.notice("open it, session");
     terminal.key(Key::Enter);
     terminal.wait_without("open it, session");
     terminal.wait_for("The orchard");
     enter(&mut terminal, "/import ~/.claude/projects");
-    terminal.wait_for("it was imported before and has nothing new");
+    terminal.notice("it was imported before and has nothing new");
     terminal.key(Key::Esc);
     terminal.wait_without("it was imported before");
     enter(&mut terminal, "/import nowhere.jsonl");

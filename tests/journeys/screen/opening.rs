@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
+use super::terminals::{editor, wait_until};
 use crate::journeys::house::House;
 use crate::terminal::Key;
 
@@ -50,6 +51,28 @@ fn what_is_sent_while_the_session_opens_is_said_when_it_is_open() {
     terminal.wait_without("esc stops");
     terminal.key(Key::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
+}
+
+#[test]
+fn an_editor_that_is_at_work_when_the_session_is_open_keeps_the_terminal_until_it_ends() {
+    let script = "echo editing; while [ ! -e edited ]; do sleep 0.02; done; printf ' and more' >> $2";
+    let house = editor(gated(), script);
+    let mut terminal = house.play(&[r#"{"text": "Hello yourself."}"#], &["hello"]);
+    terminal.wait_for("opening the session");
+    terminal.send("a draft");
+    terminal.wait_for("❯ a draft");
+    terminal.key(Key::Ctrl('g'));
+    terminal.wait_for("editing");
+    fs::write(gate(&house), "open\n").unwrap();
+    // By then there is a session, and nobody but the editor was told of it.
+    wait_until("an answer", || {
+        let is_there = !house.logs().is_empty();
+        is_there && house.said().iter().any(|said| said == "assistant: Hello yourself.")
+    });
+    assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
+    house.write("edited", "");
+    terminal.wait_for("❯ a draft and more");
+    terminal.wait_for("Hello yourself.");
 }
 
 #[test]

@@ -1,14 +1,9 @@
 //! The demo, from an empty folder on.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use crate::journeys::house::House;
 use crate::terminal::{Key, Size, Terminal};
-
-/// Longer than an approval is on the screen before keys answer it.
-const NOTICED: Duration = Duration::from_millis(500);
 
 /// The transcript without what a log doesn't know: how long calls took.
 fn transcript(terminal: &Terminal) -> Vec<String> {
@@ -32,7 +27,7 @@ fn a_newcomer_steers_queues_leaves_and_finds_everything_again() {
     terminal.send("hello");
     terminal.key(Key::Enter);
     terminal.wait_for("✓ list_files");
-    terminal.wait_for_lasting("? bash asks:", NOTICED);
+    terminal.notice("? bash asks:");
     terminal.send("a");
     terminal.wait_for("running bash");
     terminal.send("look at the tests first");

@@ -109,8 +109,9 @@ fn choosing_while_the_agent_works_asks_stops_it_and_leaves_its_result_on_the_old
     terminal.key(Key::Down);
     terminal.wait_for("▸ stop it and go there");
     terminal.key(Key::Enter);
-    terminal.wait_for("▸ say nothing of it");
+    terminal.notice("▸ say nothing of it");
     terminal.key(Key::Enter);
+    terminal.wait_without("── tree");
     terminal.wait_for("❯ question two");
     terminal.send("b");
     terminal.key(Key::Enter);

@@ -1,0 +1,66 @@
+//! What is told of the user's own commands.
+
+use crate::id::EntryId;
+use crate::message::BashExecutionMessage;
+use crate::tui::app::App;
+use crate::tui::block::{Block, BlockKind, Shell, ShellState};
+use crate::tui::record::shell_record;
+use crate::unit::UnixMs;
+
+/// Characters of a running command's output that are kept for the screen.
+const MOST_OUTPUT: usize = 100_000;
+
+impl App {
+    /// The record of a command that was watched is on the screen already.
+    pub(super) fn adopt_shell(&mut self, entry: &EntryId, record: &BashExecutionMessage) -> bool {
+        let watched = |block: &Block| match &block.kind {
+            BlockKind::Shell(shell) => shell.id.is_some() && shell.command == record.command,
+            _ => false,
+        };
+        let Some(block) = self.transcript.find_last(watched) else { return false };
+        block.entry = Some(entry.clone());
+        block.kind = BlockKind::Shell(shell_record(record));
+        block.touch();
+        true
+    }
+
+    pub(super) fn bash_began(&mut self, id: &EntryId, command: &str, excluded: bool, since: UnixMs) {
+        self.work.bash_since = Some(since);
+        self.transcript.remove_last(|block| matches!(block.kind, BlockKind::Banner(_)));
+        self.transcript.push(Block::new(BlockKind::Shell(Shell {
+            id: Some(id.clone()),
+            command: command.to_owned(),
+            output: String::new(),
+            state: ShellState::Runs { since },
+            excluded,
+        })));
+        self.transcript.grew();
+    }
+
+    fn with_shell(&mut self, id: &EntryId, change: impl FnOnce(&mut Shell)) {
+        let named =
+            |block: &Block| matches!(&block.kind, BlockKind::Shell(shell) if shell.id.as_ref() == Some(id));
+        if let Some(block) = self.transcript.find_last(named)
+            && let BlockKind::Shell(shell) = &mut block.kind
+        {
+            change(shell);
+            block.touch();
+        }
+    }
+
+    pub(super) fn bash_printed(&mut self, id: &EntryId, delta: &str) {
+        self.with_shell(id, |shell| {
+            shell.output.push_str(delta);
+            if shell.output.len() > 2 * MOST_OUTPUT {
+                let cut = shell.output.ceil_char_boundary(shell.output.len() - MOST_OUTPUT);
+                shell.output.drain(..cut);
+            }
+        });
+        self.transcript.grew();
+    }
+
+    pub(super) fn bash_ended(&mut self, id: &EntryId, record: &BashExecutionMessage) {
+        self.work.bash_since = None;
+        self.with_shell(id, |shell| *shell = Shell { id: shell.id.take(), ..shell_record(record) });
+    }
+}
