@@ -43,6 +43,12 @@ use crate::unit::UnixMs;
 /// How long a word at the foot of the screen stays, in milliseconds.
 const FLASH_MS: u64 = 4_000;
 
+/// Characters of base64 of the largest picture that is painted: some tens of milliseconds of writing.
+const LARGEST_OVER: usize = 2 * 1024 * 1024;
+
+/// The same where a picture is one control sequence: iTerm2 takes none of more than 1,048,576 bytes.
+const LARGEST_INLINE: usize = 1_000_000;
+
 /// Something that came in.
 #[derive(Debug)]
 pub(super) enum Input {
@@ -571,8 +577,13 @@ impl App {
 
     /// Room for pictures, where they are painted: a third of the screen for one.
     fn picture_room(&self) -> Option<PictureRoom> {
-        let rows = self.size.1 / 3;
-        (self.place.images == Images::Painted).then_some(PictureRoom { cell: self.place.cell, rows })
+        let (cell, rows) = (self.place.cell, self.size.1 / 3);
+        let most = match self.place.images {
+            Images::Line => return None,
+            Images::Painted => LARGEST_OVER,
+            Images::Inline => LARGEST_INLINE,
+        };
+        Some(PictureRoom { cell, rows, most })
     }
 
     /// What blocks are laid out by.

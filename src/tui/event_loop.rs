@@ -151,7 +151,7 @@ impl Front {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
         report::on_panic(options.report_folder.clone());
-        let screen = Screen::enter(&options.reach, options.mouse)?;
+        let screen = Screen::enter(&options.reach, options.mouse, options.abilities.images)?;
         app.size = screen.size();
         app.now = now();
         app.work.opening_since = Some(app.now);
@@ -243,7 +243,12 @@ impl Front {
                 Wake::Agent(Some(Err(Lagged(_)))) => Input::Lagged,
                 Wake::Report(None) | Wake::Agent(None) => return ExitReason::Closed,
                 Wake::Themes(library) => Input::Themes(library),
-                Wake::Tick => Input::Tick,
+                Wake::Tick => {
+                    if self.owes_pictures() {
+                        self.app.stale = self.app.stale.max(Stale::BySession);
+                    }
+                    Input::Tick
+                }
             };
             let loaded = matches!(input, Input::Report(Report::Loaded(_)));
             if let Some(reason) = self.take(input) {
@@ -262,6 +267,7 @@ impl Front {
         let due = self.pace.due(self.app.stale).map(|due| self.began + due);
         let keep = self.draft.due();
         self.listen();
+        let owes = self.owes_pictures();
         let keys = self.keys.as_mut();
         let news = self.options.themes.news.as_mut();
         let (reports, events) = match &mut self.link {
@@ -280,8 +286,12 @@ impl Front {
             event = next_event(events), if due.is_none() => Wake::Agent(event),
             library = next_themes(news) => Wake::Themes(library),
             () = sleep_until(keep.unwrap_or_else(Instant::now)), if keep.is_some() => Wake::Keep,
-            _ = self.tick.tick(), if self.app.wants_ticks() => Wake::Tick,
+            _ = self.tick.tick(), if owes || self.app.wants_ticks() => Wake::Tick,
         }
+    }
+
+    fn owes_pictures(&self) -> bool {
+        self.screen.as_ref().is_some_and(Screen::owes_pictures)
     }
 
     /// What came from the terminal, as the state takes it.
@@ -440,7 +450,7 @@ impl Front {
         // What was meant for somebody else who had the terminal, and that we go on again, is known.
         let _ = (self.signals.interrupt.recv().now_or_never(), self.signals.continued.recv().now_or_never());
         self.notifier.forget();
-        match Screen::enter(&self.options.reach, self.options.mouse) {
+        match Screen::enter(&self.options.reach, self.options.mouse, self.options.abilities.images) {
             Ok(screen) => {
                 self.app.size = screen.size();
                 self.screen = Some(screen);
