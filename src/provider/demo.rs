@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::catalog::ModelFacts;
+use super::catalog::{ModelFacts, Sight};
 use super::scripted::{Answer, End, ScriptedCall, answers_in, facts, play, said};
 use super::{PartStream, Provider, Request};
 use crate::message::{AssistantMessage, Message, ToolResultMessage, Usage};
@@ -46,10 +46,10 @@ const FREE: &str = include_str!("demo/free.md");
 pub struct Demo;
 
 impl Demo {
-    /// What is known of its model: it costs nothing.
+    /// What is known of its model: it costs nothing, and doesn't look at images.
     #[must_use]
     pub fn facts() -> ModelFacts {
-        facts(NAME, MODEL)
+        ModelFacts { sight: Sight::Blind, ..facts(NAME, MODEL) }
     }
 }
 

@@ -33,8 +33,8 @@ use crate::agent::{
 use crate::event::{CompactionChoice, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId, SessionId};
 use crate::message::{Image, ModelRef, ThinkingLevel, Usage};
+use crate::provider::catalog::Sight;
 use crate::render::{self, Line, Manner, PictureRoom};
-use crate::resource::typed_skill;
 use crate::session::{Entry, Scope, Visibility};
 use crate::setting::{Setting, Settings};
 use crate::theme::{Library, Rgb};
@@ -383,6 +383,8 @@ pub(super) struct Facts {
     pub(super) name: Option<String>,
     pub(super) model: Option<ModelRef>,
     pub(super) thinking: ThinkingLevel,
+    /// Whether the model takes images.
+    pub(super) sight: Sight,
     pub(super) context: ContextUse,
     pub(super) usage: Usage,
     pub(super) approval: String,
@@ -444,6 +446,8 @@ pub(super) struct Notes {
     pub(super) pressed: Option<(Twice, UnixMs)>,
     /// When what is in the editor came to mean something else without the user's doing: Enter isn't meant for that yet.
     pub(super) shifted: Option<UnixMs>,
+    /// What was not sent at once, because the model doesn't take what goes with it.
+    pub(super) held_back: Option<String>,
 }
 
 /// A key that means something when pressed twice.
@@ -688,21 +692,34 @@ impl App {
     /// Messages that waited are in the editor again.
     fn handed_back(&mut self, items: Vec<QueueItem>) {
         items.iter().for_each(|item| self.editor.adopt(&item.text, &item.images));
-        let typed = |item: QueueItem| typed_skill(&item.text).unwrap_or(item.text);
-        let texts: Vec<String> = items.into_iter().map(typed).collect();
+        let texts: Vec<String> = items.iter().map(QueueItem::as_typed).collect();
         if !texts.is_empty() {
             self.editor.put_before(&texts);
         }
     }
 
+    /// What the model that answers is called.
+    pub(super) fn model_name(&self) -> &str {
+        self.facts.model.as_ref().map_or("this model", |model| model.id.as_str())
+    }
+
+    /// Whether pictures can go with what is in the editor.
+    pub(super) fn takes_pictures(&self) -> bool {
+        let gives_reason = self.work.approvals.first().is_some_and(Asked::is_reasoning);
+        !self.queue.is_editing() && !gives_reason
+    }
+
     /// A picture is there. What goes to the agent as words only takes none.
     fn attached(&mut self, Picture { image, size }: Picture) {
-        let gives_reason = self.work.approvals.first().is_some_and(Asked::is_reasoning);
-        if self.queue.is_editing() || gives_reason {
+        if !self.takes_pictures() {
             self.flash("no picture can go with this; it goes with a message of its own");
             return;
         }
         self.editor.attach(image, size);
+        if self.facts.sight == Sight::Blind {
+            let (model, models) = (self.model_name(), self.place.keymap.key_of(KeyCommand::PickModel));
+            self.flash(format!("{model} takes no images; {models} chooses another model"));
+        }
     }
 
     /// There is too much to do for this to be done; what the user said is a draft again.
@@ -808,6 +825,7 @@ impl App {
             name: state.name,
             model: Some(state.model),
             thinking: state.thinking,
+            sight: state.sight,
             context: state.context,
             usage: state.usage,
             approval: state.approval,

@@ -9,7 +9,6 @@ use crate::render::{
     self, Breaks, Carriage, Emphasis, Found, Indent, Joint, Line, MarkdownStream, PictureRoom, Role, Span,
     Style, clean, cut_to, wrap,
 };
-use crate::resource::typed_skill;
 use crate::session::entry::Receipt;
 use crate::unit::UnixMs;
 
@@ -63,6 +62,8 @@ pub(super) enum BlockKind {
     Banner(Vec<String>),
     User {
         text: String,
+        /// What was typed, where that isn't the text.
+        typed: Option<String>,
         note: String,
         at: UnixMs,
         /// How it waited, if it did.
@@ -229,7 +230,10 @@ impl Block {
         let clean = |text: &str| clean(text, Carriage::Returns).into_owned();
         match &self.kind {
             BlockKind::Banner(lines) => lines.clone(),
-            BlockKind::User { text, .. } | BlockKind::Answer(text) | BlockKind::Thinking(text) => {
+            BlockKind::User { text, typed, .. } => {
+                typed.iter().chain([text]).map(|text| clean(text)).collect()
+            }
+            BlockKind::Answer(text) | BlockKind::Thinking(text) => {
                 vec![clean(text)]
             }
             BlockKind::Growing(stream) => vec![clean(stream.text())],
@@ -254,7 +258,7 @@ impl Block {
             BlockKind::Thinking(_) | BlockKind::Shell(_) => true,
             BlockKind::Call(call) => matches!(call.state, CallState::Done { .. } | CallState::Runs { .. }),
             BlockKind::Rule { text, .. } => !text.is_empty(),
-            BlockKind::User { text, .. } => typed_skill(text).is_some() || is_long(text),
+            BlockKind::User { text, typed, .. } => typed.is_some() || is_long(text),
             BlockKind::Banner(_)
             | BlockKind::Answer(_)
             | BlockKind::Growing(_)
@@ -329,7 +333,9 @@ impl Block {
     fn lines(&self, ctx: &Ctx) -> Vec<Line> {
         match &self.kind {
             BlockKind::Banner(lines) => banner(lines, ctx.width),
-            BlockKind::User { text, note, at, receipt } => user(text, (note, *at), receipt.as_deref(), ctx),
+            BlockKind::User { text, typed, note, at, receipt } => {
+                user((text, typed.as_deref()), (note, *at), receipt.as_deref(), ctx)
+            }
             BlockKind::Images(images) => {
                 images.iter().flat_map(|image| image_lines(&image.mime_type, &image.data, ctx)).collect()
             }
@@ -376,15 +382,20 @@ fn banner(lines: &[String], width: usize) -> Vec<Line> {
     lines.iter().enumerate().flat_map(|(at, line)| render::plain(line, style(at), width)).collect()
 }
 
-fn user(text: &str, (note, at): (&str, UnixMs), receipt: Option<&Receipt>, ctx: &Ctx) -> Vec<Line> {
+fn user(
+    (text, typed): (&str, Option<&str>),
+    (note, at): (&str, UnixMs),
+    receipt: Option<&Receipt>,
+    ctx: &Ctx,
+) -> Vec<Line> {
     let folded = !ctx.folds.output_open;
-    let typed = typed_skill(text).filter(|_| folded);
+    let typed = typed.filter(|_| folded);
     let hint = if typed.is_some() { &*ctx.unfold } else { "" };
     let time = receipt.map_or_else(|| ctx.clock(at), |receipt| receipt::word(receipt, at, ctx));
     let words = [hint, note, time.as_str()].into_iter().filter(|word| !word.is_empty());
     let time = words.collect::<Vec<_>>().join(" ");
     let room = ctx.width.saturating_sub(time.chars().count() + 2).max(ctx.width / 2);
-    let text = typed.as_deref().unwrap_or(text).trim_end();
+    let text = typed.unwrap_or(text).trim_end();
     let (shown, hidden) = if folded { beginning(text) } else { (text, 0) };
     let mut lines =
         said_lines(&clean(shown, Carriage::Shown), Style::from(Role::User).with(Emphasis::BOLD), room);

@@ -37,7 +37,6 @@ use super::{Asking, ExitReason, Opened, TuiError, TuiExit, TuiOptions};
 use crate::agent::{AgentSession, EventStream, Lagged};
 use crate::event::Event;
 use crate::render;
-use crate::resource::typed_skill;
 use crate::theme::Library;
 
 /// Time between two states of a spinner.
@@ -585,8 +584,6 @@ fn edited(editor: &str, text: &str) -> std::io::Result<String> {
 fn farewell(app: &App) -> Vec<String> {
     let width = usize::from(app.size.0).max(20);
     let Some((prompt, answer)) = app.transcript.last_exchange() else { return Vec::new() };
-    let typed = typed_skill(prompt);
-    let prompt = typed.as_deref().unwrap_or(prompt);
     let mut lines: Vec<String> =
         prompt.lines().map(|line| format!("> {}", render::clean(line, render::Carriage::Shown))).collect();
     if let Some(answer) = answer {

@@ -49,6 +49,7 @@ fn work_shows_each_call_and_what_waits() {
             id: text.into(),
             kind,
             text: text.into(),
+            typed: None,
             images: [].into(),
             held,
         };
@@ -383,6 +384,7 @@ fn a_message_of_a_skill_is_shown_as_it_was_typed_wherever_it_stands() {
         id: "q".into(),
         kind: QueueKind::Steer,
         text: message.clone(),
+        typed: None,
         images: [].into(),
         held: false,
     };
@@ -441,6 +443,7 @@ fn escape_stops_the_run_and_what_waited_comes_back_into_the_editor() {
         id: "q".into(),
         kind: QueueKind::Steer,
         text: "waited".into(),
+        typed: None,
         images: [].into(),
         held: false,
     };
@@ -455,6 +458,7 @@ fn enter_again_hurries_what_steers_and_ctrl_enter_steers_at_once() {
         id: "q".into(),
         kind: QueueKind::Steer,
         text: "wait".into(),
+        typed: None,
         images: [].into(),
         held: false,
     };

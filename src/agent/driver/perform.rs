@@ -8,10 +8,11 @@ use crate::agent::approvals::Audience;
 use crate::agent::handle::AgentError;
 use crate::agent::partial::Partial;
 use crate::agent::queue::Queue;
+use crate::agent::sight::unseen;
 use crate::agent::turn::{Effect, Fate, Input, StoreFailed, TurnNumber};
 use crate::event::{ApprovalRequest, Decision, EventKind, RunOutcome};
 use crate::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
-use crate::provider::{Request, ToolChoice};
+use crate::provider::{Request, Sight, ToolChoice};
 use crate::session::context::{interrupted, unanswered};
 use crate::session::{Appended, Disturbance, EntryBody, SessionError, chain};
 use crate::tool::Tool;
@@ -211,10 +212,12 @@ impl Driver {
             timestamp: now(),
             ..AssistantMessage::default()
         };
+        let messages = self.current.sending.of(&self.current.projection.messages);
+        let messages = if model.facts.sight == Sight::Blind { unseen(messages) } else { messages };
         let request = Request {
             model: model.facts.id.clone(),
             system: self.system().to_owned(),
-            messages: self.current.sending.of(&self.current.projection.messages),
+            messages,
             tools: self.offered().specs(),
             tool_choice,
             max_tokens: Tokens(self.fixed.options.max_tokens.0.min(model.facts.max_output.0)),

@@ -3,7 +3,7 @@
 use super::{Choice, Item};
 use crate::agent::{ApprovalMode, LockedModel, OfferedTool};
 use crate::message::{ModelRef, ThinkingLevel};
-use crate::provider::catalog::ModelFacts;
+use crate::provider::catalog::{ModelFacts, Sight};
 use crate::render::{Emphasis, Line, Role, Span, Style};
 use crate::tui::call::one_line;
 use crate::unit::{Usd, thousands};
@@ -54,7 +54,9 @@ const fn mark(is_current: bool) -> &'static str {
 
 fn note(facts: &ModelFacts) -> String {
     let price = facts.price.map(|price| format!("{}/{}", dollars(price.input), dollars(price.output)));
-    let notes = [facts.thinks.then(|| "thinks".to_owned()), price, Some(facts.window.to_string())];
+    let thinks = facts.thinks.then(|| "thinks".to_owned());
+    let blind = (facts.sight == Sight::Blind).then(|| "text only".to_owned());
+    let notes = [thinks, blind, price, Some(facts.window.to_string())];
     notes.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
@@ -85,6 +87,7 @@ fn detail(facts: &ModelFacts) -> Vec<Line> {
         fact("window", tokens(facts.window)),
         fact("answer", format!("at most {}", tokens(facts.max_output))),
         fact("thinking", if facts.thinks { levels.join(", ") } else { "no".to_owned() }),
+        fact("takes", takes(facts.sight)),
     ];
     match facts.price {
         Some(price) => lines.extend([
@@ -95,6 +98,14 @@ fn detail(facts: &ModelFacts) -> Vec<Line> {
         None => lines.push(fact("price", "not known")),
     }
     lines
+}
+
+const fn takes(sight: Sight) -> &'static str {
+    match sight {
+        Sight::Sees => "text and images",
+        Sight::Blind => "text only",
+        Sight::Unknown => "text; images perhaps",
+    }
 }
 
 /// How much the model can think, and how much it does.

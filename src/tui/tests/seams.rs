@@ -15,6 +15,7 @@ impl Stage {
             id: "q1".into(),
             kind: QueueKind::FollowUp,
             text: "then run the suite".into(),
+            typed: None,
             images: [].into(),
             held: false,
         };
