@@ -91,12 +91,12 @@ pub(crate) fn themed(program: &Path, theme: &Theme) -> anyhow::Result<String> {
     taken(&terminal, Paper::of((red, green, blue)))
 }
 
-fn said(text: &str) -> Value {
+pub(crate) fn said(text: &str) -> Value {
     json!({"text": text, "usage": {"input": 2_100, "output": 140, "cacheRead": 9_400}})
 }
 
 /// The answer that looks around and is steered in the middle of its calls.
-fn look() -> Value {
+pub(crate) fn look() -> Value {
     let edit = json!({"path": "tests/fixtures/mixed.conf", "old_text": "\r\r\n", "new_text": "\r\n"});
     json!({
         "text": "I'll look at the lexer first.",
@@ -147,13 +147,13 @@ fn show() -> Value {
     })
 }
 
-fn enter(terminal: &mut Terminal, line: &str) {
+pub(crate) fn enter(terminal: &mut Terminal, line: &str) {
     terminal.send(line);
     terminal.wait_for(&format!("❯ {line}"));
     terminal.key(Key::Enter);
 }
 
-fn say(terminal: &mut Terminal, prompt: &str, answer: &str) {
+pub(crate) fn say(terminal: &mut Terminal, prompt: &str, answer: &str) {
     terminal.wait_for("❯");
     enter(terminal, prompt);
     terminal.wait_for(answer);
@@ -203,13 +203,13 @@ fn up_to(terminal: &mut Terminal, wanted: &str) {
     }
 }
 
-fn leave(mut terminal: Terminal) -> anyhow::Result<()> {
+pub(crate) fn leave(mut terminal: Terminal) -> anyhow::Result<()> {
     terminal.key(Key::Ctrl('d'));
     let status = terminal.wait();
     status.success().then_some(()).with_context(|| format!("tiller ended with {status}"))
 }
 
-fn taken(terminal: &Terminal, paper: Paper) -> anyhow::Result<String> {
+pub(crate) fn taken(terminal: &Terminal, paper: Paper) -> anyhow::Result<String> {
     let mut picture = terminal.look(|screen| Picture::on(paper, screen));
     picture.mask(mask);
     Ok(picture.to_svg("tiller — ~/code/conf"))

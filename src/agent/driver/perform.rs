@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::compaction::Moment;
-use super::{Driver, SyncPolicy, Work, now};
+use super::{Driver, SyncPolicy, Work, foreign, now};
 use crate::agent::approvals::Audience;
 use crate::agent::handle::AgentError;
 use crate::agent::partial::Partial;
@@ -105,7 +105,11 @@ impl Driver {
         {
             self.current.project()?;
         }
+        let ours = appended.as_ref().map_or(0, Vec::len);
         for disturbance in disturbances {
+            if let Disturbance::Grown { entries, .. } = disturbance {
+                self.tell_foreign(entries, ours);
+            }
             let hint = Some(disturbance.hint().to_owned());
             self.teller.tell(EventKind::Warning { message: disturbance.to_string(), hint });
         }
@@ -118,6 +122,14 @@ impl Driver {
             self.sync();
         }
         Ok(())
+    }
+
+    /// Tells of entries that stand before one's own newest ones and are somebody else's.
+    fn tell_foreign(&mut self, entries: usize, ours: usize) {
+        let reader = self.current.reader();
+        let end = reader.entry_count().saturating_sub(ours);
+        let told = foreign::told(&reader, end.saturating_sub(entries)..end);
+        told.into_iter().for_each(|event| self.teller.tell(event));
     }
 
     fn sync(&mut self) {
