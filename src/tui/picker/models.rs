@@ -87,7 +87,6 @@ fn detail(facts: &ModelFacts) -> Vec<Line> {
         fact("window", tokens(facts.window)),
         fact("answer", format!("at most {}", tokens(facts.max_output))),
         fact("thinking", if facts.thinks { levels.join(", ") } else { "no".to_owned() }),
-        fact("takes", takes(facts.sight)),
     ];
     match facts.price {
         Some(price) => lines.extend([
@@ -97,6 +96,7 @@ fn detail(facts: &ModelFacts) -> Vec<Line> {
         ]),
         None => lines.push(fact("price", "not known")),
     }
+    lines.push(fact("takes", takes(facts.sight)));
     lines
 }
 
