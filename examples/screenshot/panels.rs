@@ -47,28 +47,28 @@ pub(crate) fn sessions(program: &Path) -> anyhow::Result<String> {
         (
             "tidy-readme",
             "shorten the README to one page",
-            "It is one page now; the table of flags moved to `docs/flags.md`.",
-        ),
-        (
-            "fix-crlf",
-            "the parser test fails on windows line endings, find out why",
-            "`\\r\\n` became *two* newlines.\n\nThe lexer takes both at once now, and `tests/lexer.rs` says so.",
+            "It is one page now; the table of flags moved to docs/flags.md.",
         ),
         (
             "",
             "which of the flags does nobody use?",
             "`--legacy-quotes` and `--strict`: neither occurs in the last 400 commits.",
         ),
+        (
+            "fix-crlf",
+            "the parser test fails on windows line endings, find out why",
+            "`\\r\\n` became *two* newlines.\n\nThe lexer takes both at once now, and tests/lexer.rs says so.",
+        ),
     ];
     for (name, prompt, answer) in talks {
         let arguments: &[&str] = if name.is_empty() { &[] } else { &["--name", name] };
         let mut terminal = project.open(program, Size(116, 24), (&[said(answer)], arguments))?;
         terminal.wait_for("Say what you want done");
-        say(&mut terminal, prompt, &answer[1..9]);
+        say(&mut terminal, prompt, answer.rsplit(' ').next().unwrap_or_default());
         leave(terminal)?;
     }
     let again = [said(""), said("The tokens keep their line now: `Token { kind, text, line }`.")];
-    let mut terminal = project.open(program, Size(116, 24), (&again, &["--session", "fix-crlf"]))?;
+    let mut terminal = project.open(program, Size(116, 24), (&again, &["-c"]))?;
     terminal.wait_for("becam");
     enter(&mut terminal, "/clone");
     terminal.wait_for("this is a copy now");
@@ -116,7 +116,7 @@ pub(crate) fn queue(program: &Path) -> anyhow::Result<String> {
     }
     terminal.key(Key::AltUp);
     terminal.key(Key::Up);
-    terminal.wait_for("▸ next    then add");
+    terminal.wait_for("▸ ↳ next    then add");
     taken(&terminal, Paper::DARK)
 }
 
@@ -138,6 +138,6 @@ pub(crate) fn approval(program: &Path) -> anyhow::Result<String> {
     let terminal =
         project.open(program, Size(116, 28), (&[work, said("Done.")], &["--name", "fix-crlf", prompt]))?;
     terminal.wait_for("edit_file asks");
-    terminal.wait_for("deny");
+    terminal.wait_for("no, and say why");
     taken(&terminal, Paper::DARK)
 }
