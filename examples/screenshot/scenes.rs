@@ -222,6 +222,39 @@ fn mask(row: &mut [char]) {
     }
     clock(row);
     duration(row);
+    home(row);
+    id(row);
+}
+
+/// The temporary home directory reads `~`; what follows moves up to it.
+fn home(row: &mut [char]) {
+    let begins = "/tmp/.tmp".chars().collect::<Vec<_>>();
+    let Some(at) = row.windows(begins.len()).position(|at| at == begins) else { return };
+    let end = row[at + begins.len()..]
+        .iter()
+        .position(|c| *c == '/')
+        .map_or(row.len(), |to| at + begins.len() + to);
+    row[at] = '~';
+    row[at + 1..].rotate_left(end - at - 1);
+    let length = row.len();
+    row[length - (end - at - 1)..].fill(' ');
+}
+
+/// The end of a session's id, after its age, reads like one and is made from what stands before it.
+fn id(row: &mut [char]) {
+    let before = " now · ".chars().collect::<Vec<_>>();
+    let Some(at) = row.windows(before.len()).position(|at| at == before).map(|at| at + before.len()) else {
+        return;
+    };
+    if row.len() < at + 6 || !row[at..at + 6].iter().all(char::is_ascii_alphanumeric) {
+        return;
+    }
+    let digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ".chars().collect::<Vec<_>>();
+    let mut sum = row[..at].iter().fold(7_usize, |sum, c| sum.wrapping_mul(31).wrapping_add(*c as usize));
+    for c in &mut row[at..at + 6] {
+        *c = digits[sum % digits.len()];
+        sum /= 3;
+    }
 }
 
 /// `06:55` reads `14:02`.

@@ -104,7 +104,7 @@ fn next(request: &Request) -> Answer {
         Station::Steering => {
             let seen = results.first().map_or(0, |result| text_of(result).lines().count());
             let slow = || call("bash", &json!({"command": SLOW_COMMAND}));
-            answer(STEERING.replace("{entries}", &seen.to_string()), vec![slow(), slow(), slow()])
+            answer(STEERING.replace("{entries}", &entries(seen)), vec![slow(), slow(), slow()])
         }
         Station::FollowUp if steered => answer(steered_text(&results, &user), Vec::new()),
         Station::FollowUp if refused => answer(DENIED.to_owned(), Vec::new()),
@@ -121,6 +121,10 @@ fn next(request: &Request) -> Answer {
             answer(FREE.replace("{word}", &word), vec![call("grep", &look)])
         }
     }
+}
+
+fn entries(count: usize) -> String {
+    if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
 }
 
 /// Where the tour stands: after the last station that an answer of the conversation belongs to.

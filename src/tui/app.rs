@@ -34,7 +34,7 @@ use crate::event::{CompactionChoice, Decision, Event, QueueItem};
 use crate::id::{CallId, EntryId, SessionId};
 use crate::message::{Image, ModelRef, ThinkingLevel, Usage};
 use crate::provider::catalog::Sight;
-use crate::render::{self, Line, Manner, PictureRoom};
+use crate::render::{self, Line, MEASURE, Manner, PictureRoom};
 use crate::session::{Entry, Scope, Visibility};
 use crate::setting::{Setting, Settings};
 use crate::theme::{Library, Rgb};
@@ -594,6 +594,7 @@ impl App {
     pub(super) fn ctx(&self) -> Ctx {
         Ctx {
             width: usize::from(self.size.0).saturating_sub(1).max(1),
+            measure: MEASURE,
             folds: self.folds,
             now: self.now,
             zone: self.place.zone.clone(),

@@ -1,7 +1,7 @@
 //! The pieces of a transcript, and the lines each of them makes.
 
 use super::call::{self, Call, CallState};
-use super::layout::{Ctx, Folds, right_aligned, rule};
+use super::layout::{Ctx, Folds, rule};
 use super::receipt;
 use crate::id::EntryId;
 use crate::message::Image;
@@ -146,7 +146,7 @@ impl Block {
     /// Lays it out for `ctx`, unless it is already; says how many lines it has.
     pub(super) fn measure(&mut self, ctx: &Ctx) -> usize {
         let folds = self.fold.of(ctx.folds);
-        let inner = Ctx { width: ctx.width.saturating_sub(self.inset()).max(1), folds, ..ctx.clone() };
+        let inner = Ctx { folds, ..ctx.indented(self.inset()) };
         if let BlockKind::Growing(stream) = &mut self.kind {
             stream.set_page(inner.page());
             stream.settle();
@@ -345,7 +345,9 @@ impl Block {
             BlockKind::Call(call) => call.lines(ctx),
             BlockKind::Shell(shell) => shell.lines(ctx),
             BlockKind::Rule { title, text } => unfolding_rule(title, text, ctx),
-            BlockKind::Notice { level, text, hint } => notice(*level, text, hint.as_deref(), ctx.width),
+            BlockKind::Notice { level, text, hint } => {
+                notice(*level, text, hint.as_deref(), ctx.width.min(ctx.measure))
+            }
         }
     }
 }
@@ -394,7 +396,8 @@ fn user(
     let time = receipt.map_or_else(|| ctx.clock(at), |receipt| receipt::word(receipt, at, ctx));
     let words = [hint, note, time.as_str()].into_iter().filter(|word| !word.is_empty());
     let time = words.collect::<Vec<_>>().join(" ");
-    let room = ctx.width.saturating_sub(time.chars().count() + 2).max(ctx.width / 2);
+    let measure = ctx.width.min(ctx.measure);
+    let room = measure.saturating_sub(time.chars().count() + 2).max(measure / 2);
     let text = typed.unwrap_or(text).trim_end();
     let (shown, hidden) = if folded { beginning(text) } else { (text, 0) };
     let mut lines =
@@ -404,7 +407,7 @@ fn user(
         lines.extend(said_lines(&note, Role::Muted.into(), room));
     }
     if let Some(first) = lines.first_mut() {
-        *first = right_aligned(std::mem::take(first), Some(Span::new(time, Role::Muted)), ctx.width);
+        *first = ctx.right_aligned(std::mem::take(first), Some(Span::new(time, Role::Muted)));
     }
     let story = receipt.map(Receipt::story).filter(|story| !story.is_empty());
     if let Some(story) = story {
@@ -412,7 +415,7 @@ fn user(
             first: vec![Span::new("▌ ", Role::Accent), Span::new("↳ ", Role::Muted)],
             rest: vec![Span::new("    ", Role::Muted)],
         };
-        lines.extend(wrap(&[Span::new(story, Role::Muted)], ctx.width, &indent, Breaks::Words));
+        lines.extend(wrap(&[Span::new(story, Role::Muted)], measure, &indent, Breaks::Words));
     }
     lines
 }
@@ -440,14 +443,15 @@ fn thought(text: &str, ctx: &Ctx) -> Vec<Line> {
     if ctx.folds.thinking_open {
         let text = clean(text.trim(), Carriage::Shown);
         let spans = [Span::new(text.as_ref(), style)];
-        return wrap(&spans, ctx.width, &indent, Breaks::Words);
+        return wrap(&spans, ctx.width.min(ctx.measure), &indent, Breaks::Words);
     }
     // A glance at the end of the thought is enough, and a long one costs no more than a short one.
     let text = text.trim();
     let from = text.ceil_char_boundary(text.len().saturating_sub(ctx.width * GLANCE));
     let (all, text) = (from == 0, clean(&text[from..], Carriage::Shown));
     let end: Vec<&str> = text.split_whitespace().collect();
-    let mut lines = wrap(&[Span::new(end.join(" "), style)], ctx.width, &indent, Breaks::Words);
+    let mut lines =
+        wrap(&[Span::new(end.join(" "), style)], ctx.width.min(ctx.measure), &indent, Breaks::Words);
     let hidden = lines.len().saturating_sub(FOLDED_THOUGHT);
     if hidden > 0 || !all {
         lines.drain(..hidden);
@@ -512,7 +516,7 @@ impl Shell {
         let command = cut_to(&call::one_line(&self.command), ctx.width.saturating_sub(used).max(8));
         let mut left = self.head(Span::new(format!("{} ", ctx.spinner()), Role::Accent), &command);
         left.extend(notes);
-        right_aligned(left, Some(elapsed), ctx.width)
+        ctx.right_aligned(left, Some(elapsed))
     }
 
     fn head(&self, sign: Span, command: &str) -> Vec<Span> {

@@ -207,6 +207,16 @@ fn marked(text: &str) -> Vec<(String, bool)> {
     parts
 }
 
+/// What stands before the further lines of one that is wrapped: room for the name of a fact, the bar of a prompt.
+fn hanging(line: &Line) -> Option<Span> {
+    let first = line.spans.first()?;
+    let is_name = line.spans.len() > 1 && first.text.ends_with(' ') && first.style == Role::Muted.into();
+    match first.text.starts_with("▌ ") {
+        true => Some(Span::new("▌ ", first.style)),
+        false => is_name.then(|| Span::new(" ".repeat(first.width()), first.style)),
+    }
+}
+
 /// The preview with what sets it apart, wrapped.
 fn preview(picker: &Picker, parts: &Parts) -> Vec<Line> {
     let (width, height) = (usize::from(parts.preview.width), usize::from(parts.preview.height));
@@ -224,9 +234,12 @@ fn preview(picker: &Picker, parts: &Parts) -> Vec<Line> {
     } else {
         ("   ", Some(Line::new("─".repeat(width), Role::Muted)))
     };
-    let indent = Indent::all(vec![Span::new(bar, Role::Muted)]);
+    let bar = Span::new(bar, Role::Muted);
     let room = width.saturating_sub(1).max(4);
-    let wrapped = detail.iter().chain(more).flat_map(|line| wrap(&line.spans, room, &indent, Breaks::Words));
+    let wrapped = detail.iter().chain(more).flat_map(|line| {
+        let rest = std::iter::once(bar.clone()).chain(hanging(line)).collect();
+        wrap(&line.spans, room, &Indent { first: vec![bar.clone()], rest }, Breaks::Words)
+    });
     let mut all: Vec<Line> = above.into_iter().chain(wrapped).take(height).collect();
     if parts.is_beside {
         all.resize(height, Line::new(" │", Role::Muted));
