@@ -12,6 +12,7 @@ mod embed;
 mod expand;
 pub mod extension;
 mod handle;
+mod keys;
 mod listener;
 pub mod partial;
 pub mod queue;
@@ -24,14 +25,15 @@ pub mod turn;
 pub use crate::policy::Mode as ApprovalMode;
 pub use crate::provider::Direction;
 pub use approvals::Audience;
-pub use driver::{AgentOptions, Choice, Parts, SyncPolicy};
+pub use driver::{AgentOptions, Choice, Offer, Parts, SyncPolicy};
 pub use embed::{EmbedError, RunRequest, RunResult, Setup, run};
 pub use handle::{
     Activity, AgentError, AgentSession, BashContext, Beside, BranchSummary, ChosenModel, ContextUse,
     CycleScope, EventStream, Expansion, Lagged, Live, LockedModel, Moved, OfferedTool, PromptOptions,
     PromptSource, ProviderChange, QueueStatus, RunningBash, RunningCall, SessionStats, Settled, Snapshot,
-    State, Status, StreamingBehavior, Summarizing, SummaryOf,
+    State, Status, StreamingBehavior, Summarizing, SummaryOf, ToolStanding,
 };
+pub use keys::{Answers, KeyChange, KeyDesk, KeyHolder, KeyOrigin};
 pub use listener::{Buffered, Heard, Listener};
 pub use resources::{CommandSource, Inventory, Resources, SlashCommand, Sources, Watching};
 pub use system_prompt::SystemPrompt;

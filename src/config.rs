@@ -200,7 +200,7 @@ impl Config {
     /// Executables in the user's own folder of extensions, by name.
     #[must_use]
     pub fn own_extensions(&self) -> Vec<PathBuf> {
-        trust::executables(&self.folders.config.join("extensions"))
+        self.folders.extensions()
     }
 
     /// Names of the variables that hold keys, tokens and passwords, going by name and by addresses with a password in them:

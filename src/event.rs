@@ -210,6 +210,17 @@ pub enum EventKind {
         /// What may be answered.
         choices: Vec<CompactionChoice>,
     },
+    /// A request for a summary failed, of the context or of a branch, and goes out again after a while.
+    SummaryRetry {
+        /// Which try comes next, from 1.
+        attempt: u32,
+        /// Most tries.
+        max_attempts: u32,
+        /// How long it waits, in milliseconds.
+        delay_ms: u64,
+        /// What went wrong.
+        error_message: String,
+    },
     /// A branch is being summed up before it is left.
     BranchSummaryStart,
     /// The branch was left, or it wasn't.

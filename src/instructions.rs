@@ -4,12 +4,10 @@
 //! right before, that version stays.
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::resource::{OUTSIDE, Origin, Place, Problem};
+use crate::resource::{self, Origin, Place, Problem};
 
 /// File names in the order they are looked for.
 pub const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "AGENT.md"];
@@ -72,7 +70,7 @@ enum Took {
 
 fn take(path: &Path, place: &Place, earlier: &[Instructions], problems: &mut Vec<Problem>) -> Took {
     let origin = place.origin;
-    let bytes = if place.holds(path) { read(path) } else { Err(io::Error::other(OUTSIDE)) };
+    let bytes = place.read(path, MAX_BYTES);
     let mut tell = |what: String, state| problems.push(Problem { path: path.to_owned(), what, state });
     let (why, state) = match bytes {
         Ok(bytes) => match parse(&bytes) {
@@ -84,7 +82,7 @@ fn take(path: &Path, place: &Place, earlier: &[Instructions], problems: &mut Vec
                 text.push_str("\n[the file goes on; only its first 64 KiB are shown here]\n");
                 return Took::Instructions(Instructions { path: path.to_owned(), text, origin });
             }
-            None => ("not UTF-8 text".to_owned(), state(&bytes)),
+            None => ("not UTF-8 text".to_owned(), resource::state(&bytes)),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Took::Nothing,
         Err(error) => (error.to_string(), 0),
@@ -131,21 +129,6 @@ fn limit(found: &mut Found) {
 enum Extent {
     Whole,
     Cut,
-}
-
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    if !path.metadata()?.is_file() {
-        return Err(io::Error::other("not a file"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-fn state(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
 }
 
 fn parse(bytes: &[u8]) -> Option<(String, Extent)> {

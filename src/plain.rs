@@ -8,6 +8,7 @@ mod commands;
 mod conversation;
 mod help;
 mod lines;
+mod login;
 mod question;
 mod teller;
 mod tree;
@@ -17,7 +18,9 @@ use std::io::{self, Read, Write};
 
 use tokio::sync::mpsc;
 
-use crate::agent::{AgentError, AgentSession};
+use crate::agent::{AgentError, AgentSession, KeyDesk};
+
+pub use login::Hush;
 
 /// How the front end begins.
 #[derive(Clone, Debug)]
@@ -26,6 +29,10 @@ pub struct PlainOptions {
     pub prompt: Option<String>,
     /// Who gives the lines.
     pub manner: Manner,
+    /// What `/login` and `/logout` do; `None` says that they can't.
+    pub keys: Option<KeyDesk>,
+    /// Keeps the terminal from showing a key that is typed; `None` where the lines are nobody's typing.
+    pub hush: Option<Hush>,
     /// What is told first, a line each.
     pub banner: Vec<String>,
 }

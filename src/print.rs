@@ -103,7 +103,8 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
                 let hint = hint.as_ref().map(|hint| format!("\n  hint: {hint}")).unwrap_or_default();
                 writeln!(self.err, "warning: {message}{hint}")?;
             }
-            EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
+            EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message }
+            | EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message } => {
                 let seconds = delay_ms.div_ceil(1_000);
                 writeln!(
                     self.err,
@@ -114,7 +115,7 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
                 reason: CompactionReason::Overflow,
                 error_message: Some(error),
                 ..
-            } => writeln!(self.err, "warning: the conversation was not made shorter: {error}")?,
+            } => writeln!(self.err, "warning: {error}")?,
             EventKind::Notice { message } if self.output == Output::Text => {
                 writeln!(self.out, "{}", message.trim_end())?;
             }

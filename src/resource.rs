@@ -1,7 +1,10 @@
 //! What skills, templates and context files have in common: where they come from, what is wrong with one, and the shape
-//! of the message that a skill becomes. Pure, but for where links lead and where a repository begins.
+//! of the message that a skill becomes. Pure, but for where links lead, where a repository begins, and what a file holds.
 
 use std::fmt;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -59,6 +62,22 @@ impl Place {
             _ => true,
         }
     }
+
+    /// The bytes of a file of this place; one more than `most` when there are too many.
+    ///
+    /// # Errors
+    /// When it lies beyond the bounds, can't be read, or is no file: a pipe would be waited for.
+    pub fn read(&self, file: &Path, most: usize) -> io::Result<Vec<u8>> {
+        if !self.holds(file) {
+            return Err(io::Error::other(OUTSIDE));
+        }
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("not a file"));
+        }
+        let mut bytes = Vec::new();
+        File::open(file)?.take(most as u64 + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
 }
 
 /// The directory and those above it up to the root of the repository that it is in, nearest first; only itself outside of one.
@@ -74,6 +93,14 @@ fn up_to_repository_of(cwd: &Path, user: u32) -> Vec<&Path> {
         |folder: &Path| folder.join(".git").symlink_metadata().is_ok_and(|facts| facts.uid() == user);
     let depth = at.filter(|at| cwd.ancestors().nth(*at).is_some_and(is_theirs)).unwrap_or(0);
     cwd.ancestors().take(depth + 1).collect()
+}
+
+/// Tells one state of a file from another, within a process: see [`Problem::state`].
+#[must_use]
+pub fn state(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Something that is wrong with a file, for the user.

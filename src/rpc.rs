@@ -8,6 +8,7 @@ mod answer;
 mod command;
 mod data;
 mod fields;
+mod id;
 mod lines;
 mod outbox;
 mod perform;

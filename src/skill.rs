@@ -10,13 +10,11 @@ mod parse;
 mod walk;
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::resource::{OUTSIDE, Origin, Place, Problem};
+use crate::resource::{self, Origin, Place, Problem};
 
 pub use built_in::built_in;
 
@@ -117,14 +115,14 @@ impl Loader<'_> {
     }
 
     fn take_file(&mut self, file: &walk::SkillFile, place: &Place) {
-        let read = if place.holds(&file.path) { read(&file.path) } else { Err(io::Error::other(OUTSIDE)) };
+        let read = place.read(&file.path, MAX_BYTES);
         let bytes = match read {
             Ok(bytes) => bytes,
             // It went away while the folder was read.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => return self.keep_earlier(&file.path, &error.to_string(), 0),
         };
-        let state = state(&bytes);
+        let state = resource::state(&bytes);
         match parse::skill(&bytes, file, place.origin) {
             Ok(parsed) => {
                 let remark = |what| Problem { path: file.path.clone(), what, state };
@@ -161,23 +159,6 @@ impl Loader<'_> {
         self.names.insert(skill.name.clone(), self.found.skills.len());
         self.found.skills.push(skill);
     }
-}
-
-/// The file's bytes; one more than [`MAX_BYTES`] when there are too many.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    // A pipe would be waited for.
-    if !path.metadata()?.is_file() {
-        return Err(io::Error::other("not a file"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-fn state(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -8,16 +8,15 @@ mod built_in;
 mod expand;
 
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{self, Read as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
 
 use crate::front_matter;
-use crate::resource::{OUTSIDE, Origin, Place, Problem};
+use crate::resource::{self, Origin, Place, Problem};
 
 /// Most bytes of a template: it is a prompt, and 64 KiB are about 16,000 tokens.
 pub const MAX_BYTES: usize = 64 * 1024;
@@ -117,7 +116,7 @@ impl Loader<'_> {
     }
 
     fn take_file(&mut self, path: &Path, place: &Place) {
-        let read = if place.holds(path) { read(path) } else { Err(io::Error::other(OUTSIDE)) };
+        let read = place.read(path, MAX_BYTES);
         let bytes = match read {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
@@ -125,7 +124,7 @@ impl Loader<'_> {
         };
         match parse(&bytes, path, place.origin) {
             Ok(template) => self.add(template),
-            Err(why) => self.keep_earlier(path, &why, state(&bytes)),
+            Err(why) => self.keep_earlier(path, &why, resource::state(&bytes)),
         }
     }
 
@@ -236,22 +235,6 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     }
     files.sort();
     Ok(files)
-}
-
-/// The file's bytes; one more than [`MAX_BYTES`] when there are too many.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    if !path.metadata()?.is_file() {
-        return Err(io::Error::other("not a file"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-fn state(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
 }
 
 fn one_line(text: &str) -> String {

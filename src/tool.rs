@@ -37,7 +37,7 @@ mod write_file;
 pub use bash::BashTimes;
 pub use gathered::{Gathered, GatheredOutput};
 pub use plain_text::plain;
-pub use registry::{ToolEnvironment, Tools, UnknownTool};
+pub use registry::{ToolEnvironment, ToolSource, Tools, UnknownTool};
 pub use truncation::{Kept, OutputLimits};
 pub use typed::{Typed, Work};
 

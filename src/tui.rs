@@ -23,6 +23,7 @@ mod feed;
 mod files;
 mod gather;
 mod help;
+mod history;
 mod import;
 mod keymap;
 mod keys;
@@ -33,11 +34,13 @@ mod mouse;
 mod moving;
 mod notify;
 mod offscreen;
+mod options;
 mod pace;
 mod passage;
 mod perform;
 mod picker;
 mod popup;
+mod question;
 mod queue;
 mod receipt;
 mod record;
@@ -53,57 +56,16 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
 use crate::agent::AgentSession;
 use crate::id::SessionId;
-use crate::session::Reader;
 
 pub use desk::SettingsDesk;
 pub use import::{ForeignLog, ImportDesk};
-pub use login::{KeyChange, KeyDesk, KeyHolder, KeyOrigin};
 pub use notify::{Call, Reach, Wishes};
 pub use offscreen::OffScreen;
+pub use options::{Desks, Exporter, TerminalOptions, TuiFiles, TuiOptions};
 pub use terminal::{Abilities, Images, MouseUse};
 pub use theme::{Asking, ThemeOptions};
-
-/// What the terminal front end is told by whoever starts it; it reads neither environment nor settings itself.
-#[derive(Clone, Debug, Default)]
-pub struct TuiOptions {
-    /// The directory that is worked in.
-    pub cwd: PathBuf,
-    /// Where an unsent draft is kept for the next time; `None` keeps none.
-    pub draft_file: Option<PathBuf>,
-    /// Where prompts are kept over sessions, one JSON string a line; `None` keeps none.
-    pub history_file: Option<PathBuf>,
-    /// How it looks.
-    pub themes: ThemeOptions,
-    /// Tiller's own log, which `/logs` shows; `None` when nothing is logged.
-    pub log_file: Option<PathBuf>,
-    /// Where reports on faults of tiller's own are kept; `None` prints them.
-    pub report_folder: Option<PathBuf>,
-    /// What the terminal can do beyond text and colours; see [`Abilities::of`].
-    pub abilities: Abilities,
-    /// The command that Ctrl+G edits with, a shell's words: the value of `VISUAL` or `EDITOR`. Default `vi`.
-    pub editor: Option<String>,
-    /// The file with other keys than the table's, `keybindings.json`; `None` has none.
-    pub keybindings: Option<PathBuf>,
-    /// What the terminal can be told beside the screen.
-    pub reach: Reach,
-    /// The user's home, which the footer shows as `~`.
-    pub home: Option<PathBuf>,
-    /// Whether the mouse is tiller's while it has the screen. Default: yes.
-    pub mouse: MouseUse,
-    /// What `/export` does; `None` says that it can't.
-    pub exporter: Option<Exporter>,
-    /// Where `/settings` reads and writes; `None` says that it can't.
-    pub desk: Option<SettingsDesk>,
-    /// What `/login` and `/logout` do; `None` says that they can't.
-    pub keys: Option<KeyDesk>,
-    /// What `/import` does; `None` says that it can't.
-    pub importer: Option<ImportDesk>,
-}
 
 /// A session that is open, and what is known only now that it is.
 #[derive(Clone)]
@@ -115,36 +77,10 @@ pub struct Opened {
     /// Whether a session is picked first; the prompt then waits in the editor.
     pub pick: bool,
     /// What an empty session shows: the first line stands out. How to connect a model belongs here.
+    /// The name of a row of the keys in braces is shown as its key: `{send} sends`.
     pub banner: Vec<String>,
     /// What the user should know before anything else, one sentence each.
     pub notices: Vec<String>,
-}
-
-/// Writes a session to a file; given by whoever starts the front end, because pages are made by another one.
-#[derive(Clone)]
-pub struct Exporter(Arc<Export>);
-
-/// From a session, the working directory and a file's name as typed, perhaps empty, to the file that was made, or what
-/// went wrong and what to do about it.
-type Export = dyn Fn(&Reader, &Path, &str) -> Result<PathBuf, (String, Option<String>)> + Send + Sync;
-
-impl Exporter {
-    /// Exports by this function.
-    pub fn new(
-        export: impl Fn(&Reader, &Path, &str) -> Result<PathBuf, (String, Option<String>)> + Send + Sync + 'static,
-    ) -> Self {
-        Self(Arc::new(export))
-    }
-
-    fn export(&self, reader: &Reader, cwd: &Path, file: &str) -> Result<PathBuf, (String, Option<String>)> {
-        (self.0)(reader, cwd, file)
-    }
-}
-
-impl std::fmt::Debug for Exporter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Exporter")
-    }
 }
 
 /// How the front end ended.

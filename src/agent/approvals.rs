@@ -126,7 +126,13 @@ impl Approvals {
         std::mem::take(&mut self.waiting)
     }
 
-    /// Allows what the rule of a call that asked covers, until tiller ends.
+    /// Another session begins: what was allowed was for the one before.
+    pub(super) fn forget(&mut self) {
+        self.rules = SessionRules::default();
+        self.insisted.clear();
+    }
+
+    /// Allows what the rule of a call that asked covers, until another session is opened.
     pub(super) fn allow_for_session(&mut self, request: &ApprovalRequest, spec: &ToolSpec) {
         if let Verdict::Ask { rule, .. } = self.policy.judge(spec, &request.args, &self.rules) {
             self.rules.add(rule);

@@ -36,7 +36,7 @@ use super::resources::Resources;
 use super::retry::RetryOptions;
 use super::system_prompt::SystemPrompt;
 use super::turn::{Effect, Input, Told, Turn, TurnOptions};
-use crate::event::{Event, EventKind};
+use crate::event::{Event, EventKind, QueueItem};
 use crate::message::{Message, ThinkingLevel};
 use crate::policy::Policy;
 use crate::process::Runner;
@@ -122,6 +122,8 @@ pub struct AgentOptions {
     pub output: OutputLimits,
     /// Folder for what is more.
     pub scratch: PathBuf,
+    /// Which of the tools the model is told of at the start.
+    pub offer: Offer,
     /// What the log says of this process: `tui`, `print`.
     pub mode: &'static str,
     /// The origin of the repository that the working directory is in, without credentials; the log names it, so that the
@@ -145,8 +147,36 @@ impl AgentOptions {
             audience: Audience::Nobody,
             output: OutputLimits::default(),
             scratch,
+            offer: Offer::All,
             mode: "embedded",
             remote: None,
+        }
+    }
+}
+
+/// Which of the tools a model is told of at the start. The others are there all the same, and can be offered later.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Offer {
+    /// All of them.
+    #[default]
+    All,
+    /// Those of these names, in this order; a name that no tool has means nothing.
+    Only {
+        /// The names.
+        names: Vec<String>,
+        /// Who says so, for people: `--tools`, the setting `tools` of a file.
+        says: String,
+    },
+}
+
+impl Offer {
+    fn of(&self, tools: &Tools) -> Tools {
+        match self {
+            Self::All => tools.clone(),
+            Self::Only { names, .. } => {
+                let known = names.iter().filter(|name| tools.find(name).is_some()).cloned();
+                tools.restrict(&known.collect::<Vec<_>>()).unwrap_or_default()
+            }
         }
     }
 }
@@ -203,6 +233,24 @@ enum Work {
     Effect(Box<Effect>),
     /// Answers whoever gave the command that led to the effects before it.
     Reply(Box<dyn FnOnce(Result<(), AgentError>) + Send>),
+    /// As that, with messages that were taken out of the queue.
+    HandBack(HandBack),
+}
+
+/// Messages that are handed to whoever had them taken out of the queue.
+struct HandBack {
+    items: Vec<QueueItem>,
+    reply: Box<dyn FnOnce(Result<Vec<QueueItem>, AgentError>) + Send>,
+}
+
+impl HandBack {
+    /// Something could not be written. What waits no longer all the same is with nobody else: it is handed over.
+    fn after_failure(self, waiting: &Queue, reason: &str) {
+        let waits = |item: &QueueItem| waiting.items().iter().any(|waiting| waiting.id == item.id);
+        let items: Vec<QueueItem> = self.items.into_iter().filter(|item| !waits(item)).collect();
+        let is_lost = !items.is_empty();
+        (self.reply)(if is_lost { Ok(items) } else { Err(AgentError::Store(reason.to_owned())) });
+    }
 }
 
 /// The end of the last run, and whoever waits for the next one.
@@ -294,7 +342,8 @@ impl Driver {
         notices.extend(parts.resources.problems().iter().map(ToString::to_string));
         let cwd = parts.manager.cwd().to_owned();
         let (tools, crew, warnings) = parts.extensions.join(parts.tools, &mut notices);
-        let (shelf, keeper) = Shelf::new(parts.resources, parts.system_prompt, cwd, &tools);
+        let offered = parts.options.offer.of(&tools);
+        let (shelf, keeper) = Shelf::new(parts.resources, parts.system_prompt, cwd, &offered);
         let run = RunFacts {
             mode: parts.options.mode,
             cwd: parts.manager.cwd().display().to_string(),
@@ -304,7 +353,7 @@ impl Driver {
             run,
             manager: parts.manager,
             providers: parts.providers,
-            offered: tools.clone(),
+            offered,
             tools,
             runner: parts.runner,
             options: parts.options,
@@ -334,6 +383,7 @@ impl Driver {
         let (model, thinking) = (self.current.model.clone(), self.current.thinking);
         let (current, queue, notices) = Current::load(writer, model, thinking)?;
         self.current = current;
+        self.approvals.forget();
         for notice in notices {
             self.teller.warn(notice);
         }
@@ -368,6 +418,19 @@ impl Driver {
     }
 
     /// Applies an input and answers once its effects are performed.
+    /// Steps the machine, which takes these messages out of the queue; hands them over when it is done.
+    fn apply_and_hand_back(
+        &mut self,
+        input: Input,
+        items: Vec<QueueItem>,
+        reply: impl FnOnce(Result<Vec<QueueItem>, AgentError>) + Send + 'static,
+    ) {
+        let effects = self.turn.step(input, now());
+        self.queue(effects);
+        self.agenda.work.push_back(Work::HandBack(HandBack { items, reply: Box::new(reply) }));
+        self.perform();
+    }
+
     fn apply_and_reply(&mut self, input: Input, reply: impl FnOnce(Result<(), AgentError>) + Send + 'static) {
         let effects = self.turn.step(input, now());
         self.queue(effects);

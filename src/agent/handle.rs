@@ -34,7 +34,7 @@ pub use model::{ChosenModel, CycleScope, LockedModel, ProviderChange};
 pub use prompt::{BashContext, Expansion, PromptOptions, PromptSource, StreamingBehavior};
 pub use snapshot::{ContextUse, Live, RunningBash, RunningCall, Snapshot, State};
 pub use status::{Activity, QueueStatus, SessionStats, Settled, Status};
-pub use tools::OfferedTool;
+pub use tools::{OfferedTool, ToolStanding};
 
 /// Commands a slow driver may have waiting; a person can't type faster than it empties.
 pub(super) const COMMANDS: usize = 64;

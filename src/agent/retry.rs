@@ -12,6 +12,10 @@ use crate::unit::Tokens;
 /// Most that a provider may ask to wait; what is longer is told, not waited for.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
+/// What helps when a conversation doesn't fit and can't be made smaller.
+pub const TOO_LONG_HELP: &str =
+    "go on with a model that has a larger window, from an earlier point, or in a new session";
+
 /// When failed requests are tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryOptions {
@@ -60,7 +64,8 @@ pub fn after(
 ) -> (AfterFailure, Option<String>) {
     let asked = match failure {
         Failure::Overflow if !tried.has_compacted => return (AfterFailure::Compact, None),
-        Failure::Overflow | Failure::Auth | Failure::Quota | Failure::Fatal => {
+        Failure::Overflow => return (AfterFailure::GiveUp, Some(TOO_LONG_HELP.to_owned())),
+        Failure::Auth | Failure::Quota | Failure::Fatal => {
             return (AfterFailure::GiveUp, None);
         }
         Failure::Transient { retry_after } => retry_after,

@@ -16,7 +16,9 @@ use crate::agent::compaction::{Automatic, CompactionOptions, Strategy};
 use crate::agent::extension::Extensions;
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::{RetryMode, RetryOptions};
-use crate::agent::{AgentOptions, Choice, Parts, ProviderChange, Resources, SyncPolicy, SystemPrompt, turn};
+use crate::agent::{
+    AgentOptions, Choice, Offer, Parts, ProviderChange, Resources, SyncPolicy, SystemPrompt, turn,
+};
 use crate::config::{self, Config, Environment, Given, Project};
 use crate::id::SessionId;
 use crate::message::ThinkingLevel;
@@ -28,7 +30,7 @@ use crate::provider::openai_chat::{self, OpenAiChat};
 use crate::provider::scripted::{self, Scripted};
 use crate::provider::{Endpoint, Known, Model, ModelError, Provider, Providers, Timeouts, catalog};
 use crate::session::{Placement, Reader, SessionError, SessionManager, Writer};
-use crate::setting;
+use crate::setting::{self, Source};
 use crate::tool::{BashTimes, OutputLimits, ToolEnvironment, Tools};
 use crate::unit::{Tokens, UnixMs};
 use crate::workspace::{Purpose, Workspace};
@@ -197,7 +199,8 @@ pub(super) fn assemble_around(
     extensions.contribute(&mut sources);
     let resources = Resources::load(sources);
     let tools = tools(&resources, &cwd, environment)?;
-    let tools = chosen_tools(arguments, config, extensions.equip(tools, &mut notices))?;
+    let tools = extensions.equip(tools, &mut notices);
+    let offer = offer(arguments, config, &tools)?;
     let system_prompt = system_prompt(arguments, &cwd)?;
     let parts = Parts {
         manager,
@@ -214,6 +217,7 @@ pub(super) fn assemble_around(
         resources,
         options: AgentOptions {
             remote,
+            offer,
             ..options(arguments, config, (front, cwd), (limits, scratch.path()))
         },
     };
@@ -485,15 +489,18 @@ fn tools(
     Ok(Tools::built_in(environment(workspace)))
 }
 
-/// Of all tools, those of extensions among them, the ones to offer.
-fn chosen_tools(arguments: &Arguments, config: &Config, tools: Tools) -> Result<Tools, Failure> {
+/// Which of all tools, those of extensions among them, the model is told of.
+fn offer(arguments: &Arguments, config: &Config, tools: &Tools) -> Result<Offer, Failure> {
     if arguments.agent.no_tools {
-        return Ok(Tools::default());
+        return Ok(Offer::Only { names: Vec::new(), says: "--no-tools".to_owned() });
     }
-    match config.settings.list(&setting::TOOLS) {
-        Some(names) => tools.restrict(names).map_err(Failure::usage),
-        None => Ok(tools),
-    }
+    let Some(names) = config.settings.list(&setting::TOOLS) else { return Ok(Offer::All) };
+    tools.restrict(names).map_err(Failure::usage)?;
+    let says = match config.settings.value(&setting::TOOLS).1 {
+        source @ (Source::File(_) | Source::Project(_)) => format!("the setting tools in {source}"),
+        source => source.to_string(),
+    };
+    Ok(Offer::Only { names: names.to_vec(), says })
 }
 
 fn compaction(config: &Config) -> CompactionOptions {
@@ -607,6 +614,7 @@ fn options(
         output,
         scratch,
         mode: front.name(),
+        offer: Offer::All,
         remote: None,
     }
 }

@@ -27,6 +27,11 @@ pub(super) async fn start(
         let permit: Permit = Arc::new(move || trusted.is_unchanged());
         launches.extend(looked_at.into_iter().map(|path| Launch { path, permit: Arc::clone(&permit) }));
     }
+    let (folders, project) = (config.folders.clone(), project.cloned());
+    extensions.look_out(move || {
+        let theirs = project.as_ref().map(Project::extensions).unwrap_or_default();
+        folders.extensions().into_iter().chain(theirs).collect()
+    });
     if !launches.is_empty() {
         let surroundings = Surroundings {
             runner: assemble::runner()?,

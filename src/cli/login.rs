@@ -11,13 +11,14 @@ use secrecy::{ExposeSecret, SecretString};
 use super::args::Arguments;
 use super::assemble::{self, PUBLIC};
 use super::out::say;
-use super::screen::Given;
 use super::trust::{self, Asking};
 use super::{DONE, Failure, INTERRUPTED};
-use crate::agent::ProviderChange;
+use crate::agent::{KeyChange, KeyDesk, KeyHolder, KeyOrigin, ProviderChange};
 use crate::config::{Config, KeySource, Project, Removed, key_name, remove_key, store_key};
+use crate::plain::Hush;
+use crate::provider::Model;
+use crate::provider::demo::Demo;
 use crate::setting;
-use crate::tui::{KeyChange, KeyDesk, KeyHolder, KeyOrigin};
 
 /// What a key is looked up by and kept with: the arguments and the project of a call.
 struct Keyring<'a> {
@@ -55,11 +56,12 @@ pub(super) fn log_out(arguments: &Arguments, provider: Option<&str>) -> Result<u
     }
 }
 
-/// What the screen does with keys.
-pub(super) fn desk(given: &Given) -> KeyDesk {
+/// What front ends do with keys. When nobody else can be asked any more, the demo can.
+pub(super) fn desk(arguments: &Arc<Arguments>, project: Option<&Project>) -> KeyDesk {
     let told = |failure: Failure| (format!("{:#}", failure.error), failure.hint);
-    let [list, keep, forget] = [(); 3].map(|()| (Arc::clone(&given.arguments), given.project.clone()));
-    KeyDesk::new(
+    let [list, keep, forget] = [(); 3].map(|()| (Arc::clone(arguments), project.cloned()));
+    let demo = Model { facts: Arc::new(Demo::facts()), provider: Arc::new(Demo) };
+    let desk = KeyDesk::new(
         move || {
             let keyring = Keyring { arguments: &list.0, project: list.1.as_ref() };
             Ok(keyring.holders(&keyring.config().map_err(told)?))
@@ -72,7 +74,13 @@ pub(super) fn desk(given: &Given) -> KeyDesk {
             let keyring = Keyring { arguments: &forget.0, project: forget.1.as_ref() };
             keyring.forget(provider).map_err(told)
         },
-    )
+    );
+    desk.with_last_resort(demo)
+}
+
+/// How a terminal is kept from showing a line that is typed.
+pub(super) fn hush() -> Hush {
+    Hush::new(|| Ok(Box::new(ask::Unechoed::begin()?)))
 }
 
 impl Keyring<'_> {

@@ -1,20 +1,21 @@
 //! `tiller --plain`: a conversation in the normal screen, or prompts from a pipe.
 
 use std::io;
+use std::sync::Arc;
 
 use super::args::Arguments;
 use super::front::Front;
 use super::input::{self, Stdin};
 use super::run::{assembled, start, tell_first};
 use super::signals;
-use super::{DONE, FAILED, Failure, INTERRUPTED};
+use super::{DONE, FAILED, Failure, INTERRUPTED, login};
 use crate::agent::Audience;
 use crate::config::{Config, Project};
 use crate::plain::{self, Manner, Outputs, PlainError, PlainExit, PlainOptions};
 use crate::provider::demo;
 
 pub(super) async fn run(
-    arguments: &Arguments,
+    arguments: &Arc<Arguments>,
     (config, project): (&Config, Option<&Project>),
     front: Front,
 ) -> Result<u8, Failure> {
@@ -29,6 +30,8 @@ pub(super) async fn run(
     let options = PlainOptions {
         prompt: (!prompt.is_empty()).then_some(prompt),
         manner,
+        keys: Some(login::desk(arguments, project)),
+        hush: (manner == Manner::Conversation).then(login::hush),
         banner: banner(manner, &model.reference().to_string(), model.facts.provider == demo::NAME),
     };
     let _scratch = assembled.scratch;
@@ -54,7 +57,10 @@ fn banner(manner: Manner, model: &str, is_demo: bool) -> Vec<String> {
         vec![format!("tiller {}; {model} answers; /help lists what can be typed", env!("CARGO_PKG_VERSION"))];
     if is_demo {
         lines.push("This is the demo model: offline, its answers are canned, its tools really run.".into());
-        lines.push("For a real model `tiller login`, or set ANTHROPIC_API_KEY or OPENAI_API_KEY, and start tiller again.".into());
+        lines.push(
+            "For a real model /login, or set ANTHROPIC_API_KEY or OPENAI_API_KEY and start tiller again."
+                .into(),
+        );
     }
     lines
 }

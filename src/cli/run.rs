@@ -34,7 +34,7 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
             }
             Front::Print => print::run(&arguments, &config, project.as_ref()).await,
             Front::Rpc(_) => rpc::run(&arguments, (&config, project.as_ref()), front).await,
-            Front::Plain(_) => plain::run(&arguments, (&config, project.as_ref()), front).await,
+            Front::Plain(_) => plain::run(&Arc::new(arguments), (&config, project.as_ref()), front).await,
         }
     });
     // Whoever left while a long log was being opened doesn't wait for the rest of it.

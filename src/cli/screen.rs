@@ -24,8 +24,8 @@ use crate::provider::demo;
 use crate::session::Reader;
 use crate::setting;
 use crate::tui::{
-    self, Abilities, ExitReason, Exporter, Images, MouseUse, Reach, SettingsDesk, TuiError, TuiOptions,
-    Wishes,
+    self, Abilities, Desks, ExitReason, Exporter, Images, MouseUse, Reach, SettingsDesk, TerminalOptions,
+    TuiError, TuiFiles, TuiOptions, Wishes,
 };
 
 /// Time that a screen whose terminal went away has to end by itself, and then the session's log to be closed.
@@ -82,22 +82,34 @@ fn code(reason: ExitReason) -> u8 {
 fn options(given: &Given, cwd: &Path, themes: &Themes) -> TuiOptions {
     let Given { arguments, config, .. } = given;
     let kept = |name| (!arguments.session.no_session).then(|| config.folders.state.join(name));
+    let terminal = TerminalOptions {
+        abilities: abilities(config),
+        reach: reach(config),
+        mouse: if config.settings.is(&setting::MOUSE, "off") { MouseUse::Terminal } else { MouseUse::Tiller },
+    };
+    let files = TuiFiles {
+        draft: kept("draft.json"),
+        history: kept("history.jsonl"),
+        keybindings: Some(config.folders.config.join("keybindings.json")),
+        log: log::path(config).filter(|_| !arguments.session.no_session),
+        reports: kept("reports"),
+    };
     TuiOptions {
         cwd: cwd.to_owned(),
-        draft_file: kept("draft.json"),
-        history_file: kept("history.jsonl"),
-        themes: themes.options.clone(),
-        log_file: log::path(config).filter(|_| !arguments.session.no_session),
-        report_folder: kept("reports"),
-        abilities: abilities(config),
-        editor: config.variable("VISUAL").or_else(|| config.variable("EDITOR")).map(str::to_owned),
-        keybindings: Some(config.folders.config.join("keybindings.json")),
-        reach: reach(config),
         home: config.variable("HOME").map(Into::into),
-        mouse: if config.settings.is(&setting::MOUSE, "off") { MouseUse::Terminal } else { MouseUse::Tiller },
+        editor: config.variable("VISUAL").or_else(|| config.variable("EDITOR")).map(str::to_owned),
+        themes: themes.options.clone(),
+        terminal,
+        files,
+        desks: desks(given),
+    }
+}
+
+fn desks(given: &Given) -> Desks {
+    Desks {
         exporter: Some(Exporter::new(export)),
-        desk: Some(desk(given)),
-        keys: Some(login::desk(given)),
+        settings: Some(desk(given)),
+        keys: Some(login::desk(&given.arguments, given.project.as_ref())),
         importer: Some(super::import::desk(given)),
     }
 }
@@ -196,7 +208,7 @@ fn last_resort(agent: AgentSession) -> JoinSet<()> {
     watcher
 }
 
-/// What an empty session shows.
+/// What an empty session shows; names of keys in braces, as the front end has them bound.
 fn banner(is_demo: bool) -> Vec<String> {
     let mut lines = vec![format!("tiller {}", env!("CARGO_PKG_VERSION"))];
     if is_demo {
@@ -209,9 +221,9 @@ fn banner(is_demo: bool) -> Vec<String> {
                 .into(),
         );
     } else {
-        lines.push("Say what you want done. Enter sends; while the agent works, Enter steers it.".into());
+        lines.push("Say what you want done: {send} sends it; while the agent works, {send} steers.".into());
     }
-    lines.push("? shows the keys · /help the commands · Ctrl+D quits".into());
+    lines.push("{help} shows the keys · /help the commands · {quit} quits".into());
     lines
 }
 

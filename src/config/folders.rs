@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::trust::executables;
 use super::{ConfigError, Environment};
 
 /// Tiller's folders. They need not exist.
@@ -16,6 +17,12 @@ pub struct Folders {
 }
 
 impl Folders {
+    /// The user's own extensions: executables directly in `extensions`, in the order of names.
+    #[must_use]
+    pub fn extensions(&self) -> Vec<PathBuf> {
+        executables(&self.config.join("extensions"))
+    }
+
     /// All beneath `TILLER_HOME` where that is set, else the XDG folders, on macOS too.
     ///
     /// # Errors

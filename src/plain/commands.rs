@@ -17,7 +17,8 @@ pub(super) type Told = Result<String, String>;
 pub(super) async fn perform(agent: &AgentSession, command: Command) -> Told {
     let told = match command {
         Command::Help => Ok(super::help::text()),
-        Command::Quit => Ok(String::new()),
+        // The conversation's own.
+        Command::Quit | Command::Login(_) | Command::Logout(_) => Ok(String::new()),
         Command::New => moved(agent.new_session().await, "a fresh session"),
         Command::Resume(None) => sessions(agent).await,
         Command::Resume(Some(words)) => return resume(agent, &words).await,

@@ -9,6 +9,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::commands::{self, Told};
+use super::lines::Line;
+use super::login::{Keys, Wanted};
 use super::question::{self, Question};
 use super::teller::Teller;
 use super::typed::{Command, Typed};
@@ -24,13 +26,15 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Runs it; the session is still to be closed.
 pub(super) async fn run<Out: Write, Err: Write>(
     agent: &AgentSession,
-    mut lines: mpsc::Receiver<String>,
+    mut lines: mpsc::Receiver<Line>,
     outputs: Outputs<Out, Err>,
     mut interrupts: mpsc::Receiver<Interrupt>,
     options: PlainOptions,
 ) -> Result<PlainExit, PlainError> {
     let mut heard = Listener::new(agent).buffered();
-    let mut talk = Conversation::new(agent, Teller::new(outputs, options.manner), options.manner);
+    let teller = Teller::new(outputs, options.manner);
+    let keys = Keys::new(options.keys, options.hush);
+    let mut talk = Conversation::new(agent, (teller, keys), options.manner);
     for line in &options.banner {
         talk.teller.note(line)?;
     }
@@ -60,9 +64,18 @@ pub(super) async fn run<Out: Write, Err: Write>(
             },
             Some(told) = talk.jobs.join_next() => talk.told(told.unwrap_or_else(|e| Err(e.to_string())))?,
             line = lines.recv(), if takes_lines => match line {
-                Some(line) => talk.line(&line).await?,
+                Some(Ok(line)) => {
+                    let wanted = talk.wanted.is_some();
+                    let ended = talk.line(&line).await?;
+                    if talk.wanted.is_some() && !wanted {
+                        talk.pass_over(&mut lines)?;
+                    }
+                    ended
+                }
+                Some(Err(too_long)) => talk.told(Err(too_long.to_string()))?,
                 None => {
                     has_lines = false;
+                    talk.no_key()?;
                     None
                 }
             },
@@ -88,6 +101,9 @@ enum Ended {
 struct Conversation<'a, Out, Err> {
     agent: &'a AgentSession,
     teller: Teller<Out, Err>,
+    keys: Keys,
+    /// The key that the next line is.
+    wanted: Option<Wanted>,
     manner: Manner,
     /// Commands that take their time.
     jobs: JoinSet<Told>,
@@ -102,10 +118,12 @@ struct Conversation<'a, Out, Err> {
 }
 
 impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
-    fn new(agent: &'a AgentSession, teller: Teller<Out, Err>, manner: Manner) -> Self {
+    fn new(agent: &'a AgentSession, (teller, keys): (Teller<Out, Err>, Keys), manner: Manner) -> Self {
         Self {
             agent,
             teller,
+            keys,
+            wanted: None,
             manner,
             jobs: JoinSet::new(),
             is_running: false,
@@ -129,6 +147,11 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
     async fn line(&mut self, line: &str) -> io::Result<Option<Ended>> {
         self.was_interrupted = false;
         self.teller.was_answered();
+        if let Some(wanted) = self.wanted.take() {
+            self.jobs.spawn(self.keys.keep(self.agent, wanted, line));
+            // What was asked meanwhile waited for the key.
+            return if self.questions.is_empty() { Ok(None) } else { self.show_question().map(|()| None) };
+        }
         // A command is none of the answers.
         if let Some(question) = self.questions.front().filter(|_| !line.trim_start().starts_with('/')) {
             let decided = match question {
@@ -156,6 +179,10 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
                 self.has_bash |= self.refused(begun)?;
             }
             Typed::Command(Command::Quit) => return Ok(Some(Ended::Left)),
+            Typed::Command(Command::Login(provider)) => self.log_in(provider.as_deref()).await?,
+            Typed::Command(Command::Logout(provider)) => {
+                self.jobs.spawn(self.keys.forget(self.agent, provider));
+            }
             Typed::Command(command) => self.command(command).await?,
             Typed::Other { name, whole } => self.other(&name, whole).await?,
             Typed::Wrong(why) => return self.told(Err(why)),
@@ -187,6 +214,35 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
         }
         let told = commands::perform(&agent, command).await;
         self.told(told).map(drop)
+    }
+
+    /// Waits for a key. Not while something else is asked: a line would be the answer to the wrong question.
+    async fn log_in(&mut self, provider: Option<&str>) -> io::Result<()> {
+        let Some(provider) = provider else {
+            let told = self.keys.list().await;
+            return self.told(told).map(drop);
+        };
+        if !self.questions.is_empty() {
+            return self
+                .told(Err("a question waits for its answer; /login comes after it".to_owned()))
+                .map(drop);
+        }
+        match self.keys.want(provider).await {
+            Ok((wanted, say)) => {
+                self.wanted = Some(wanted);
+                self.teller.note(&say)
+            }
+            Err(why) => self.told(Err(why)).map(drop),
+        }
+    }
+
+    /// The key that was waited for doesn't come; answers whether one was.
+    fn no_key(&mut self) -> io::Result<bool> {
+        let was_wanted = self.wanted.take().is_some();
+        if was_wanted {
+            self.teller.note("no key was typed; everything is as it was")?;
+        }
+        Ok(was_wanted)
     }
 
     /// A skill, a template or an extension's command goes to the agent, which knows what it means.
@@ -263,17 +319,23 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
     }
 
     /// Lines that were typed before a question was shown are no answer to it.
-    fn pass_over(&mut self, lines: &mut mpsc::Receiver<String>) -> io::Result<()> {
+    fn pass_over(&mut self, lines: &mut mpsc::Receiver<Line>) -> io::Result<()> {
         while self.manner == Manner::Conversation
             && let Ok(line) = lines.try_recv()
         {
-            self.teller.note(&format!("typed before the question, so not taken: {line}"))?;
+            let line = line.unwrap_or_else(|too_long| too_long.to_string());
+            // What was meant for a key isn't printed.
+            let what = if self.wanted.is_some() { "" } else { &line };
+            self.teller.note(&format!("typed before the question, so not taken: {what}"))?;
         }
         Ok(())
     }
 
     fn show_question(&mut self) -> io::Result<()> {
         self.has_answered = false;
+        if self.wanted.is_some() {
+            return Ok(());
+        }
         match self.questions.front() {
             Some(question) => self.teller.note(&question.text()),
             None => Ok(()),
@@ -291,6 +353,9 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
     }
 
     async fn interrupt(&mut self, interrupt: Interrupt) -> io::Result<Option<Ended>> {
+        if interrupt == Interrupt::Keyboard && self.no_key()? {
+            return self.show_question().map(|()| None);
+        }
         let is_patient = interrupt == Interrupt::Keyboard
             && self.manner == Manner::Conversation
             && !std::mem::replace(&mut self.was_interrupted, true);

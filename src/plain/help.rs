@@ -20,6 +20,8 @@ const LINES: &[(&str, &str)] = &[
     ("/clone", "go on in a copy of this session"),
     ("/new", "a fresh session"),
     ("/resume [ID]", "the sessions of this directory, or open one"),
+    ("/login [PROVIDER]", "the providers and their keys, or give one: the next line, which isn't shown"),
+    ("/logout PROVIDER", "take a key away again"),
     ("/reload", "read skills, templates and context files again"),
     ("/quit", "leave (also Ctrl+D, or Ctrl+C twice)"),
 ];

@@ -210,6 +210,12 @@ fn upkeep(event: &EventKind) -> Option<String> {
             let seconds = delay_ms.div_ceil(1_000);
             format!("{error_message}; trying again in {seconds} s, {attempt} of {max_attempts}")
         }
+        EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message } => {
+            let seconds = delay_ms.div_ceil(1_000);
+            format!(
+                "no summary yet: {error_message}; trying again in {seconds} s, {attempt} of {max_attempts}"
+            )
+        }
         EventKind::CompactionStart { reason } => match reason {
             CompactionReason::Overflow => "the context is too long and is being made smaller".to_owned(),
             CompactionReason::Manual | CompactionReason::Threshold => {

@@ -46,6 +46,8 @@ pub(super) enum Command {
     Drop(String),
     Stop,
     Reload,
+    Login(Option<String>),
+    Logout(String),
 }
 
 impl Typed {
@@ -116,6 +118,9 @@ fn slash(rest: &str, whole: &str) -> Typed {
         "drop" => return needed("the number of a message; /queue lists them", Command::Drop),
         "stop" => Command::Stop,
         "reload" => Command::Reload,
+        // A key doesn't go into that line: it would be shown.
+        "login" => Command::Login(maybe.and_then(|words| words.split_whitespace().next().map(str::to_owned))),
+        "logout" => return needed("the name of a provider; /login lists them", Command::Logout),
         "followup" => return said(argument, Typed::FollowUp),
         "now" => return said(argument, Typed::Now),
         name => return Typed::Other { name: name.to_owned(), whole: whole.to_owned() },

@@ -5,7 +5,7 @@
 
 mod table;
 
-use crate::message::{Cost, ThinkingLevel, Usage};
+use crate::message::{Cost, ModelRef, ThinkingLevel, Usage};
 use crate::unit::{Tokens, Usd};
 
 pub(super) use table::{Silence, Thinking};
@@ -134,6 +134,13 @@ pub fn assumed(provider: &str, id: &str) -> ModelFacts {
     }
 }
 
+/// Most tokens that a model is given to think at a level; `None` where its provider takes no such number, but words or nothing.
+#[must_use]
+pub fn thinking_budget(model: &ModelRef, level: ThinkingLevel) -> Option<Tokens> {
+    let takes_budgets = model.provider == table::ANTHROPIC && claude_thinking(&model.id) == Thinking::Budget;
+    (takes_budgets && level != ThinkingLevel::Off).then(|| budget(level))
+}
+
 /// How a model behind the Messages API is told to think. A Claude that the catalogue lacks is taken to be newer than
 /// it; of what others serve there, nothing is known.
 pub(super) fn claude_thinking(id: &str) -> Thinking {
@@ -142,6 +149,18 @@ pub(super) fn claude_thinking(id: &str) -> Thinking {
         None if id.starts_with("claude-") => Thinking::NEWEST,
         None => Thinking::Never,
     }
+}
+
+/// Tokens of thought by level, doubling about each time; the least is the fewest that the Messages API accepts.
+pub(super) const fn budget(level: ThinkingLevel) -> Tokens {
+    Tokens(match level {
+        ThinkingLevel::Off => 0,
+        ThinkingLevel::Minimal => 1_024,
+        ThinkingLevel::Low => 4_096,
+        ThinkingLevel::Medium => 10_240,
+        ThinkingLevel::High => 20_480,
+        ThinkingLevel::Xhigh => 32_768,
+    })
 }
 
 /// The longest answer that a Claude gives, when known.
@@ -205,6 +224,18 @@ mod tests {
         assert_eq!(facts.clamp(ThinkingLevel::High), ThinkingLevel::Off);
         assert_eq!(facts.levels(), [ThinkingLevel::Off]);
         assert_eq!(assumed("anthropic", "claude-opus-9").clamp(ThinkingLevel::High), ThinkingLevel::High);
+    }
+
+    #[test]
+    fn only_models_that_are_told_how_long_to_think_have_a_budget() {
+        let of = |id: &str, level| {
+            thinking_budget(&ModelRef { provider: "anthropic".into(), id: id.into() }, level)
+        };
+        assert_eq!(of("claude-haiku-4-5", ThinkingLevel::High), Some(Tokens(20_480)));
+        assert_eq!(of("claude-haiku-4-5", ThinkingLevel::Off), None);
+        assert_eq!(of("claude-opus-5-5", ThinkingLevel::High), None, "it thinks as it sees fit");
+        let gpt = ModelRef { provider: "openai".into(), id: "gpt-5".into() };
+        assert_eq!(thinking_budget(&gpt, ThinkingLevel::High), None, "it is told in words");
     }
 
     #[test]

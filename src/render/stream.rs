@@ -23,6 +23,9 @@ const LARGEST_LINE: usize = 4 * 1024;
 /// The same for a block that can't be cut without showing as something else: a table.
 const LARGEST_WHOLE: usize = 16 * 1024;
 
+/// Bytes read at once, some milliseconds' work: what came while nobody looked is caught up with over several frames.
+const MOST_AT_ONCE: usize = 128 * 1024;
+
 /// Markdown that grows at its end.
 #[derive(Clone, Debug)]
 pub struct MarkdownStream {
@@ -108,22 +111,41 @@ impl MarkdownStream {
         }
     }
 
-    /// Brings the lines up to date.
+    /// Brings the lines up to date, or nearer to it: of a lot of text it takes a part, and [`lags`](Self::lags) then.
     pub fn settle(&mut self) {
         if !std::mem::take(&mut self.stale) {
             return;
         }
+        let from = self.from;
+        let mut end = self.text.floor_char_boundary(from + MOST_AT_ONCE);
+        self.finish_up_to(end);
+        if self.from == from && end < self.text.len() {
+            // A line of code that is longer than that.
+            end = self.text.len();
+            self.finish_up_to(end);
+        }
+        self.tail = self.render_tail(end);
+        self.stale = end < self.text.len();
+    }
+
+    /// Whether there is text that the lines don't show yet.
+    #[must_use]
+    pub fn lags(&self) -> bool {
+        self.stale
+    }
+
+    /// Finishes what can be of the text before `end`.
+    fn finish_up_to(&mut self, end: usize) {
         loop {
             let before = (self.from, self.fence);
             match self.fence {
-                Some(fence) => self.finish_code_lines(fence),
-                None => self.finish_blocks(),
+                Some(fence) => self.finish_code_lines(fence, end),
+                None => self.finish_blocks(end),
             }
             if before == (self.from, self.fence) {
                 break;
             }
         }
-        self.tail = self.render_tail();
     }
 
     /// The lines, as of the last [`settle`](Self::settle).
@@ -150,16 +172,16 @@ impl MarkdownStream {
     }
 
     /// Moves every block but the last into the finished lines, and enters a code block that is open.
-    fn finish_blocks(&mut self) {
+    fn finish_blocks(&mut self, end: usize) {
         // Only whole lines decide: `|` alone ends a table that `| 1 |` goes on with.
-        let whole = self.text[self.from..].rfind('\n').map_or(self.from, |at| self.from + at + 1);
+        let whole = self.text[self.from..end].rfind('\n').map_or(self.from, |at| self.from + at + 1);
         if whole > self.looked {
             self.looked = whole;
             if let Some(last) = last_block(&self.text[self.from..whole]) {
                 self.finish_before(last);
             }
         }
-        let rest = &self.text[self.from..];
+        let rest = &self.text[self.from..end];
         if let Some((fence, language, body)) = open_fence(rest) {
             let (label, language) = (code::label(language), language.to_owned());
             self.gap();
@@ -168,9 +190,9 @@ impl MarkdownStream {
             self.fence = Some(fence);
             self.reading = Reading { language, from: self.from, ..Reading::default() };
         } else if rest.len() > if rest.contains('\n') { LARGEST_WHOLE } else { LARGEST_LINE }
-            && let Some(end) = rest.rfind(['\n', ' '])
+            && let Some(cut) = rest.rfind(['\n', ' '])
         {
-            self.finish(self.from + end + 1);
+            self.finish(self.from + cut + 1);
             self.inside = true;
         }
     }
@@ -205,23 +227,23 @@ impl MarkdownStream {
         }
     }
 
-    fn finish_code_lines(&mut self, fence: Fence) {
-        if self.from == self.reading.from && self.text[self.from..].contains('\n') {
+    fn finish_code_lines(&mut self, fence: Fence, end: usize) {
+        if self.from == self.reading.from && self.text[self.from..end].contains('\n') {
             self.begin_reading();
         }
-        while let Some(end) = self.text[self.from..].find('\n') {
-            let line = &self.text[self.from..self.from + end];
+        while let Some(length) = self.text[self.from..end].find('\n') {
+            let line = &self.text[self.from..self.from + length];
             let closes = fence.is_closed_by(line);
             if !closes {
                 let line = clean(line.trim_end_matches('\r'), Carriage::Shown);
                 let spans = self.reading.line(&line);
                 self.finished.extend(code::code_line(&spans, self.page.width));
             }
-            self.from += end + 1;
+            self.from += length + 1;
             if closes {
                 self.fence = None;
                 self.looked = self.from;
-                return self.end_reading(self.from - end - 1);
+                return self.end_reading(self.from - length - 1);
             }
         }
     }
@@ -250,8 +272,8 @@ impl MarkdownStream {
         }
     }
 
-    fn render_tail(&self) -> Vec<Line> {
-        let rest = &self.text[self.from..];
+    fn render_tail(&self, end: usize) -> Vec<Line> {
+        let rest = &self.text[self.from..end];
         if let Some(fence) = self.fence {
             let begins_to_close = !rest.is_empty() && rest.trim().chars().all(|c| c == fence.mark);
             if begins_to_close || rest.is_empty() {

@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
+
+use super::id::Id;
 
 /// What a command came to: nothing to say, data, or why not.
 pub(super) type Outcome = Result<Option<Box<RawValue>>, String>;
@@ -13,7 +14,7 @@ pub(super) type Outcome = Result<Option<Box<RawValue>>, String>;
 #[derive(Debug)]
 pub(super) struct Answer {
     /// The command's id, if it has one, as it was given.
-    pub(super) id: Option<Value>,
+    pub(super) id: Option<Id>,
     /// The command; `parse` for a line that is none.
     pub(super) command: String,
     pub(super) outcome: Outcome,
@@ -22,7 +23,7 @@ pub(super) struct Answer {
 #[derive(Serialize)]
 struct Response<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'a Value>,
+    id: Option<&'a Id>,
     #[serde(rename = "type")]
     kind: &'static str,
     command: &'a str,
@@ -59,12 +60,13 @@ pub(super) fn data(value: &impl Serialize) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     fn line(id: Option<Value>, outcome: Outcome) -> Value {
         let mut out = Vec::new();
+        let id = id.map(Id::from);
         Answer { id, command: "fork".into(), outcome }.write_line(&mut out).unwrap();
         assert_eq!(out.pop(), Some(b'\n'));
         serde_json::from_slice(&out).unwrap()

@@ -131,6 +131,21 @@ pub(super) enum CommandError {
     Field(#[from] FieldError),
 }
 
+impl SessionCommand {
+    /// Whether it goes to another session.
+    const fn leaves(&self) -> bool {
+        match self {
+            Self::New { .. } | Self::Switch(_) | Self::Fork(_) | Self::Clone => true,
+            // What is in the way of going elsewhere in the tree is told to whoever asks for it.
+            Self::Navigate { .. }
+            | Self::Label { .. }
+            | Self::Hide { .. }
+            | Self::Name(_)
+            | Self::ExportHtml { .. } => false,
+        }
+    }
+}
+
 impl Command {
     /// Reads the command of this name.
     pub(super) fn parse(name: &str, mut fields: Fields) -> Result<Self, CommandError> {
@@ -148,14 +163,20 @@ impl Command {
     pub(super) const fn wants_rest(&self) -> bool {
         match self {
             Self::Compact { .. } => true,
-            Self::Session(command) => matches!(
-                command,
-                SessionCommand::New { .. }
-                    | SessionCommand::Switch(_)
-                    | SessionCommand::Fork(_)
-                    | SessionCommand::Clone
-            ),
-            _ => false,
+            Self::Session(command) => command.leaves(),
+            Self::Say(_)
+            | Self::Ask(_)
+            | Self::Set(_)
+            | Self::Queue(_)
+            | Self::Hurry
+            | Self::Abort
+            | Self::AbortRetry
+            | Self::AbortBash
+            | Self::Bash { .. }
+            | Self::AbortCompaction
+            | Self::ResolveCompaction(_)
+            | Self::Approve { .. }
+            | Self::Reload => false,
         }
     }
 

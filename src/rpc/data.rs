@@ -3,6 +3,7 @@
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::agent::turn::Retry;
 use crate::agent::{BashContext, Live, RunningBash, RunningCall, SlashCommand, Summarizing, SummaryOf};
 use crate::event::{QueueItem, QueueKind};
 use crate::id::EntryId;
@@ -55,8 +56,12 @@ pub(super) fn live(live: &Live) -> Value {
         "approvals": live.approvals,
         "bash": live.bash.as_ref().map(running_bash),
         "summary": live.summary.as_ref().map(summarizing),
-        "retry": live.retry.map(|retry| json!({"attempt": retry.attempt, "maxAttempts": retry.most, "at": retry.at})),
+        "retry": live.retry.as_ref().map(retry),
     })
+}
+
+fn retry(retry: &Retry) -> Value {
+    json!({"attempt": retry.attempt, "maxAttempts": retry.most, "at": retry.at, "errorMessage": retry.why})
 }
 
 fn running_call(call: &RunningCall) -> Value {
@@ -74,7 +79,8 @@ fn summarizing(summary: &Summarizing) -> Value {
         SummaryOf::Context(reason) => ("context", Some(reason)),
         SummaryOf::Branch => ("branch", None),
     };
-    json!({"of": of, "reason": reason, "since": summary.since, "failed": summary.failed})
+    let retry = summary.retry.as_ref().map(retry);
+    json!({"of": of, "reason": reason, "since": summary.since, "retry": retry, "failed": summary.failed})
 }
 
 fn running_bash(bash: &RunningBash) -> Value {

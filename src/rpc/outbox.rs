@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use super::answer::Answer;
+use super::id::Id;
 use super::scribe::Scribe;
 use crate::agent::{Heard, Listener};
 
@@ -42,9 +43,9 @@ pub(super) enum Manner {
     /// Pieces of an answer are told, or left out.
     Deltas(super::command::Switch),
     /// The next command of the user's own that begins with this line is known to the client by this id.
-    Bash { line: String, id: Option<serde_json::Value> },
+    Bash { line: String, id: Option<Id> },
     /// That command did not begin, or is over.
-    BashOver { id: Option<serde_json::Value> },
+    BashOver { id: Option<Id> },
 }
 
 /// What the scribe writes.

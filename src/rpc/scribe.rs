@@ -2,10 +2,12 @@
 
 use std::io::{self, Write};
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
 use super::command::Switch;
+use super::id::Id;
 use super::outbox::{Item, Manner};
 use crate::agent::Heard;
 use crate::event::{Event, EventKind};
@@ -21,9 +23,19 @@ pub(super) struct Scribe<Out: Write> {
 /// A command of the user's own that the client knows by an id.
 struct Bash {
     line: String,
-    id: Option<Value>,
+    id: Option<Id>,
     /// The entry that says it began, once it has.
     begun: Option<EntryId>,
+}
+
+/// An event of a command that the client named.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Named {
+    #[serde(flatten)]
+    event: Map<String, Value>,
+    id: Id,
+    entry_id: EntryId,
 }
 
 impl<Out: Write> Scribe<Out> {
@@ -78,17 +90,16 @@ impl<Out: Write> Scribe<Out> {
         match self.name_of(&event.kind) {
             None => Heard::Event(std::sync::Arc::clone(event)).write_lines(&mut self.out),
             Some((entry, id)) => {
-                let mut value = serde_json::to_value(event)?;
-                value["id"] = id;
-                value["entryId"] = json!(entry);
-                serde_json::to_writer(&mut self.out, &value)?;
+                let Value::Object(mut event) = serde_json::to_value(event)? else { return Ok(()) };
+                event.remove("id");
+                serde_json::to_writer(&mut self.out, &Named { event, id, entry_id: entry })?;
                 self.out.write_all(b"\n")
             }
         }
     }
 
     /// What the client calls the command of its own that an event tells of, if it named it.
-    fn name_of(&mut self, event: &EventKind) -> Option<(EntryId, Value)> {
+    fn name_of(&mut self, event: &EventKind) -> Option<(EntryId, Id)> {
         let entry = match event {
             EventKind::BashExecutionStart { id, command, .. } => {
                 let waits = |bash: &&mut Bash| bash.begun.is_none() && bash.line == *command;
@@ -159,6 +170,16 @@ mod tests {
             ids,
             [by("a", entry.clone()), by("a", entry), by("e2", Value::Null), by("e2", Value::Null)]
         );
+    }
+
+    #[test]
+    fn an_id_that_is_a_huge_number_comes_back_to_the_letter() {
+        let given = Id::of(br#"{"id": 123456789012345678901234567890.10, "type": "bash"}"#);
+        let mut scribe = Scribe::new(Vec::new());
+        scribe.item(Item::Manner(Manner::Bash { line: "ls".into(), id: given })).unwrap();
+        scribe.item(start("e1", "ls")).unwrap();
+        let out = String::from_utf8(scribe.out.into_inner().unwrap()).unwrap();
+        assert!(out.contains(r#""id":123456789012345678901234567890.10,"entryId":"e1""#), "{out}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use super::answer::Answer;
 use super::command::{Command, Set};
 use super::fields::Fields;
+use super::id::Id;
 use super::lines::Line;
 use super::outbox::{Manner, Note, Outbox};
 use super::perform::Performer;
@@ -176,7 +177,7 @@ impl Order {
 }
 
 /// What a command changes about how events are written.
-fn manner(command: &Command, id: Option<&Value>) -> Option<Manner> {
+fn manner(command: &Command, id: Option<&Id>) -> Option<Manner> {
     match command {
         Command::Set(Set::Deltas(switch)) => Some(Manner::Deltas(*switch)),
         Command::Bash { line, .. } => Some(Manner::Bash { line: line.clone(), id: id.cloned() }),
@@ -187,7 +188,7 @@ fn manner(command: &Command, id: Option<&Value>) -> Option<Manner> {
 /// A command as it was called.
 #[derive(Debug, PartialEq)]
 struct Call {
-    id: Option<Value>,
+    id: Option<Id>,
     name: String,
     command: Command,
 }
@@ -205,7 +206,7 @@ fn read(line: Line) -> Result<Option<Call>, Answer> {
         Ok(_) => return Err(unreadable("a command is a JSON object".to_owned())),
         Err(error) => return Err(unreadable(format!("not JSON: {error}"))),
     };
-    let id = fields.remove("id").filter(|id| !id.is_null());
+    let id = fields.remove("id").and_then(|_| Id::of(&bytes));
     let Some(Value::String(name)) = fields.remove("type") else {
         let outcome = Err("the field `type` must name a command".to_owned());
         return Err(Answer { id, command: "parse".to_owned(), outcome });
@@ -220,7 +221,7 @@ fn read(line: Line) -> Result<Option<Call>, Answer> {
 mod tests {
     use super::*;
 
-    fn refused(line: &[u8]) -> (Option<Value>, String, String) {
+    fn refused(line: &[u8]) -> (Option<Id>, String, String) {
         let answer = read(Line::Whole(line.to_vec())).unwrap_err();
         (answer.id, answer.command, answer.outcome.unwrap_err())
     }
@@ -234,14 +235,26 @@ mod tests {
     }
 
     #[test]
+    fn an_id_is_answered_to_the_letter() {
+        for id in ["123456789012345678901234567890", "-0.10", r#""\u0041""#, "[1,  2.50]"] {
+            let line = format!(r#"{{"type": "dance", "id": {id}}}"#);
+            let mut out = Vec::new();
+            read(Line::Whole(line.into())).unwrap_err().write_line(&mut out).unwrap();
+            let answer = String::from_utf8(out).unwrap();
+            assert!(answer.starts_with(&format!(r#"{{"id":{id},"type":"response""#)), "{answer}");
+        }
+    }
+
+    #[test]
     fn a_line_that_is_no_command_is_answered_with_what_is_wrong() {
         let (id, command, error) = refused(b"{\"type\": \"abort\"");
         assert_eq!((id, command.as_str()), (None, "parse"));
         assert!(error.starts_with("not JSON: EOF"), "{error}");
         assert_eq!(refused(b"[1]").2, "a command is a JSON object");
-        let named = (Some(Value::from(4)), "parse".to_owned(), "the field `type` must name a command".into());
+        let named =
+            (Some(Value::from(4).into()), "parse".to_owned(), "the field `type` must name a command".into());
         assert_eq!(refused(br#"{"id": 4, "type": 1}"#), named);
-        let unknown = (Some(Value::from("b")), "dance".to_owned(), "unknown command `dance`".into());
+        let unknown = (Some("b".into()), "dance".to_owned(), "unknown command `dance`".into());
         assert_eq!(refused(br#"{"type": "dance", "id": "b"}"#), unknown);
         let deep = [vec![b'['; 100_000], vec![b']'; 100_000]].concat();
         assert!(refused(&deep).2.starts_with("not JSON: recursion limit"));

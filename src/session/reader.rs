@@ -154,6 +154,14 @@ impl Reader {
         self.shared.log.path()
     }
 
+    /// Whether this is its file, by whatever name: through a link, or from another directory.
+    #[must_use]
+    pub fn is_at(&self, path: &Path) -> bool {
+        let Some(own) = self.path() else { return false };
+        let real = |path: &Path| path.canonicalize().ok();
+        own == path || real(own).is_some_and(|own| real(path) == Some(own))
+    }
+
     /// Whether anything has been written yet.
     #[must_use]
     pub fn exists(&self) -> bool {

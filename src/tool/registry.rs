@@ -48,11 +48,45 @@ pub struct UnknownTool {
     pub known: String,
 }
 
+/// Who a tool is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToolSource {
+    /// Tiller itself.
+    BuiltIn,
+    /// An extension, by its name.
+    Extension(String),
+    /// Whoever embeds the session.
+    Given,
+}
+
+impl std::fmt::Display for ToolSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::BuiltIn => f.write_str("built in"),
+            Self::Extension(name) => write!(f, "extension {name}"),
+            Self::Given => f.write_str("given by the host program"),
+        }
+    }
+}
+
 /// The tools of a session, in the order the model is told of them.
 #[derive(Clone, Default)]
 pub struct Tools {
-    tools: Vec<Arc<dyn Tool>>,
+    tools: Vec<Known>,
     specs: Arc<[ToolSpec]>,
+}
+
+/// A tool and who it is from.
+#[derive(Clone)]
+struct Known {
+    tool: Arc<dyn Tool>,
+    source: ToolSource,
+}
+
+impl Known {
+    fn name(&self) -> &str {
+        &self.tool.spec().name
+    }
 }
 
 impl std::fmt::Debug for Tools {
@@ -64,14 +98,22 @@ impl std::fmt::Debug for Tools {
 impl Tools {
     /// These tools. Of several with one name the last counts, in the place of the first.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
-        let mut unique: Vec<Arc<dyn Tool>> = Vec::new();
+        Self::from(tools, &ToolSource::Given)
+    }
+
+    fn from(tools: impl IntoIterator<Item = Arc<dyn Tool>>, source: &ToolSource) -> Self {
+        Self::of(tools.into_iter().map(|tool| Known { tool, source: source.clone() }))
+    }
+
+    fn of(tools: impl IntoIterator<Item = Known>) -> Self {
+        let mut unique: Vec<Known> = Vec::new();
         for tool in tools {
-            match unique.iter_mut().find(|known| known.spec().name == tool.spec().name) {
+            match unique.iter_mut().find(|known| known.name() == tool.name()) {
                 Some(known) => *known = tool,
                 None => unique.push(tool),
             }
         }
-        let specs = unique.iter().map(|tool| tool.spec().clone()).collect();
+        let specs = unique.iter().map(|known| known.tool.spec().clone()).collect();
         Self { tools: unique, specs }
     }
 
@@ -89,13 +131,19 @@ impl Tools {
             Arc::new(Typed::new(WriteFile { workspace })),
             Arc::new(Typed::new(Bash { runner, cwd, limits, times: bash, scratch })),
         ];
-        Self::new(tools)
+        Self::from(tools, &ToolSource::BuiltIn)
     }
 
     /// These and another one, which takes the place of one with its name.
     #[must_use]
     pub fn with(self, tool: Arc<dyn Tool>) -> Self {
-        Self::new(self.tools.into_iter().chain([tool]))
+        self.with_from(tool, ToolSource::Given)
+    }
+
+    /// The same of one that is from somebody else.
+    #[must_use]
+    pub fn with_from(self, tool: Arc<dyn Tool>, source: ToolSource) -> Self {
+        Self::of(self.tools.into_iter().chain([Known { tool, source }]))
     }
 
     /// Only the tools with these names, in this order.
@@ -107,16 +155,16 @@ impl Tools {
             .iter()
             .map(|name| {
                 let known = || self.names().collect::<Vec<_>>().join(", ");
-                self.find(name).ok_or_else(|| UnknownTool { name: name.clone(), known: known() })
+                self.known(name).cloned().ok_or_else(|| UnknownTool { name: name.clone(), known: known() })
             })
             .collect();
-        Ok(Self::new(tools?))
+        Ok(Self::of(tools?))
     }
 
     /// All but the tool of that name.
     #[must_use]
     pub fn without(self, name: &str) -> Self {
-        Self::new(self.tools.into_iter().filter(|tool| tool.spec().name != name))
+        Self::of(self.tools.into_iter().filter(|known| known.name() != name))
     }
 
     /// What the model is told of them.
@@ -128,7 +176,17 @@ impl Tools {
     /// The tool of that name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.tools.iter().find(|tool| tool.spec().name == name).cloned()
+        self.known(name).map(|known| Arc::clone(&known.tool))
+    }
+
+    /// Who the tool of that name is from.
+    #[must_use]
+    pub fn source(&self, name: &str) -> Option<&ToolSource> {
+        self.known(name).map(|known| &known.source)
+    }
+
+    fn known(&self, name: &str) -> Option<&Known> {
+        self.tools.iter().find(|known| known.name() == name)
     }
 
     /// Their names.

@@ -11,6 +11,7 @@ use crossterm::event::KeyEvent;
 
 use super::app::App;
 use super::popup::{Page, Popup};
+use super::question::Appeared;
 use super::view;
 use crate::event::ApprovalRequest;
 use crate::id::CallId;
@@ -24,7 +25,7 @@ pub(super) use keys::{ANSWER_MS, words_of};
 pub(super) struct Asked {
     pub(super) request: ApprovalRequest,
     /// When it appeared on the screen.
-    pub(super) since: UnixMs,
+    pub(super) since: Appeared,
     /// The key that answers it, and when it was pressed: it counts when no other key follows at once.
     answer: Option<(KeyEvent, UnixMs)>,
     pub(super) mode: Mode,
@@ -68,7 +69,7 @@ impl Asked {
     pub(super) fn new(request: ApprovalRequest, since: UnixMs) -> Self {
         Self {
             request,
-            since,
+            since: Appeared::at(since),
             answer: None,
             mode: Mode::Choosing(None),
             reason: String::new(),
@@ -116,7 +117,7 @@ impl Sheet {
 impl App {
     /// Lays the call out that asks, unless it is already, and notes what of it is on the screen.
     pub(super) fn look_at_question(&mut self) {
-        let (width, code_told) = (usize::from(self.size.0), render::code_told());
+        let (width, code_told) = (usize::from(self.place.size.0), render::code_told());
         let Some(asked) = self.work.approvals.first_mut() else { return };
         let place = sheet::Place {
             cwd: &self.place.cwd,
@@ -141,7 +142,7 @@ impl App {
             asked.sheet.shows(rows);
         } else if asked.sheet.seen == 0 {
             // Something lies over it: it hasn't appeared yet.
-            asked.since = now;
+            asked.since = Appeared::at(now);
         }
     }
 
@@ -189,7 +190,7 @@ impl App {
     /// Another call is the first that asks: no key that was meant for the one before answers it.
     fn next_question(&mut self) {
         if let Some(next) = self.work.approvals.first_mut() {
-            next.since = self.now;
+            next.since = Appeared::at(self.now);
         }
     }
 }

@@ -1,30 +1,17 @@
 //! The pieces of a transcript, and the lines each of them makes.
 
-use super::call::{self, Call, CallState};
-use super::layout::{Ctx, Folds, rule};
-use super::receipt;
+mod lines;
+mod shell;
+
+pub(super) use shell::{Shell, ShellState};
+
+use super::call::{Call, CallState};
+use super::layout::{Ctx, Folds};
 use crate::id::EntryId;
 use crate::message::Image;
-use crate::render::{
-    self, Breaks, Carriage, Emphasis, Found, Indent, Joint, Line, MarkdownStream, PictureRoom, Role, Span,
-    Style, clean, cut_to, wrap,
-};
+use crate::render::{self, Carriage, Joint, Line, MarkdownStream, PictureRoom, clean};
 use crate::session::entry::Receipt;
 use crate::unit::UnixMs;
-
-/// Lines of a thought shown before it is unfolded.
-const FOLDED_THOUGHT: usize = 2;
-
-/// Bytes of a folded thought that are looked at, for each column of its lines: enough of four-byte characters for more lines than
-/// are shown.
-const GLANCE: usize = 4 * (FOLDED_THOUGHT + 1);
-
-/// Lines of a message of the user's beyond which only its beginning is shown, and how many that is.
-const MOST_SAID: usize = 20;
-const FOLDED_SAID: usize = 12;
-
-/// The same in bytes, for lines without end.
-const LONGEST_SAID: usize = 4 * 1024;
 
 /// One piece of a transcript.
 #[derive(Clone, Debug)]
@@ -87,24 +74,6 @@ pub(super) enum BlockKind {
         text: String,
         hint: Option<String>,
     },
-}
-
-/// A command of the user's own.
-#[derive(Clone, Debug)]
-pub(super) struct Shell {
-    pub(super) id: Option<EntryId>,
-    pub(super) command: String,
-    pub(super) output: String,
-    pub(super) state: ShellState,
-    /// Whether the model reads it.
-    pub(super) excluded: bool,
-}
-
-/// How far a command of the user's own is.
-#[derive(Clone, Debug)]
-pub(super) enum ShellState {
-    Runs { since: UnixMs },
-    Over { note: String, failed: bool },
 }
 
 /// How bad news is.
@@ -258,7 +227,7 @@ impl Block {
             BlockKind::Thinking(_) | BlockKind::Shell(_) => true,
             BlockKind::Call(call) => matches!(call.state, CallState::Done { .. } | CallState::Runs { .. }),
             BlockKind::Rule { text, .. } => !text.is_empty(),
-            BlockKind::User { text, typed, .. } => typed.is_some() || is_long(text),
+            BlockKind::User { text, typed, .. } => typed.is_some() || lines::is_long(text),
             BlockKind::Banner(_)
             | BlockKind::Answer(_)
             | BlockKind::Growing(_)
@@ -309,6 +278,11 @@ impl Block {
         !(matches!(self.kind, BlockKind::Call(_)) && spoke || matches!(self.kind, BlockKind::Images(_)))
     }
 
+    /// Whether it has text that its lines don't show yet.
+    pub(super) fn lags(&self) -> bool {
+        matches!(&self.kind, BlockKind::Growing(stream) if stream.lags())
+    }
+
     /// Whether its lines change by themselves.
     pub(super) fn is_alive(&self) -> bool {
         match &self.kind {
@@ -332,21 +306,21 @@ impl Block {
 
     fn lines(&self, ctx: &Ctx) -> Vec<Line> {
         match &self.kind {
-            BlockKind::Banner(lines) => banner(lines, ctx.width),
+            BlockKind::Banner(lines) => lines::banner(lines, ctx.width),
             BlockKind::User { text, typed, note, at, receipt } => {
-                user((text, typed.as_deref()), (note, *at), receipt.as_deref(), ctx)
+                lines::user((text, typed.as_deref()), (note, *at), receipt.as_deref(), ctx)
             }
             BlockKind::Images(images) => {
                 images.iter().flat_map(|image| image_lines(&image.mime_type, &image.data, ctx)).collect()
             }
             BlockKind::Answer(text) => render::markdown(text, ctx.page()),
             BlockKind::Growing(stream) => stream.lines().cloned().collect(),
-            BlockKind::Thinking(text) => thought(text, ctx),
+            BlockKind::Thinking(text) => lines::thought(text, ctx),
             BlockKind::Call(call) => call.lines(ctx),
             BlockKind::Shell(shell) => shell.lines(ctx),
-            BlockKind::Rule { title, text } => unfolding_rule(title, text, ctx),
+            BlockKind::Rule { title, text } => lines::unfolding_rule(title, text, ctx),
             BlockKind::Notice { level, text, hint } => {
-                notice(*level, text, hint.as_deref(), ctx.width.min(ctx.measure))
+                lines::notice(*level, text, hint.as_deref(), ctx.width.min(ctx.measure))
             }
         }
     }
@@ -371,162 +345,4 @@ impl Fold {
 fn said(line: &Line) -> usize {
     let text = line.said().iter().flat_map(|span| span.text.chars());
     text.filter(|c| !c.is_whitespace()).count()
-}
-
-/// Whether of a message of the user's only the beginning is shown.
-fn is_long(text: &str) -> bool {
-    text.len() > LONGEST_SAID || text.trim_end().lines().nth(MOST_SAID).is_some()
-}
-
-fn banner(lines: &[String], width: usize) -> Vec<Line> {
-    let style =
-        |at| if at == 0 { Style::from(Role::Accent).with(Emphasis::BOLD) } else { Role::Muted.into() };
-    lines.iter().enumerate().flat_map(|(at, line)| render::plain(line, style(at), width)).collect()
-}
-
-fn user(
-    (text, typed): (&str, Option<&str>),
-    (note, at): (&str, UnixMs),
-    receipt: Option<&Receipt>,
-    ctx: &Ctx,
-) -> Vec<Line> {
-    let folded = !ctx.folds.output_open;
-    let typed = typed.filter(|_| folded);
-    let hint = if typed.is_some() { &*ctx.unfold } else { "" };
-    let time = receipt.map_or_else(|| ctx.clock(at), |receipt| receipt::word(receipt, at, ctx));
-    let words = [hint, note, time.as_str()].into_iter().filter(|word| !word.is_empty());
-    let time = words.collect::<Vec<_>>().join(" ");
-    let measure = ctx.width.min(ctx.measure);
-    let room = measure.saturating_sub(time.chars().count() + 2).max(measure / 2);
-    let text = typed.unwrap_or(text).trim_end();
-    let (shown, hidden) = if folded { beginning(text) } else { (text, 0) };
-    let mut lines =
-        said_lines(&clean(shown, Carriage::Shown), Style::from(Role::User).with(Emphasis::BOLD), room);
-    if hidden > 0 {
-        let note = format!("… {hidden} more lines ({})", ctx.unfold);
-        lines.extend(said_lines(&note, Role::Muted.into(), room));
-    }
-    if let Some(first) = lines.first_mut() {
-        *first = ctx.right_aligned(std::mem::take(first), Some(Span::new(time, Role::Muted)));
-    }
-    let story = receipt.map(Receipt::story).filter(|story| !story.is_empty());
-    if let Some(story) = story {
-        let indent = Indent {
-            first: vec![Span::new("▌ ", Role::Accent), Span::new("↳ ", Role::Muted)],
-            rest: vec![Span::new("    ", Role::Muted)],
-        };
-        lines.extend(wrap(&[Span::new(story, Role::Muted)], measure, &indent, Breaks::Words));
-    }
-    lines
-}
-
-/// As much of a message as is shown folded, and how many lines are left out.
-fn beginning(text: &str) -> (&str, usize) {
-    if !is_long(text) {
-        return (text, 0);
-    }
-    let by_lines = text.match_indices('\n').nth(FOLDED_SAID - 1).map_or(text.len(), |(at, _)| at);
-    let end = text.floor_char_boundary(by_lines.min(LONGEST_SAID));
-    (&text[..end], text[end..].trim_start_matches('\n').lines().count())
-}
-
-fn said_lines(text: &str, style: Style, width: usize) -> Vec<Line> {
-    let bar = Indent::all(vec![Span::new("▌ ", Role::Accent)]);
-    let linked = |line| render::linked(vec![Span::new(line, style)], Found::AsItIs);
-    text.split('\n').flat_map(|line| wrap(&linked(line), width, &bar, Breaks::Words)).collect()
-}
-
-fn thought(text: &str, ctx: &Ctx) -> Vec<Line> {
-    let style = Style::from(Role::Thinking);
-    let mark = Span::new("∴ ", Role::Muted);
-    let indent = Indent { first: vec![mark], rest: vec![Span::new("  ", style)] };
-    if ctx.folds.thinking_open {
-        let text = clean(text.trim(), Carriage::Shown);
-        let spans = [Span::new(text.as_ref(), style)];
-        return wrap(&spans, ctx.width.min(ctx.measure), &indent, Breaks::Words);
-    }
-    // A glance at the end of the thought is enough, and a long one costs no more than a short one.
-    let text = text.trim();
-    let from = text.ceil_char_boundary(text.len().saturating_sub(ctx.width * GLANCE));
-    let (all, text) = (from == 0, clean(&text[from..], Carriage::Shown));
-    let end: Vec<&str> = text.split_whitespace().collect();
-    let mut lines =
-        wrap(&[Span::new(end.join(" "), style)], ctx.width.min(ctx.measure), &indent, Breaks::Words);
-    let hidden = lines.len().saturating_sub(FOLDED_THOUGHT);
-    if hidden > 0 || !all {
-        lines.drain(..hidden);
-        if let Some(first) = lines.first_mut() {
-            first.spans[0] = Span::new("∴ …", Role::Muted);
-        }
-    }
-    lines
-}
-
-fn unfolding_rule(title: &str, text: &str, ctx: &Ctx) -> Vec<Line> {
-    let hint = if text.is_empty() { String::new() } else { format!(" ({})", ctx.unfold) };
-    let mut lines = vec![rule(&format!("{title}{hint}"), ctx.width)];
-    if ctx.folds.output_open {
-        lines.extend(render::markdown(text, ctx.page()));
-    }
-    lines
-}
-
-fn notice(level: Level, text: &str, hint: Option<&str>, width: usize) -> Vec<Line> {
-    let (sign, role) = match level {
-        Level::Note => ("· ", Role::Muted),
-        Level::Warning => ("! ", Role::Warning),
-        Level::Error => ("✗ ", Role::Error),
-    };
-    let indent = Indent { first: vec![Span::new(sign, role)], rest: vec![Span::new("  ", role)] };
-    let text = clean(text.trim(), Carriage::Shown);
-    let mut lines = wrap(&[Span::new(text.as_ref(), role)], width, &indent, Breaks::Words);
-    if let Some(hint) = hint {
-        let indent = Indent {
-            first: vec![Span::new("  → ", Role::Muted)],
-            rest: vec![Span::new("    ", Role::Muted)],
-        };
-        lines.extend(wrap(&[Span::new(hint, Role::Muted)], width, &indent, Breaks::Words));
-    }
-    lines
-}
-
-impl Shell {
-    fn lines(&self, ctx: &Ctx) -> Vec<Line> {
-        let (mut lines, output) = match &self.state {
-            ShellState::Runs { since } => {
-                (vec![self.running_head(*since, ctx)], call::running_output(&self.output, ctx))
-            }
-            ShellState::Over { note, failed } => {
-                let sign =
-                    if *failed { Span::new("✗ ", Role::Error) } else { Span::new("✓ ", Role::Success) };
-                let mut left = self.head(sign, &self.command);
-                left.extend(self.notes(note));
-                let head = wrap(&left, ctx.width, &Indent::default(), Breaks::Words);
-                (head, call::finished_output(&self.output, ctx))
-            }
-        };
-        lines.extend(output);
-        lines
-    }
-
-    fn running_head(&self, since: UnixMs, ctx: &Ctx) -> Line {
-        let elapsed = Span::new(call::seconds(ctx.now.since_ms(since)), Role::Muted);
-        let notes = self.notes("");
-        let used = 5 + elapsed.width() + notes.as_ref().map_or(0, Span::width);
-        let command = cut_to(&call::one_line(&self.command), ctx.width.saturating_sub(used).max(8));
-        let mut left = self.head(Span::new(format!("{} ", ctx.spinner()), Role::Accent), &command);
-        left.extend(notes);
-        ctx.right_aligned(left, Some(elapsed))
-    }
-
-    fn head(&self, sign: Span, command: &str) -> Vec<Span> {
-        let marks = if self.excluded { "!! " } else { "! " };
-        vec![sign, Span::new(marks, Role::Accent), Span::new(call::one_line(command), Role::Text)]
-    }
-
-    fn notes(&self, note: &str) -> Option<Span> {
-        let unsent = if self.excluded { "not sent to the model" } else { "" };
-        let notes: Vec<&str> = [note, unsent].into_iter().filter(|note| !note.is_empty()).collect();
-        (!notes.is_empty()).then(|| Span::new(format!("  {}", notes.join(", ")), Role::Muted))
-    }
 }

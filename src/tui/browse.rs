@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use super::app::{Browsed, Report};
 use super::perform::now;
-use super::picker::{hits, sessions};
+use super::picker::{Look, hits, named, sessions};
 use crate::session::{Backlog, Catalog, Page, Scope, SessionError};
 
 /// Sessions that are shown before everything else is looked at: more than a screen.
@@ -17,6 +17,9 @@ const FIRST: usize = 60;
 
 /// Most sessions in which words are found.
 const MOST_HITS: usize = 50;
+
+/// Most sessions that are offered for a part of their id: more, and the part is too short to mean one.
+const MOST_NAMED: usize = 10;
 
 /// Time between two words on how far the reading is.
 const TELL: Duration = Duration::from_millis(250);
@@ -27,6 +30,8 @@ const RENEW: Duration = Duration::from_secs(2);
 /// What is looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ask {
+    /// Which look it belongs to: what is found is told with it.
+    pub(super) look: Look,
     pub(super) scope: Scope,
     /// What was typed so far.
     pub(super) words: String,
@@ -123,8 +128,12 @@ impl Browser {
     }
 
     fn search(&mut self) -> Result<(), Stop> {
-        let found = self.catalog.sessions_saying(&self.ask.words, self.ask.scope, MOST_HITS)?;
-        let (words, items) = (self.ask.words.clone(), hits(&found, now()));
+        let words = self.ask.words.clone();
+        // An id means its session wherever that is.
+        let by_id = self.catalog.sessions_named(words.trim(), MOST_NAMED)?;
+        let mut found = self.catalog.sessions_saying(&words, self.ask.scope, MOST_HITS)?;
+        found.retain(|hit| by_id.iter().all(|session| session.path != hit.session.path));
+        let items = named(&by_id, now()).into_iter().chain(hits(&found, now())).collect();
         self.tell(Browsed::Hits { words, items })
     }
 
@@ -136,7 +145,7 @@ impl Browser {
     }
 
     fn tell(&self, what: Browsed) -> Result<(), Stop> {
-        let report = Report::Browsed { scope: self.ask.scope, what };
+        let report = Report::Browsed { look: self.ask.look, scope: self.ask.scope, what };
         self.reports.blocking_send(report).map_err(|_| Stop::Gone)
     }
 }

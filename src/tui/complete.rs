@@ -87,6 +87,11 @@ impl Completing {
         self.models = names;
     }
 
+    /// Nobody looks for files: there was too much else to do. The next key asks again.
+    pub(super) fn walk_refused(&mut self) {
+        self.is_walking = false;
+    }
+
     /// Moves the choice, from the last to the first.
     fn step(&mut self, rows: isize) {
         let count = self.offers.len().cast_signed();
@@ -133,7 +138,7 @@ impl App {
         let complete = &self.complete;
         let offers = match &complete.asked {
             Asked::Nothing | Asked::Path(_) => Vec::new(),
-            Asked::Command(typed) => command::offers(typed, &self.commands),
+            Asked::Command(typed) => command::offers(typed, &self.facts.commands),
             Asked::Argument { command, typed } => command::arguments(command, typed, &complete.models),
             Asked::File(words) => return self.ask_for_files(words.clone()),
         };

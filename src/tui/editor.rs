@@ -6,6 +6,8 @@ mod rows;
 mod text;
 mod tokens;
 
+use std::ops::Range;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -183,6 +185,11 @@ impl Editor {
         self.recall.remember(text)
     }
 
+    /// Takes prompts from before all those that it has.
+    pub(super) fn know_earlier(&mut self, prompts: Vec<String>) {
+        self.recall.know_earlier(prompts);
+    }
+
     /// Prompts of earlier times, oldest first.
     pub(super) fn history(&self) -> &[String] {
         self.recall.prompts()
@@ -335,7 +342,10 @@ impl Editor {
         let next = if edit == Edit::Up { row.checked_sub(1) } else { Some(row + 1) };
         if let Some(row) = next.filter(|row| *row < self.rows.count()) {
             let at = self.rows.at(text, row, column);
-            self.text.move_to(at);
+            // A token may hang over several rows: beyond it, and one gets past it.
+            let token = self.tokens.around(text, at);
+            let beyond = |token: Range<usize>| if edit == Edit::Up { token.start } else { token.end };
+            self.text.move_to(token.map_or(at, beyond));
             self.moved();
             self.column = Some(column);
             return true;
@@ -406,21 +416,30 @@ impl Editor {
         text.starts_with('/') && !text.contains('\n')
     }
 
-    /// Puts the cursor where somebody clicked: a row and a column of what is drawn.
-    pub(super) fn click(&mut self, row: u16, column: u16) {
-        let at = self.rows.at(self.text.as_str(), self.window.0 + usize::from(row), usize::from(column));
-        self.column = None;
-        self.text.move_to(at);
+    /// Puts the cursor where somebody clicked: a row and a column of what is drawn, of so many rows. In a token, to its nearer end.
+    pub(super) fn click(&mut self, row: u16, column: u16, height: u16) {
+        let row = self.top(height) + usize::from(row);
+        let at = self.rows.at(self.text.as_str(), row, usize::from(column));
+        let token = self.tokens.around(self.text.as_str(), at);
+        let nearer = |token: Range<usize>| match at - token.start < token.end - at {
+            true => token.start,
+            false => token.end,
+        };
+        self.text.move_to(token.map_or(at, nearer));
         self.moved();
+    }
+
+    /// The first row that is drawn: an area may have fewer rows than the window, and the cursor's is among them.
+    fn top(&self, height: u16) -> usize {
+        let (row, _) = self.rows.place(self.text.as_str(), self.text.cursor());
+        self.window.0.max((row + 1).saturating_sub(usize::from(height.max(1))))
     }
 
     /// Draws the text as it was laid out; says where the cursor stands.
     pub(super) fn draw(&self, area: Rect, style: Style, buffer: &mut Buffer) -> (u16, u16) {
         let text = self.text.as_str();
         let (row, column) = self.rows.place(text, self.text.cursor());
-        // The area may have fewer rows than the window: the cursor's is among them.
-        let last = usize::from(area.height.saturating_sub(1));
-        let top = self.window.0.max(row.saturating_sub(last));
+        let top = self.top(area.height);
         for (y, at) in (area.y..area.bottom()).zip(top..self.rows.count()) {
             let shown = row_text(&text[self.rows.row(at)]);
             buffer.set_stringn(area.x, y, shown, usize::from(area.width), style);

@@ -4,28 +4,28 @@
 //! flood of keys what is shown. [`Pace`] says when a frame is due; when nothing changes, nothing is written. While one is awaited the agent's events gather, and are taken all
 //! at once before it is drawn: a fast stream wakes the loop twice a frame, not once a piece.
 
-use std::future::pending;
-use std::io::Write;
-use std::process::Command;
+mod away;
+mod end;
+mod wake;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::event::Event as TerminalEvent;
-use futures_util::FutureExt;
 use jiff::tz::TimeZone;
-use nix::sys::signal::{Signal, raise};
-use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
-use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, timeout_at};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
+use self::away::Errand;
+use self::wake::{Signals, Wake, next_event, next_heard, next_report, next_themes};
 use super::app::{Action, App, Input, Place, Report, Say};
 use super::block::Level;
 use super::clipboard::{MOST_BY_TERMINAL, SystemClipboard};
 use super::draft::Draft;
 use super::ears::{self, Ears, Heard};
 use super::files;
+use super::history::Reading;
 use super::keymap::Keymap;
-use super::mouse::Mouse;
 use super::notify::{Focus, Notifier};
 use super::pace::{Pace, Stale};
 use super::perform::{Performer, now};
@@ -34,10 +34,8 @@ use super::terminal::Screen;
 use super::theme::Theme;
 use super::transcript::Copied;
 use super::{Asking, ExitReason, Opened, TuiError, TuiExit, TuiOptions};
-use crate::agent::{AgentSession, EventStream, Lagged};
-use crate::event::Event;
+use crate::agent::{EventStream, Lagged};
 use crate::render;
-use crate::theme::Library;
 
 /// Time between two states of a spinner.
 const TICK: Duration = Duration::from_millis(100);
@@ -45,44 +43,31 @@ const TICK: Duration = Duration::from_millis(100);
 /// Events of the agent taken before keys are looked at again: a few milliseconds' work.
 const BATCH: usize = 4_096;
 
-/// Time that messages sent just before the end have to reach the agent: some syncs of a slow disk.
-const SETTLE: Duration = Duration::from_secs(2);
-
-/// Lines of the last exchange that are left on the normal screen.
-const FAREWELL: usize = 40;
-
-/// Something that woke the loop.
-enum Wake {
-    Hangup,
-    Signal,
-    /// The process goes on after it was stopped.
-    Continued,
-    Terminal(Option<std::io::Result<Heard>>),
-    Themes(Arc<Library>),
-    Frame,
-    /// The draft is to be kept.
-    Keep,
-    Report(Option<Report>),
-    Agent(Option<Result<Arc<Event>, Lagged>>),
-    Tick,
-}
-
 struct Front {
     app: App,
     screen: Option<Screen>,
     keys: Option<Ears>,
     notifier: Notifier,
     draft: Draft,
+    /// The prompts of earlier times.
+    earlier: Reading,
     /// `None` until the session is open.
     link: Option<Link>,
     /// What is to be done as soon as it is, or with the next frame when there was too much to do.
     waiting: Vec<Action>,
     signals: Signals,
+    rhythm: Rhythm,
+    clipboard: SystemClipboard,
+    options: TuiOptions,
+    /// What is to be done next, without the terminal.
+    errand: Option<Errand>,
+}
+
+/// When something is drawn, and when time is looked at.
+struct Rhythm {
     tick: Interval,
     began: Instant,
     pace: Pace,
-    clipboard: SystemClipboard,
-    options: TuiOptions,
 }
 
 /// The agent's side.
@@ -92,13 +77,6 @@ struct Link {
     performer: Performer,
     /// What the user is to know once the session is on the screen.
     notices: Vec<String>,
-}
-
-struct Signals {
-    terminate: SignalStream,
-    interrupt: SignalStream,
-    hangup: SignalStream,
-    continued: SignalStream,
 }
 
 pub(super) async fn run<E: std::fmt::Debug>(
@@ -129,7 +107,7 @@ pub(super) async fn run<E: std::fmt::Debug>(
 impl Front {
     /// Takes the terminal over and draws the first frame; the session may still be opened.
     fn start(options: TuiOptions) -> std::io::Result<Self> {
-        let history = options.history_file.as_deref().map(files::load_history).unwrap_or_default();
+        let earlier = Reading::begin(options.files.history.as_deref());
         let place = Place {
             cwd: options.cwd.clone(),
             home: options.home.clone(),
@@ -137,38 +115,38 @@ impl Front {
             theme: Theme::of(&options.themes),
             banner: Vec::new(),
             keymap: Arc::new(keymap(&options)),
-            manner: options.abilities.manner(),
-            images: options.abilities.images,
+            manner: options.terminal.abilities.manner(),
+            images: options.terminal.abilities.images,
+            size: (80, 24),
             cell: (8, 16),
         };
-        let mut app = App::new(place, history);
-        let mut draft = Draft::new(options.draft_file.clone());
+        let mut app = App::new(place, Vec::new());
+        let mut draft = Draft::new(options.files.draft.clone());
         if let Some(text) = draft.load(&app.place.cwd) {
             app.editor.set_text(&text);
         }
         let signals = Signals::catch()?;
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        report::on_panic(options.report_folder.clone());
-        let screen = Screen::enter(&options.reach, options.mouse, options.abilities.images)?;
-        app.size = screen.size();
+        report::on_panic(options.files.reports.clone());
+        let screen = Screen::enter(&options.terminal)?;
+        app.place.size = screen.size();
         app.now = now();
         app.work.opening_since = Some(app.now);
-        let (began, pace) = (Instant::now(), Pace::default());
         let mut front = Self {
             app,
             screen: Some(screen),
             keys: None,
-            notifier: Notifier::new(options.reach),
+            notifier: Notifier::new(options.terminal.reach),
             draft,
+            earlier,
             link: None,
             waiting: Vec::new(),
             signals,
-            tick,
-            began,
-            pace,
+            rhythm: Rhythm { tick, began: Instant::now(), pace: Pace::default() },
             clipboard: SystemClipboard::default(),
             options,
+            errand: None,
         };
         front.frame();
         front.listen();
@@ -178,7 +156,7 @@ impl Front {
     /// Takes the session up.
     fn join(&mut self, opened: Opened) {
         let Opened { agent, prompt, pick, banner, notices } = opened;
-        self.app.place.banner = banner;
+        self.app.place.banner = banner.iter().map(|line| self.app.place.keymap.name_keys(line)).collect();
         self.app.work.opening_since = None;
         // First the events, then the snapshot that the reload takes: nothing falls between the two.
         let events = agent.subscribe();
@@ -199,28 +177,21 @@ impl Front {
         self.app.stale = Stale::ByUser;
     }
 
-    /// Ends before there is a session. What was to be said to it is a draft again.
-    async fn leave(mut self, reason: ExitReason) -> TuiExit {
-        self.keys = None;
-        self.screen = None;
-        let said = self.waiting.iter().filter_map(|action| match action {
-            Action::Say(say) => say.text(),
-            _ => None,
-        });
-        let said: Vec<String> = said.collect();
-        if !said.is_empty() {
-            self.app.editor.put_before(&said);
-        }
-        self.store_draft().await;
-        TuiExit { session: None, reason }
-    }
-
     async fn work(&mut self) -> ExitReason {
         loop {
+            if let Some(errand) = self.errand.take()
+                && let Some(reason) = self.run(errand).await
+            {
+                return reason;
+            }
             let input = match self.wake().await {
                 Wake::Hangup => return ExitReason::HungUp,
                 Wake::Signal => return ExitReason::Signal,
-                Wake::Continued => match self.away(|_| ()) {
+                Wake::Stop => {
+                    self.errand = Some(Errand::Stop);
+                    continue;
+                }
+                Wake::Continued => match self.take_again() {
                     Some(reason) => return reason,
                     None => continue,
                 },
@@ -238,6 +209,7 @@ impl Front {
                     None => continue,
                 },
                 Wake::Report(Some(report)) => Input::Report(report),
+                Wake::Earlier(prompts) => Input::Report(Report::Earlier(prompts)),
                 Wake::Agent(Some(Ok(event))) => Input::Agent(event),
                 Wake::Agent(Some(Err(Lagged(_)))) => Input::Lagged,
                 Wake::Report(None) | Wake::Agent(None) => return ExitReason::Closed,
@@ -262,8 +234,12 @@ impl Front {
         }
     }
 
+    fn owes_pictures(&self) -> bool {
+        self.screen.as_ref().is_some_and(Screen::owes_pictures)
+    }
+
     async fn wake(&mut self) -> Wake {
-        let due = self.pace.due(self.app.stale).map(|due| self.began + due);
+        let due = self.rhythm.pace.due(self.app.stale).map(|due| self.rhythm.began + due);
         let keep = self.draft.due();
         self.listen();
         let owes = self.owes_pictures();
@@ -278,19 +254,17 @@ impl Front {
             _ = self.signals.hangup.recv() => Wake::Hangup,
             _ = self.signals.terminate.recv() => Wake::Signal,
             _ = self.signals.interrupt.recv() => Wake::Signal,
+            _ = self.signals.stop.recv() => Wake::Stop,
             _ = self.signals.continued.recv() => Wake::Continued,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Wake::Frame,
             heard = next_heard(keys) => Wake::Terminal(heard),
+            prompts = self.earlier.done() => Wake::Earlier(prompts),
             report = next_report(reports) => Wake::Report(report),
             event = next_event(events), if due.is_none() => Wake::Agent(event),
             library = next_themes(news) => Wake::Themes(library),
             () = sleep_until(keep.unwrap_or_else(Instant::now)), if keep.is_some() => Wake::Keep,
-            _ = self.tick.tick(), if owes || self.app.wants_ticks() => Wake::Tick,
+            _ = self.rhythm.tick.tick(), if owes || self.app.wants_ticks() => Wake::Tick,
         }
-    }
-
-    fn owes_pictures(&self) -> bool {
-        self.screen.as_ref().is_some_and(Screen::owes_pictures)
     }
 
     /// What came from the terminal, as the state takes it.
@@ -379,7 +353,7 @@ impl Front {
         if let Some(reason) = self.take_batch() {
             return Some(reason);
         }
-        let before = self.began.elapsed();
+        let before = self.rhythm.began.elapsed();
         self.app.stale = Stale::No;
         self.app.now = now();
         if self.link.is_some() {
@@ -389,8 +363,8 @@ impl Front {
         }
         let drawn = self.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&mut self.app));
         self.tell();
-        let at = self.began.elapsed();
-        self.pace.drew(at, at - before);
+        let at = self.rhythm.began.elapsed();
+        self.rhythm.pace.drew(at, at - before);
         // A full channel is no harm: the next frame asks again.
         if render::code_waits()
             && let Some(link) = &self.link
@@ -409,8 +383,8 @@ impl Front {
         match action {
             Action::Quit => return Some(ExitReason::Quit),
             Action::Copy(copied) => self.copy(copied),
-            Action::Suspend => return self.away(|_| _ = raise(Signal::SIGTSTP)),
-            Action::EditElsewhere(text) => return self.away(|front| front.edit(&text)),
+            Action::Suspend => self.errand = Some(Errand::Stop),
+            Action::EditElsewhere(text) => self.errand = Some(Errand::Edit(text)),
             action => match &self.link {
                 Some(link) => match link.performer.tell(action) {
                     // Until it is done nothing else is shown of the session.
@@ -438,161 +412,8 @@ impl Front {
         });
         self.clipboard.put(text);
     }
-
-    /// Gives the terminal back, does something, and takes it over again. Nothing reads the keys meanwhile.
-    fn away(&mut self, what: impl FnOnce(&mut Self)) -> Option<ExitReason> {
-        self.keys = None;
-        self.screen = None;
-        what(self);
-        // Whether the button is still held, nobody heard.
-        self.app.moving.mouse = Mouse::default();
-        // What was meant for somebody else who had the terminal, and that we go on again, is known.
-        let _ = (self.signals.interrupt.recv().now_or_never(), self.signals.continued.recv().now_or_never());
-        self.notifier.forget();
-        match Screen::enter(&self.options.reach, self.options.mouse, self.options.abilities.images) {
-            Ok(screen) => {
-                self.app.size = screen.size();
-                self.screen = Some(screen);
-                self.app.stale = Stale::ByUser;
-                None
-            }
-            Err(_) => Some(ExitReason::HungUp),
-        }
-    }
-
-    /// Lets the user edit the draft with a program of theirs.
-    fn edit(&mut self, text: &str) {
-        match edited(self.options.editor.as_deref().unwrap_or("vi"), text) {
-            Ok(text) => {
-                self.draft.typed(Instant::now());
-                self.take(Input::Report(Report::Edited(text)));
-            }
-            Err(error) => {
-                let hint = Some("set VISUAL or EDITOR to the editor you like".to_owned());
-                self.app.say(Level::Error, format!("the editor failed: {error}"), hint);
-            }
-        }
-    }
-
-    async fn store_draft(&mut self) {
-        self.draft.keep(&self.app.place.cwd, self.app.unsent());
-        self.draft.settle().await;
-    }
-
-    /// Lets what was typed last reach the agent; what it refuses is a draft again.
-    async fn settle(&mut self) {
-        let Some(Link { performer, mut reports, .. }) = self.link.take() else { return };
-        let _task = performer.finish();
-        let until = Instant::now() + SETTLE;
-        while let Ok(Some(report)) = timeout_at(until, reports.recv()).await {
-            if matches!(report, Report::Failed { text: Some(_), .. }) {
-                self.app.update(Input::Report(report), now());
-                self.store_draft().await;
-            }
-        }
-    }
-
-    async fn end(mut self, agent: &AgentSession, reason: ExitReason) -> TuiExit {
-        // The thread that reads the keys spins on a terminal that is gone; it ends here, before anything that may take time.
-        self.keys = None;
-        self.screen = None;
-        self.store_draft().await;
-        self.settle().await;
-        let reader = agent.reader();
-        // Closed already is closed.
-        let _ = agent.close().await;
-        if reason != ExitReason::HungUp {
-            let mut lines = farewell(&self.app);
-            if reader.exists() {
-                lines.push(format!("tiller --session {}", reader.id()));
-            }
-            // A closed output is nobody to tell.
-            let _ = writeln!(std::io::stdout(), "{}", lines.join("\n"));
-        }
-        TuiExit { session: Some(reader.id().clone()), reason }
-    }
-}
-
-/// The next report; none before there is somebody who reports.
-async fn next_report(reports: Option<&mut mpsc::Receiver<Report>>) -> Option<Report> {
-    match reports {
-        Some(reports) => reports.recv().await,
-        None => pending().await,
-    }
-}
-
-/// The next event; none before there is an agent.
-async fn next_event(events: Option<&mut EventStream>) -> Option<Result<Arc<Event>, Lagged>> {
-    match events {
-        Some(events) => events.next().await,
-        None => pending().await,
-    }
-}
-
-impl Signals {
-    fn catch() -> std::io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            hangup: signal(SignalKind::hangup())?,
-            continued: signal(SignalKind::from_raw(Signal::SIGCONT as i32))?,
-        })
-    }
 }
 
 fn keymap(options: &TuiOptions) -> Keymap {
-    options.keybindings.as_deref().map(files::load_keymap).unwrap_or_default()
-}
-
-/// The next thing from the terminal; nothing as long as nobody listens.
-async fn next_heard(ears: Option<&mut Ears>) -> Option<std::io::Result<Heard>> {
-    match ears {
-        Some(ears) => ears.next().await,
-        None => std::future::pending().await,
-    }
-}
-
-/// The themes when others are known than before; whoever told of them may have gone.
-async fn next_themes(news: Option<&mut watch::Receiver<Arc<Library>>>) -> Arc<Library> {
-    if let Some(news) = news
-        && news.changed().await.is_ok()
-    {
-        return Arc::clone(&news.borrow_and_update());
-    }
-    std::future::pending().await
-}
-
-fn edited(editor: &str, text: &str) -> std::io::Result<String> {
-    let mut file = tempfile::Builder::new().prefix("tiller-").suffix(".md").tempfile()?;
-    file.write_all(text.as_bytes())?;
-    file.flush()?;
-    // The editor is a shell's words (`code --wait`); the file's name is passed beside them, never as one of them.
-    let status =
-        Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file.path()).status()?;
-    match status.code() {
-        Some(0) => {}
-        // So says the shell of what isn't there, or can't be run.
-        Some(127) => return Err(std::io::Error::other(format!("there is no program `{editor}`"))),
-        Some(126) => return Err(std::io::Error::other(format!("`{editor}` can't be run"))),
-        _ => return Err(std::io::Error::other(format!("`{editor}` ended with {status}"))),
-    }
-    let text = std::fs::read_to_string(file.path())?;
-    Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
-}
-
-/// The last exchange, as plain text.
-fn farewell(app: &App) -> Vec<String> {
-    let width = usize::from(app.size.0).max(20);
-    let Some((prompt, answer)) = app.transcript.last_exchange() else { return Vec::new() };
-    let mut lines: Vec<String> =
-        prompt.lines().map(|line| format!("> {}", render::clean(line, render::Carriage::Shown))).collect();
-    if let Some(answer) = answer {
-        lines.push(String::new());
-        lines.extend(render::markdown(answer, width).iter().map(|line| line.text().trim_end().to_owned()));
-    }
-    if lines.len() > FAREWELL {
-        lines.splice(FAREWELL / 2..lines.len() - FAREWELL / 2, ["…".to_owned()]);
-    }
-    lines.push(String::new());
-    lines
+    options.files.keybindings.as_deref().map(files::load_keymap).unwrap_or_default()
 }

@@ -8,9 +8,10 @@ use super::app::{Action, App};
 use super::approval::Asked;
 use super::block::{Block, BlockKind, Level, Shell, ShellState};
 use super::call::{Call, CallState, one_line};
-use super::picker::{Choice, Item, Picker};
-use super::popup::Popup;
+use super::picker::{Choice, Item};
+use super::question::Question;
 use super::record::shell_record;
+use super::transcript::Former;
 use crate::agent::turn::Retry;
 use crate::agent::{BashContext, Live, Summarizing, SummaryOf};
 use crate::event::{
@@ -34,11 +35,11 @@ impl App {
         self.facts.seq = event.seq;
         match &event.kind {
             EventKind::CompactionStart { reason } => {
-                self.popups.retain(|popup| !popup.is_of_failure());
+                self.forget_failure();
                 self.summary_began(SummaryOf::Context(*reason), event.time);
             }
             EventKind::CompactionFailed { error_message, .. } => {
-                self.work.unasked = Some(error_message.clone());
+                self.ask_what_to_do(error_message);
             }
             EventKind::CompactionEnd { reason, error_message, .. } => {
                 self.compaction_ended(*reason, error_message.as_deref());
@@ -52,7 +53,10 @@ impl App {
                 self.facts.model = Some(model.clone());
                 return vec![Action::Refresh];
             }
-            EventKind::SessionChanged { .. } => return vec![Action::Reload],
+            EventKind::SessionChanged { .. } => {
+                self.transcript.expect_other();
+                return vec![Action::Reload];
+            }
             EventKind::ThinkingLevelChanged { level } => self.facts.thinking = *level,
             EventKind::SessionInfoChanged { name } => self.facts.name.clone_from(name),
             EventKind::QueueUpdate { items, .. } => self.queue_changed(items),
@@ -80,9 +84,15 @@ impl App {
                 self.work.retry = None;
             }
             EventKind::AgentEnd { will_retry: false, outcome, .. } => self.run_ended(*outcome),
-            EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, .. } => {
-                let at = UnixMs(time.0.saturating_add_unsigned(*delay_ms));
-                self.work.retry = Some(Retry { at, attempt: *attempt, most: *max_attempts });
+            EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
+                let retry = Retry::told((*attempt, *max_attempts), time, *delay_ms, error_message);
+                self.work.retry = Some(retry);
+            }
+            EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message } => {
+                if let Some(summary) = &mut self.work.summary {
+                    let retry = Retry::told((*attempt, *max_attempts), time, *delay_ms, error_message);
+                    summary.retry = Some(retry);
+                }
             }
             EventKind::AutoRetryEnd { .. } => self.work.retry = None,
             EventKind::MessageStart { message } => self.message_started(message),
@@ -98,6 +108,7 @@ impl App {
         }
     }
 
+    /// Takes what tells of a call. What an event does is said here or before: a new one has to be.
     fn of_a_call(&mut self, kind: &EventKind, time: UnixMs) {
         match kind {
             EventKind::ToolExecutionStart { tool_call_id, tool_name, .. } => {
@@ -117,8 +128,35 @@ impl App {
                 self.question_resolved(tool_call_id);
                 self.transcript.with_call(tool_call_id, unask);
             }
-            // Turns and the ends of messages are drawn from what they are made of.
-            _ => {}
+            // Turns and the ends of messages are drawn from what they are made of, and traces are for the log.
+            EventKind::TurnStart | EventKind::MessageEnd { .. } | EventKind::Trace { .. } => {}
+            // Taken before it came to this.
+            EventKind::AgentStart
+            | EventKind::AgentEnd { .. }
+            | EventKind::AgentSettled
+            | EventKind::TurnEnd { .. }
+            | EventKind::MessageStart { .. }
+            | EventKind::MessageUpdate { .. }
+            | EventKind::QueueUpdate { .. }
+            | EventKind::EntryAppended { .. }
+            | EventKind::ModelChanged { .. }
+            | EventKind::ThinkingLevelChanged { .. }
+            | EventKind::SessionChanged { .. }
+            | EventKind::SessionInfoChanged { .. }
+            | EventKind::BashExecutionStart { .. }
+            | EventKind::BashExecutionUpdate { .. }
+            | EventKind::BashExecutionEnd { .. }
+            | EventKind::AutoRetryStart { .. }
+            | EventKind::AutoRetryEnd { .. }
+            | EventKind::SummaryRetry { .. }
+            | EventKind::CompactionStart { .. }
+            | EventKind::CompactionFailed { .. }
+            | EventKind::CompactionEnd { .. }
+            | EventKind::BranchSummaryStart
+            | EventKind::BranchSummaryEnd { .. }
+            | EventKind::ResourcesChanged { .. }
+            | EventKind::Notice { .. }
+            | EventKind::Warning { .. } => {}
         }
     }
 
@@ -131,21 +169,29 @@ impl App {
     }
 
     fn summary_began(&mut self, of: SummaryOf, since: UnixMs) {
-        self.work.summary = Some(Summarizing { of, since, failed: None });
+        self.work.summary = Some(Summarizing { of, since, retry: None, failed: None });
     }
 
     fn compaction_ended(&mut self, reason: CompactionReason, error: Option<&str>) {
-        (self.work.summary, self.work.unasked) = (None, None);
-        self.popups.retain(|popup| !popup.is_of_failure());
-        // Whoever asked for it is told by the answer.
-        if let Some(error) = error.filter(|_| reason != CompactionReason::Manual) {
-            self.say(Level::Warning, format!("the conversation was not made shorter: {error}"), None);
+        self.work.summary = None;
+        self.forget_failure();
+        let Some(error) = error else { return };
+        match reason {
+            // Whoever asked for it is told by the answer.
+            CompactionReason::Manual => {}
+            CompactionReason::Threshold => {
+                self.say(Level::Warning, format!("the conversation was not made shorter: {error}"), None);
+            }
+            CompactionReason::Overflow => {
+                let hint = "/model, /tree and /new lead there".to_owned();
+                self.say(Level::Error, error, Some(hint));
+            }
         }
     }
 
     /// Asks what to do about a summary that could not be made.
     pub(super) fn ask_what_to_do(&mut self, error: &str) {
-        self.popups.retain(|popup| !popup.is_of_failure());
+        self.forget_failure();
         let item = |choice: CompactionChoice| {
             let label = match choice {
                 CompactionChoice::Retry => "try again",
@@ -156,7 +202,7 @@ impl App {
         };
         let title = format!("no summary: {}", one_line(error));
         let items = CompactionChoice::ALL.map(item).to_vec();
-        self.popups.push(Popup::Pick(Box::new(Picker::of(&title, items))));
+        self.ask(Question { title, items });
     }
 
     fn settled(&mut self) -> Vec<Action> {
@@ -321,14 +367,12 @@ impl App {
     }
 
     /// Takes up what was going on when a snapshot was taken.
-    pub(super) fn take_up(&mut self, live: &Live) {
+    pub(super) fn take_up(&mut self, live: &Live, mut former: Former) {
+        let mut grown = std::mem::take(&mut former.live).into_iter();
         for block in live.partial.iter().flat_map(|partial| &partial.content) {
+            let before = grown.next().map(|block| block.kind);
             let kind = match block {
-                AssistantBlock::Text { text } => {
-                    let mut stream = MarkdownStream::new(80);
-                    stream.push(text);
-                    BlockKind::Growing(Box::new(stream))
-                }
+                AssistantBlock::Text { text } => BlockKind::Growing(Box::new(grown_to(text, before))),
                 AssistantBlock::Thinking { thinking, .. } => BlockKind::Thinking(thinking.clone()),
                 AssistantBlock::ToolCall(call) => BlockKind::Call(Box::new(Call {
                     id: call.id.clone(),
@@ -351,7 +395,20 @@ impl App {
             self.bash_began(&bash.id, &bash.line, bash.context == BashContext::Exclude, bash.since);
             self.bash_printed(&bash.id, &bash.output);
         }
+        self.transcript.return_to(former);
     }
+}
+
+/// What arrived of an answer, on from what was on the screen of it.
+fn grown_to(text: &str, before: Option<BlockKind>) -> MarkdownStream {
+    let known = match before {
+        Some(BlockKind::Growing(stream)) if text.starts_with(stream.text()) => Some(*stream),
+        _ => None,
+    };
+    let mut stream = known.unwrap_or_else(|| MarkdownStream::new(80));
+    let from = stream.text().len();
+    stream.push(&text[from..]);
+    stream
 }
 
 fn show_partial(state: &mut CallState, newest: &ToolOutcome) {

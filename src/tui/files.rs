@@ -1,4 +1,5 @@
-//! The few files of the front end's own: prompts of earlier times, the unsent draft; and the branch that git is on.
+//! The few files of the front end's own, but for the prompts of earlier times: the unsent draft, other keys; and the branch that git is
+//! on.
 //!
 //! None of them is worth a failure: what can't be read isn't there, what can't be written is lost.
 
@@ -10,31 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::keymap::Keymap;
 
-/// Prompts that are offered again.
-const MOST_PROMPTS: usize = 1_000;
-
 /// Reads which keys do what, where that isn't as it was made.
 pub(super) fn load_keymap(path: &Path) -> Keymap {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     Keymap::read(&fs::read_to_string(path).unwrap_or_default(), &name)
-}
-
-/// Reads the prompts of earlier times, oldest first.
-pub(super) fn load_history(path: &Path) -> Vec<String> {
-    let text = fs::read_to_string(path).unwrap_or_default();
-    let prompts: Vec<String> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    prompts[prompts.len().saturating_sub(MOST_PROMPTS)..].to_vec()
-}
-
-/// Adds a prompt to those of earlier times.
-pub(super) fn store_prompt(path: &Path, prompt: &str) {
-    let line = format!("{}\n", serde_json::Value::from(prompt));
-    if let Some(folder) = path.parent() {
-        let _ = fs::create_dir_all(folder);
-    }
-    if let Ok(mut file) = fs::OpenOptions::new().create(true).append(true).open(path) {
-        let _ = file.write_all(line.as_bytes());
-    }
 }
 
 /// What the user was about to say, and where.
@@ -104,15 +84,6 @@ mod tests {
         assert_eq!(load_draft(&path, Path::new("/a")).as_deref(), Some("half a thought"));
         store_draft(&path, Path::new("/a"), " ");
         assert_eq!(load_draft(&path, Path::new("/a")), None);
-    }
-
-    #[test]
-    fn prompts_of_several_lines_come_back_in_order() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("history.jsonl");
-        store_prompt(&path, "one\ntwo");
-        store_prompt(&path, "three");
-        assert_eq!(load_history(&path), ["one\ntwo", "three"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::app::Report;
 use super::call::one_line;
 use super::picker::{Choice, Item};
+use super::question::Question;
 use crate::agent::compaction::BranchPlan;
 use crate::agent::{BranchSummary, State};
 use crate::id::EntryId;
@@ -27,19 +28,7 @@ pub(super) fn hiding(reader: &Reader, entry: EntryId) -> Report {
         };
     }
     let count = tree.count_from(&entry);
-    let entries = if count == 1 {
-        "this entry".to_owned()
-    } else {
-        format!("this and the {} entries after it", count - 1)
-    };
-    let items = vec![
-        Item::new(
-            format!("hide {entries}; nothing is deleted, ctrl+a shows what is hidden"),
-            Choice::Hide(entry),
-        ),
-        Item::new("leave the tree as it is", Choice::Nothing),
-    ];
-    Report::Ask { title: "hide this branch?".to_owned(), items }
+    Report::AskToHide { entry, count }
 }
 
 /// Where choosing this entry leads, and what is to be told there of what is left behind; goes at once when nothing is.
@@ -58,7 +47,7 @@ pub(super) fn leaving(reader: &Reader, entry: &EntryId) -> Option<Report> {
         Item::new("tell it in a summary, and I say what matters", Choice::Instruct(entry.clone())),
         Item::new("stay here", Choice::Nothing),
     ];
-    Some(Report::Ask { title: "what happened since is left behind".to_owned(), items })
+    Some(Report::Ask(Question { title: "what happened since is left behind".to_owned(), items }))
 }
 
 /// What was said last on the path to the leaf, by the user or the model.

@@ -9,6 +9,7 @@ use super::app::{Action, App, List, Report};
 use super::call::one_line;
 use super::picker::{Choice, Item, Picker, Way};
 use super::popup::Popup;
+use super::question::Question;
 use crate::render::Role;
 use crate::session::import::{Glance, Imported, Status};
 use crate::unit::UnixMs;
@@ -114,7 +115,7 @@ fn trouble(what: String) -> Report {
 
 fn ask(title: String, mut items: Vec<Item>) -> Report {
     items.push(Item::new("stay here", Choice::Nothing));
-    Report::Ask { title, items }
+    Report::Ask(Question { title, items })
 }
 
 fn one_words(one: &Imported) -> String {
@@ -153,7 +154,7 @@ mod tests {
 
     fn title(report: Report) -> String {
         match report {
-            Report::Ask { title, items } => format!("{title} ({})", items.len()),
+            Report::Ask(Question { title, items }) => format!("{title} ({})", items.len()),
             Report::Failed { what, .. } => what,
             other => panic!("{other:?}"),
         }

@@ -472,6 +472,18 @@ impl Keymap {
         at.and_then(|at| self.keys[at].first()).map(ToString::to_string).unwrap_or_default()
     }
 
+    /// A text with the keys of rows in the place of their names: `{send} sends` becomes `enter sends`. A row without a key is named itself.
+    pub(super) fn name_keys(&self, text: &str) -> String {
+        TABLE.iter().fold(text.to_owned(), |text, row| {
+            let sign = format!("{{{}}}", row.name);
+            if !text.contains(&sign) {
+                return text;
+            }
+            let key = Some(self.key_of(row.command)).filter(|key| !key.is_empty());
+            text.replace(&sign, key.as_deref().unwrap_or(row.name))
+        })
+    }
+
     /// Every row with its keys as text: `alt+enter, ctrl+q`.
     pub(super) fn rows(&self) -> impl Iterator<Item = (&'static Row, String)> {
         TABLE.iter().zip(&self.keys).map(|(row, keys)| {
@@ -510,6 +522,15 @@ mod tests {
         let (_, rest) = page.split_once("<!-- keys -->\n").unwrap();
         let (keys, _) = rest.split_once("\n<!-- end of keys -->").unwrap();
         assert!(keys == markdown(), "between its marks it is to be:\n{}", markdown());
+    }
+
+    #[test]
+    fn keys_are_named_as_they_are_bound() {
+        let keymap = Keymap::read(r#"{"send": "ctrl+x", "help": []}"#, "keybindings.json");
+        assert_eq!(
+            keymap.name_keys("{send} sends · {help} shows {keys}"),
+            "ctrl+x sends · help shows {keys}"
+        );
     }
 
     #[test]

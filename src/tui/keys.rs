@@ -52,6 +52,7 @@ impl App {
             return Vec::new();
         }
         let pressed = self.notes.pressed.take();
+        self.put_question_off();
         if !self.popups.is_empty() {
             return self.popup_key(key);
         }
@@ -117,7 +118,7 @@ impl App {
             KeyCommand::PasteImage => vec![Action::PasteImage],
             KeyCommand::Suspend => vec![Action::Suspend],
             KeyCommand::Help if at_rest => {
-                let page = help::page(&self.place.keymap, &self.commands);
+                let page = help::page(&self.place.keymap, &self.facts.commands);
                 self.read("help", page)
             }
             command => return self.transcript_key(command),
@@ -129,11 +130,11 @@ impl App {
         let at_rest = self.editor.is_empty();
         match command {
             KeyCommand::UnfoldOutput => {
-                self.folds.output_open = !self.folds.output_open;
+                self.transcript.folds.output_open = !self.transcript.folds.output_open;
                 self.transcript.fold_alike();
             }
             KeyCommand::UnfoldThinking => {
-                self.folds.thinking_open = !self.folds.thinking_open;
+                self.transcript.folds.thinking_open = !self.transcript.folds.thinking_open;
                 self.transcript.fold_alike();
             }
             KeyCommand::PageUp => return Some(self.scroll(-1)),
@@ -172,7 +173,7 @@ impl App {
             self.flash("that text is a message of its own now; once more sends it");
             return Vec::new();
         }
-        if let Some(entry) = self.leaving.take() {
+        if let Some(entry) = self.notes.leaving.take() {
             let instructions = Some(self.editor.take()).filter(|words| !words.trim().is_empty());
             // The summary may be stopped, or fail: then the history still has what matters in it.
             instructions.iter().for_each(|words| _ = self.editor.remember(words));
@@ -231,7 +232,7 @@ impl App {
         if let Some(command) = line.strip_prefix('!').filter(|command| !command.trim().is_empty()) {
             return vec![Action::Say(Say::Bash(command.trim().to_owned(), BashContext::Include))];
         }
-        match command::parse(line, &self.commands) {
+        match command::parse(line, &self.facts.commands) {
             Meaning::Known(verb, argument) => self.command(verb, argument),
             Meaning::Unknown { name, nearest } => {
                 let instead =
@@ -291,7 +292,7 @@ impl App {
             Verb::Reload => vec![Action::ReadResources],
             Verb::Logs => vec![Action::ShowLogs],
             Verb::Help => {
-                let page = help::page(&self.place.keymap, &self.commands);
+                let page = help::page(&self.place.keymap, &self.facts.commands);
                 self.read("help", page)
             }
             Verb::Hotkeys => {
@@ -323,20 +324,10 @@ impl App {
     pub(super) fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
         let picker = Picker::waiting_for(title, list);
         self.popups.push(Popup::Pick(Box::new(match list {
-            List::Models | List::Tools | List::Settings => picker.previewing(),
-            List::Thinking | List::Approval | List::Themes | List::Logins | List::Logouts | List::Foreign => {
-                picker
-            }
+            List::Models | List::Approval | List::Tools | List::Settings => picker.previewing(),
+            List::Thinking | List::Themes | List::Logins | List::Logouts | List::Foreign => picker,
         })));
         vec![Action::Gather(list)]
-    }
-
-    /// Looks through the sessions, beginning with these words.
-    pub(super) fn browse(&mut self, words: &str) -> Vec<Action> {
-        let picker = Picker::browser(words);
-        let ask = picker.ask().map(Action::Browse);
-        self.popups.push(Popup::Pick(Box::new(picker)));
-        ask.into_iter().collect()
     }
 
     fn read(&mut self, title: &str, lines: Vec<crate::render::Line>) -> Vec<Action> {
@@ -345,7 +336,7 @@ impl App {
     }
 
     fn escape(&mut self, pressed: Option<(Twice, UnixMs)>) -> Vec<Action> {
-        if self.leaving.take().is_some() {
+        if self.notes.leaving.take().is_some() {
             self.flash("staying here");
             return Vec::new();
         }
@@ -408,7 +399,7 @@ impl App {
         if let Some(actions) = self.tree_key(key).or_else(|| self.list_key(key)) {
             return actions;
         }
-        let page = isize::try_from(self.size.1 / 2).unwrap_or(10).max(1);
+        let page = isize::try_from(self.place.size.1 / 2).unwrap_or(10).max(1);
         let rows = match self.place.keymap.command(Context::Popup, key) {
             Some(KeyCommand::Up) => -1,
             Some(KeyCommand::Down) => 1,

@@ -1,9 +1,7 @@
 //! `/login` and `/logout`: keys of providers, asked for in a list and never shown.
 //!
-//! What is typed is a [`Key`] from the moment it is taken: it goes to the [`KeyDesk`] and nowhere else, no history and no draft, and
+//! What is typed is a [`Key`] from the moment it is taken: it goes to the desk of keys and nowhere else, no history and no draft, and
 //! whoever prints an action prints no key.
-
-mod desk;
 
 use secrecy::SecretString;
 
@@ -13,9 +11,8 @@ use super::call::one_line;
 use super::keymap::KeyCommand;
 use super::picker::{Choice, Item, Picker, Typed, Word};
 use super::popup::Popup;
+use crate::agent::{Answers, KeyHolder, KeyOrigin};
 use crate::render::{Role, Span};
-
-pub use desk::{KeyChange, KeyDesk, KeyHolder, KeyOrigin};
 
 /// A key as it was typed.
 #[derive(Clone, PartialEq, Eq)]
@@ -52,6 +49,7 @@ pub(super) struct News {
     pub(super) provider: String,
     pub(super) said: String,
     pub(super) hint: Option<String>,
+    pub(super) answers: Answers,
     /// The names of the models that can be asked now.
     pub(super) models: Vec<String>,
 }
@@ -87,13 +85,20 @@ impl App {
 
     /// A key was kept or taken away.
     pub(super) fn key_changed(&mut self, news: News) {
-        let News { provider, said, hint, models } = news;
+        let News { provider, said, hint, answers, models } = news;
         self.complete.know_models(models);
         let is_done = |popup: &Popup| popup.lists(List::Logins) || popup.lists(List::Logouts);
         self.popups.retain(|popup| !is_done(popup));
-        let answers = self.facts.model.as_ref().is_some_and(|model| model.provider == provider);
-        let choose = format!("{} chooses a model", self.place.keymap.key_of(KeyCommand::PickModel));
-        let hint = hint.or_else(|| (!answers).then_some(choose));
+        let is_asked = self.facts.model.as_ref().is_some_and(|model| model.provider == provider);
+        let key = self.place.keymap.key_of(KeyCommand::PickModel);
+        let hint = match answers {
+            Answers::AsBefore if is_asked => hint,
+            Answers::AsBefore => hint.or_else(|| Some(format!("{key} chooses a model"))),
+            Answers::Nobody => Some(format!("the next prompt needs another model: {key} chooses one")),
+            Answers::LastResort(model) => {
+                Some(format!("{model} answers now, for nobody else can be asked; /login gives a key"))
+            }
+        };
         self.say(Level::Note, said, hint);
     }
 }

@@ -76,6 +76,7 @@ impl App {
 
     /// In a list the wheel is an arrow key.
     fn wheel(&mut self, toward: Toward) -> Vec<Action> {
+        self.put_question_off();
         if !self.popups.is_empty() {
             let code = if toward == Toward::Older { KeyCode::Up } else { KeyCode::Down };
             return self.key(KeyEvent::new(code, KeyModifiers::NONE));
@@ -103,7 +104,7 @@ impl App {
             self.transcript.follow();
         } else if areas.editor.contains(place) {
             let (row, column) = (place.y - areas.editor.y, place.x.saturating_sub(super::view::MARK));
-            self.editor.click(row, column);
+            self.editor.click(row, column, areas.editor.height);
         }
     }
 
@@ -188,7 +189,7 @@ impl App {
 
     /// Folds what was clicked on: of something open its first line only, for the others are there to be read.
     fn click(&mut self, spot: Spot) -> bool {
-        let folds = self.folds;
+        let folds = self.transcript.folds;
         let is_handle = |block: &super::block::Block| spot.line == 0 || !block.is_unfolded(folds);
         self.transcript.block(spot.at).is_some_and(is_handle) && self.fold(spot.at)
     }

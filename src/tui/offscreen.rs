@@ -50,12 +50,13 @@ impl OffScreen {
             keymap: Arc::default(),
             manner: Manner::default(),
             images: Images::default(),
+            size: (80, 24),
             cell: (8, 16),
         };
         let Ok(terminal) = Terminal::new(TestBackend::new(size.0, size.1));
         let mut screen = Self { app: App::new(place, Vec::new()), reader, terminal };
         let (older, entries) = newest(&screen.reader);
-        screen.app.size = size;
+        screen.app.place.size = size;
         let loaded = Loaded { snapshot, older, entries };
         screen.take(Input::Report(Report::Loaded(Box::new(loaded))), now);
         screen

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Least time from one frame's end to the next: 60 a second are as many as a screen shows. From its end, so that however dear frames
 /// are there is time between them to take what is typed.
-const FRAME: Duration = Duration::from_millis(16);
+const FRAME: Duration = Duration::from_micros(16_667);
 
 /// Least time between two frames that nobody but the agent asks for: text that comes in more pieces than that is read no faster.
 const QUIET_FRAME: Duration = Duration::from_millis(33);
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn a_thousand_pieces_a_second_make_no_more_frames_than_one_can_see() {
         assert_eq!(frames(Stale::BySession, ms(0)), 31);
-        assert_eq!(frames(Stale::ByUser, ms(0)), 63);
+        assert_eq!(frames(Stale::ByUser, ms(0)), 59);
         assert_eq!(frames(Stale::No, ms(0)), 0);
     }
 
@@ -86,7 +86,7 @@ mod tests {
     fn dear_frames_are_fewer_unless_the_user_waits_for_them() {
         assert_eq!(frames(Stale::BySession, ms(4)), 16);
         assert_eq!(frames(Stale::BySession, ms(100)), 5);
-        assert_eq!(frames(Stale::ByUser, ms(4)), 63);
+        assert_eq!(frames(Stale::ByUser, ms(4)), 59);
     }
 
     #[test]

@@ -2,10 +2,13 @@
 //!
 //! In order, so that two messages sent quickly arrive as they were typed. What reads much of the log runs beside it.
 
+mod beside;
+mod going;
 mod keys;
 mod lists;
+mod reading;
+mod trouble;
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,23 +16,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::task::{JoinSet, spawn_blocking};
 
-use super::app::{Action, Go, Loaded, Report, Say};
-use super::attach::{self, Clip};
+pub(super) use self::reading::{look_up, newest, read_part};
+pub(super) use self::trouble::failed;
+
+use self::beside::Begun;
+use super::app::{Action, Loaded, Report, Say};
+use super::attach;
 use super::browse::{Ask, browse};
-use super::record::Stretch;
-use super::search::{Found, Lookup, hits};
-use super::transcript::Wanted;
-use super::tree;
-use super::{TuiOptions, files, gather, logs, queue, report};
-use crate::agent::compaction::CompactionError;
-use crate::agent::{
-    AgentError, AgentSession, BranchSummary, Direction, Inventory, PromptOptions, StreamingBehavior,
-};
-use crate::id::{CallId, EntryId};
-use crate::message::{Image, Message, ThinkingLevel};
-use crate::render;
-use crate::session::{Entry, Reader};
-use crate::setting::Setting;
+use super::{TuiOptions, files, gather, queue, report};
+use crate::agent::{AgentError, AgentSession, Direction, Inventory, PromptOptions, StreamingBehavior};
+use crate::message::{Image, ThinkingLevel};
 use crate::unit::UnixMs;
 
 /// Actions that may wait: more than a person can type while one is carried out.
@@ -37,9 +33,6 @@ const ACTIONS: usize = 256;
 
 /// Reports that may wait for the loop; whoever has more to say waits.
 const REPORTS: usize = 64;
-
-/// Entries that are read before the first frame.
-const FIRST: usize = 150;
 
 /// The task that carries actions out; it ends when this is dropped.
 pub(super) struct Performer {
@@ -81,13 +74,6 @@ struct Worker {
     searches: Arc<AtomicU64>,
     /// The number of the newest look for words.
     lookup: Arc<AtomicU64>,
-}
-
-/// What became of an action that may go on beside.
-enum Begun {
-    Here,
-    /// It isn't one.
-    NotHere(Action),
 }
 
 impl Worker {
@@ -136,33 +122,6 @@ impl Worker {
                 let _ = self.reports.send(Report::Failed { what, hint, text: None }).await;
             }
         }
-    }
-
-    /// Begins what goes on beside and reports when it is done.
-    fn begin(&self, action: Action, beside: &mut JoinSet<()>) -> Begun {
-        match action {
-            Action::Tree(ask) => self.look(ask, beside),
-            Action::AskToHide(entry) => self.ask_to_hide(entry, beside),
-            Action::Keep { setting, value } => self.keep(setting, value, beside),
-            Action::Read(wanted) => {
-                let reader = self.agent.reader();
-                self.read_beside(beside, move || read_part(&reader, wanted));
-            }
-            Action::Search(lookup) => self.search(lookup, beside),
-            Action::ShowLogs => {
-                let (log, reports) = (self.options.log_file.clone(), self.options.report_folder.clone());
-                self.read_beside(beside, move || logs::page(log.as_deref(), reports.as_deref()));
-            }
-            Action::TellCode => self.tell_code(beside),
-            Action::Remember(prompt) => self.remember(prompt, beside),
-            Action::PasteImage => self.read_beside(beside, || match attach::clipboard() {
-                Clip::Picture(picture) => Report::Attached(picture),
-                Clip::Text(text) => Report::Pasted(text),
-                Clip::Nothing(why) => Report::Note(why),
-            }),
-            action => return Begun::NotHere(action),
-        }
-        Begun::Here
     }
 
     async fn perform(
@@ -299,67 +258,6 @@ impl Worker {
         Ok(vec![Report::State(Box::new(state))])
     }
 
-    /// Goes to an entry at once when nothing is left behind.
-    async fn ask_to_leave(&self, entry: EntryId) -> Result<Vec<Report>, AgentError> {
-        Ok(vec![match gather::leaving(&self.agent.reader(), &entry) {
-            Some(question) => question,
-            None => Report::Moved(self.agent.navigate(entry, BranchSummary::None).await?),
-        }])
-    }
-
-    fn navigate(&self, entry: EntryId, summary: BranchSummary, waiting: &mut JoinSet<()>) -> Vec<Report> {
-        let agent = self.agent.clone();
-        self.await_summary(
-            waiting,
-            async move { Ok(vec![Report::Moved(agent.navigate(entry, summary).await?)]) },
-        );
-        Vec::new()
-    }
-
-    fn compact(&self, words: Option<String>, waiting: &mut JoinSet<()>) -> Vec<Report> {
-        let agent = self.agent.clone();
-        self.await_summary(waiting, async move { agent.compact(words).await.map(|_| Vec::new()) });
-        Vec::new()
-    }
-
-    /// Waits for a summary while other actions are carried out. That it was stopped is no news to whoever stopped it.
-    fn await_summary(
-        &self,
-        waiting: &mut JoinSet<()>,
-        made: impl Future<Output = Result<Vec<Report>, AgentError>> + Send + 'static,
-    ) {
-        let reports = self.reports.clone();
-        waiting.spawn(async move {
-            let news = match made.await {
-                Ok(news) => news,
-                Err(AgentError::Compaction(CompactionError::Stopped)) => {
-                    vec![Report::Note("stopped; everything is as it was".to_owned())]
-                }
-                Err(error) => vec![failed(&error, None)],
-            };
-            for report in news {
-                if reports.send(report).await.is_err() {
-                    return;
-                }
-            }
-        });
-    }
-
-    async fn go(&self, go: Go, waiting: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
-        let agent = &self.agent;
-        Ok(match go {
-            Go::New => vec![Report::Moved(agent.new_session().await?)],
-            Go::ForkOf(path) => vec![Report::Moved(agent.fork_session(path).await?)],
-            // A list's.
-            Go::Open(_) => Vec::new(),
-            Go::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
-            Go::ForkBeside(entry) => vec![Report::Beside(agent.fork_beside(entry).await?.session)],
-            Go::Clone => self.copy_session().await?,
-            Go::AskToLeave(entry) => self.ask_to_leave(entry).await?,
-            Go::Navigate(entry, summary) => self.navigate(entry, summary, waiting),
-        })
-    }
-
     /// Asks whoever looks through the sessions, or sends somebody.
     async fn browse(&mut self, ask: Ask, beside: &mut JoinSet<()>) -> Result<(), AgentError> {
         let ask = match &self.browser {
@@ -379,12 +277,6 @@ impl Worker {
         Ok(())
     }
 
-    fn remember(&self, prompt: String, beside: &mut JoinSet<()>) {
-        if let Some(path) = self.options.history_file.clone() {
-            beside.spawn_blocking(move || files::store_prompt(&path, &prompt));
-        }
-    }
-
     async fn set_thinking(&self, level: ThinkingLevel) -> Result<Vec<Report>, AgentError> {
         let level = self.agent.set_thinking(level).await?;
         Ok(vec![Report::Note(format!("thinking: {}", level.name()))])
@@ -399,40 +291,6 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
-    fn ask_to_hide(&self, entry: EntryId, beside: &mut JoinSet<()>) {
-        let reader = self.agent.reader();
-        self.read_beside(beside, move || gather::hiding(&reader, entry));
-    }
-
-    /// Looks up what the tree wants to know.
-    fn look(&self, ask: tree::Ask, beside: &mut JoinSet<()>) {
-        let (reader, reports) = (self.agent.reader(), self.reports.clone());
-        let session = reader.id().clone();
-        let tell = move |news| {
-            let report = Report::Tree { session: session.clone(), news };
-            if reports.blocking_send(report).is_ok() { tree::Wanted::Yes } else { tree::Wanted::No }
-        };
-        let number = match &ask {
-            tree::Ask::Search(_) | tree::Ask::EndSearch => self.searches.fetch_add(1, Ordering::Relaxed) + 1,
-            tree::Ask::Shape | tree::Ask::Texts(_) | tree::Ask::Preview(_) => 0,
-        };
-        let searches = Arc::clone(&self.searches);
-        beside.spawn_blocking(move || match &ask {
-            tree::Ask::Search(query) => {
-                let newest = || searches.load(Ordering::Relaxed) == number;
-                let is_wanted = || if newest() { tree::Wanted::Yes } else { tree::Wanted::No };
-                tree::find(&reader, query, is_wanted, tell);
-            }
-            ask => tree::look(&reader, ask).into_iter().for_each(|news| _ = tell(news)),
-        });
-    }
-
-    async fn copy_session(&self) -> Result<Vec<Report>, AgentError> {
-        let moved = self.agent.clone_session().await?;
-        let note = format!("this is a copy now, session {}", moved.session.short());
-        Ok(vec![Report::Moved(moved), Report::Note(note)])
-    }
-
     async fn cycle_model(&self, direction: Direction) -> Result<Vec<Report>, AgentError> {
         let note = match self.agent.cycle_model(direction).await? {
             Some(chosen) => format!("{} answers from the next turn on", chosen.model),
@@ -441,17 +299,8 @@ impl Worker {
         Ok(vec![Report::Note(note)])
     }
 
-    /// Keeps a setting for the next time.
-    fn keep(&self, setting: &'static Setting, value: String, beside: &mut JoinSet<()>) {
-        let Some(desk) = self.options.desk.clone() else { return };
-        self.read_beside(beside, move || match desk.write(setting, &value) {
-            Ok(()) => Report::Note(format!("{} is {value} from now on", setting.name)),
-            Err((what, hint)) => Report::Failed { what, hint, text: None },
-        });
-    }
-
     async fn export(&self, file: String, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
-        let Some(exporter) = self.options.exporter.clone() else {
+        let Some(exporter) = self.options.desks.exporter.clone() else {
             return Ok(vec![Report::Note("there is nothing here to export with".to_owned())]);
         };
         let cwd = self.agent.snapshot().await?.state.cwd;
@@ -470,9 +319,15 @@ impl Worker {
         let read = move || (newest(&reader), files::git_branch(&cwd));
         let ((older, entries), branch) = spawn_blocking(read).await.unwrap_or_default();
         let loaded = Report::Loaded(Box::new(Loaded { snapshot, older, entries }));
-        let commands = Report::Commands(self.agent.slash_commands().await?);
-        let names = self.agent.models().await?.iter().map(|model| model.reference().to_string()).collect();
-        Ok(vec![loaded, Report::Branch(branch), commands, Report::ModelNames(names)])
+        // The session is there whatever becomes of what can be typed into it.
+        let beside = [
+            self.agent.slash_commands().await.map(Report::Commands),
+            self.agent.models().await.map(|models| {
+                Report::ModelNames(models.iter().map(|model| model.reference().to_string()).collect())
+            }),
+        ];
+        let beside = beside.into_iter().map(|found| found.unwrap_or_else(|error| failed(&error, None)));
+        Ok([loaded, Report::Branch(branch)].into_iter().chain(beside).collect())
     }
 
     async fn read_resources(&self) -> Result<Vec<Report>, AgentError> {
@@ -480,18 +335,6 @@ impl Worker {
         let trouble = if problems == 0 { String::new() } else { format!("; {problems} with problems") };
         let note = format!("{skills} skills, {templates} templates, {context_files} context files{trouble}");
         Ok(vec![Report::Note(note)])
-    }
-
-    /// Looks for words; a newer look ends this one.
-    fn search(&self, lookup: Lookup, beside: &mut JoinSet<()>) {
-        self.lookup.store(lookup.number, Ordering::Relaxed);
-        let (newest, reader, reports) = (Arc::clone(&self.lookup), self.agent.reader(), self.reports.clone());
-        beside.spawn_blocking(move || {
-            look_up(&reader, &lookup, |found| {
-                newest.load(Ordering::Relaxed) == lookup.number
-                    && reports.blocking_send(Report::Found(found)).is_ok()
-            });
-        });
     }
 
     /// Attaches the picture in a file whose path was pasted, or pastes what was pasted.
@@ -516,118 +359,11 @@ impl Worker {
         });
         Ok(Vec::new())
     }
-
-    fn tell_code(&self, beside: &mut JoinSet<()>) {
-        let reports = self.reports.clone();
-        // Nobody listens any more when the front end has ended.
-        beside.spawn_blocking(move || render::tell_waiting(|| _ = reports.blocking_send(Report::CodeTold)));
-    }
-
-    fn read_beside(&self, beside: &mut JoinSet<()>, read: impl FnOnce() -> Report + Send + 'static) {
-        let reports = self.reports.clone();
-        beside.spawn_blocking(move || _ = reports.blocking_send(read()));
-    }
 }
 
 /// Nothing is to be reported: an event tells it.
 fn said((): ()) -> Vec<Report> {
     Vec::new()
-}
-
-fn failed(error: &AgentError, text: Option<String>) -> Report {
-    let mut what = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !what.ends_with(&cause_text) {
-            what = format!("{what}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    let hint = match error {
-        AgentError::Session(error) => error.hint().map(str::to_owned),
-        AgentError::Model(_) => Some("ctrl+l shows the models that can be asked".to_owned()),
-        AgentError::UnknownSkill { .. } => Some("/help lists the skills".to_owned()),
-        AgentError::Busy
-        | AgentError::Running
-        | AgentError::BashRunning
-        | AgentError::Empty
-        | AgentError::Store(_)
-        | AgentError::Extension(_)
-        | AgentError::Gone(_)
-        | AgentError::InUse
-        | AgentError::Compaction(_)
-        | AgentError::Summarizing
-        | AgentError::Closed => None,
-    };
-    Report::Failed { what, hint, text }
-}
-
-/// The newest entries of the path to the leaf, and the ids of those before them.
-pub(super) fn newest(reader: &Reader) -> (Vec<EntryId>, Vec<Entry>) {
-    let mut older = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
-    let ids = older.split_off(older.len().saturating_sub(FIRST));
-    (older, read(reader, &ids))
-}
-
-/// A part of the path, and of what follows it as much as it takes for its calls to have their results.
-pub(super) fn read_part(reader: &Reader, wanted: Wanted) -> Report {
-    let entries = read(reader, &wanted.ids);
-    let ahead = read_results(reader, &entries, &wanted.ahead);
-    Report::Read { wanted, entries, ahead }
-}
-
-/// Of the entries after some others those that hold results of their calls, and what stands between.
-fn read_results(reader: &Reader, entries: &[Entry], after: &[EntryId]) -> Vec<Entry> {
-    let mut open = HashSet::new();
-    let mut ahead = Vec::new();
-    entries.iter().for_each(|entry| note_calls(&mut open, entry));
-    for id in after {
-        if open.is_empty() {
-            break;
-        }
-        if let Ok(entry) = reader.entry(id) {
-            let answers = matches!(entry.body.as_message().map(|said| &**said), Some(Message::Assistant(_)));
-            if answers {
-                break;
-            }
-            note_calls(&mut open, &entry);
-            ahead.push(entry);
-        }
-    }
-    ahead
-}
-
-fn note_calls(open: &mut HashSet<CallId>, entry: &Entry) {
-    match entry.body.as_message().map(|said| &**said) {
-        Some(Message::Assistant(answer)) => open.extend(answer.tool_calls().map(|call| call.id.clone())),
-        Some(Message::ToolResult(result)) => _ = open.remove(&result.tool_call_id),
-        _ => {}
-    }
-}
-
-/// Looks through parts of the path for words, until the report isn't wanted any more.
-pub(super) fn look_up(reader: &Reader, lookup: &Lookup, mut report: impl FnMut(Found) -> bool) {
-    /// Parts after which somebody is told even that there was nothing.
-    const OFTEN: usize = 20;
-    let mut after: &[EntryId] = &[];
-    for (at, unseen) in lookup.parts.iter().enumerate() {
-        let entries = read(reader, &unseen.ids);
-        let mut stretch = Stretch::of(&entries);
-        stretch.take_results(&read_results(reader, &entries, after));
-        after = &unseen.ids;
-        let hits = hits(&stretch.blocks, &lookup.words);
-        let is_last = at + 1 == lookup.parts.len();
-        let tells = !hits.is_empty() || is_last || at % OFTEN == 0;
-        if tells && !report(Found { number: lookup.number, part: unseen.part, hits, is_last }) {
-            return;
-        }
-    }
-}
-
-/// Entries by their ids; a damaged one costs only itself.
-pub(super) fn read(reader: &Reader, ids: &[EntryId]) -> Vec<Entry> {
-    ids.iter().filter_map(|id| reader.entry(id).ok()).collect()
 }
 
 /// The time.

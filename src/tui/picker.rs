@@ -8,6 +8,8 @@ mod browser;
 mod deeds;
 mod fuzzy;
 mod item;
+mod looks;
+mod manners;
 mod models;
 mod sessions;
 mod settings;
@@ -25,8 +27,10 @@ use crate::render::Line;
 pub(super) use browser::Browser;
 pub(super) use fuzzy::{Query, Way, pieces};
 pub(super) use item::{Choice, Item, MARKS};
-pub(super) use models::{Models, levels, models, modes, tools};
-pub(super) use sessions::{Order, Sessions, age, hits, last_exchange, sessions};
+pub(super) use looks::{Look, Looks};
+pub(super) use manners::{Levels, levels, modes, tools};
+pub(super) use models::{Models, models};
+pub(super) use sessions::{Order, Sessions, age, hits, last_exchange, named, sessions};
 pub(super) use settings::settings;
 pub(super) use talk::{Asking, Sight, Word};
 pub(super) use typed::Typed;
@@ -104,7 +108,7 @@ pub(super) struct Narrowing {
 impl Narrowing {
     /// Does it; takes a while.
     pub(super) fn done(self) -> Narrowed {
-        let matches = Query::new(&self.words, self.way).rank(&self.items, texts);
+        let matches = fitting(&self.items, &self.words, self.way);
         Narrowed { of: self, matches }
     }
 }
@@ -116,8 +120,14 @@ pub(super) struct Narrowed {
     matches: Vec<usize>,
 }
 
-fn texts(item: &Item) -> (&str, &str) {
-    (&item.label, &item.note)
+/// The positions of the items that fit, the best first. Whoever types a part of a session's id means that one before all others.
+fn fitting(items: &[Item], words: &str, way: Way) -> Vec<usize> {
+    let others = Query::new(words, way).rank(items, |item| (&item.label, &item.note));
+    let goes_by = |item: &Item| item.tag.as_ref().is_some_and(|tag| tag.id.matches(words.trim()));
+    let mut matches: Vec<usize> = (0..items.len()).filter(|at| goes_by(&items[*at])).collect();
+    let named = matches.len();
+    matches.extend(others.into_iter().filter(|at| named == 0 || !goes_by(&items[*at])));
+    matches
 }
 
 impl Picker {
@@ -271,7 +281,7 @@ impl Picker {
     /// Narrows at once, whatever that takes: something is about to be chosen.
     fn settle(&mut self) {
         if self.owed != Owed::Nothing {
-            self.take(self.query().rank(&self.items, texts));
+            self.take(fitting(&self.items, self.filter(), self.way));
         }
     }
 
@@ -279,7 +289,7 @@ impl Picker {
         if self.items.len() > AT_ONCE && !self.filter.is_empty() {
             self.owed = Owed::Unasked;
         } else {
-            self.take(self.query().rank(&self.items, texts));
+            self.take(fitting(&self.items, self.filter(), self.way));
         }
     }
 

@@ -44,11 +44,6 @@ impl Popup {
     pub(super) fn is_of_themes(&self) -> bool {
         self.lists(List::Themes)
     }
-
-    /// Whether it looks through sessions.
-    pub(super) fn is_browser(&self) -> bool {
-        matches!(self, Self::Pick(picker) if picker.browsing().is_some())
-    }
 }
 
 impl Page {

@@ -31,7 +31,7 @@ use ratatui::backend::Backend;
 use ratatui::layout::Rect;
 
 use super::app::App;
-use super::notify::Reach;
+use super::options::TerminalOptions;
 use super::view::{Areas, view};
 use crate::unit::UnixMs;
 pub use ability::{Abilities, Images};
@@ -82,35 +82,48 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Takes the terminal over.
-    pub(super) fn enter(reach: &Reach, mouse: MouseUse, images: Images) -> io::Result<Self> {
+    pub(super) fn enter(options: &TerminalOptions) -> io::Result<Self> {
         if let Ok(mut farewell) = FAREWELL.lock() {
-            *farewell = reach.farewell();
+            *farewell = options.reach.farewell();
         }
         IS_OURS.store(true, Ordering::SeqCst);
         enable_raw_mode()?;
         // From here on a failure gives the terminal back.
         let given_back = GiveBack;
-        // The alternate keys tell what a key types with shift: `ctrl+_`, not `ctrl+shift+-`.
-        let flags = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES
-            | KeyboardEnhancementFlags::REPORT_ALTERNATE_KEYS;
         execute!(
             io::stdout(),
-            Print(reach.greeting()),
+            Print(options.reach.greeting()),
             EnterAlternateScreen,
             // Not `Terminal::clear`: that asks where the cursor is, and whoever still reads the keys takes the answer.
             Clear(ClearType::All),
             EnableBracketedPaste,
             EnableFocusChange,
-            PushKeyboardEnhancementFlags(flags),
+            PushKeyboardEnhancementFlags(keyboard()),
             SetCursorStyle::SteadyBar
         )?;
-        if mouse == MouseUse::Tiller {
+        if options.mouse == MouseUse::Tiller {
             io::stdout().write_all(MOUSE_ON)?;
         }
         let writer = BufWriter::with_capacity(BUFFER, Out(io::stdout()));
-        let terminal = Terminal::new(Painter::new(writer, images))?;
+        let terminal = Terminal::new(Painter::new(writer, options.abilities.images))?;
         std::mem::forget(given_back);
         Ok(Self { terminal, is_stale: true })
+    }
+
+    /// Takes the terminal over although it is ours: somebody else may have had it while we were stopped. All of it can be said twice.
+    pub(super) fn take_again(&mut self, mouse: MouseUse) -> io::Result<()> {
+        // The modes are set anew only from those of the beginning.
+        disable_raw_mode()?;
+        enable_raw_mode()?;
+        let set = format!("\x1b[={};1u", keyboard().bits());
+        let painter = self.terminal.backend_mut();
+        queue!(painter, EnterAlternateScreen, EnableBracketedPaste, EnableFocusChange, Print(set))?;
+        queue!(painter, SetCursorStyle::SteadyBar)?;
+        if mouse == MouseUse::Tiller {
+            painter.write_all(MOUSE_ON)?;
+        }
+        self.is_stale = true;
+        Ok(())
     }
 
     /// Columns and rows.
@@ -138,7 +151,7 @@ impl Screen {
         self.terminal.backend_mut().part(&pictures)?;
         self.terminal.draw(|frame| {
             // By now the size could be another one, and what was prepared would not fit the buffer.
-            if (frame.area().width, frame.area().height) != app.size {
+            if (frame.area().width, frame.area().height) != app.place.size {
                 areas = prepared(app, frame.area());
             }
             view(app, &areas, frame);
@@ -181,8 +194,13 @@ impl Screen {
     }
 }
 
+/// What of the keyboard protocol is asked for. The alternate keys tell what a key types with shift: `ctrl+_`, not `ctrl+shift+-`.
+fn keyboard() -> KeyboardEnhancementFlags {
+    KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES | KeyboardEnhancementFlags::REPORT_ALTERNATE_KEYS
+}
+
 fn prepared(app: &mut App, area: Rect) -> Areas {
-    app.size = (area.width, area.height);
+    app.place.size = (area.width, area.height);
     app.prepare()
 }
 

@@ -4,6 +4,7 @@
 //! laying out ([`rows`]) begins at the bottom or at the line on top and goes on until the screen is full; what lies far away is
 //! forgotten and read again. [`go`] leads to places that may have to be read first; [`select`] holds what the mouse marks.
 
+mod anew;
 mod go;
 mod part;
 mod rows;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 
 use super::block::{Block, BlockKind, Fold, Level};
 use super::call::CallState;
-use super::layout::Ctx;
+use super::layout::{Ctx, Folds};
 use super::passage::Passage;
 use super::record::{Stretch, cut_off, finish_call};
 use super::words::Words;
@@ -25,6 +26,7 @@ use crate::message::ToolResultMessage;
 use crate::session::Entry;
 use crate::unit::UnixMs;
 
+pub(super) use anew::Former;
 pub(super) use go::{Goal, Toward};
 pub(super) use part::At;
 use part::{Content, ENTRIES, Part};
@@ -45,6 +47,8 @@ pub(super) struct Transcript {
     /// Calls without a result.
     calls: HashMap<CallId, At>,
     view: View,
+    /// What is folded where nothing else was said of a block.
+    pub(super) folds: Folds,
     /// Told apart from the transcripts before it, so that what was read for those is dropped.
     epoch: u64,
     /// Blocks that were added at the end.
@@ -104,6 +108,7 @@ impl Transcript {
             live: Vec::new(),
             calls: HashMap::new(),
             view: View::default(),
+            folds: Folds::default(),
             epoch,
             added: 0,
             unanswered: None,
@@ -114,9 +119,11 @@ impl Transcript {
         transcript
     }
 
-    /// The one that takes the place of this: the same session read anew, or another one.
-    pub(super) fn replace(&mut self, older: Vec<EntryId>, entries: &[Entry]) {
-        *self = Self::of(self.epoch + 1, older, entries);
+    /// The one that takes the place of this: the same session read anew, or another one. Answers with what this one leaves to it.
+    pub(super) fn replace(&mut self, older: Vec<EntryId>, entries: &[Entry]) -> Former {
+        let (folds, former) = (self.folds, self.leave());
+        *self = Self { folds, ..Self::of(self.epoch + 1, older, entries) };
+        former
     }
 
     /// Takes a part that was read.

@@ -19,6 +19,7 @@ use super::app::App;
 use super::editor::Kind;
 use super::keymap::KeyCommand;
 use super::layout::right_aligned;
+use super::pace::Stale;
 use super::popup::Popup;
 use super::terminal::{Placement, mark};
 use super::theme::Theme;
@@ -51,7 +52,7 @@ pub(super) struct Areas {
 impl Areas {
     /// Divides the screen; from the most important part to the least each takes what it may.
     pub(super) fn of(app: &App) -> Self {
-        let (width, height) = app.size;
+        let (width, height) = app.place.size;
         let count = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
         let mut room = height;
         let mut take = |wanted: u16, leave: u16| {
@@ -90,15 +91,18 @@ impl Areas {
 impl App {
     /// Lays out what is on the screen; drawing after it only reads.
     pub(super) fn prepare(&mut self) -> Areas {
-        let (width, height) = self.size;
+        let (width, height) = self.place.size;
         self.editor.lay_out(width.saturating_sub(MARK), height / 3);
         let areas = Areas::of(self);
         let ctx = self.ctx();
         if let Some(Popup::Tree(tree)) = self.popups.last_mut() {
-            tree.prepare(self.size, &self.place.keymap, &ctx);
+            tree.prepare(self.place.size, &self.place.keymap, &ctx);
         }
         self.follow_search();
         self.transcript.lay_out(usize::from(areas.transcript.height), &ctx);
+        if self.transcript.lags() {
+            self.stale = self.stale.max(Stale::BySession);
+        }
         areas
     }
 }
@@ -172,7 +176,7 @@ fn bottom_row(area: Rect) -> Rect {
 
 /// The rule above the editor says when there is something below the screen.
 fn top_rule(app: &App) -> Line {
-    let width = usize::from(app.size.0);
+    let width = usize::from(app.place.size.0);
     if app.transcript.follows() {
         return Line::new("─".repeat(width), Role::Muted);
     }

@@ -25,8 +25,8 @@ use tempfile::TempDir;
 use tiller::agent::compaction::CompactionOptions;
 use tiller::agent::extension::Extensions;
 use tiller::agent::{
-    AgentError, AgentOptions, AgentSession, Audience, BashContext, BranchSummary, Choice, EventStream, Parts,
-    PromptOptions, Resources, StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions,
+    AgentError, AgentOptions, AgentSession, Audience, BashContext, BranchSummary, Choice, EventStream, Offer,
+    Parts, PromptOptions, Resources, StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions,
     turn::TurnOptions,
 };
 use tiller::event::{AssistantDelta, Decision, EventKind, QueueItem, QueueKind, RunOutcome};
@@ -235,6 +235,7 @@ fn options(scratch: PathBuf) -> AgentOptions {
         audience: Audience::Somebody,
         output: OutputLimits::default(),
         scratch,
+        offer: Offer::All,
         mode: "test",
         remote: None,
     }
@@ -371,6 +372,30 @@ async fn a_word_for_the_session_covers_the_other_calls_of_the_same_answer() {
     assert_eq!(stage.settled().await, RunOutcome::Completed);
     assert_eq!(stage.said()[2..4], ["result through", "result through"]);
     assert!(matches!(stage.agent.decide(asked, Decision::Once).await, Err(AgentError::Gone(_))));
+}
+
+#[tokio::test]
+async fn a_word_for_the_session_is_for_no_other_one() {
+    let answers = (0..3).flat_map(|_| [calls(&[json!({})]), says("done")]);
+    let mut stage = Stage::new(Access::Executes, answers.collect());
+    stage.go.add_permits(3);
+    let asked = |event: &EventKind| match event {
+        EventKind::ApprovalRequested(request) => Some(request.tool_call_id.clone()),
+        _ => None,
+    };
+    stage.prompt("go").await;
+    for is_fork in [true, false] {
+        let call = stage.until(asked).await;
+        stage.agent.decide(call, Decision::Session).await.unwrap();
+        assert_eq!(stage.settled().await, RunOutcome::Completed);
+        if is_fork {
+            stage.agent.clone_session().await.unwrap();
+        } else {
+            stage.agent.new_session().await.unwrap();
+        }
+        stage.prompt("again").await;
+    }
+    stage.until(asked).await;
 }
 
 #[tokio::test]

@@ -213,3 +213,52 @@ fn a_conversation_whose_stdout_nobody_reads_ends_a_few_seconds_after_a_signal() 
         assert_eq!(ended, Some(130), "{signal}");
     }
 }
+
+#[test]
+fn a_key_from_a_pipe_is_the_next_line_and_goes_again() {
+    let house = House::new();
+    let auth = house.home().join("tiller/auth.json");
+    let lines = "/login openai\nsk-hush-hush\n/login\n/logout openai\n/login nobody\n/login openai\n\n/login openai\n";
+    let ran = piped(&house, &[r#"{"text": "Never asked."}"#], lines);
+    assert!(ran.out.contains("openai can be asked now"), "{} {}", ran.out, ran.err);
+    assert!(ran.out.contains("openai: key in auth.json"), "{}", ran.out);
+    assert!(ran.out.contains("is no longer in"), "{}", ran.out);
+    assert!(ran.out.contains("no key was typed"), "{}", ran.out);
+    assert!(
+        ran.err.contains("no provider nobody that takes a key; these do: anthropic, openai"),
+        "{}",
+        ran.err
+    );
+    assert!(
+        ran.err.ends_with("no key was typed; everything is as it was\n"),
+        "the lines were over: {}",
+        ran.err
+    );
+    assert!(!format!("{}{}", ran.out, ran.err).contains("hush"), "{} {}", ran.out, ran.err);
+    assert_eq!(std::fs::read_to_string(auth).unwrap(), "{}\n");
+}
+
+#[test]
+fn a_key_that_is_typed_at_the_terminal_is_not_shown_and_what_comes_after_it_is() {
+    let house = House::new();
+    let mut terminal = house.open(&["--plain"]);
+    terminal.wait_for("For a real model /login");
+    terminal.send("/login openai\n");
+    terminal.wait_for("the key of openai is the next line");
+    terminal.send("sk-hush-hush\n");
+    terminal.wait_for("openai can be asked now");
+    terminal.send("/name shown again");
+    terminal.wait_for("> /name shown again");
+    terminal.send("\n/login anthropic\n");
+    terminal.wait_for("the key of anthropic is the next line");
+    terminal.send("sk-hush");
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_for("no key was typed");
+    terminal.send("/model gpt-5\n");
+    terminal.wait_for("openai/gpt-5 answers from the next turn on");
+    terminal.send("/logout openai\n");
+    terminal.wait_for("demo/tour answers now");
+    terminal.send("/quit\n");
+    assert_eq!(terminal.wait().exit_code(), 0);
+    assert!(!terminal.written().contains("hush"), "{}", terminal.written());
+}

@@ -167,7 +167,7 @@ impl Driver {
         let items = self.turn.queue().items().iter().filter(|item| is_handed_back && !item.held);
         let items = items.cloned().collect();
         let partial = self.partial.as_ref().map(|_| self.answer_so_far());
-        self.apply_and_reply(Input::Abort { partial, queue }, |result| answer(reply, result.map(|()| items)));
+        self.apply_and_hand_back(Input::Abort { partial, queue }, items, |result| answer(reply, result));
     }
 
     fn abort_compaction(&mut self) -> Result<(), AgentError> {
@@ -180,24 +180,22 @@ impl Driver {
 
     fn clear_queue(&mut self, kind: Option<QueueKind>, reply: Reply<Vec<QueueItem>>) {
         let items = self.turn.queue().items().iter();
-        let items = items.filter(|item| kind.is_none_or(|kind| item.kind == kind)).cloned().collect();
-        self.unqueue(items, reply, |items| items);
-    }
-
-    fn unqueue<T: Send + 'static>(
-        &mut self,
-        items: Vec<QueueItem>,
-        reply: Reply<T>,
-        shape: impl FnOnce(Vec<QueueItem>) -> T + Send + 'static,
-    ) {
+        let items: Vec<QueueItem> =
+            items.filter(|item| kind.is_none_or(|kind| item.kind == kind)).cloned().collect();
         let ids = items.iter().map(|item| item.id.clone()).collect();
-        self.apply_and_reply(Input::Unqueue(ids), |result| answer(reply, result.map(|()| shape(items))));
+        self.apply_and_hand_back(Input::Unqueue(ids), items, |result| answer(reply, result));
     }
 
     fn remove_queued(&mut self, id: &QueueId, reply: Reply<QueueItem>) {
+        const GONE: AgentError = AgentError::Gone("message");
         match self.turn.queue().items().iter().find(|item| item.id == *id).cloned() {
-            Some(item) => self.unqueue(vec![item.clone()], reply, |_| item),
-            None => answer(reply, Err(AgentError::Gone("message"))),
+            Some(item) => {
+                let taken = Input::Unqueue(vec![id.clone()]);
+                self.apply_and_hand_back(taken, vec![item], |result| {
+                    answer(reply, result.and_then(|mut items| items.pop().ok_or(GONE)));
+                });
+            }
+            None => answer(reply, Err(GONE)),
         }
     }
 
@@ -334,7 +332,7 @@ impl Driver {
 
     /// Opens a log; the one at hand stays if that fails, and is left alone if it is the same.
     fn open(&mut self, path: &Path) -> Result<(), AgentError> {
-        if self.current.reader().path() == Some(path) {
+        if self.current.reader().is_at(path) {
             return Ok(());
         }
         let writer = self.fixed.manager.open(path)?;
@@ -367,7 +365,7 @@ impl Driver {
 
     /// Does something to a session that is perhaps this one.
     fn elsewhere(&mut self, path: PathBuf, what: Elsewhere, reply: Reply<()>) {
-        let is_here = self.current.reader().path() == Some(&*path);
+        let is_here = self.current.reader().is_at(&path);
         match what {
             Elsewhere::Name(name) if is_here => answer(reply, self.rename(name)),
             Elsewhere::Name(name) => {

@@ -11,6 +11,7 @@ use crate::agent::compaction::{
     CompactionError, Material, Plan, Prompt, Strategy, due, first_message, keep_after_overflow,
 };
 use crate::agent::handle::{AgentError, Reply};
+use crate::agent::retry::TOO_LONG_HELP;
 use crate::agent::turn::{Input, NotCompacted};
 use crate::event::{CompactionChoice, CompactionReason, CompactionResult, EventKind};
 use crate::session::EntryBody;
@@ -89,16 +90,17 @@ impl Driver {
             }
             _ => self.plan_compaction(REASON, None),
         };
+        // Told also of one that comes to nothing, for only its end says why the run is over.
+        self.teller.tell(EventKind::CompactionStart { reason: REASON });
         match begun {
             Ok(compacting) => {
-                self.teller.tell(EventKind::CompactionStart { reason: REASON });
                 if let Some(input) = self.begin_compaction(compacting) {
                     self.step_next(input);
                 }
             }
             Err(error) => {
-                let text = format!("the conversation is longer than the model's window: {error}");
-                self.step_next(Input::NotCompacted { reason: REASON, why: NotCompacted::Failed(text) });
+                let why = NotCompacted::Failed(stuck(&error));
+                self.step_next(Input::NotCompacted { reason: REASON, why });
             }
         }
     }
@@ -275,6 +277,7 @@ impl Driver {
         self.keep_cost(&compacting.cost, "compaction");
         let why = match &error {
             CompactionError::Stopped => NotCompacted::Stopped,
+            error if compacting.reason == CompactionReason::Overflow => NotCompacted::Failed(stuck(error)),
             error => NotCompacted::Failed(error.to_string()),
         };
         if let Some(reply) = compacting.reply {
@@ -324,6 +327,15 @@ pub(super) enum Moment {
     Request,
     /// A run is over.
     End,
+}
+
+/// Why a run can't go on whose context doesn't fit and didn't get smaller, and what would.
+fn stuck(error: &CompactionError) -> String {
+    let why = match error {
+        CompactionError::Nothing { .. } => ", and nothing of it can be left out".to_owned(),
+        error => format!(": {error}"),
+    };
+    format!("the conversation is longer than the model's window{why}; {TOO_LONG_HELP}")
 }
 
 /// What front ends are told of a compaction.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::compaction::Moment;
-use super::{Driver, SyncPolicy, Work, foreign, now};
+use super::{Driver, HandBack, SyncPolicy, Work, foreign, now};
 use crate::agent::approvals::Audience;
 use crate::agent::handle::AgentError;
 use crate::agent::partial::Partial;
@@ -25,6 +25,7 @@ impl Driver {
             match self.agenda.work.pop_front() {
                 None => return self.settle_late(),
                 Some(Work::Reply(reply)) => reply(Ok(())),
+                Some(Work::HandBack(HandBack { items, reply })) => reply(Ok(items)),
                 Some(Work::Effect(effect)) => self.perform_one(*effect),
             }
         }
@@ -147,9 +148,12 @@ impl Driver {
         self.compaction_lost(&reason);
         let hint = error.hint().map(str::to_owned);
         let mut records = Vec::from_iter(record);
+        let logged = self.current.reader().own_facts().map(|(entries, _)| Queue::left_over(&entries));
+        let queue = logged.unwrap_or_else(|_| self.turn.queue().clone());
         for work in std::mem::take(&mut self.agenda.work) {
             match work {
                 Work::Reply(reply) => reply(Err(AgentError::Store(reason.clone()))),
+                Work::HandBack(back) => back.after_failure(&queue, &reason),
                 Work::Effect(effect) => {
                     if let Effect::Append(body) = *effect {
                         records.extend(bash_record(&body));
@@ -162,8 +166,6 @@ impl Driver {
             let tool_call_id = request.tool_call_id;
             self.teller.tell(EventKind::ApprovalResolved { tool_call_id, decision });
         }
-        let logged = self.current.reader().own_facts().map(|(entries, _)| Queue::left_over(&entries));
-        let queue = logged.unwrap_or_else(|_| self.turn.queue().clone());
         let told = self.teller.told.clone();
         let failed = StoreFailed { reason, hint, told, queue, records };
         let effects = self.turn.step(Input::StoreFailed(failed), now());

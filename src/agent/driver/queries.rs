@@ -3,20 +3,21 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Driver;
 use super::commands::answer;
+use super::{Driver, Offer};
 use crate::agent::handle::{
     Activity, AgentError, Change, ContextUse, Live, LockedModel, OfferedTool, QueueStatus, Reply,
-    SessionStats, Settled, Snapshot, State, Status,
+    SessionStats, Settled, Snapshot, State, Status, ToolStanding,
 };
 use crate::message::{Message, ToolSpec};
 use crate::session::{Reader, SessionError, Tally};
+use crate::tool::ToolSource;
 
 impl Driver {
     pub(super) fn snapshot(&self) -> Snapshot {
         let live = Live {
             running_since: self.teller.told.since,
-            retry: self.teller.told.retry.filter(|_| self.turn.is_retrying()),
+            retry: self.teller.told.retry.clone().filter(|_| self.turn.is_retrying()),
             partial: self.partial.as_ref().map(|_| self.answer_so_far()),
             calls: self.jobs.calls().cloned().collect(),
             queue: self.turn.queue().items().to_vec(),
@@ -107,12 +108,23 @@ impl Driver {
     }
 
     pub(super) fn tools(&self) -> Vec<OfferedTool> {
-        let offered = &self.fixed.offered;
+        let tools = &self.fixed.tools;
         let tool = |spec: &ToolSpec| OfferedTool {
-            is_offered: offered.find(&spec.name).is_some(),
             spec: spec.clone(),
+            source: tools.source(&spec.name).cloned().unwrap_or(ToolSource::Given),
+            standing: self.standing(&spec.name),
         };
-        self.fixed.tools.specs().iter().map(tool).collect()
+        tools.specs().iter().map(tool).collect()
+    }
+
+    fn standing(&self, name: &str) -> ToolStanding {
+        match &self.fixed.options.offer {
+            _ if self.fixed.offered.find(name).is_some() => ToolStanding::Offered,
+            Offer::Only { names, says } if !names.iter().any(|offered| offered == name) => {
+                ToolStanding::LeftOut(says.clone())
+            }
+            Offer::Only { .. } | Offer::All => ToolStanding::TakenAway,
+        }
     }
 
     /// Offers these tools from the next request on; in the order that they have, so that no order of asking changes the prompt.

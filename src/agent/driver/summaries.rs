@@ -9,8 +9,8 @@ use super::summary::{Maker, SummaryNews};
 use super::{Driver, now};
 use crate::agent::compaction::{Automatic, BranchPlan, CompactionError, CompactionOptions, Plan, Prompt};
 use crate::agent::handle::{Moved, Reply, Summarizing, SummaryOf};
-use crate::agent::turn::Input;
-use crate::event::{CompactionReason, CompactionResult};
+use crate::agent::turn::{Input, Retry};
+use crate::event::{CompactionReason, CompactionResult, EventKind};
 use crate::id::EntryId;
 use crate::message::{ModelRef, Usage};
 use crate::session::EntryBody;
@@ -42,6 +42,8 @@ pub(super) enum Summing {
 pub(super) struct Making {
     pub(super) task: AbortHandle,
     pub(super) since: UnixMs,
+    /// The try that a failed request waits for, or waited for.
+    retry: Option<Retry>,
     pub(super) purpose: Purpose,
 }
 
@@ -113,6 +115,10 @@ impl Summaries {
 
     /// What front ends may show.
     pub(super) fn shown(&self) -> Option<Summarizing> {
+        let retry = match &self.state {
+            Summing::Making(making) => making.retry.clone(),
+            Summing::Nothing | Summing::Asking(..) | Summing::Ready(_) => None,
+        };
         let (of, since, failed) = match &self.state {
             Summing::Nothing | Summing::Ready(_) => return None,
             Summing::Making(making) => match &making.purpose {
@@ -125,7 +131,7 @@ impl Summaries {
                 (SummaryOf::Context(compacting.reason), now(), Some(error.to_string()))
             }
         };
-        Some(Summarizing { of, since, failed })
+        Some(Summarizing { of, since, retry, failed })
     }
 }
 
@@ -156,7 +162,7 @@ impl Driver {
         self.summaries.number += 1;
         let maker = Maker { model, retry, questions, instructions };
         let task = self.jobs.summarize(self.summaries.number, maker);
-        self.summaries.state = Summing::Making(Box::new(Making { task, since: now(), purpose }));
+        self.summaries.state = Summing::Making(Box::new(Making { task, since: now(), retry: None, purpose }));
     }
 
     /// Stops a summary that is being made, and what waits for it.
@@ -213,6 +219,13 @@ impl Driver {
             SummaryNews::Spent(usage) => {
                 making.purpose.cost().usage.add(&usage);
                 self.summaries.state = Summing::Making(making);
+            }
+            SummaryNews::Waits { attempt, most, delay, why } => {
+                let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+                making.retry = Some(Retry::told((attempt, most), now(), delay_ms, &why));
+                self.summaries.state = Summing::Making(making);
+                let (max_attempts, error_message) = (most, why);
+                self.teller.tell(EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message });
             }
             SummaryNews::Ended(made) => match making.purpose {
                 Purpose::Branch(leaving) => self.branch_summed_up(*leaving, made),

@@ -3,6 +3,7 @@
 //! A job like others: it reports what it spends and how it ended, and is stopped by being dropped.
 
 use std::panic::AssertUnwindSafe;
+use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
 use tokio::sync::mpsc;
@@ -37,6 +38,8 @@ pub(super) struct Maker {
 pub(crate) enum SummaryNews {
     /// A request is over and has cost this.
     Spent(Usage),
+    /// It failed, and goes out again after a while.
+    Waits { attempt: u32, most: u32, delay: Duration, why: String },
     /// The answers in the order of the questions, or why there are none.
     Ended(Result<Vec<String>, CompactionError>),
 }
@@ -57,13 +60,21 @@ impl Maker {
             let answer = loop {
                 let ask = prompt.ask(messages, self.instructions.as_deref(), &self.model.facts, halvings)?;
                 let (spent, answer) = self.ask(ask.into_request(&self.model.facts, now())).await;
-                let _ = report.send(Report::Summary { number, news: SummaryNews::Spent(spent) }).await;
+                let tell = |news| report.send(Report::Summary { number, news });
+                let _ = tell(SummaryNews::Spent(spent)).await;
                 match answer {
                     Ok(answer) => break answer,
                     Err(error) if error.failure == Failure::Overflow && halvings < MOST_HALVINGS => {
                         halvings += 1;
                     }
-                    Err(error) => self.wait(&error, &mut times).await?,
+                    Err(error) => {
+                        let (delay, most) = self.pause(&error, times)?;
+                        times += 1;
+                        let _ =
+                            tell(SummaryNews::Waits { attempt: times, most, delay, why: error.to_string() })
+                                .await;
+                        tokio::time::sleep(delay).await;
+                    }
                 }
             };
             answers.push(answer);
@@ -71,15 +82,11 @@ impl Maker {
         Ok(answers)
     }
 
-    /// Waits before another try, if there is to be one.
-    async fn wait(&self, error: &ProviderError, times: &mut u32) -> Result<(), CompactionError> {
-        let tried = Tried { times: *times, has_compacted: true };
+    /// How long to wait before another try, and how many there are at most; an error when there is none.
+    fn pause(&self, error: &ProviderError, times: u32) -> Result<(Duration, u32), CompactionError> {
+        let tried = Tried { times, has_compacted: true };
         match retry::after(error.failure, tried, &self.retry, reports::jitter()).0 {
-            AfterFailure::Retry { delay, .. } => {
-                *times += 1;
-                tokio::time::sleep(delay).await;
-                Ok(())
-            }
+            AfterFailure::Retry { delay, most } => Ok((delay, most)),
             AfterFailure::Compact | AfterFailure::GiveUp => Err(CompactionError::Provider(error.to_string())),
         }
     }

@@ -1,18 +1,19 @@
 //! The extensions of a session: calling their hooks in order, and surviving them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
 use super::{CommandOutcome, Extension, ExtensionCommand, HookError, Opening, OpeningChange, ResultChange};
 use crate::agent::resources::Sources;
 use crate::message::ToolCall;
 use crate::resource::{Origin, Place};
-use crate::tool::{ToolOutput, Tools};
+use crate::tool::{ToolOutput, ToolSource, Tools};
 
 /// Warnings that may wait before the session runs; more than that say nothing new.
 const WARNINGS: usize = 64;
@@ -29,6 +30,33 @@ pub struct Extensions {
     heard: mpsc::Receiver<String>,
     /// Whether their tools were asked for.
     has_equipped: bool,
+    newcomers: Newcomers,
+}
+
+/// Executables that would be extensions if tiller began now.
+#[derive(Clone, Default)]
+struct Newcomers {
+    look: Option<Arc<dyn Fn() -> Vec<PathBuf> + Send + Sync>>,
+    /// Those that were started.
+    known: Vec<PathBuf>,
+}
+
+impl Newcomers {
+    /// A sentence on each that was not started.
+    fn told(&self) -> Vec<String> {
+        let found = self.look.as_ref().map(|look| look()).unwrap_or_default();
+        let told = |path: PathBuf| {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            format!("extension {name} is new: it starts when tiller is started again: {}", path.display())
+        };
+        found.into_iter().filter(|path| !self.known.contains(path)).map(told).collect()
+    }
+}
+
+impl std::fmt::Debug for Newcomers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(&self.known).finish()
+    }
 }
 
 /// Where extensions' troubles are told.
@@ -55,12 +83,30 @@ impl Extensions {
     #[must_use]
     pub fn with_timeout(timeout: Duration) -> Self {
         let (warn, heard) = mpsc::channel(WARNINGS);
-        Self { members: Vec::new(), timeout, warn: Warn(warn), heard, has_equipped: false }
+        Self {
+            members: Vec::new(),
+            timeout,
+            warn: Warn(warn),
+            heard,
+            has_equipped: false,
+            newcomers: Newcomers::default(),
+        }
     }
 
     /// Adds an extension behind those there are.
     pub fn add(&mut self, extension: Arc<dyn Extension>) {
         self.members.push(Arc::new(Member { extension, warned: AtomicU32::new(0) }));
+    }
+
+    /// Says where there are executables for extensions at any moment: those that were not started are told of when everything is
+    /// read anew. `look` may read folders.
+    pub fn look_out(&mut self, look: impl Fn() -> Vec<PathBuf> + Send + Sync + 'static) {
+        self.newcomers.look = Some(Arc::new(look));
+    }
+
+    /// These executables are among them.
+    pub(super) fn know(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
+        self.newcomers.known.extend(paths);
     }
 
     /// How long one extension may take over one hook.
@@ -116,7 +162,8 @@ impl Extensions {
                         "extension {extension}: its tool {name} is left out: there is one of that name"
                     ));
                 } else {
-                    equipped = equipped.with(tool);
+                    let source = ToolSource::Extension(member.extension.name().to_owned());
+                    equipped = equipped.with_from(tool, source);
                 }
             }
         }
@@ -135,9 +182,9 @@ impl Extensions {
         notices: &mut Vec<String>,
     ) -> (Tools, Crew, mpsc::Receiver<String>) {
         let tools = if self.has_equipped { tools } else { self.equip(tools, notices) };
-        let Self { members, timeout, warn, mut heard, .. } = self;
+        let Self { members, timeout, warn, mut heard, newcomers, .. } = self;
         notices.extend(std::iter::from_fn(|| heard.try_recv().ok()));
-        (tools, Crew { members: members.into(), timeout, warn }, heard)
+        (tools, Crew { members: members.into(), timeout, warn, newcomers }, heard)
     }
 }
 
@@ -160,6 +207,7 @@ pub(in crate::agent) struct Crew {
     members: Arc<[Arc<Member>]>,
     timeout: Duration,
     warn: Warn,
+    newcomers: Newcomers,
 }
 
 /// A hook, for warnings.
@@ -312,13 +360,16 @@ impl Crew {
         commands
     }
 
-    /// Gives every extension that can't work any more another chance.
+    /// Gives every extension that can't work any more, or is another one by now, another chance; tells of new ones.
     pub(in crate::agent) async fn reload(&self) {
         let mut chances = JoinSet::new();
         for member in self.members.iter() {
             let (extension, limit) = (Arc::clone(&member.extension), self.timeout * 2);
             chances.spawn(async move { timeout(limit, extension.reload()).await });
         }
+        let newcomers = self.newcomers.clone();
+        let told = spawn_blocking(move || newcomers.told()).await.unwrap_or_default();
+        told.into_iter().for_each(|news| self.warn.tell(news));
         while chances.join_next().await.is_some() {}
     }
 

@@ -3,7 +3,8 @@
 //! They start through the helper, so none outlives tiller, and without the variables that hold secrets. One that ends is no
 //! opinion from then on, except about calls if it judges them, or if it never came to say whether it does.
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -24,7 +25,6 @@ use crate::id::SessionId;
 use crate::message::{Message, ToolCall};
 use crate::process::{Program, Runner};
 use crate::tool::{OutputLimits, Progress, Tool, ToolOutput};
-use std::future::ready;
 
 /// Whether a program may still be run; asked each time before it is.
 pub type Permit = Arc<dyn Fn() -> bool + Send + Sync>;
@@ -62,6 +62,7 @@ impl Extensions {
     /// added too: nobody knows what it was to guard, so calls are asked about. The warning says so.
     pub async fn start(&mut self, launches: Vec<Launch>, surroundings: &Surroundings) {
         let (limit, warn) = (self.timeout(), self.warn());
+        self.know(launches.iter().map(|launch| launch.path.clone()));
         let mut starting = JoinSet::new();
         for (at, launch) in launches.into_iter().enumerate() {
             let inner = Inner::new(launch, surroundings.clone(), warn.clone(), limit);
@@ -99,6 +100,25 @@ struct State {
     /// What it said of itself last; `None` until it was ready once.
     declared: Option<Arc<Declared>>,
     link: Option<Arc<Link>>,
+    /// The executable as it was when it was started.
+    file: Option<FileState>,
+}
+
+/// Tells an executable from what it was before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileState {
+    inode: u64,
+    bytes: u64,
+    /// Seconds and nanoseconds of its last change.
+    changed: (i64, i64),
+}
+
+impl FileState {
+    /// `None` where there is nothing to read it from.
+    fn of(path: &Path) -> Option<Self> {
+        let facts = path.metadata().ok()?;
+        Some(Self { inode: facts.ino(), bytes: facts.len(), changed: (facts.mtime(), facts.mtime_nsec()) })
+    }
 }
 
 impl Inner {
@@ -125,11 +145,12 @@ impl Inner {
 
     /// Starts it; says what is wrong if that doesn't work.
     async fn start(&self) {
+        // Before it runs: what is changed meanwhile counts as changed.
+        let file = FileState::of(&self.launch.path);
         match self.begin().await {
             Ok((link, declared)) => {
-                self.change(|state| {
-                    *state = State { declared: Some(Arc::new(declared)), link: Some(Arc::new(link)) };
-                });
+                let (declared, link) = (Some(Arc::new(declared)), Some(Arc::new(link)));
+                self.change(|state| *state = State { declared, link, file });
             }
             Err(why) => {
                 let path = self.launch.path.display();
@@ -139,6 +160,45 @@ impl Inner {
                     self.name
                 ));
             }
+        }
+    }
+
+    /// Starts it again if it has ended, or is another program by now.
+    async fn restart(&self) {
+        let before = self.state();
+        let has_ended = before.link.is_none_or(|link| link.is_over());
+        let has_changed = before.file != FileState::of(&self.launch.path);
+        if has_ended {
+            return self.start().await;
+        }
+        if !has_changed {
+            return;
+        }
+        if !(self.launch.permit)() {
+            let name = &self.name;
+            return self.warn.tell(format!(
+                "extension {name} has changed since it was trusted, and goes on as it was; start tiller again"
+            ));
+        }
+        self.stop().await;
+        self.start().await;
+        let tools = |declared: Option<Arc<Declared>>| -> Vec<String> {
+            declared.iter().flat_map(|declared| &declared.tools).map(|tool| tool.name.clone()).collect()
+        };
+        if tools(before.declared) != tools(self.declared()) {
+            let name = &self.name;
+            self.warn.tell(format!(
+                "extension {name} has other tools now; they count when tiller is started again"
+            ));
+        }
+    }
+
+    /// Lets it end. Where somebody is still talking with it, it ends when they have.
+    async fn stop(&self) {
+        let mut link = None;
+        self.change(|state| link = state.link.take());
+        if let Some(link) = link.and_then(Arc::into_inner) {
+            link.close().await;
         }
     }
 
@@ -190,7 +250,9 @@ impl Inner {
     /// Asks the process if it wants to be asked and is there.
     async fn consult(&self, hook: &'static str, params: impl FnOnce() -> Value) -> Result<Value, HookError> {
         match self.state() {
-            State { declared: Some(declared), link: Some(link) } if declared.has(hook) && !link.is_over() => {
+            State { declared: Some(declared), link: Some(link), .. }
+                if declared.has(hook) && !link.is_over() =>
+            {
                 link.ask(hook, params(), None).await
             }
             _ => Ok(Value::Null),
@@ -229,7 +291,7 @@ impl Extension for Process {
     fn turn_end<'a>(&'a self, answer: &'a Message, results: &'a [Arc<Message>]) -> HookFuture<'a, ()> {
         Box::pin(async move {
             match self.inner.state() {
-                State { declared: Some(declared), link: Some(link) }
+                State { declared: Some(declared), link: Some(link), .. }
                     if declared.has("turn_end") && !link.is_over() =>
                 {
                     link.tell(&ToProcess::TurnEnd { message: answer, tool_results: results }).await
@@ -270,23 +332,16 @@ impl Extension for Process {
 
     fn reload(&self) -> HookFuture<'_, ()> {
         Box::pin(async move {
-            if self.inner.state().link.is_none_or(|link| link.is_over()) {
-                self.inner.start().await;
-            }
+            self.inner.restart().await;
             Ok(())
         })
     }
 
     fn close(&self) -> HookFuture<'_, ()> {
-        let mut link = None;
-        self.inner.change(|state| link = state.link.take());
-        match link.and_then(Arc::into_inner) {
-            Some(link) => Box::pin(async move {
-                link.close().await;
-                Ok(())
-            }),
-            None => Box::pin(ready(Ok(()))),
-        }
+        Box::pin(async move {
+            self.inner.stop().await;
+            Ok(())
+        })
     }
 
     fn commands(&self) -> Vec<ExtensionCommand> {

@@ -2,6 +2,7 @@
 
 use super::command::Command;
 use super::{AgentError, AgentSession};
+use crate::agent::turn::Retry;
 use crate::event::{CompactionChoice, CompactionReason, CompactionResult};
 use crate::unit::UnixMs;
 
@@ -27,6 +28,8 @@ pub struct Summarizing {
     pub of: SummaryOf,
     /// Since when.
     pub since: UnixMs,
+    /// The try that a failed request waits for, or waited for.
+    pub retry: Option<Retry>,
     /// Why it could not be made; somebody is to say what now.
     pub failed: Option<String>,
 }

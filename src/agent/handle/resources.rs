@@ -6,7 +6,7 @@ use crate::agent::resources::{Inventory, Order, SlashCommand, Sources};
 
 impl AgentSession {
     /// Reads skills, templates and context files anew; the next prompt and the next request see them. What is wrong with
-    /// them is told by warnings. Extensions that have ended are started again.
+    /// them is told by warnings. Extensions that have ended, or whose file has changed, are started again, and new ones are told of.
     ///
     /// # Errors
     /// When the session is closed.

@@ -4,14 +4,36 @@ use super::command::{Change, Command};
 use super::{AgentError, AgentSession};
 use crate::message::ToolSpec;
 use crate::policy::Mode;
+use crate::tool::ToolSource;
 
 /// A tool of the session.
 #[derive(Clone, Debug)]
 pub struct OfferedTool {
     /// What the model is told of it.
     pub spec: ToolSpec,
+    /// Who it is from.
+    pub source: ToolSource,
+    /// Whether the model is told of it, and if not, why.
+    pub standing: ToolStanding,
+}
+
+/// Whether the model is told of a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToolStanding {
+    /// It is.
+    Offered,
+    /// It isn't, because this says so, since the start: a flag, a setting.
+    LeftOut(String),
+    /// It isn't any more: [`AgentSession::offer_tools`] left it out.
+    TakenAway,
+}
+
+impl OfferedTool {
     /// Whether the model is told of it.
-    pub is_offered: bool,
+    #[must_use]
+    pub fn is_offered(&self) -> bool {
+        self.standing == ToolStanding::Offered
+    }
 }
 
 impl AgentSession {

@@ -24,7 +24,7 @@ pub struct Told {
 }
 
 /// Another try of a failed request, as it was announced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retry {
     /// Which try, from 1.
     pub attempt: u32,
@@ -32,6 +32,16 @@ pub struct Retry {
     pub most: u32,
     /// When it goes out, or went out.
     pub at: UnixMs,
+    /// Why the one before failed.
+    pub why: String,
+}
+
+impl Retry {
+    /// The try that `attempt` of `most` is, told at a moment to go out after a delay.
+    #[must_use]
+    pub fn told((attempt, most): (u32, u32), now: UnixMs, delay_ms: u64, why: &str) -> Self {
+        Self { attempt, most, at: UnixMs(now.0.saturating_add_unsigned(delay_ms)), why: why.to_owned() }
+    }
 }
 
 impl Told {
@@ -49,9 +59,8 @@ impl Told {
             }
             EventKind::AgentSettled => self.since = None,
             EventKind::MessageEnd { message } => self.messages.push(Arc::clone(message)),
-            EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, .. } => {
-                let at = UnixMs(now.0.saturating_add_unsigned(*delay_ms));
-                self.retry = Some(Retry { attempt: *attempt, most: *max_attempts, at });
+            EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
+                self.retry = Some(Retry::told((*attempt, *max_attempts), now, *delay_ms, error_message));
             }
             EventKind::AutoRetryEnd { .. } => self.retry = None,
             EventKind::CompactionStart { reason } => self.compaction = Some(*reason),

@@ -35,6 +35,29 @@ impl Drop for Hidden<'_> {
     }
 }
 
+/// The terminal while it shows nothing of the lines that somebody else reads; as before once this is dropped.
+pub(in crate::cli) struct Unechoed(Termios);
+
+impl Unechoed {
+    /// Begins; what was typed of a line so far was shown, and is thrown away.
+    pub(in crate::cli) fn begin() -> io::Result<Self> {
+        let before = tcgetattr(io::stdin())?;
+        let mut unechoed = before.clone();
+        unechoed.local_flags.remove(LocalFlags::ECHO);
+        // The end of the line is shown: otherwise nobody would know that it was taken.
+        unechoed.local_flags.insert(LocalFlags::ECHONL);
+        tcsetattr(io::stdin(), SetArg::TCSAFLUSH, &unechoed)?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for Unechoed {
+    fn drop(&mut self) {
+        // A terminal that is gone needs nothing restored.
+        let _ = tcsetattr(io::stdin(), SetArg::TCSADRAIN, &self.0);
+    }
+}
+
 /// Asks on stderr and reads a line from the terminal without showing it; `None` when the user leaves.
 pub(super) fn unseen(question: &str) -> io::Result<Option<String>> {
     let stdin = io::stdin();

@@ -91,7 +91,7 @@ impl Plan {
     /// The budget counts towards `max_tokens`, so that is raised by it as far as the model goes; the budget gives way
     /// where there is no room for both, and where there is none at all the model doesn't think.
     fn budget(request: &Request, level: ThinkingLevel) -> Self {
-        let wanted = budget(level);
+        let wanted = catalog::budget(level).0;
         let most = catalog::claude_max_output(&request.model).unwrap_or(request.max_tokens);
         let max_tokens = (request.max_tokens + Tokens(wanted)).min(most.max(request.max_tokens));
         let budget = wanted.min(max_tokens.0.saturating_sub(MIN_BUDGET));
@@ -100,18 +100,6 @@ impl Plan {
         }
         let thinking = json!({ "type": "enabled", "budget_tokens": budget });
         Self { thinking: Some(thinking), max_tokens, sends_thoughts: true, ..Self::plain(request) }
-    }
-}
-
-/// Tokens of thought by level, doubling about each time; the API's least is the first.
-const fn budget(level: ThinkingLevel) -> u64 {
-    match level {
-        ThinkingLevel::Off => 0,
-        ThinkingLevel::Minimal => MIN_BUDGET,
-        ThinkingLevel::Low => 4_096,
-        ThinkingLevel::Medium => 10_240,
-        ThinkingLevel::High => 20_480,
-        ThinkingLevel::Xhigh => 32_768,
     }
 }
 

@@ -7,6 +7,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use super::{Highlighter, LARGEST_BLOCK, Language};
@@ -54,11 +55,14 @@ struct Shelf {
     at_work: bool,
 }
 
-static SHELF: LazyLock<Mutex<Shelf>> = LazyLock::new(Mutex::default);
+/// A shelf for whoever comes.
+#[derive(Debug, Default)]
+struct Shared(Mutex<Shelf>);
+
+static SHELF: LazyLock<Shared> = LazyLock::new(Shared::default);
 
 fn shelf() -> MutexGuard<'static, Shelf> {
-    // Whoever panicked meanwhile left at worst something untold.
-    SHELF.lock().unwrap_or_else(PoisonError::into_inner)
+    SHELF.lock()
 }
 
 /// Whether some code waits until its words are told apart, and nobody is at it. It was shown plain; [`tell_waiting`] changes that.
@@ -76,16 +80,17 @@ pub fn code_told() -> u64 {
 
 /// Tells apart the words of all code that waits, and calls `told` after each piece of it. A piece may take half a second: this
 /// belongs where nobody waits for it.
-pub fn tell_waiting(mut told: impl FnMut()) {
-    loop {
-        // The shelf is free again before the work begins: frames look at it meanwhile.
-        let next = shelf().next_waiting();
-        let Some(next) = next else { return };
-        let mut highlighter = Highlighter::limited(next.language.known(), LARGEST_BLOCK);
-        let words = next.code.lines().map(|line| words(&highlighter.line(line))).collect();
-        shelf().take(next, words);
-        told();
-    }
+///
+/// # Panics
+///
+/// When a piece made the highlighter panic: that piece stays plain, and the panic goes on when all the others are told.
+pub fn tell_waiting(told: impl FnMut()) {
+    SHELF.tell(words_of, told);
+}
+
+fn words_of(waiting: &Waiting) -> Vec<Words> {
+    let mut highlighter = Highlighter::limited(waiting.language.known(), LARGEST_BLOCK);
+    waiting.code.lines().map(|line| words(&highlighter.line(line))).collect()
 }
 
 /// The words of some clean code; `None` leaves it here to be told.
@@ -109,7 +114,11 @@ pub(in crate::render) fn is_warm(language: Language<'_>) -> bool {
 pub(in crate::render) fn warm_up(language: Language<'_>, code: &str) {
     let language = Tongue::of(language);
     let key = key(&language, code.lines());
-    shelf().ask(Waiting { key, language, code: code.to_owned() });
+    let mut shelf = shelf();
+    // Told and the grammar still cold: it failed with this code, and would again.
+    if !shelf.told.contains_key(&key) {
+        shelf.ask(Waiting { key, language, code: code.to_owned() });
+    }
 }
 
 /// Keeps what somebody else told.
@@ -149,6 +158,36 @@ pub(in crate::render) fn spans(line: &str, words: &Words) -> Vec<Span> {
     spans
 }
 
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Shelf> {
+        // Whoever panicked meanwhile left at worst something untold.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells all that waits. A piece whose telling panics costs only itself; the panic goes on when the others are told.
+    fn tell(&self, words_of: impl Fn(&Waiting) -> Vec<Words>, mut told: impl FnMut()) {
+        let mut fault = None;
+        loop {
+            // The shelf is free again before the work begins: frames look at it meanwhile.
+            let next = self.lock().next_waiting();
+            let Some(next) = next else { break };
+            // Nothing that was in the making is seen later: the words of a piece are its own.
+            let words = catch_unwind(AssertUnwindSafe(|| words_of(&next)));
+            match words {
+                Ok(words) => self.lock().take(next, words),
+                Err(panic) => {
+                    self.lock().give_up(&next);
+                    fault = Some(panic);
+                }
+            }
+            told();
+        }
+        if let Some(panic) = fault {
+            resume_unwind(panic);
+        }
+    }
+}
+
 impl Shelf {
     fn next_waiting(&mut self) -> Option<Waiting> {
         let next = self.waiting.pop_front();
@@ -159,6 +198,12 @@ impl Shelf {
     fn take(&mut self, told: Waiting, words: Vec<Words>) {
         self.put(told.key, words, told.code.len());
         self.warm.insert(told.language);
+        self.version += 1;
+    }
+
+    /// Keeps a piece without words: it is plain, and isn't asked for again. Its grammar isn't let near a frame.
+    fn give_up(&mut self, untold: &Waiting) {
+        self.put(untold.key, Vec::new(), untold.code.len());
         self.version += 1;
     }
 
@@ -220,6 +265,27 @@ mod tests {
         assert_eq!(words[0][0], (3, Role::Keyword));
         assert_eq!(spans("// told", &words[1])[0].style.role, Role::Comment);
         assert!(is_warm(language) && told(Language::Named("c"), code).is_none());
+    }
+
+    #[test]
+    fn a_piece_whose_telling_panics_stays_plain_and_costs_no_other() {
+        let shelf = Shared::default();
+        let named = |language: &str| Tongue::Named(language.into());
+        for (at, language, code) in [(0, "c", "int bad = 7;"), (1, "rust", "let good = 7;")] {
+            let (key, language) = (Key(at), named(language));
+            shelf.lock().ask(Waiting { key, language, code: code.into() });
+        }
+        let telling = |piece: &Waiting| match piece.code.contains("bad") {
+            true => panic!("a fault of the highlighter's"),
+            false => words_of(piece),
+        };
+        let ended = catch_unwind(AssertUnwindSafe(|| shelf.tell(telling, || ())));
+        assert!(ended.is_err(), "the fault is told");
+        let shelf = shelf.lock();
+        assert_eq!(shelf.warm, HashSet::from([named("rust")]));
+        assert!(!shelf.at_work && shelf.waiting.is_empty(), "whoever comes next begins anew");
+        assert!(shelf.told[&Key(0)].is_empty(), "plain, and not asked for again");
+        assert_eq!(shelf.told[&Key(1)][0][0], (3, Role::Keyword));
     }
 
     #[test]

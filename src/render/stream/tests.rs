@@ -144,6 +144,31 @@ fn a_long_text_without_any_line_end_is_finished_too() {
 }
 
 #[test]
+fn of_a_lot_of_text_a_part_is_read_at_once_and_the_rest_when_the_lines_are_asked_for_again() {
+    let text = format!("{TEXT}\n\n").repeat(3 * MOST_AT_ONCE / TEXT.len());
+    let mut stream = MarkdownStream::new(30);
+    stream.push(&text);
+    let (mut from, mut shown, mut times) = (0, Vec::new(), 0);
+    while times == 0 || stream.lags() {
+        let now = texts(&lines(&mut stream));
+        assert!(now.starts_with(&shown[..shown.len().saturating_sub(1)]));
+        assert!(from < stream.from && stream.from <= from + MOST_AT_ONCE);
+        (from, shown, times) = (stream.from, now, times + 1);
+    }
+    assert!(times >= 3, "{times}");
+    assert!(shown == texts(&markdown(&text, 30)));
+}
+
+#[test]
+fn a_line_of_code_longer_than_what_is_read_at_once_holds_nothing_up() {
+    let mut stream = MarkdownStream::new(30);
+    stream.push(&format!("```\n{}\n```\n\nend", "x".repeat(2 * MOST_AT_ONCE)));
+    lines(&mut stream);
+    assert_eq!(texts(&lines(&mut stream)).last().unwrap(), "end");
+    assert!(!stream.lags());
+}
+
+#[test]
 fn another_width_wraps_everything_anew() {
     let mut stream = MarkdownStream::new(30);
     stream.push("one two three\n\nfour five");

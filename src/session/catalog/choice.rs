@@ -40,8 +40,7 @@ impl Catalog {
             .files
             .into_iter()
             .filter_map(|file| {
-                let id = folder::id_in_name(&file.path).map(str::to_owned);
-                let id = SessionId::new(id.or_else(|| digest::header_id(&file.path))?);
+                let id = id_of(&file.path)?;
                 id.matches(fragment).then_some((id, file.path))
             })
             .collect();
@@ -52,6 +51,31 @@ impl Catalog {
             None if named.is_empty() => Named::None,
             None => Named::Several(named.len()),
         })
+    }
+
+    /// The sessions of all directories that go by a part of an id, the one written to last first. None where more than `most` do:
+    /// then nobody means one of them yet.
+    ///
+    /// # Errors
+    /// When a folder is there and can't be read.
+    pub fn sessions_named(
+        &mut self,
+        fragment: &str,
+        most: usize,
+    ) -> Result<Vec<SessionSummary>, SessionError> {
+        if fragment.chars().count() < SHORTEST_FRAGMENT || fragment.contains(char::is_whitespace) {
+            return Ok(Vec::new());
+        }
+        let mut files = folder::files(&self.manager.folders()?).files;
+        files.retain(|file| id_of(&file.path).is_some_and(|id| id.matches(fragment)));
+        if files.len() > most {
+            return Ok(Vec::new());
+        }
+        let summary = |file: folder::File| {
+            let digest = self.look_into(&file).ok()?;
+            Some(SessionSummary::new(file.path.clone(), &file.stamp, digest))
+        };
+        Ok(files.into_iter().filter_map(summary).collect())
     }
 
     /// The log of this directory that words mean best: those of its id or its path, else of its name, else what was said in it.
@@ -126,6 +150,12 @@ impl Catalog {
         }
         Ok(moved)
     }
+}
+
+/// The id of the log at a path: its name tells it, or else its first line.
+fn id_of(path: &Path) -> Option<SessionId> {
+    let id = folder::id_in_name(path).map(str::to_owned);
+    id.or_else(|| digest::header_id(path)).map(SessionId::new)
 }
 
 fn ambiguous(fragment: &str, count: usize) -> SessionError {

@@ -7,12 +7,10 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::super::app::{Action, App};
 use super::super::keymap::{Context, KeyCommand};
+use super::super::question::Appeared;
 use super::super::view;
 use super::{Answer, Mode};
 use crate::event::Decision;
-
-/// How long an approval is on the screen before keys answer it, in milliseconds: longer than a key already on its way.
-const APPROVAL_MS: u64 = 400;
 
 /// How long no other key may follow one that answers an approval, in milliseconds: somebody who types "yes, but" is writing a
 /// message.
@@ -50,7 +48,7 @@ impl App {
             let takes_back = self.place.keymap.command(Context::Main, key) == Some(KeyCommand::Stop);
             return takes_back.then(Vec::new);
         }
-        let is_settled = self.now.since_ms(asked.since) >= APPROVAL_MS;
+        let is_settled = asked.since.is_noticed(self.now);
         let command = self.place.keymap.command(Context::Approval, key)?;
         if let KeyCommand::QuestionUp | KeyCommand::QuestionDown = command {
             self.move_in_question(command);
@@ -211,7 +209,7 @@ impl App {
         if let Some(asked) = self.work.approvals.first_mut() {
             asked.reason = words;
             asked.mode = Mode::Choosing(None);
-            asked.since = self.now;
+            asked.since = Appeared::at(self.now);
         }
     }
 }

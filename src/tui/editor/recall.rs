@@ -34,6 +34,17 @@ impl Recall {
         true
     }
 
+    /// Takes prompts from before all those that it has; those that were remembered meanwhile may be among them.
+    pub(super) fn know_earlier(&mut self, mut earlier: Vec<String>) {
+        while earlier.last().is_some_and(|last| self.prompts.contains(last)) {
+            earlier.pop();
+        }
+        if let Some(shown) = &mut self.shown {
+            shown.at += earlier.len();
+        }
+        self.prompts.splice(..0, earlier);
+    }
+
     /// What is in the editor is no prompt of earlier times any more.
     pub(super) fn leave(&mut self) {
         self.shown = None;
@@ -69,5 +80,23 @@ impl Recall {
         let before = self.shown.take().map_or_else(|| now.to_owned(), |shown| shown.before);
         self.shown = Some(Shown { at, before });
         self.prompts.get(at).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prompts_that_are_read_later_stand_before_those_of_now() {
+        let mut recall = Recall::default();
+        recall.remember("three");
+        recall.remember("four");
+        assert_eq!(recall.earlier("draft").as_deref(), Some("four"));
+        recall.know_earlier(["one", "two", "three"].map(str::to_owned).to_vec());
+        assert_eq!(recall.prompts(), ["one", "two", "three", "four"]);
+        assert!(recall.shows("four"));
+        assert_eq!(recall.earlier("four").as_deref(), Some("three"));
+        assert_eq!(recall.earlier("three").as_deref(), Some("two"));
     }
 }

@@ -98,6 +98,49 @@ fn a_token_is_one_step_and_is_erased_as_a_whole() {
 }
 
 #[test]
+fn the_cursor_is_never_put_within_a_token() {
+    let mut editor = typed("see ");
+    editor.paste(&"line\n".repeat(20));
+    editor.insert(" now\nand then");
+    editor.lay_out(40, 8);
+    let token = "[paste #1: 20 lines]".len();
+    for (column, before) in
+        [(2, 2), (4, 4), (5, 4), (4 + token / 2 + 2, 4 + token), (4 + token + 2, 4 + token + 2)]
+    {
+        editor.click(0, u16::try_from(column).unwrap(), 2);
+        assert_eq!(editor.before_cursor().len(), before, "a click on column {column}");
+    }
+    editor.click(1, 8, 2);
+    press(&mut editor, KeyCode::Up, KeyModifiers::NONE);
+    assert_eq!(editor.before_cursor(), "see ");
+    press(&mut editor, KeyCode::Down, KeyModifiers::NONE);
+    assert!(editor.before_cursor().ends_with("and then"), "to the column that it came from");
+}
+
+#[test]
+fn a_token_that_hangs_over_rows_is_passed_both_ways() {
+    let mut editor = typed("a ");
+    editor.paste(&"line\n".repeat(20));
+    editor.insert("b");
+    editor.lay_out(9, 8);
+    press(&mut editor, KeyCode::Up, KeyModifiers::NONE);
+    assert_eq!(editor.before_cursor(), "a ");
+    press(&mut editor, KeyCode::Down, KeyModifiers::NONE);
+    assert_eq!(editor.before_cursor(), "a [paste #1: 20 lines]");
+}
+
+#[test]
+fn a_click_is_taken_where_it_was_drawn_though_there_are_fewer_rows_than_there_should_be() {
+    let mut editor = typed("");
+    editor.insert("one\ntwo\nthree\nfour");
+    editor.lay_out(40, 8);
+    editor.click(0, 1, 2);
+    assert_eq!(editor.before_cursor(), "one\ntwo\nt", "the third row was the first to be seen");
+    editor.click(7, 99, 1);
+    assert_eq!(editor.text().len(), editor.before_cursor().len(), "below the last row there is only that");
+}
+
+#[test]
 fn a_picture_is_sent_while_its_token_stands() {
     let mut editor = typed("look:");
     editor.attach(picture(), (640, 480));

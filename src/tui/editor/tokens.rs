@@ -1,5 +1,7 @@
 //! Short signs in the text that stand for something long: a paste, a picture.
 
+use std::ops::Range;
+
 use crate::message::Image;
 
 /// A paste longer than this, in lines or characters, collapses to a token until it is sent.
@@ -101,6 +103,13 @@ impl Tokens {
             Meaning::Text(_) => None,
         };
         wanted.filter_map(picture).collect()
+    }
+
+    /// The token that a place in a text is within, neither before it nor behind.
+    pub(super) fn around(&self, text: &str, at: usize) -> Option<Range<usize>> {
+        let places = self.tokens.iter().flat_map(|(token, _)| text.match_indices(token.as_str()));
+        let mut places = places.map(|(start, token)| start..start + token.len());
+        places.find(|place| place.start < at && at < place.end)
     }
 
     /// Bytes of the token that a text ends with.

@@ -3,16 +3,16 @@
 use tokio::task::spawn_blocking;
 
 use super::{Worker, now};
-use crate::agent::AgentError;
+use crate::agent::{AgentError, KeyChange};
 use crate::tui::app::{List, Report};
 use crate::tui::import;
-use crate::tui::login::{self, KeyChange, News, Order};
+use crate::tui::login::{self, News, Order};
 use crate::tui::picker::Word;
 
 impl Worker {
     /// The providers with what is known of their keys.
     pub(super) async fn key_holders(&self, list: List) -> Vec<Report> {
-        let Some(desk) = self.options.keys.clone() else { return vec![nowhere()] };
+        let Some(desk) = self.options.desks.keys.clone() else { return vec![nowhere()] };
         vec![match spawn_blocking(move || desk.list()).await {
             Ok(Ok(holders)) => {
                 let items =
@@ -26,10 +26,11 @@ impl Worker {
 
     /// Keeps a key or takes one away, then tells the agent of its provider.
     pub(super) async fn change_key(&self, order: Order) -> Result<Vec<Report>, AgentError> {
-        let Some(desk) = self.options.keys.clone() else { return Ok(vec![nowhere()]) };
+        let Some(desk) = self.options.desks.keys.clone() else { return Ok(vec![nowhere()]) };
+        let asked = desk.clone();
         let changed = spawn_blocking(move || match order {
-            Order::Keep(provider, key) => desk.keep(&provider, &key.secret()),
-            Order::Forget(provider) => desk.forget(&provider),
+            Order::Keep(provider, key) => asked.keep(&provider, &key.secret()),
+            Order::Forget(provider) => asked.forget(&provider),
         });
         let KeyChange { change, said, hint } = match changed.await {
             Ok(Ok(change)) => change,
@@ -37,14 +38,14 @@ impl Worker {
             Err(_) => return Ok(vec![nowhere()]),
         };
         let provider = change.provider().to_owned();
-        self.agent.change_provider(change).await?;
+        let answers = self.agent.change_key(&desk, change).await?;
         let models = self.agent.models().await?.iter().map(|model| model.reference().to_string()).collect();
-        Ok(vec![Report::Key(News { provider, said, hint, models })])
+        Ok(vec![Report::Key(News { provider, said, hint, answers, models })])
     }
 
     /// The logs of other programs.
     pub(super) async fn foreign_logs(&self) -> Vec<Report> {
-        let Some(desk) = self.options.importer.clone() else { return vec![nothing_imports()] };
+        let Some(desk) = self.options.desks.importer.clone() else { return vec![nothing_imports()] };
         vec![match spawn_blocking(move || desk.find()).await {
             Ok(Ok(logs)) => {
                 Report::Items { list: List::Foreign, items: import::logs(&logs, now()), selected: 0 }
@@ -60,7 +61,7 @@ impl Worker {
         typed: String,
         beside: &mut tokio::task::JoinSet<()>,
     ) -> Result<Vec<Report>, AgentError> {
-        let Some(desk) = self.options.importer.clone() else { return Ok(vec![nothing_imports()]) };
+        let Some(desk) = self.options.desks.importer.clone() else { return Ok(vec![nothing_imports()]) };
         let cwd = self.agent.snapshot().await?.state.cwd;
         self.read_beside(beside, move || match desk.take(&cwd, &typed) {
             Ok(imported) => import::told(&imported),

@@ -15,19 +15,19 @@ use crate::agent::{AgentError, ApprovalMode};
 use crate::message::ThinkingLevel;
 use crate::session::SessionError;
 use crate::setting::{self, Setting, Settings, Source};
+use crate::spelling;
 use crate::tui::app::{Action, Go, List, Report};
 use crate::tui::call::one_line;
 use crate::tui::complete::{list, walk};
-use crate::tui::picker::{self, Choice, Item, Models, Word};
+use crate::tui::picker::{self, Choice, Item, Levels, Models, Word};
+use crate::tui::question::Question;
 
 impl Worker {
     pub(super) async fn gather(&self, list: List) -> Result<Vec<Report>, AgentError> {
         let agent = &self.agent;
         let (items, selected) = match list {
             List::Models => picker::models(&self.models().await?),
-            List::Thinking => {
-                picker::levels(&agent.thinking_levels().await?, agent.state().await?.state.thinking)
-            }
+            List::Thinking => picker::levels(&self.levels().await?),
             List::Approval => picker::modes(&agent.state().await?.state.approval),
             List::Tools => (picker::tools(&agent.tools().await?), 0),
             List::Settings => return Ok(vec![self.settings().await]),
@@ -37,6 +37,11 @@ impl Worker {
             List::Foreign => return Ok(self.foreign_logs().await),
         };
         Ok(vec![Report::Items { list, items, selected }])
+    }
+
+    async fn levels(&self) -> Result<Levels, AgentError> {
+        let state = self.agent.state().await?.state;
+        Ok(Levels { can: self.agent.thinking_levels().await?, current: state.thinking, model: state.model })
     }
 
     async fn models(&self) -> Result<Models, AgentError> {
@@ -95,9 +100,7 @@ impl Worker {
                 let done = self.agent.trash_session(path.clone()).await;
                 Ok(changed(done, "moved to the trash".to_owned(), Some(path)))
             }
-            Action::RestoreSession(path) => {
-                Ok(changed(self.agent.restore_session(path).await, "it is back".to_owned(), None))
-            }
+            Action::RestoreSession(path) => Ok(vec![self.restore(path).await]),
             Action::Key(order) => self.change_key(order).await,
             Action::Import(typed) => self.import(typed, beside).await,
             Action::Go(Go::Open(path)) => self.open(path).await,
@@ -119,8 +122,19 @@ impl Worker {
         });
     }
 
+    async fn restore(&self, path: PathBuf) -> Report {
+        match self.agent.restore_session(path.clone()).await {
+            Ok(()) => Report::SessionsChanged { word: Word::note("it is back"), trashed: None },
+            Err(error) => Report::NotRestored { path, why: trouble(&error) },
+        }
+    }
+
     /// Goes to a session; of one that another process writes to a fork is offered.
     async fn open(&self, path: PathBuf) -> Result<Vec<Report>, AgentError> {
+        // By another name it would be one that somebody else holds: this very tiller.
+        if self.agent.reader().is_at(&path) {
+            return Ok(vec![Report::Said(Word::note("that is the session that is open here"))]);
+        }
         match self.agent.open_session(path).await {
             Ok(moved) => Ok(vec![Report::Moved(moved)]),
             Err(AgentError::Session(SessionError::Held { path, holder })) => {
@@ -129,9 +143,10 @@ impl Worker {
                     Item::new("go on in a fork of it", Choice::ForkOf(path)),
                     Item::new("stay here", Choice::Nothing),
                 ];
+                let title = one_line(&format!("another tiller has it open{by}"));
                 Ok(vec![
                     Report::Said(Word::note("another tiller has it open")),
-                    Report::Ask { title: one_line(&format!("another tiller has it open{by}")), items },
+                    Report::Ask(Question { title, items }),
                 ])
             }
             Err(error) => Err(error),
@@ -146,16 +161,24 @@ impl Worker {
 
     async fn toggle_tool(&self, name: String) -> Result<Vec<Report>, AgentError> {
         let tools = self.agent.tools().await?;
-        let wanted = tools.iter().filter(|tool| tool.is_offered != (tool.spec.name == name));
+        let Some(meant) = tools.iter().find(|tool| tool.spec.name == name) else {
+            let nearest = spelling::nearest(&name, tools.iter().map(|tool| tool.spec.name.as_str()));
+            let instead =
+                nearest.map_or("/tools lists them".to_owned(), |name| format!("did you mean {name}?"));
+            let what = format!("there is no tool {}; {}", one_line(&name), one_line(&instead));
+            return Ok(vec![Report::Said(Word::trouble(what))]);
+        };
+        let is_now = if meant.is_offered() { "is not offered any more" } else { "is offered" };
+        let wanted = tools.iter().filter(|tool| tool.is_offered() != (tool.spec.name == name));
         self.agent.offer_tools(wanted.map(|tool| tool.spec.name.clone()).collect()).await?;
         let items = picker::tools(&self.agent.tools().await?);
-        let word = Word::note("in this session, from the next request on");
+        let word = Word::note(format!("{} {is_now}, from the next request on", one_line(&name)));
         Ok(vec![Report::Items { list: List::Tools, items, selected: 0 }, Report::Said(word)])
     }
 
     /// The settings as they are now.
     async fn settings(&self) -> Report {
-        let Some(desk) = self.options.desk.clone() else {
+        let Some(desk) = self.options.desks.settings.clone() else {
             return Report::Said(Word::trouble("there is no file of settings here"));
         };
         match spawn_blocking(move || desk.read()).await {
@@ -167,7 +190,7 @@ impl Worker {
 
     /// Writes a setting to the user's file and lets it take effect, now if it can.
     async fn set(&self, setting: &'static Setting, text: String) -> Vec<Report> {
-        let Some(desk) = self.options.desk.clone() else { return Vec::new() };
+        let Some(desk) = self.options.desks.settings.clone() else { return Vec::new() };
         let written = spawn_blocking(move || {
             desk.write(setting, &text)?;
             desk.read()
@@ -234,9 +257,13 @@ enum Effect {
 fn changed(done: Result<(), AgentError>, word: String, trashed: Option<PathBuf>) -> Vec<Report> {
     vec![match done {
         Ok(()) => Report::SessionsChanged { word: Word::note(word), trashed },
-        Err(error) => match failed(&error, None) {
-            Report::Failed { what, .. } => Report::Said(Word::trouble(what)),
-            report => report,
-        },
+        Err(error) => Report::Said(trouble(&error)),
     }]
+}
+
+fn trouble(error: &AgentError) -> Word {
+    match failed(error, None) {
+        Report::Failed { what, .. } => Word::trouble(what),
+        _ => Word::trouble(error.to_string()),
+    }
 }

@@ -2,15 +2,17 @@
 
 use std::path::PathBuf;
 
-use super::{Choice, Item, Order, Picker, Sessions};
+use super::{Choice, Item, Look, Order, Picker, Sessions, Word};
 use crate::session::Scope;
-use crate::tui::app::Browsed;
+use crate::tui::app::{Action, Browsed};
 use crate::tui::browse::Ask;
 
 /// A look through sessions.
 #[derive(Debug)]
 pub(in crate::tui) struct Browser {
     pub(in crate::tui) scope: Scope,
+    /// The look that it shows what is found by.
+    pub(super) look: Look,
     /// How many of how many logs are read; `None` when all are.
     pub(in crate::tui) indexing: Option<(usize, usize)>,
     /// Sessions in which words were said, and these words.
@@ -18,15 +20,15 @@ pub(in crate::tui) struct Browser {
     hits_for: String,
     sessions: Sessions,
     order: Order,
-    /// Sessions that went to the trash from here, the last one last.
-    pub(super) trashed: Vec<PathBuf>,
+    /// Whether there is something in the trash to be brought back.
+    pub(super) can_undo: bool,
 }
 
 impl Browser {
-    fn of(scope: Scope) -> Self {
+    fn of(scope: Scope, look: Look) -> Self {
         let (sessions, order) = (Sessions::default(), Order::default());
-        let (hits, hits_for, trashed) = (Vec::new(), String::new(), Vec::new());
-        Self { scope, indexing: None, hits, hits_for, sessions, order, trashed }
+        let (hits, hits_for) = (Vec::new(), String::new());
+        Self { scope, look, indexing: None, hits, hits_for, sessions, order, can_undo: false }
     }
 
     /// What the list is called.
@@ -40,28 +42,48 @@ impl Browser {
 
 impl Picker {
     /// A list of sessions that isn't there yet, narrowed to these words.
-    pub(in crate::tui) fn browser(words: &str) -> Self {
+    pub(in crate::tui) fn browser(words: &str, look: Look) -> Self {
         let mut picker = Self::waiting("").fitting(super::Way::Prose).previewing();
         picker.filter = words.into();
-        picker.in_scope(Scope::ThisDirectory)
+        picker.in_scope(Scope::ThisDirectory, look)
     }
 
-    fn in_scope(self, scope: Scope) -> Self {
-        let browser = Browser::of(scope);
+    fn in_scope(self, scope: Scope, look: Look) -> Self {
+        let browser = Browser::of(scope, look);
         Self { title: browser.title().to_owned(), browser: Some(browser), ..self }
     }
 
     /// Looks at the sessions of all directories, or again at those of this one only.
     pub(in crate::tui) fn switch_scope(&mut self) {
         let Some(browser) = &self.browser else { return };
-        let (order, trashed) = (browser.order, browser.trashed.clone());
+        let (order, look, can_undo) = (browser.order, browser.look, browser.can_undo);
         let scope = match browser.scope {
             Scope::ThisDirectory => Scope::Everywhere,
             Scope::Everywhere => Scope::ThisDirectory,
         };
         let filter = std::mem::take(&mut self.filter);
-        *self = Self { filter, ..Self::browser("") }.in_scope(scope);
-        self.browser = Some(Browser { order, trashed, ..Browser::of(scope) });
+        *self = Self { filter, ..Self::browser("", look) }.in_scope(scope, look);
+        self.browser = Some(Browser { order, can_undo, ..Browser::of(scope, look) });
+    }
+
+    /// Asks for a name of the chosen session, beginning with the one it has.
+    pub(super) fn ask_for_name(&mut self, path: PathBuf) {
+        let name = self.chosen().and_then(|item| item.tag.as_ref()?.name.clone()).unwrap_or_default();
+        self.ask_for(Choice::Open(path), "name", &name);
+        self.say_of_blank(match name.as_str() {
+            "" => "it has none; what was said first stands for it",
+            _ => "with none it goes by what was said first",
+        });
+    }
+
+    /// What is to be done with the name that was typed; the one that was there before changes nothing.
+    pub(super) fn typed_name(&mut self, path: PathBuf, (before, typed): (&str, &str)) -> Vec<Action> {
+        if before.trim() == typed.trim() {
+            let word = if before.trim().is_empty() { "it has no name" } else { "its name is as it was" };
+            self.say(Some(Word::note(word)));
+            return Vec::new();
+        }
+        vec![Action::NameSession(path, typed.to_owned())]
     }
 
     /// Puts sessions into threads of forks, or out of them.
@@ -84,7 +106,7 @@ impl Picker {
     /// What is looked for, if sessions are.
     pub(in crate::tui) fn ask(&self) -> Option<Ask> {
         let words = || self.filter.text().to_owned();
-        self.browser.as_ref().map(|browser| Ask { scope: browser.scope, words: words() })
+        self.browser.as_ref().map(|browser| Ask { look: browser.look, scope: browser.scope, words: words() })
     }
 
     /// The look through sessions that this is, if it is one.
@@ -93,9 +115,10 @@ impl Picker {
     }
 
     /// Takes what a look through the sessions found, if that is still what is wanted.
-    pub(in crate::tui) fn browsed(&mut self, scope: Scope, what: &Browsed) {
+    pub(super) fn browsed(&mut self, look: Look, scope: Scope, what: &Browsed) {
         let (chosen, row) = (self.kept(), self.place.row);
-        let Some(browser) = self.browser.as_mut().filter(|browser| browser.scope == scope) else { return };
+        let is_wanted = |browser: &&mut Browser| (browser.look, browser.scope) == (look, scope);
+        let Some(browser) = self.browser.as_mut().filter(is_wanted) else { return };
         match what {
             Browsed::Sessions(sessions) => {
                 browser.sessions = sessions.clone();

@@ -1,7 +1,5 @@
 //! What follows from keys in a list, from a choice that moved, and from a list that was left.
 
-use std::path::PathBuf;
-
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::settings::next_word;
@@ -38,8 +36,9 @@ pub(super) fn hints(picker: &Picker) -> Vec<(KeyCommand, &'static str)> {
     if let Some(browser) = picker.browsing() {
         let other = if browser.scope == Scope::ThisDirectory { "everywhere" } else { "only here" };
         let order = if picker.order() == Some(Order::Threads) { "newest first" } else { "threads" };
-        hints.extend([(K::Switch, other), (K::Rename, "name"), (K::Trash, "trash")]);
-        hints.extend((!browser.trashed.is_empty()).then_some((K::Untrash, "undo")));
+        hints.push((K::Switch, other));
+        hints.extend(browser.can_undo.then_some((K::Untrash, "undo")));
+        hints.extend([(K::Rename, "name"), (K::Trash, "trash")]);
         hints.push((K::Threads, order));
     }
     hints
@@ -71,6 +70,7 @@ impl App {
 
     /// What a key does in the list on top; `None` when it does there what it does in every popup.
     pub(in crate::tui) fn list_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let now = self.now;
         let picker = self.top_picker()?;
         picker.say(None);
         let is_asking = picker.asking().is_some();
@@ -83,6 +83,7 @@ impl App {
         let picker = self.top_picker()?;
         match command {
             Some(KeyCommand::Accept) if is_asking => return Some(self.take_line()),
+            Some(KeyCommand::Accept) if !picker.is_noticed(now) => {}
             Some(KeyCommand::Accept) => return Some(self.accept()),
             Some(KeyCommand::Back) if is_asking => drop(picker.stop_asking()),
             Some(KeyCommand::ClearFilter) => picker.edit(Typed::clear),
@@ -135,9 +136,8 @@ impl App {
                 picker.say(Some(Word::note("opening…")));
                 vec![Action::Go(Go::Open(path))]
             }
-            Choice::Locked(key_name) => {
-                let how = format!("/login takes its key; so does {key_name}, from the next start on");
-                picker.say(Some(Word::trouble(how)));
+            Choice::Cant(why) => {
+                picker.say(Some(Word::trouble(why)));
                 Vec::new()
             }
             Choice::Login(provider) => {
@@ -169,14 +169,11 @@ impl App {
                 Vec::new()
             }
             (KeyCommand::Rename, Some(Choice::Open(path))) => {
-                picker.ask_for(Choice::Open(path), "name", "");
+                picker.ask_for_name(path);
                 Vec::new()
             }
             (KeyCommand::Trash, Some(Choice::Open(path))) => vec![Action::TrashSession(path)],
-            (KeyCommand::Untrash, _) => {
-                let last = picker.browser.as_mut().and_then(|browser| browser.trashed.pop());
-                last.map(Action::RestoreSession).into_iter().collect()
-            }
+            (KeyCommand::Untrash, _) => self.restore_last(),
             (KeyCommand::ThinkToo, Some(Choice::Model(name))) => {
                 self.popups.pop();
                 let mut actions = vec![Action::SetModel(name)];
@@ -193,9 +190,9 @@ impl App {
     /// Takes the line that was asked for.
     fn take_line(&mut self) -> Vec<Action> {
         let Some(picker) = self.top_picker() else { return Vec::new() };
-        let Some(Asking { of, what, typed, .. }) = picker.stop_asking() else { return Vec::new() };
+        let Some(Asking { of, what, typed, before, .. }) = picker.stop_asking() else { return Vec::new() };
         match of {
-            Choice::Open(path) => vec![Action::NameSession(path, typed.text().to_owned())],
+            Choice::Open(path) => picker.typed_name(path, (&before, typed.text())),
             Choice::Setting(setting, now) => match setting.parse(typed.text()) {
                 Ok(_) => vec![Action::Set(setting, typed.text().to_owned())],
                 Err(error) => {
@@ -227,7 +224,7 @@ impl App {
         vec![match choice {
             Choice::Leave(entry, summary) => Action::Go(Go::Navigate(entry, summary)),
             Choice::Instruct(entry) => {
-                self.leaving = Some(entry);
+                self.notes.leaving = Some(entry);
                 return Vec::new();
             }
             Choice::AfterFailure(choice) => Action::ResolveCompaction(choice),
@@ -246,7 +243,7 @@ impl App {
             // These leave their list open, or mean nothing.
             Choice::Nothing
             | Choice::Open(_)
-            | Choice::Locked(_)
+            | Choice::Cant(_)
             | Choice::Tool(_)
             | Choice::Setting(..)
             | Choice::Login(_)
@@ -261,16 +258,6 @@ impl App {
             Some(picker) => picker.say(Some(word)),
             None => self.flash(word.text),
         }
-    }
-
-    /// Looks through the sessions anew, after one was named, went to the trash or came back.
-    pub(in crate::tui) fn sessions_changed(&mut self, word: Word, trashed: Option<PathBuf>) -> Vec<Action> {
-        let browser = self.popups.iter_mut().filter_map(Popup::as_picker).find_map(|picker| {
-            picker.browser.as_mut().map(|browser| browser.trashed.extend(trashed.clone()))?;
-            picker.ask()
-        });
-        self.say_in_list(word);
-        browser.map(|ask| vec![Action::EndBrowse, Action::Browse(ask)]).unwrap_or_default()
     }
 
     /// Takes the settings as they are now into their list.

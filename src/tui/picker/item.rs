@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::agent::{ApprovalMode, BranchSummary};
 use crate::event::CompactionChoice;
-use crate::id::EntryId;
+use crate::id::{EntryId, SessionId};
 use crate::message::ThinkingLevel;
 use crate::render::{Line, Role};
 use crate::setting::Setting;
@@ -27,12 +27,21 @@ pub(in crate::tui) struct Item {
     pub(in crate::tui) choice: Choice,
     /// What the preview says of it, if that is known already.
     pub(in crate::tui) detail: Arc<[Line]>,
+    /// What it goes by, if it is a session.
+    pub(in crate::tui) tag: Option<Arc<Tag>>,
+}
+
+/// What a session goes by, whatever of it its row shows.
+#[derive(Debug, PartialEq)]
+pub(in crate::tui) struct Tag {
+    pub(in crate::tui) id: SessionId,
+    pub(in crate::tui) name: Option<String>,
 }
 
 impl Item {
     pub(in crate::tui) fn new(label: impl Into<String>, choice: Choice) -> Self {
         let (lead, note, detail) = (String::new(), String::new(), Arc::default());
-        Self { lead, label: label.into(), note, role: Role::Text, choice, detail }
+        Self { lead, label: label.into(), note, role: Role::Text, choice, detail, tag: None }
     }
 
     /// The same with something at the right end.
@@ -48,6 +57,11 @@ impl Item {
     /// The same in another role.
     pub(in crate::tui) fn in_role(self, role: Role) -> Self {
         Self { role, ..self }
+    }
+
+    /// The same, a session that goes by this.
+    pub(in crate::tui) fn tagged(self, id: SessionId, name: Option<String>) -> Self {
+        Self { tag: Some(Arc::new(Tag { id, name })), ..self }
     }
 
     /// The same with something to be read beside the list.
@@ -77,8 +91,8 @@ pub(in crate::tui) enum Choice {
     Open(PathBuf),
     /// Let this model answer.
     Model(String),
-    /// It can't answer: this variable would hold the key.
-    Locked(String),
+    /// That can't be, and why.
+    Cant(String),
     /// Think so much.
     Thinking(ThinkingLevel),
     /// Ask about these calls.

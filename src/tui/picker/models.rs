@@ -1,8 +1,8 @@
-//! Lists of who answers and how: models, levels of thinking, what is asked about, tools.
+//! The list of models: who answers.
 
 use super::{Choice, Item};
-use crate::agent::{ApprovalMode, LockedModel, OfferedTool};
-use crate::message::{ModelRef, ThinkingLevel};
+use crate::agent::LockedModel;
+use crate::message::ModelRef;
 use crate::provider::catalog::{ModelFacts, Sight};
 use crate::render::{Emphasis, Line, Role, Span, Style};
 use crate::tui::call::one_line;
@@ -33,10 +33,10 @@ pub(in crate::tui) fn models(models: &Models) -> (Vec<Item>, usize) {
     });
     let locked = models.locked.iter().map(|locked| {
         let name = reference(&locked.facts).to_string();
-        let item = Item::new(name, Choice::Locked(locked.key_name.clone())).with_lead(mark(false));
+        let missing = format!("/login takes its key; so does {}, from the next start on", locked.key_name);
         let mut detail = detail(&locked.facts);
-        let missing = format!("/login takes its key; so does {}, from the next start on.", locked.key_name);
-        detail.extend([Line::default(), Line::new(missing, Role::Warning)]);
+        detail.extend([Line::default(), Line::new(format!("{missing}."), Role::Warning)]);
+        let item = Item::new(name, Choice::Cant(missing)).with_lead(mark(false));
         item.with_note(format!("needs {}", locked.key_name)).in_role(Role::Muted).with_detail(detail)
     });
     let selected = models.usable.iter().position(is_current).unwrap_or(0);
@@ -48,7 +48,7 @@ fn reference(facts: &ModelFacts) -> ModelRef {
 }
 
 /// What stands before the one in use.
-const fn mark(is_current: bool) -> &'static str {
+pub(super) const fn mark(is_current: bool) -> &'static str {
     if is_current { "● " } else { "  " }
 }
 
@@ -108,56 +108,6 @@ const fn takes(sight: Sight) -> &'static str {
     }
 }
 
-/// How much the model can think, and how much it does.
-pub(in crate::tui) fn levels(levels: &[ThinkingLevel], current: ThinkingLevel) -> (Vec<Item>, usize) {
-    let about = |level: ThinkingLevel| match level {
-        ThinkingLevel::Off => "answers at once",
-        ThinkingLevel::Minimal => "hardly any: quick errands",
-        ThinkingLevel::Low => "a little: clear tasks",
-        ThinkingLevel::Medium => "some: everyday work",
-        ThinkingLevel::High => "much: hard bugs, designs",
-        ThinkingLevel::Xhigh => "as much as it can: slow and dear",
-    };
-    let item = |level: &ThinkingLevel| {
-        let item = Item::new(level.name(), Choice::Thinking(*level));
-        item.with_lead(mark(*level == current)).with_note(about(*level))
-    };
-    let selected = levels.iter().position(|level| *level == current).unwrap_or(0);
-    (levels.iter().map(item).collect(), selected)
-}
-
-/// What may be asked about, and what is.
-pub(in crate::tui) fn modes(current: &str) -> (Vec<Item>, usize) {
-    let about = |mode: ApprovalMode| match mode {
-        ApprovalMode::Ask => "commands ask first; reading and editing here don't",
-        ApprovalMode::Auto => "only commands that look dangerous ask",
-        ApprovalMode::ReadOnly => "nothing that changes anything runs",
-    };
-    let item = |mode: ApprovalMode| {
-        let item = Item::new(mode.name(), Choice::Approval(mode));
-        item.with_lead(mark(mode.name() == current)).with_note(about(mode))
-    };
-    let selected = ApprovalMode::ALL.iter().position(|mode| mode.name() == current).unwrap_or(0);
-    (ApprovalMode::ALL.map(item).to_vec(), selected)
-}
-
-/// The session's tools, and whether the model is told of them.
-pub(in crate::tui) fn tools(tools: &[OfferedTool]) -> Vec<Item> {
-    let item = |tool: &OfferedTool| {
-        let name = one_line(&tool.spec.name);
-        let mut detail = vec![heading(&name), Line::default()];
-        let about = tool.spec.description.lines().map(|line| Line::new(one_line(line), Role::Text));
-        detail.extend(about);
-        let (lead, note, role) = match tool.is_offered {
-            true => ("✓ ", "offered", Role::Text),
-            false => ("– ", "not offered", Role::Muted),
-        };
-        let item = Item::new(name, Choice::Tool(tool.spec.name.clone())).with_lead(lead).with_note(note);
-        item.in_role(role).with_detail(detail)
-    };
-    tools.iter().map(item).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,6 +127,6 @@ mod tests {
         assert!(items[0].note.starts_with("cycled · "), "{}", items[0].note);
         let last = items.last().unwrap();
         assert_eq!((last.note.as_str(), last.role), ("needs OPENAI_API_KEY", Role::Muted));
-        assert_eq!(last.choice, Choice::Locked("OPENAI_API_KEY".into()));
+        assert!(matches!(&last.choice, Choice::Cant(why) if why.contains("OPENAI_API_KEY")));
     }
 }

@@ -56,7 +56,8 @@ pub(in crate::tui) fn sessions(list: &[SessionSummary], scope: Scope, now: UnixM
         let about = if scope == Scope::Everywhere { tail(&session.cwd) } else { size };
         let note = format!("{about} · {} · {}", age(session.modified, now), session.id.short());
         let item = Item::new(title_and_prompt(session), Choice::Open(session.path.clone())).with_note(note);
-        (item.with_detail(detail(session, now)), session.parent_session.as_ref().map(PathBuf::from))
+        let item = item.with_detail(detail(session, now)).tagged(session.id.clone(), session.name.clone());
+        (item, session.parent_session.as_ref().map(PathBuf::from))
     };
     Sessions { rows: list.iter().map(row).collect() }
 }
@@ -144,9 +145,16 @@ pub(in crate::tui) fn hits(hits: &[Hit], now: UnixMs) -> Vec<Item> {
         let label = said.split_whitespace().collect::<Vec<_>>().join(" ");
         let note = format!("{title} · {} · {}", age(hit.timestamp, now), hit.session.id.short());
         let item = Item::new(label, Choice::Open(hit.session.path.clone())).with_note(note);
-        item.with_lead("» ").in_role(Role::Muted).with_detail(detail(&hit.session, now))
+        let item = item.with_lead("» ").in_role(Role::Muted).with_detail(detail(&hit.session, now));
+        item.tagged(hit.session.id.clone(), hit.session.name.clone())
     };
     hits.iter().map(item).collect()
+}
+
+/// Sessions that go by what was typed, wherever they are.
+pub(in crate::tui) fn named(list: &[SessionSummary], now: UnixMs) -> Vec<Item> {
+    let sessions = sessions(list, Scope::Everywhere, now);
+    sessions.rows.into_iter().map(|(item, _)| item.with_lead("» ")).collect()
 }
 
 fn detail(session: &SessionSummary, now: UnixMs) -> Vec<Line> {

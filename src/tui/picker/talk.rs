@@ -2,12 +2,16 @@
 
 use super::{Choice, Picker, Typed};
 use crate::render::Role;
+use crate::tui::question::{Appeared, Question};
+use crate::unit::UnixMs;
 
 /// What is said in a list.
 #[derive(Debug, Default)]
 pub(super) struct Talk {
     asking: Option<Asking>,
     word: Option<Word>,
+    /// When it came, if no key opened it.
+    appeared: Option<Appeared>,
 }
 
 /// A line that is asked for: until it is taken or left, keys edit it.
@@ -18,6 +22,10 @@ pub(in crate::tui) struct Asking {
     /// What it is, in a word.
     pub(in crate::tui) what: String,
     pub(in crate::tui) typed: Typed,
+    /// What was there before.
+    pub(in crate::tui) before: String,
+    /// What an empty line means, if that needs to be said.
+    pub(in crate::tui) blank: &'static str,
     pub(in crate::tui) sight: Sight,
 }
 
@@ -47,15 +55,39 @@ impl Word {
 }
 
 impl Picker {
+    /// The same as a question that comes by itself.
+    pub(in crate::tui) fn appearing(mut self, appeared: Appeared) -> Self {
+        self.talk.appeared = Some(appeared);
+        self
+    }
+
+    /// Whether whoever presses a key by now can mean it.
+    pub(in crate::tui) fn is_noticed(&self, now: UnixMs) -> bool {
+        self.talk.appeared.is_none_or(|appeared| appeared.is_noticed(now))
+    }
+
+    /// The question that it is.
+    pub(in crate::tui) fn question(&self) -> Question {
+        Question { title: self.title.clone(), items: self.items.to_vec() }
+    }
+
     /// Asks for a line, beginning with what is there now.
     pub(in crate::tui) fn ask_for(&mut self, of: Choice, what: impl Into<String>, before: &str) {
-        let (what, typed) = (what.into(), before.into());
-        self.talk.asking = Some(Asking { of, what, typed, sight: Sight::Open });
+        let (what, typed, before) = (what.into(), before.into(), before.to_owned());
+        self.talk.asking = Some(Asking { of, what, typed, before, blank: "", sight: Sight::Open });
+    }
+
+    /// Says what an empty line means in the one that is asked for.
+    pub(in crate::tui) fn say_of_blank(&mut self, blank: &'static str) {
+        if let Some(asking) = &mut self.talk.asking {
+            asking.blank = blank;
+        }
     }
 
     /// Asks for a line that nobody may read on the screen.
     pub(in crate::tui) fn ask_unseen(&mut self, of: Choice, what: String) {
-        self.talk.asking = Some(Asking { of, what, typed: Typed::default(), sight: Sight::Masked });
+        let (typed, before) = (Typed::default(), String::new());
+        self.talk.asking = Some(Asking { of, what, typed, before, blank: "", sight: Sight::Masked });
     }
 
     /// The line that is asked for.

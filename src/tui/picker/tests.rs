@@ -44,13 +44,13 @@ fn the_choice_stays_with_its_session_when_more_is_found() {
         words: "said".into(),
         items: names.iter().map(|name| session(name)).collect(),
     };
-    let mut picker = Picker::browser("said");
-    picker.browsed(Scope::ThisDirectory, &Browsed::Sessions(Sessions::default()));
-    picker.browsed(Scope::ThisDirectory, &hits(&["a", "b", "c"]));
+    let mut picker = Picker::browser("said", Look(1));
+    picker.browsed(Look(1), Scope::ThisDirectory, &Browsed::Sessions(Sessions::default()));
+    picker.browsed(Look(1), Scope::ThisDirectory, &hits(&["a", "b", "c"]));
     picker.step(1);
-    picker.browsed(Scope::ThisDirectory, &hits(&["new", "a", "c", "b"]));
+    picker.browsed(Look(1), Scope::ThisDirectory, &hits(&["new", "a", "c", "b"]));
     assert_eq!(picker.chosen().unwrap().label, "b");
-    picker.browsed(Scope::ThisDirectory, &Browsed::Sessions(vec![session("not it")].into()));
+    picker.browsed(Look(1), Scope::ThisDirectory, &Browsed::Sessions(vec![session("not it")].into()));
     assert_eq!(picker.chosen().unwrap().label, "b");
 }
 
@@ -59,21 +59,21 @@ fn the_row_stays_when_its_session_went_to_the_trash() {
     let session = |name: &str| Item::new(name, Choice::Open(name.into()));
     let known =
         |names: &[&str]| Browsed::Sessions(names.iter().map(|name| session(name)).collect::<Vec<_>>().into());
-    let mut picker = Picker::browser("");
-    picker.browsed(Scope::ThisDirectory, &known(&["a", "b", "c", "d"]));
+    let mut picker = Picker::browser("", Look(1));
+    picker.browsed(Look(1), Scope::ThisDirectory, &known(&["a", "b", "c", "d"]));
     picker.step(2);
-    picker.browsed(Scope::ThisDirectory, &known(&["a", "b", "d"]));
+    picker.browsed(Look(1), Scope::ThisDirectory, &known(&["a", "b", "d"]));
     assert_eq!(picker.chosen().unwrap().label, "d", "the same key again is not for the newest");
-    picker.browsed(Scope::ThisDirectory, &known(&["a", "b"]));
+    picker.browsed(Look(1), Scope::ThisDirectory, &known(&["a", "b"]));
     assert_eq!(picker.chosen().unwrap().label, "b");
 }
 
 #[test]
 fn what_was_said_is_shown_for_the_words_it_was_found_for_or_more_of_them_only() {
-    let mut picker = Picker::browser("said");
-    picker.browsed(Scope::ThisDirectory, &Browsed::Sessions(Sessions::default()));
+    let mut picker = Picker::browser("said", Look(1));
+    picker.browsed(Look(1), Scope::ThisDirectory, &Browsed::Sessions(Sessions::default()));
     let items = vec![Item::new("a", Choice::Open("a".into()))];
-    picker.browsed(Scope::ThisDirectory, &Browsed::Hits { words: "said".into(), items });
+    picker.browsed(Look(1), Scope::ThisDirectory, &Browsed::Hits { words: "said".into(), items });
     typing(&mut picker, " so");
     assert_eq!(picker.counts().0, 1, "until there is more");
     picker.edit(Typed::clear);

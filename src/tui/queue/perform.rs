@@ -1,6 +1,7 @@
 //! Telling the agent what is to be done with messages that wait.
 
 use super::super::app::Report;
+use super::super::perform::failed;
 use super::{Order, Outcome, Removed};
 use crate::agent::queue::QueueEdit;
 use crate::agent::{AgentError, AgentSession};
@@ -43,15 +44,57 @@ async fn carry_out(agent: &AgentSession, order: Order) -> Result<Vec<Report>, Ag
             let removed = items.into_iter().enumerate().map(|(place, item)| Removed { item, place });
             Ok(vec![Outcome::Removed(removed.collect()).into()])
         }
-        Order::PutBack(removed) => {
-            for Removed { item, place } in removed {
-                agent.put_back(item, place).await?;
-            }
-            Ok(Vec::new())
+        Order::PutBack(removed) => Ok(put_back(agent, removed).await),
+    }
+}
+
+/// Lets messages wait again. Those that can't be kept waiting are drafts: they are nowhere else any more.
+async fn put_back(agent: &AgentSession, removed: Vec<Removed>) -> Vec<Report> {
+    let mut removed = removed.into_iter();
+    while let Some(Removed { item, place }) = removed.next() {
+        if let Err(error) = agent.put_back(item.clone(), place).await {
+            let rest = std::iter::once(item).chain(removed.map(|removed| removed.item));
+            return vec![Report::Queue(rest.collect()), failed(&error, None)];
         }
     }
+    Vec::new()
 }
 
 async fn edit(agent: &AgentSession, id: QueueId, edit: QueueEdit) -> Result<Vec<Report>, AgentError> {
     agent.edit_queued(id, edit).await.map(|_| Vec::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::agent::Setup;
+    use crate::event::{QueueItem, QueueKind};
+    use crate::provider::scripted::Scripted;
+    use crate::provider::{Provider, Providers};
+
+    #[tokio::test]
+    async fn messages_that_can_not_wait_again_are_drafts() {
+        let script = Scripted::new(Vec::new());
+        let (facts, mut providers) = (vec![script.facts()], Providers::default());
+        providers.add(Arc::new(script) as Arc<dyn Provider>, facts);
+        let folder = tempfile::tempdir().unwrap();
+        let agent = Setup::new(providers).start(folder.path()).unwrap();
+        agent.close().await.unwrap();
+        let removed = ["one", "two"].map(|text| Removed {
+            item: QueueItem {
+                id: text.into(),
+                kind: QueueKind::Steer,
+                text: text.into(),
+                typed: None,
+                images: [].into(),
+                held: false,
+            },
+            place: 0,
+        });
+        let reports = perform(&agent, Order::PutBack(removed.to_vec())).await.unwrap();
+        let [Report::Queue(items), Report::Failed { .. }] = &reports[..] else { panic!("{reports:?}") };
+        assert_eq!(items.iter().map(|item| &*item.text).collect::<Vec<_>>(), ["one", "two"]);
+    }
 }

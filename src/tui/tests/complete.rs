@@ -62,6 +62,15 @@ fn a_file_is_offered_after_an_at_sign_and_put_in_by_enter() {
 }
 
 #[test]
+fn files_that_nobody_had_time_to_look_for_are_looked_for_at_the_next_key() {
+    let mut stage = Stage::new(80, 24);
+    let [walk] = &stage.key(KeyCode::Char('@'))[..] else { panic!("files are looked for") };
+    assert_eq!(stage.key(KeyCode::Char('m')), [], "somebody is at it");
+    stage.app.refused(walk.clone());
+    assert_eq!(stage.key(KeyCode::Char('a')), [walk.clone()]);
+}
+
+#[test]
 fn a_picture_that_is_chosen_is_attached_where_its_name_was_typed() {
     let mut stage = Stage::new(80, 24);
     stage.told(Report::Files(files()));

@@ -3,13 +3,15 @@
 use crossterm::event::{KeyCode, KeyModifiers};
 
 use super::stage::Stage;
-use crate::agent::{ApprovalMode, LockedModel, OfferedTool};
+use crate::agent::{ApprovalMode, LockedModel, OfferedTool, ToolStanding};
 use crate::message::{Access, ModelRef, ThinkingLevel, ToolSpec};
 use crate::provider::catalog;
 use crate::render::{Line, Role};
 use crate::setting::{self, Settings, Source};
+use crate::tool::ToolSource;
 use crate::tui::app::{Action, Go, Input, List, Report};
-use crate::tui::picker::{self, Choice, Item, Models, Word};
+use crate::tui::picker::{self, Choice, Item, Levels, Models, Word};
+use crate::tui::question::Question;
 
 const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
 
@@ -61,12 +63,29 @@ fn models_say_what_they_cost_and_which_key_is_missing() {
     }
 }
 
+fn all_levels(id: &str) -> Levels {
+    let model = ModelRef { provider: "anthropic".into(), id: id.into() };
+    Levels { can: ThinkingLevel::ALL.to_vec(), current: ThinkingLevel::High, model }
+}
+
+#[test]
+fn a_level_that_the_model_cannot_do_is_shown_and_says_so() {
+    let mut stage = Stage::new(80, 24);
+    stage.say("/thinking");
+    let can = vec![ThinkingLevel::Off];
+    let levels = Levels { can, current: ThinkingLevel::Off, ..all_levels("my-model") };
+    stage.items(List::Thinking, picker::levels(&levels));
+    stage.type_text("high");
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert!(stage.screen().contains("✗ my-model can't do that"), "{}", stage.screen());
+}
+
 #[test]
 fn thinking_and_approval_are_chosen_from_what_there_is() {
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
         assert_eq!(stage.say("/thinking"), [Action::Gather(List::Thinking)]);
-        stage.items(List::Thinking, picker::levels(&ThinkingLevel::ALL, ThinkingLevel::High));
+        stage.items(List::Thinking, picker::levels(&all_levels("claude-haiku-4-5")));
         insta::assert_snapshot!(format!("thinking_{width}x{height}"), stage.screen());
         stage.key(KeyCode::Down);
         assert_eq!(stage.key(KeyCode::Enter), [Action::SetThinking(ThinkingLevel::Xhigh)]);
@@ -81,23 +100,45 @@ fn thinking_and_approval_are_chosen_from_what_there_is() {
 
 #[test]
 fn tools_are_offered_or_not_and_their_list_stays() {
-    let tool = |name: &str, is_offered| OfferedTool {
+    let tool = |name: &str, source: ToolSource, standing: ToolStanding| OfferedTool {
         spec: ToolSpec {
             name: name.into(),
             description: format!("Does what {name} does.\nAnd a little more."),
             parameters: std::sync::Arc::new(serde_json::json!({})),
             access: Access::Reads,
         },
-        is_offered,
+        source,
+        standing,
     };
+    let off = ToolStanding::LeftOut("--tools".into());
+    let extension = || ToolSource::Extension("deploy".into());
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
         assert_eq!(stage.say("/tools"), [Action::Gather(List::Tools)]);
-        stage.items(List::Tools, (picker::tools(&[tool("read_file", true), tool("bash", false)]), 0));
+        stage.items(
+            List::Tools,
+            (
+                picker::tools(&[
+                    tool("read_file", ToolSource::BuiltIn, ToolStanding::Offered),
+                    tool("bash", ToolSource::BuiltIn, off.clone()),
+                    tool("ship", extension(), ToolStanding::TakenAway),
+                ]),
+                0,
+            ),
+        );
         insta::assert_snapshot!(format!("tools_{width}x{height}"), stage.screen());
         stage.key(KeyCode::Down);
         assert_eq!(stage.key(KeyCode::Enter), [Action::ToggleTool("bash".into())]);
-        stage.items(List::Tools, (picker::tools(&[tool("read_file", true), tool("bash", true)]), 0));
+        stage.items(
+            List::Tools,
+            (
+                picker::tools(&[
+                    tool("read_file", ToolSource::BuiltIn, ToolStanding::Offered),
+                    tool("bash", ToolSource::BuiltIn, ToolStanding::Offered),
+                ]),
+                0,
+            ),
+        );
         assert!(stage.screen().contains("▸ ✓ bash"), "{}", stage.screen());
     }
 }
@@ -152,13 +193,12 @@ fn on_a_very_wide_screen_a_value_stays_near_what_it_is_of() {
 fn a_session_that_another_process_holds_can_be_forked() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("dear draft");
-    stage.report(Report::Ask {
-        title: "another tiller has it open".into(),
-        items: vec![
-            Item::new("go on in a fork of it", Choice::ForkOf("/s/1.jsonl".into())),
-            Item::new("stay here", Choice::Nothing),
-        ],
-    });
+    let items = vec![
+        Item::new("go on in a fork of it", Choice::ForkOf("/s/1.jsonl".into())),
+        Item::new("stay here", Choice::Nothing),
+    ];
+    stage.report(Report::Ask(Question { title: "another tiller has it open".into(), items }));
+    stage.wait(400);
     assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::ForkOf("/s/1.jsonl".into()))]);
     assert!(stage.screen().contains("dear draft"));
 }
@@ -188,7 +228,7 @@ fn what_was_gathered_for_a_list_that_was_left_does_not_come_into_another() {
     stage.say("/thinking");
     stage.key(KeyCode::Esc);
     stage.control('l');
-    stage.items(List::Thinking, picker::levels(&ThinkingLevel::ALL, ThinkingLevel::High));
+    stage.items(List::Thinking, picker::levels(&all_levels("claude-haiku-4-5")));
     assert!(stage.screen().contains("looking…"), "{}", stage.screen());
     stage.key(KeyCode::Esc);
     stage.control('r');

@@ -3,11 +3,13 @@
 use crossterm::event::KeyCode;
 
 use super::stage::Stage;
+use crate::agent::{Answers, KeyHolder, KeyOrigin};
 use crate::session::import::{Glance, Origin};
 use crate::tui::app::{Action, Go, Input, List, Report};
 use crate::tui::import::{self, ForeignLog};
-use crate::tui::login::{self, Key, KeyHolder, KeyOrigin, News, Order};
+use crate::tui::login::{self, Key, News, Order};
 use crate::tui::picker::{Choice, Item};
+use crate::tui::question::Question;
 use crate::unit::UnixMs;
 
 const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
@@ -38,6 +40,7 @@ fn changed(provider: &str) -> Report {
         provider: provider.into(),
         said: format!("{provider} can be asked now"),
         hint: None,
+        answers: Answers::AsBefore,
         models: Vec::new(),
     })
 }
@@ -153,7 +156,8 @@ fn sessions_of_other_programs_are_offered_by_what_was_asked_first() {
         assert_eq!(stage.key(KeyCode::Enter), [Action::Import("/h/pond.jsonl".into())]);
         let open = Item::new("open it, session DFGHJKL", Choice::Open("/s/pond.jsonl".into()));
         let title = "imported, 9 entries".into();
-        stage.input(Input::Report(Report::Ask { title, items: vec![open] }));
+        stage.input(Input::Report(Report::Ask(Question { title, items: vec![open] })));
+        stage.wait(400);
         assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/pond.jsonl".into()))]);
     }
     let (_, actions) = sent(SIZES[0], "/import ~/old logs");

@@ -10,11 +10,12 @@ use serde_json::json;
 
 use super::stage::{START, Stage, at_work, call, state, steered, text};
 use crate::agent::{BranchSummary, Live, Snapshot};
-use crate::event::EventKind;
+use crate::event::{EventKind, SessionChange};
 use crate::id::EntryId;
-use crate::message::{Message, UserMessage};
+use crate::message::{AssistantBlock, AssistantMessage, Message, UserMessage};
 use crate::session::{Entry, EntryBody};
 use crate::tui::app::{Action, Go, Input, Loaded, Report};
+use crate::tui::pace::Stale;
 use crate::tui::search::{Found, Lookup};
 use crate::tui::view::view;
 use crate::unit::UnixMs;
@@ -51,7 +52,8 @@ impl Stage {
 
     /// The text of the cells that look like this.
     fn looking(&mut self, modifier: Modifier) -> Vec<String> {
-        let mut terminal = Terminal::new(TestBackend::new(self.app.size.0, self.app.size.1)).unwrap();
+        let mut terminal =
+            Terminal::new(TestBackend::new(self.app.place.size.0, self.app.place.size.1)).unwrap();
         let areas = self.app.prepare();
         terminal.draw(|frame| view(&self.app, &areas, frame)).unwrap();
         let buffer = terminal.backend().buffer();
@@ -294,6 +296,77 @@ fn resumed(stage: &mut Stage, count: usize) {
     let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
     stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, older, entries }))));
     stage.screen();
+}
+
+/// The rows above what changes with the work.
+fn upper(screen: &str) -> Vec<&str> {
+    screen.lines().take(15).collect()
+}
+
+#[test]
+fn what_is_read_stays_on_the_screen_when_events_were_missed_and_all_is_read_anew() {
+    for scrolls in [1, 20] {
+        let mut stage = Stage::new(80, 24);
+        resumed(&mut stage, 300);
+        for _ in 0..scrolls {
+            stage.key(KeyCode::PageUp);
+            stage.screen();
+            read(&mut stage);
+        }
+        let before = stage.screen();
+        stage.input(Input::Lagged);
+        resumed(&mut stage, 320);
+        read(&mut stage);
+        assert_eq!(upper(&stage.screen()), upper(&before), "{scrolls} pages up");
+
+        stage.input(Input::Lagged);
+        stage.event(EventKind::SessionChanged { reason: SessionChange::Leaf, session_id: "s".into() });
+        resumed(&mut stage, 320);
+        assert!(stage.screen().contains("prompt 319 of the log"), "elsewhere: {}", stage.screen());
+    }
+}
+
+#[test]
+fn an_answer_goes_on_from_what_is_on_the_screen_when_events_were_missed() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    let text: String = (0..60).map(|at| format!("Line {at} of it.\n\n")).collect();
+    stage.text(0, &text);
+    stage.screen();
+    stage.key(KeyCode::PageUp);
+    let before = stage.screen();
+    assert!(before.contains("Line 45 of it."), "{before}");
+    stage.input(Input::Lagged);
+    let partial = AssistantMessage {
+        content: vec![AssistantBlock::Text { text: format!("{text}And more.") }],
+        ..AssistantMessage::default()
+    };
+    let live = Live { partial: Some(partial), running_since: Some(UnixMs(START)), ..Live::default() };
+    let snapshot = Snapshot { seq: stage.seq, state: state(), live };
+    let loaded = Loaded { snapshot, older: vec![], entries: vec![logged(0)] };
+    stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
+    assert_eq!(upper(&stage.screen()), upper(&before));
+    stage.key(KeyCode::End);
+    assert!(stage.screen().contains("And more."), "{}", stage.screen());
+}
+
+#[test]
+fn a_lot_of_text_that_comes_at_once_is_shown_over_several_frames() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    stage.text(0, &"Some **words**.\n\n".repeat(20_000));
+    stage.text(0, "The end");
+    let mut frames = 1;
+    stage.app.stale = Stale::No;
+    while !stage.screen().contains("The end") {
+        assert_eq!(stage.app.stale, Stale::BySession, "another frame is asked for");
+        stage.app.stale = Stale::No;
+        frames += 1;
+    }
+    assert!((2..10).contains(&frames), "{frames}");
+    stage.app.stale = Stale::No;
+    stage.screen();
+    assert_eq!(stage.app.stale, Stale::No, "and then none");
 }
 
 /// Reads what is asked for.

@@ -185,6 +185,24 @@ fn what_nobody_takes_is_a_draft_again() {
 }
 
 #[test]
+fn an_order_that_nobody_takes_loses_no_message() {
+    let item = |id: &str, text: &str| QueueItem {
+        id: id.into(),
+        kind: QueueKind::FollowUp,
+        text: text.into(),
+        typed: None,
+        images: [].into(),
+        held: false,
+    };
+    let removed = |text: &str| crate::tui::queue::Removed { item: item("q1", text), place: 0 };
+    let mut stage = Stage::new(80, 24);
+    stage.app.refused(Action::Queue(Order::PutBack(vec![removed("one"), removed("two")])));
+    assert_eq!(stage.app.editor.text(), "one\n\ntwo");
+    stage.app.refused(Action::Queue(Order::Edit("q1".into(), "otherwise".into())));
+    assert!(stage.app.editor.text().starts_with("otherwise"));
+}
+
+#[test]
 fn a_picture_cannot_slip_out_of_a_message_by_halves() {
     let mut stage = Stage::new(80, 24);
     stage.input(Input::Report(Report::Attached(picture())));
@@ -290,6 +308,6 @@ fn no_order_of_keys_and_events_makes_it_fall_over() {
                 stage.screen();
             }
         }
-        assert_eq!(stage.screen().split('\n').count(), usize::from(stage.app.size.1));
+        assert_eq!(stage.screen().split('\n').count(), usize::from(stage.app.place.size.1));
     }
 }

@@ -51,6 +51,7 @@ impl Stage {
             keymap: Arc::default(),
             manner: Manner::default(),
             images: Images::default(),
+            size: (80, 24),
             cell: (8, 16),
         };
         let mut stage = Self {
@@ -175,7 +176,8 @@ impl Stage {
     }
 
     pub(super) fn screen(&mut self) -> String {
-        let mut terminal = Terminal::new(TestBackend::new(self.app.size.0, self.app.size.1)).unwrap();
+        let mut terminal =
+            Terminal::new(TestBackend::new(self.app.place.size.0, self.app.place.size.1)).unwrap();
         let areas = self.app.prepare();
         terminal.draw(|frame| view(&self.app, &areas, frame)).unwrap();
         let buffer = terminal.backend().buffer();

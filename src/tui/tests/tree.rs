@@ -431,6 +431,7 @@ fn a_branch_is_hidden_after_a_question_and_brought_back_from_the_whole_tree() {
     let question = gather::hiding(&grove.writer.reader(), lexer.clone());
     grove.report(question);
     assert!(grove.screen().contains("hide this and the 3 entries after it"), "{}", grove.screen());
+    grove.stage.wait(400);
     assert_eq!(grove.key(KeyCode::Enter), [Action::Hide(lexer.clone(), Visibility::Hidden)]);
     grove.writer.hide(&lexer, Visibility::Hidden, UnixMs(grove.now)).unwrap();
     grove.told();
@@ -525,6 +526,7 @@ fn choosing_how_to_leave_takes_the_tree_away() {
     grove.key(KeyCode::Enter);
     let question = gather::leaving(&grove.writer.reader(), &fixture).unwrap();
     grove.report(question);
+    grove.stage.wait(400);
     grove.key(KeyCode::Down);
     let made = BranchSummary::Made { instructions: None };
     assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Go::Navigate(fixture, made))]);

@@ -27,6 +27,8 @@ pub(in crate::tui) enum Goal {
     Row { at: At, row: usize },
     /// A part in which something was found.
     Hit { part: usize },
+    /// The part in which is what was on top before all was read anew.
+    Former { part: usize },
 }
 
 impl Goal {
@@ -36,7 +38,7 @@ impl Goal {
             Self::Top => 0,
             Self::Prompt { from, .. } => from.part,
             Self::Row { at, .. } => at.part,
-            Self::Hit { part } => *part,
+            Self::Hit { part } | Self::Former { part } => *part,
         }
     }
 }
@@ -75,8 +77,11 @@ impl Transcript {
             }
             Some(Goal::Prompt { from, toward }) => self.reach_prompt(from, toward),
             Some(Goal::Row { at, row }) if self.count(at.part).is_some() => self.stay(at, row),
+            Some(Goal::Former { part }) if self.count(part).is_some() => self.reach_former(part),
             // The search shows a hit: it knows the line.
-            Some(goal @ (Goal::Hit { .. } | Goal::Row { .. } | Goal::Top)) => self.view.goal = Some(goal),
+            Some(goal @ (Goal::Hit { .. } | Goal::Row { .. } | Goal::Top | Goal::Former { .. })) => {
+                self.view.goal = Some(goal);
+            }
         }
     }
 

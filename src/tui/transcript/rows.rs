@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::super::block::{Block, Mark};
 use super::super::layout::{Ctx, Folds};
+use super::anew::{NextTop, Top};
 use super::part::{Content, Part};
 use super::select::Selection;
 use super::{At, Goal, Step, Toward, Transcript};
@@ -33,6 +34,10 @@ pub(super) struct View {
     found: Option<(Scroll, Mark)>,
     /// Where somebody wants to go, as soon as it is read.
     pub(super) goal: Option<Goal>,
+    /// What was on top before all was read anew, until it is read.
+    pub(super) former: Option<Top>,
+    /// What is to be on top when all is read anew.
+    pub(super) next: NextTop,
     /// The block that keys are for.
     pub(super) focus: Option<At>,
     pub(super) selection: Option<Selection>,
@@ -200,8 +205,17 @@ impl Transcript {
 
     /// Whether some block on the screen changes by itself.
     pub(in crate::tui) fn is_alive(&self) -> bool {
+        self.shows_one(Block::is_alive)
+    }
+
+    /// Whether some block on the screen has text that its lines don't show yet.
+    pub(in crate::tui) fn lags(&self) -> bool {
+        self.shows_one(Block::lags)
+    }
+
+    fn shows_one(&self, which: fn(&Block) -> bool) -> bool {
         self.view.rows.iter().any(|row| match row {
-            Row::Line { at, .. } => self.block(*at).is_some_and(Block::is_alive),
+            Row::Line { at, .. } => self.block(*at).is_some_and(which),
             Row::Free => false,
         })
     }

@@ -11,6 +11,7 @@ use crate::tui::block::Level;
 use crate::tui::keymap::{Context, KeyCommand};
 use crate::tui::picker::{Choice, Item, Picker};
 use crate::tui::popup::Popup;
+use crate::tui::question::Question;
 
 /// Lines that the preview is scrolled by.
 const PREVIEW_LINES: usize = 3;
@@ -47,7 +48,7 @@ impl App {
 
     /// What the tree wants done after an input, whatever it was.
     pub(in crate::tui) fn tree_actions(&mut self) -> Vec<Action> {
-        let (size, is_working) = (self.size, self.is_working());
+        let (size, is_working) = (self.place.size, self.is_working());
         let Some(tree) = self.tree() else { return Vec::new() };
         let asks: Vec<Ask> = tree.asks(size);
         let go = if is_working { None } else { tree.once_stopped() };
@@ -130,6 +131,22 @@ impl App {
             Effect::Before | Effect::From => vec![Action::Go(Go::AskToLeave(entry))],
             Effect::Fork | Effect::ForkBefore => vec![Action::Go(Go::Fork(entry))],
         }
+    }
+
+    /// Asks whether an entry, and so many with it, are to leave the tree.
+    pub(in crate::tui) fn ask_to_hide(&mut self, entry: EntryId, count: usize) {
+        let entries = match count {
+            1 => "this entry".to_owned(),
+            2 => "this and the entry after it".to_owned(),
+            count => format!("this and the {} entries after it", count - 1),
+        };
+        let key = self.place.keymap.key_of(KeyCommand::ShowHidden);
+        let label = format!("hide {entries}; nothing is deleted, {key} shows what is hidden");
+        let items = vec![
+            Item::new(label, Choice::Hide(entry)),
+            Item::new("leave the tree as it is", Choice::Nothing),
+        ];
+        self.ask(Question { title: "hide this branch?".to_owned(), items });
     }
 
     /// Stops what runs, and goes there once it has.

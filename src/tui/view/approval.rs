@@ -68,7 +68,7 @@ fn said(text: impl Into<String>) -> Span {
 
 fn hung(spans: &[Span], app: &App) -> Vec<Line> {
     let indent = Indent { first: Vec::new(), rest: vec![Span::new("    ", Role::Text)] };
-    wrap(spans, usize::from(app.size.0).max(1), &indent, Breaks::Words)
+    wrap(spans, usize::from(app.place.size.0).max(1), &indent, Breaks::Words)
 }
 
 fn head(app: &App, asked: &Asked) -> Vec<Line> {
@@ -169,5 +169,5 @@ fn too_small(app: &App, asked: &Asked) -> Vec<Line> {
         key(app, KeyCommand::ShowWhole),
         Span::new(" shows it (the screen is too small)", Role::Text),
     ];
-    wrap(&spans, usize::from(app.size.0).max(1), &Indent::default(), Breaks::Words)
+    wrap(&spans, usize::from(app.place.size.0).max(1), &Indent::default(), Breaks::Words)
 }

@@ -15,7 +15,7 @@ struct Fact {
 }
 
 pub(super) fn line(app: &App) -> Line {
-    let width = usize::from(app.size.0).saturating_sub(2);
+    let width = usize::from(app.place.size.0).saturating_sub(2);
     let (mut left, mut right) = (left(app), right(app));
     while wide(&left) + wide(&right) + 2 > width {
         let highest = left.iter().chain(&right).map(|fact| fact.rank).max().unwrap_or(0);

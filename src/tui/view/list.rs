@@ -99,6 +99,9 @@ fn typed(picker: &Picker) -> (Line, usize) {
             Sight::Open => {
                 line.spans.push(Span::new(asking.typed.text(), Role::Text));
                 let column = line.width();
+                if asking.typed.is_empty() {
+                    line.spans.push(Span::new(asking.blank, Role::Muted));
+                }
                 (line, column)
             }
             Sight::Masked => {

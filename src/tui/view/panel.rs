@@ -5,8 +5,8 @@ use ratatui::layout::Rect;
 use ratatui::widgets::{Clear, Widget};
 
 use super::super::app::Place;
+use super::super::keymap::KeyCommand;
 use super::super::popup::{Page, Popup};
-use super::super::theme::Theme;
 use super::{list, put};
 use crate::render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, wrap};
 
@@ -16,7 +16,7 @@ pub(super) fn draw(popup: &Popup, area: Rect, buffer: &mut Buffer, place: &Place
     match popup {
         Popup::Pick(picker) => list::draw(picker, area, buffer, place),
         Popup::Read(page) => {
-            draw_page(page, area, buffer, &place.theme);
+            draw_page(page, area, buffer, place);
             None
         }
         Popup::Tree(tree) => super::tree::draw(&tree.drawn, area, buffer, &place.theme),
@@ -52,13 +52,18 @@ fn hung(line: &Line, width: usize) -> Vec<Line> {
     wrap(&line.spans, width, &Indent { first: Vec::new(), rest }, Breaks::Words)
 }
 
-fn draw_page(page: &Page, area: Rect, buffer: &mut Buffer, theme: &Theme) {
+fn draw_page(page: &Page, area: Rect, buffer: &mut Buffer, place: &Place) {
+    let (theme, keymap) = (&place.theme, &place.keymap);
     let height = usize::from(area.height.saturating_sub(2));
     let width = usize::from(area.width.saturating_sub(3)).max(1);
     let lines: Vec<Line> = page.lines.iter().flat_map(|line| hung(line, width)).collect();
     let top = page.top.min(lines.len().saturating_sub(height));
-    let note = if lines.len() > height { "↑↓ pgup pgdn · esc" } else { "esc" };
-    put(&title(&page.title, note, area.width), row(area, 0), buffer, theme);
+    let key = |command| keymap.key_of(command);
+    let mut note = key(KeyCommand::Back);
+    if lines.len() > height {
+        note = format!("{} {} · {note}", key(KeyCommand::PopupPageUp), key(KeyCommand::PopupPageDown));
+    }
+    put(&title(&page.title, &note, area.width), row(area, 0), buffer, theme);
     for (at, line) in (2..area.height).zip(lines.iter().skip(top)) {
         let inner =
             Rect { x: area.x + 2.min(area.width), width: area.width.saturating_sub(2), ..row(area, at) };

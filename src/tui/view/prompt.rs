@@ -8,6 +8,7 @@ use super::super::complete::Offer;
 use super::super::keymap::KeyCommand;
 use super::super::layout::spinner;
 use super::super::picker::{Query, Way};
+use crate::agent::turn::Retry;
 use crate::agent::{Summarizing, SummaryOf};
 use crate::event::CompactionReason;
 use crate::render::{Line, Role, Span, cut_to};
@@ -22,15 +23,12 @@ pub(super) fn status(app: &App) -> Option<Line> {
         return Some(line);
     }
     if let Some((text, _)) = &app.notes.flash {
-        return Some(Line::from(vec![
-            Span::new("  · ", Role::Accent),
-            Span::new(one_line(text), Role::Text),
-        ]));
+        return Some(flash(app, text));
     }
     if let Some(line) = super::text::chosen(app) {
         return Some(line);
     }
-    if app.leaving.is_some() {
+    if app.notes.leaving.is_some() {
         let text = "what matters in the summary of what you leave?";
         let text = format!(
             "{text} {} makes it · {} stays here",
@@ -47,19 +45,7 @@ pub(super) fn status(app: &App) -> Option<Line> {
         let text = format!("a message that waits: {send} puts it back · {stop} leaves it as it was");
         return Some(Line::from(vec![Span::new("  ✎ ", Role::Accent), Span::new(text, Role::Text)]));
     }
-    let summary = app.work.summary.as_ref();
-    let since = app.work.running_since.or(app.work.bash_since).or(summary.map(|summary| summary.since))?;
-    let mut spans = vec![
-        Span::new(format!("  {} ", spinner(app.now)), Role::Accent),
-        Span::new(doing(app), Role::Text),
-        Span::new(format!(" {}", seconds(app.now.since_ms(since))), Role::Text),
-    ];
-    if app.work.output > 0 {
-        spans.push(Span::new(format!(" · ↓{}", crate::unit::Tokens(app.work.output)), Role::Muted));
-    }
-    if app.is_working() && summary.is_some() {
-        spans.push(Span::new(" · compacting", Role::Muted));
-    }
+    let mut spans = activity(app)?;
     // While the keys are somebody else's, Esc and Enter mean something else.
     let is_elsewhere =
         app.queue.has_keys() || app.work.approvals.first().is_some_and(Asked::is_half_answered);
@@ -71,9 +57,66 @@ pub(super) fn status(app: &App) -> Option<Line> {
     let stops = format!(" · {} stops", key(app, KeyCommand::Stop));
     let says =
         format!(" · {} steers · {} queues", key(app, KeyCommand::Send), key(app, KeyCommand::FollowUp));
-    let fits = used + stops.chars().count() + says.chars().count() <= usize::from(app.size.0);
+    let fits = used + stops.chars().count() + says.chars().count() <= usize::from(app.place.size.0);
     spans.push(Span::new(if steerable && fits { stops + &says } else { stops }, Role::Muted));
     Some(spans.into())
+}
+
+/// A word to the user, beside what goes on: that never looks as if it had stopped.
+fn flash(app: &App, text: &str) -> Line {
+    let words = Span::new(one_line(text), Role::Text);
+    let Some(activity) = activity(app) else {
+        return vec![Span::new("  · ", Role::Accent), words].into();
+    };
+    let used: usize = activity.iter().map(Span::width).sum();
+    let is_roomy = used + 3 + words.width() <= usize::from(app.place.size.0);
+    // Where both have no room the spinner has to do.
+    let mut spans = if is_roomy { activity } else { vec![spinning(app)] };
+    spans.extend(is_roomy.then(|| Span::new(" · ", Role::Accent)));
+    spans.push(words);
+    spans.into()
+}
+
+fn spinning(app: &App) -> Span {
+    Span::new(format!("  {} ", spinner(app.now)), Role::Accent)
+}
+
+/// What goes on and since when; `None` when nothing does.
+fn activity(app: &App) -> Option<Vec<Span>> {
+    let summary = app.work.summary.as_ref();
+    let since = app.work.running_since.or(app.work.bash_since).or(summary.map(|summary| summary.since))?;
+    let taken = seconds(app.now.since_ms(since));
+    let mut spans =
+        vec![spinning(app), Span::new(doing(app), Role::Text), Span::new(format!(" {taken}"), Role::Text)];
+    if app.work.output > 0 {
+        spans.push(Span::new(format!(" · ↓{}", crate::unit::Tokens(app.work.output)), Role::Muted));
+    }
+    if let Some(summary) = beside(app) {
+        let note = match pending_try(app, summary) {
+            Some(retry) => format!(" · no summary yet, {}", countdown(app, retry)),
+            None => " · compacting".to_owned(),
+        };
+        spans.push(Span::new(note, Role::Muted));
+    }
+    Some(spans)
+}
+
+/// When a failed request goes out again.
+fn countdown(app: &App, retry: &Retry) -> String {
+    let left = retry.at.since_ms(app.now).div_ceil(1_000);
+    format!("trying again in {left}s ({} of {})", retry.attempt, retry.most)
+}
+
+/// The same with the reason, as far as that fits beside the time and the key that stops it.
+fn failed_try(app: &App, what: &str, retry: &Retry) -> String {
+    /// Columns of the spinner before it, and of the time and the key behind it.
+    const BESIDE: usize = 4 + 24;
+    let waits = format!("{what}{}", countdown(app, retry));
+    let room = usize::from(app.place.size.0).saturating_sub(BESIDE + waits.chars().count() + 3);
+    match cut_to(&one_line(&retry.why), room) {
+        why if why.chars().count() < 8 => format!("{waits} ·"),
+        why => format!("{waits} · {why} ·"),
+    }
 }
 
 /// The key of a command, as it is bound.
@@ -96,6 +139,17 @@ fn opening(app: &App, since: UnixMs) -> Option<Line> {
     (taken >= UNNOTICED).then(line)
 }
 
+/// A summary that is made beside something else that goes on, and that nothing waits for.
+fn beside(app: &App) -> Option<&Summarizing> {
+    let is_waited_for = |of| matches!(of, SummaryOf::Branch | SummaryOf::Context(CompactionReason::Overflow));
+    app.work.summary.as_ref().filter(|summary| app.is_working() && !is_waited_for(summary.of))
+}
+
+/// The try that a summary waits for.
+fn pending_try<'a>(app: &App, summary: &'a Summarizing) -> Option<&'a Retry> {
+    summary.retry.as_ref().filter(|retry| retry.at.since_ms(app.now) > 0)
+}
+
 fn doing(app: &App) -> String {
     if !app.work.approvals.is_empty() {
         return "waiting for your word".to_owned();
@@ -105,21 +159,15 @@ fn doing(app: &App) -> String {
         [(_, name)] => return format!("running {}", one_line(name)),
         several => return format!("running {} calls", several.len()),
     }
-    if let Some(retry) = app.work.retry {
-        let left = retry.at.since_ms(app.now).div_ceil(1_000);
-        return format!(
-            "the request failed · trying again in {left}s ({} of {}) ·",
-            retry.attempt, retry.most
-        );
+    if let Some(retry) = &app.work.retry {
+        return failed_try(app, "", retry);
     }
-    match &app.work.summary {
-        Some(Summarizing { of: SummaryOf::Branch, .. }) => return "summing up the branch…".to_owned(),
-        Some(Summarizing { of: SummaryOf::Context(reason), .. })
-            if !app.is_working() || *reason == CompactionReason::Overflow =>
-        {
-            return "compacting…".to_owned();
-        }
-        Some(_) | None => {}
+    if let Some(summary) = app.work.summary.as_ref().filter(|_| beside(app).is_none()) {
+        return match (pending_try(app, summary), summary.of) {
+            (Some(retry), _) => failed_try(app, "no summary yet, ", retry),
+            (None, SummaryOf::Branch) => "summing up the branch…".to_owned(),
+            (None, SummaryOf::Context(_)) => "compacting…".to_owned(),
+        };
     }
     if app.work.running_since.is_none() {
         return "running your command".to_owned();
@@ -135,9 +183,9 @@ fn doing(app: &App) -> String {
 /// What the text before the cursor may become.
 pub(super) fn completion(app: &App) -> Vec<Line> {
     let offers = app.complete.offers();
-    let height = usize::from(super::MOST_COMPLETIONS).min(usize::from(app.size.1 / 3).max(1));
+    let height = usize::from(super::MOST_COMPLETIONS).min(usize::from(app.place.size.1 / 3).max(1));
     let top = app.complete.chosen().saturating_sub(height.saturating_sub(1));
-    let width = usize::from(app.size.0);
+    let width = usize::from(app.place.size.0);
     let mut query = Query::new(app.complete.typed(), Way::Names);
     let mut row = |(at, offer): (usize, &Offer)| {
         let chosen = at == app.complete.chosen();

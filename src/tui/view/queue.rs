@@ -17,7 +17,7 @@ const LEAD: usize = 12;
 pub(super) fn wanted(app: &App) -> usize {
     let waiting = app.work.queue.len();
     if app.queue.has_keys() {
-        return waiting.clamp(1, usize::from(app.size.1 / 3).max(1)) + 1;
+        return waiting.clamp(1, usize::from(app.place.size.1 / 3).max(1)) + 1;
     }
     waiting.min(MOST)
 }
@@ -60,7 +60,7 @@ fn line(app: &App, item: &QueueItem, is_first_held: bool) -> Line {
     let style = Style::from(if is_chosen { Role::Text } else { Role::Muted });
     let style = style.with(if is_chosen { Emphasis::BOLD } else { Emphasis::NONE });
     let note = note(app, item, is_first_held);
-    let room = usize::from(app.size.0).saturating_sub(LEAD + note.chars().count() + 1);
+    let room = usize::from(app.place.size.0).saturating_sub(LEAD + note.chars().count() + 1);
     let text = cut_to(&one_line(&typed(item)), room);
     Line::from(vec![lead, Span::new(text, style), Span::new(note, Role::Muted)])
 }
@@ -119,7 +119,7 @@ fn hints(app: &App) -> Line {
     let mut line = Line::new("    ", Role::Muted);
     for (command, about) in offers {
         let offer = hint(command, &format!("{about} · "));
-        if line.width() + width(&offer) + width(&back) <= usize::from(app.size.0) {
+        if line.width() + width(&offer) + width(&back) <= usize::from(app.place.size.0) {
             line.spans.extend(offer);
         }
     }

@@ -91,7 +91,7 @@ impl<'a> Finder<'a> {
 /// What is searched for, and how much of it there is.
 pub(super) fn search(app: &App) -> Option<Line> {
     let search = app.moving.search.as_ref()?;
-    let width = usize::from(app.size.0);
+    let width = usize::from(app.place.size.0);
     let (nth, all, looking) = search.count();
     let more = if looking { "…" } else { "" };
     let count = match (search.typed(), all) {
@@ -151,6 +151,6 @@ pub(super) fn chosen(app: &App) -> Option<Line> {
         key(KeyCommand::BlockNewer),
         key(KeyCommand::BlockBack)
     );
-    let words = cut_to(&words, usize::from(app.size.0).saturating_sub(5));
+    let words = cut_to(&words, usize::from(app.place.size.0).saturating_sub(5));
     Some(Line::from(vec![Span::new("  ▸ ", Role::Accent), Span::new(words, Role::Muted)]))
 }

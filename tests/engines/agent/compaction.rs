@@ -314,6 +314,26 @@ async fn a_summary_that_fails_is_tried_again_like_any_request() {
     let result = stage.agent.compact(None).await.unwrap();
     assert!(result.summary.ends_with("At last."));
     assert_eq!(stage.requests().len(), 2 + 3);
+    let tries = |event: &EventKind| match event {
+        EventKind::SummaryRetry { attempt, max_attempts: 5, error_message, .. } => {
+            Some((*attempt, error_message.clone()))
+        }
+        _ => None,
+    };
+    for attempt in [1, 2] {
+        assert_eq!(stage.until(tries).await, (attempt, "scripted: no luck".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_too_long_and_can_not_get_smaller_says_what_would_help() {
+    let mut stage = stage(vec![overflowing()]);
+    stage.prompt("short").await;
+    let (aborted, error) = stage.compaction_ended().await.unwrap_err();
+    let expected = "the conversation is longer than the model's window, and nothing of it can be left out; \
+                    go on with a model that has a larger window, from an earlier point, or in a new session";
+    assert_eq!((aborted, error.as_deref()), (false, Some(expected)));
+    assert_eq!(stage.settled().await, RunOutcome::Failed);
 }
 
 #[tokio::test]
@@ -351,7 +371,8 @@ async fn when_no_summary_can_be_made_somebody_says_what_now() {
                 assert!(summary.contains("first lorem") && summary.contains("are left out"), "{summary}");
             }
             CompactionChoice::GoOn => {
-                assert_eq!(ended.unwrap_err(), (false, Some("scripted: no luck".into())));
+                let (aborted, error) = ended.unwrap_err();
+                assert!(!aborted && error.unwrap().contains("window: scripted: no luck; go on"));
             }
         }
         let expected =

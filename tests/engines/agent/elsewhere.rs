@@ -1,6 +1,6 @@
 //! What is set while a session runs, and what is done to sessions that are not the one at hand.
 
-use tiller::agent::ApprovalMode;
+use tiller::agent::{ApprovalMode, OfferedTool, ToolStanding};
 
 use super::*;
 
@@ -12,10 +12,11 @@ fn stage(answers: Vec<Answer>) -> Stage {
 async fn a_tool_that_is_not_offered_is_not_told_of_and_comes_back() {
     let mut stage = stage(vec![says("one"), says("two")]);
     let tools = stage.agent.tools().await.unwrap();
-    assert!(!tools.is_empty() && tools.iter().all(|tool| tool.is_offered));
+    assert!(!tools.is_empty() && tools.iter().all(OfferedTool::is_offered));
     let names: Vec<String> = tools.iter().map(|tool| tool.spec.name.clone()).collect();
     stage.agent.offer_tools(Vec::new()).await.unwrap();
-    assert!(stage.agent.tools().await.unwrap().iter().all(|tool| !tool.is_offered));
+    let taken = stage.agent.tools().await.unwrap();
+    assert!(taken.iter().all(|tool| tool.standing == ToolStanding::TakenAway));
     stage.prompt("go").await;
     stage.settled().await;
     stage.agent.offer_tools(names.clone()).await.unwrap();
@@ -53,4 +54,20 @@ async fn another_session_is_named_and_forked_and_the_one_at_hand_is_never_trashe
     let fork = stage.agent.reader();
     assert_ne!(fork.path(), Some(&*first));
     assert_eq!(fork.first_prompt().as_deref(), Some("the first"));
+}
+
+#[tokio::test]
+async fn the_session_at_hand_is_known_by_another_name_of_its_file_too() {
+    let mut stage = stage(vec![says("one")]);
+    stage.prompt("go").await;
+    stage.settled().await;
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    let link = path.with_file_name("link.jsonl");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    assert!(stage.agent.reader().is_at(&link) && !stage.agent.reader().is_at(&path.with_extension("other")));
+    stage.agent.open_session(link.clone()).await.unwrap();
+    assert_eq!(stage.agent.reader().path(), Some(&*path), "nobody else holds it");
+    assert!(matches!(stage.agent.trash_session(link.clone()).await, Err(AgentError::InUse)));
+    stage.agent.name_session(link, "here").await.unwrap();
+    assert_eq!(stage.agent.reader().name().as_deref(), Some("here"));
 }

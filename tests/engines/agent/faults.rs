@@ -1,7 +1,7 @@
 //! An agent over a disk that fails: the run pauses with the reason, nothing is acted upon that isn't in the file, and the next
 //! prompt goes on.
 
-use tiller::event::SessionChange;
+use tiller::event::{QueueItem, SessionChange};
 use tiller::session::EntryBody;
 
 use super::*;
@@ -262,4 +262,36 @@ async fn a_file_system_without_locks_is_told_at_the_first_write_and_at_the_start
     let later = Stage::with(folder, (manager, Some(path)), Access::Writes, Vec::new(), SyncPolicy::Turn);
     let notices = later.agent.notices();
     assert!(notices.iter().any(|notice| notice.contains("has no locks")), "{notices:?}");
+}
+
+#[tokio::test]
+async fn what_was_taken_out_of_the_queue_is_handed_over_though_the_disk_fails_behind_it() {
+    let disk = FaultyDisk::default();
+    let mut stage = stage(&disk, SyncPolicy::Always);
+    assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
+    let wait = async |text: &str| {
+        let id = tiller::id::QueueId::from(text);
+        let item = QueueItem {
+            id: id.clone(),
+            kind: QueueKind::FollowUp,
+            text: text.into(),
+            typed: None,
+            images: [].into(),
+            held: true,
+        };
+        stage.agent.put_back(item, 0).await.unwrap();
+        id
+    };
+    let first = wait("first").await;
+    wait("second").await;
+    disk.fail_syncs(true);
+    assert_eq!(stage.agent.remove_queued(first).await.unwrap().text, "first");
+    let taken = stage.agent.clear_queue(None).await.unwrap();
+    assert_eq!(taken.iter().map(|item| &*item.text).collect::<Vec<_>>(), ["second"]);
+    disk.fail_syncs(false);
+    // What could not be taken out waits.
+    wait("third").await;
+    disk.fail_write_after(0, Fault::Full);
+    stage.agent.clear_queue(None).await.unwrap_err();
+    assert_eq!(stage.agent.clear_queue(None).await.unwrap().len(), 1);
 }

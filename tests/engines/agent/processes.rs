@@ -254,6 +254,47 @@ async fn one_that_has_ended_is_started_again_when_everything_is_read_anew() {
 }
 
 #[tokio::test]
+async fn one_that_has_changed_is_started_again_and_a_new_one_is_told_of() {
+    let script = |system: &str, tools: Value| {
+        let ready = format!("say '{}'\n", ready(json!({"hooks": ["turn_start"], "tools": tools})));
+        format!("{PRELUDE}{ready}on_request() {{ answer '{{\"system\": \"{system}\"}}'; }}\n{LOOP}")
+    };
+    let mut scripts = Scripts::new();
+    scripts.add("mine", &script("Old.", json!([])));
+    let (mine, new) = (scripts.folder.path().join("mine"), scripts.folder.path().join("new.sh"));
+    let found = vec![mine.clone(), new.clone()];
+    let mut stage = scripts
+        .stage(vec![says("one"), says("two"), says("three")], PATIENCE, |parts| {
+            parts.extensions.look_out(move || found.clone());
+        })
+        .await;
+    stage.prompt("first").await;
+    stage.settled().await;
+    stage.agent.reload().await.unwrap();
+    let is_new = format!("extension new is new: it starts when tiller is started again: {}", new.display());
+    assert_eq!(stage.until(warning).await, is_new);
+    stage.prompt("second").await;
+    stage.settled().await;
+    // Not written over: the shell reads on in a script that runs.
+    std::fs::write(&new, script("New.", json!([{"name": "more"}]))).unwrap();
+    std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::rename(&new, &mine).unwrap();
+    stage.agent.reload().await.unwrap();
+    let other_tools = "extension mine has other tools now; they count when tiller is started again";
+    assert_eq!(
+        [stage.until(warning).await, stage.until(warning).await]
+            .iter()
+            .filter(|told| *told == other_tools)
+            .count(),
+        1
+    );
+    stage.prompt("third").await;
+    stage.settled().await;
+    let systems: Vec<String> = stage.requests().iter().map(|request| request.system.clone()).collect();
+    assert_eq!(systems, ["Old.", "Old.", "New."]);
+}
+
+#[tokio::test]
 async fn its_skills_and_templates_are_listed_beside_its_commands() {
     let mut scripts = Scripts::new().with(
         "more",

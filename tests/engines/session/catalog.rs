@@ -479,3 +479,21 @@ fn a_look_up_does_not_wait_for_another_tiller_that_writes() {
     let count = other.query_row("SELECT count(*) FROM sessions", [], |row| row.get::<_, i64>(0));
     assert_eq!(count.unwrap(), 4);
 }
+
+#[test]
+fn sessions_are_found_by_either_end_of_their_id_wherever_they_are() {
+    let place = Place::new();
+    let here = session(&place.kept(), &["one"]);
+    let id = Reader::open(&here).unwrap().id().clone();
+    let mut catalog = place.kept().catalog().unwrap();
+    let mut paths = |part: &str, most| {
+        let found = catalog.sessions_named(part, most).unwrap();
+        found.into_iter().map(|session| session.path).collect::<Vec<_>>()
+    };
+    let (start, end) = (&id.as_str()[..12], id.short().to_lowercase());
+    assert_eq!(paths(start, 9), [here.clone()]);
+    assert_eq!(paths(&end, 9), [here]);
+    assert_eq!(paths(&id.as_str()[1..9], 9), [PathBuf::new(); 0], "neither end");
+    assert_eq!(paths(&end[3..], 9), [PathBuf::new(); 0], "too short");
+    assert_eq!(paths(start, 0), [PathBuf::new(); 0], "too many to mean one");
+}

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::json;
-use tiller::tui::{self, TuiOptions};
+use tiller::tui::{self, TuiFiles, TuiOptions};
 
 use crate::journeys::house::House;
 use crate::terminal::{Key, Size, Start, Terminal};
@@ -17,8 +17,8 @@ const REPORTS: &str = "REPORTS";
 #[test]
 #[ignore = "a program for the test beside it"]
 fn the_program_that_falls_over() {
-    let report_folder = std::env::var_os(REPORTS).map(PathBuf::from);
-    let options = TuiOptions { cwd: "/".into(), report_folder, ..TuiOptions::default() };
+    let files = TuiFiles { reports: std::env::var_os(REPORTS).map(PathBuf::from), ..TuiFiles::default() };
+    let options = TuiOptions { cwd: "/".into(), files, ..TuiOptions::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let run = tui::run::<()>(options, async {
         tokio::time::sleep(Duration::from_millis(400)).await;

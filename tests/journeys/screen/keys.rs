@@ -1,5 +1,15 @@
 //! What each key does, at rest and while the agent works, in the bytes that terminals send.
 
+mod away;
+mod chord;
+mod lists;
+mod page;
+mod text;
+mod transcript;
+mod tree;
+mod walk;
+mod work;
+
 use std::fs;
 
 use crate::journeys::house::House;
@@ -11,7 +21,6 @@ const ENDLESS: &str = r#"{"text": "I could go on", "hang": true}"#;
 /// Bytes of keys that have no name in [`Key`]: as with the kitty keyboard protocol, unless they say otherwise.
 const CTRL_ENTER: &str = "\x1b[13;5u";
 const SHIFT_ENTER: &str = "\x1b[13;2u";
-const CTRL_SHIFT_P: &str = "\x1b[112:80;6u";
 const SHIFT_TAB: &str = "\x1b[Z";
 const CTRL_J: &str = "\n";
 
@@ -28,25 +37,52 @@ fn at_work(house: &House) -> Terminal {
     terminal
 }
 
-/// Keys that do the same whether the agent works or not: what is sent, and what then is on the screen.
-const ALWAYS: [(&str, &str, &str); 12] = [
-    ("ctrl+l", "\x0c", "── models"),
+/// Tests of journeys, and the list of the journeys that are tested.
+macro_rules! journeys {
+    ($($name:ident: $journey:path,)*) => {
+        const JOURNEYS: &[&walk::Journey] = &[$(&$journey),*];
+
+        $(#[test]
+        fn $name() {
+            $journey.go();
+        })*
+    };
+}
+
+journeys! {
+    the_cursor_moves_in_the_text: text::MOVES,
+    text_is_cut_and_put_in_again: text::CUTS,
+    edits_are_taken_back_and_made_again: text::UNDOES,
+    whatever_sends_sends_at_rest: work::SENDS,
+    what_is_said_at_work_steers_or_waits: work::STEERS,
+    keys_of_the_screen_at_rest: work::AT_REST,
+    keys_of_the_screen_at_work: work::AT_WORK,
+    messages_that_wait_are_chosen_moved_and_released: work::QUEUE,
+    calls_that_ask_are_answered: work::ASKS,
+    the_transcript_scrolls: transcript::SCROLLS,
+    the_transcript_scrolls_at_work: transcript::SCROLLS_AT_WORK,
+    blocks_fold: transcript::FOLDS,
+    blocks_fold_at_work: transcript::FOLDS_AT_WORK,
+    words_are_found: transcript::SEARCHES,
+    words_are_found_at_work: transcript::SEARCHES_AT_WORK,
+    a_list_is_moved_in_and_narrowed: lists::SETTINGS,
+    sessions_are_named_trashed_and_threaded_in_their_list: lists::SESSIONS,
+    the_tree_is_gone_about_in: tree::TREE,
+    the_terminal_is_left_and_come_back_to: away::AWAY,
+}
+
+/// Keys that do the same whether the agent works or not, as other terminals send them, and what then is on the screen.
+const ALSO: [(&str, &str, &str); 5] = [
     ("ctrl+l, kitty", "\x1b[108;5u", "── models"),
     ("ctrl+l on a Russian keyboard, kitty", "\x1b[1076;5u", "── models"),
-    ("ctrl+p", "\x10", "there is no other model to choose"),
-    ("shift+ctrl+p", CTRL_SHIFT_P, "there is no other model to choose"),
-    ("ctrl+r", "\x12", "── earlier prompts"),
-    ("shift+enter", "one\x1b[13;2utwo", " ❯ one\n   two"),
-    ("ctrl+j", "one\ntwo", " ❯ one\n   two"),
     ("backslash and enter", "one\\\rtwo", " ❯ one\n   two"),
     ("alt+b, and esc before a letter in one read", "one two\x1bbX", " ❯ one Xtwo"),
-    ("ctrl+c with something in the editor", "one\x03", "cleared; alt+u brings it back"),
-    ("?", "?", "Type what you want done."),
+    ("ctrl+enter in tmux's own words, which mean nothing", "one\x1b[27;5;13~\x1b[27;6;112~two", " ❯ onetwo"),
 ];
 
 #[test]
 fn keys_do_the_same_at_rest_and_at_work() {
-    for (name, bytes, shown) in ALWAYS {
+    for (name, bytes, shown) in ALSO {
         for start in [at_rest, at_work] {
             let house = House::new();
             let mut terminal = start(&house);

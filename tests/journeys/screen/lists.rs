@@ -36,12 +36,12 @@ fn a_setting_that_is_changed_on_the_screen_is_in_the_users_file_and_what_else_wa
     let mut terminal = house.play(&TWO, &[]);
     enter(&mut terminal, "/settings");
     terminal.send("steering_mode");
-    terminal.wait_for("❯ steering_mode");
+    terminal.wait_for("▸ steering_mode");
     terminal.key(Key::Enter);
     terminal.wait_for("written, and in effect");
     terminal.key(Key::Ctrl('u'));
     terminal.send("retry.max");
-    terminal.wait_for("❯ retry.max");
+    terminal.wait_for("▸ retry.max");
     terminal.key(Key::Enter);
     terminal.wait_for("retry.max ❯ 3");
     terminal.key(Key::Backspace);
@@ -136,6 +136,22 @@ fn a_session_that_another_tiller_has_open_can_be_gone_on_with_in_a_fork() {
     assert_eq!(house.logs().len(), 2);
     quit(terminal);
     quit(other);
+}
+
+#[test]
+fn the_session_that_is_open_is_said_to_be_when_it_is_chosen() {
+    let house = House::new();
+    let mut terminal = house.play(&TWO, &[]);
+    say(&mut terminal, "question one", "Answer one.");
+    let log = house.logs().remove(0);
+    let id = log.file_stem().unwrap().to_str().unwrap().rsplit('_').next().unwrap().to_owned();
+    enter(&mut terminal, &format!("/resume {}", &id[..10]));
+    terminal.wait_for("▸ question one");
+    terminal.key(Key::Enter);
+    terminal.wait_for("that is the session that is open here");
+    terminal.key(Key::Esc);
+    terminal.wait_without("── sessions");
+    quit(terminal);
 }
 
 #[test]

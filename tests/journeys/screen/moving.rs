@@ -19,7 +19,7 @@ fn row(terminal: &Terminal, text: &str) -> usize {
 }
 
 /// A log of so many prompts and answers, to be opened by its path.
-fn log(house: &House, count: usize) -> String {
+pub(super) fn log(house: &House, count: usize) -> String {
     let head = json!({"type": "session", "version": 3, "id": "01JD6X9QWERTYUIOPASDFGHJKL",
         "timestamp": "2026-11-21T14:02:00.000Z", "cwd": house.project().canonicalize().unwrap()});
     let entry = |at: usize| {

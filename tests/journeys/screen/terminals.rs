@@ -85,7 +85,7 @@ fn a_terminal_that_says_nothing_of_focus_gets_a_bell() {
 }
 
 /// An interactive shell with job control, in which tiller runs and leaves its process id in a file.
-fn in_a_shell(house: &House, answer: &str) -> Terminal {
+pub(super) fn in_a_shell(house: &House, answer: &str) -> Terminal {
     let script = house.script(&[answer]);
     let tiller = env!("CARGO_BIN_EXE_tiller");
     house.write(
@@ -100,6 +100,7 @@ fn in_a_shell(house: &House, answer: &str) -> Terminal {
             ("HOME".into(), house.home().display().to_string()),
             ("TILLER_HOME".into(), house.home().join("tiller").display().to_string()),
             ("PS1".into(), "shell> ".into()),
+            ("EDITOR".into(), "sh editor.sh".into()),
         ],
         size: Size(100, 40),
     });
@@ -136,21 +137,81 @@ fn suspended_it_gives_the_terminal_back_and_comes_back_unharmed() {
     terminal.wait_until("the editor at its size", |screen| screen.lines().any(|line| line == rule));
 }
 
+/// Tiller's process in a shell.
+fn pid(house: &House) -> Pid {
+    let pid = fs::read_to_string(house.project().join("pid")).unwrap();
+    Pid::from_raw(pid.trim().parse().unwrap())
+}
+
 #[test]
 fn stopped_from_outside_it_comes_back_unharmed() {
     let house = House::new();
     let mut terminal = in_a_shell(&house, ENDLESS);
-    let pid = fs::read_to_string(house.project().join("pid")).unwrap();
     for signal in [Signal::SIGSTOP, Signal::SIGTSTP] {
         let stopped = terminal.written().matches("Stopped").count();
-        kill(Pid::from_raw(pid.trim().parse().unwrap()), signal).unwrap();
+        kill(pid(&house), signal).unwrap();
         wait_until("a shell again", || terminal.written().matches("Stopped").count() > stopped);
+        if signal == Signal::SIGTSTP {
+            assert!(!terminal.look(vt100::Screen::alternate_screen), "the screen was given back before");
+        }
         terminal.send("clear; fg\r");
         terminal.wait_for("esc stops");
         is_back(&mut terminal);
         terminal.key(Key::Ctrl('c'));
         terminal.wait_without("typed again");
     }
+}
+
+#[test]
+fn who_is_told_again_that_it_goes_on_takes_nothing_twice() {
+    let house = House::new();
+    let mut terminal = in_a_shell(&house, ENDLESS);
+    let [left, titles] = ["\x1b[?1049l", "\x1b[22;2t"];
+    let count = |terminal: &Terminal, bytes: &str| terminal.written().matches(bytes).count();
+    for nth in 1..=3 {
+        kill(pid(&house), Signal::SIGCONT).unwrap();
+        wait_until("the screen anew", || count(&terminal, "\x1b[?1049h") > nth);
+    }
+    is_back(&mut terminal);
+    assert_eq!((count(&terminal, left), count(&terminal, titles)), (0, 1), "it is ours all the time");
+    terminal.key(Key::Ctrl('z'));
+    terminal.wait_for("Stopped");
+    terminal.send("clear; fg\r");
+    terminal.wait_for("❯ typed again");
+    terminal.key(Key::Esc);
+    terminal.wait_without("esc stops");
+    terminal.key(Key::Ctrl('c'));
+    terminal.key(Key::Ctrl('d'));
+    terminal.wait_for("shell>");
+    assert_eq!((count(&terminal, left), count(&terminal, titles)), (2, 2), "given back once for each time");
+    assert_eq!(count(&terminal, "\x1b[>5u"), count(&terminal, "\x1b[<1u"));
+}
+
+#[test]
+fn an_editor_that_is_stopped_stops_tiller_with_it_and_both_go_on() {
+    let house = House::new();
+    house.write("editor.sh", "echo editing; kill -TSTP 0; printf ' and more' >> \"$1\"\n");
+    let mut terminal = in_a_shell(&house, ENDLESS);
+    terminal.send("a draft");
+    terminal.wait_for("❯ a draft");
+    terminal.key(Key::Ctrl('g'));
+    terminal.wait_for("Stopped");
+    assert!(terminal.screen().contains("editing") && terminal.is_cooked());
+    terminal.send("clear; fg\r");
+    terminal.wait_for("❯ a draft and more");
+    terminal.wait_for("esc stops");
+}
+
+#[test]
+fn where_nobody_could_have_it_go_on_it_does_not_stop() {
+    let house = House::new();
+    let mut terminal = house.play(&[HELLO], &[]);
+    terminal.wait_for("Say what you want done");
+    terminal.key(Key::Ctrl('z'));
+    wait_until("the screen given back", || terminal.written().contains("\x1b[?1049l"));
+    terminal.send("still here");
+    terminal.wait_for("❯ still here");
+    assert!(terminal.look(vt100::Screen::alternate_screen) && !terminal.is_cooked());
 }
 
 /// An editor of the test's own.

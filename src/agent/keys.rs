@@ -1,0 +1,139 @@
+//! Keys of providers while a session runs: front ends ask for them at a [`KeyDesk`], which whoever starts them hands in, for they know
+//! neither files nor providers; what comes of it is told to the session here.
+
+use std::sync::Arc;
+
+use secrecy::SecretString;
+
+use super::{AgentError, AgentSession, ProviderChange};
+use crate::message::ModelRef;
+use crate::provider::Model;
+
+/// What went wrong, and what to do about it.
+type Trouble = (String, Option<String>);
+
+type List = dyn Fn() -> Result<Vec<KeyHolder>, Trouble> + Send + Sync;
+type Keep = dyn Fn(&str, &SecretString) -> Result<KeyChange, Trouble> + Send + Sync;
+type Forget = dyn Fn(&str) -> Result<KeyChange, Trouble> + Send + Sync;
+
+/// A provider, and where its key comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyHolder {
+    /// The provider's name.
+    pub provider: String,
+    /// Where its key comes from.
+    pub from: KeyOrigin,
+}
+
+/// Where a key comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyOrigin {
+    /// There is none.
+    Nowhere,
+    /// It is kept in `auth.json`.
+    Kept,
+    /// From here, in a few words: a variable, a file, a flag.
+    Elsewhere(String),
+}
+
+/// Who answers after a key was kept or taken away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answers {
+    /// Who answered before: the key's provider can be asked.
+    AsBefore,
+    /// The model that is chosen is of the provider whose key is gone: another one is to be chosen.
+    Nobody,
+    /// Nobody else can be asked any more, so this one answers from the next turn on.
+    LastResort(ModelRef),
+}
+
+/// What the keeping or the loss of a key comes to.
+#[derive(Clone, Debug)]
+pub struct KeyChange {
+    /// What the agent is to be told.
+    pub change: ProviderChange,
+    /// What the user is told.
+    pub said: String,
+    /// What the user can do about it, if it isn't all that was wanted.
+    pub hint: Option<String>,
+}
+
+/// Lists the providers, keeps keys of theirs and takes them away.
+#[derive(Clone)]
+pub struct KeyDesk {
+    list: Arc<List>,
+    keep: Arc<Keep>,
+    forget: Arc<Forget>,
+    last_resort: Option<Model>,
+}
+
+impl KeyDesk {
+    /// Keys as `list` finds them at that moment. `keep` gets a provider's name and its key, `forget` a name as it was typed.
+    pub fn new(
+        list: impl Fn() -> Result<Vec<KeyHolder>, Trouble> + Send + Sync + 'static,
+        keep: impl Fn(&str, &SecretString) -> Result<KeyChange, Trouble> + Send + Sync + 'static,
+        forget: impl Fn(&str) -> Result<KeyChange, Trouble> + Send + Sync + 'static,
+    ) -> Self {
+        Self { list: Arc::new(list), keep: Arc::new(keep), forget: Arc::new(forget), last_resort: None }
+    }
+
+    /// The same with a model that answers when nobody else can be asked any more.
+    #[must_use]
+    pub fn with_last_resort(self, model: Model) -> Self {
+        Self { last_resort: Some(model), ..self }
+    }
+
+    /// The providers that take keys.
+    ///
+    /// # Errors
+    /// When the configuration can't be read; what to do about it stands beside.
+    pub fn list(&self) -> Result<Vec<KeyHolder>, Trouble> {
+        (self.list)()
+    }
+
+    /// Keeps the key of a provider.
+    ///
+    /// # Errors
+    /// When there is no such provider, that is no key, or it can't be written.
+    pub fn keep(&self, provider: &str, key: &SecretString) -> Result<KeyChange, Trouble> {
+        (self.keep)(provider, key)
+    }
+
+    /// Takes the key of a provider away.
+    ///
+    /// # Errors
+    /// When there is no such provider, none is kept of it, or that can't be written.
+    pub fn forget(&self, provider: &str) -> Result<KeyChange, Trouble> {
+        (self.forget)(provider)
+    }
+}
+
+impl std::fmt::Debug for KeyDesk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("KeyDesk")
+    }
+}
+
+impl AgentSession {
+    /// Takes note of a key that was kept or taken away, as [`AgentSession::change_provider`] does. Where the model that answers lost
+    /// its key and nobody but the last resort of the desk is left, that one answers from the next turn on.
+    ///
+    /// # Errors
+    /// When the session is closed, or the choice could not be kept.
+    pub async fn change_key(&self, desk: &KeyDesk, change: ProviderChange) -> Result<Answers, AgentError> {
+        let is_shut = matches!(change, ProviderChange::Shut { .. });
+        let provider = change.provider().to_owned();
+        self.change_provider(change).await?;
+        if !is_shut || self.state().await?.state.model.provider != provider {
+            return Ok(Answers::AsBefore);
+        }
+        let Some(last) = desk.last_resort.clone() else { return Ok(Answers::Nobody) };
+        let others = self.models().await?;
+        if others.iter().any(|model| model.facts.provider != last.facts.provider) {
+            return Ok(Answers::Nobody);
+        }
+        let name = last.reference().to_string();
+        self.change_provider(ProviderChange::Open(last.provider, vec![(*last.facts).clone()])).await?;
+        Ok(Answers::LastResort(self.set_model(name).await?))
+    }
+}

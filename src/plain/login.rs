@@ -1,0 +1,145 @@
+//! `/login` and `/logout`: a key is the next line, and what a terminal shows of it is nothing.
+
+use std::io;
+use std::sync::Arc;
+
+use tokio::task::spawn_blocking;
+
+use super::commands::{Told, why};
+use crate::agent::{AgentSession, Answers, KeyChange, KeyDesk, KeyHolder, KeyOrigin};
+
+type Silence = dyn Fn() -> io::Result<Box<dyn Send>> + Send + Sync;
+
+/// Keeps a terminal from showing what is typed; handed in, for this front end knows no terminal.
+#[derive(Clone)]
+pub struct Hush(Arc<Silence>);
+
+impl Hush {
+    /// Hushes by this function, for as long as what it gives isn't dropped.
+    pub fn new(hush: impl Fn() -> io::Result<Box<dyn Send>> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(hush))
+    }
+}
+
+impl std::fmt::Debug for Hush {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Hush")
+    }
+}
+
+/// A key that is waited for: the next line is it.
+pub(super) struct Wanted {
+    provider: String,
+    /// The terminal shows again what is typed when this is dropped.
+    _silence: Option<Box<dyn Send>>,
+}
+
+/// What gives and takes keys, where there is such a thing.
+pub(super) struct Keys {
+    desk: Option<KeyDesk>,
+    hush: Option<Hush>,
+}
+
+impl Keys {
+    pub(super) fn new(desk: Option<KeyDesk>, hush: Option<Hush>) -> Self {
+        Self { desk, hush }
+    }
+
+    fn desk(&self) -> Result<KeyDesk, String> {
+        self.desk.clone().ok_or_else(|| "there is nowhere to keep keys here".to_owned())
+    }
+
+    /// The providers, and where their keys come from.
+    pub(super) async fn list(&self) -> Told {
+        Ok(holders(self.desk()?).await?.iter().map(row).collect())
+    }
+
+    /// Waits for the key of a provider; answers with what to say about that.
+    pub(super) async fn want(&self, provider: &str) -> Result<(Wanted, String), String> {
+        let holders = holders(self.desk()?).await?;
+        if !holders.iter().any(|holder| holder.provider == provider) {
+            let names: Vec<&str> = holders.iter().map(|holder| holder.provider.as_str()).collect();
+            return Err(format!(
+                "there is no provider {provider} that takes a key; these do: {}",
+                names.join(", ")
+            ));
+        }
+        let silence = self.hush.as_ref().map(|hush| (hush.0)()).transpose();
+        let silence = silence.map_err(|error| format!("the terminal would show the key: {error}"))?;
+        let say = format!(
+            "the key of {provider} is the next line; it is not shown, and an empty one leaves everything as it is"
+        );
+        Ok((Wanted { provider: provider.to_owned(), _silence: silence }, say))
+    }
+
+    /// What becomes of the line that was waited for.
+    pub(super) fn keep(
+        &self,
+        agent: &AgentSession,
+        wanted: Wanted,
+        line: &str,
+    ) -> impl Future<Output = Told> + 'static {
+        let (desk, agent, key) = (self.desk(), agent.clone(), line.trim().to_owned());
+        async move {
+            if key.is_empty() {
+                return Ok("no key was typed; everything is as it was\n".to_owned());
+            }
+            let desk = desk?;
+            let asked = desk.clone();
+            let kept = spawn_blocking(move || asked.keep(&wanted.provider, &key.into())).await;
+            told(&agent, &desk, kept.map_err(|error| error.to_string())?.map_err(hinted)?).await
+        }
+    }
+
+    /// Takes a key away.
+    pub(super) fn forget(
+        &self,
+        agent: &AgentSession,
+        provider: String,
+    ) -> impl Future<Output = Told> + 'static {
+        let (desk, agent) = (self.desk(), agent.clone());
+        async move {
+            let desk = desk?;
+            let asked = desk.clone();
+            let gone = spawn_blocking(move || asked.forget(&provider)).await;
+            told(&agent, &desk, gone.map_err(|error| error.to_string())?.map_err(hinted)?).await
+        }
+    }
+}
+
+async fn holders(desk: KeyDesk) -> Result<Vec<KeyHolder>, String> {
+    spawn_blocking(move || desk.list()).await.map_err(|error| error.to_string())?.map_err(hinted)
+}
+
+fn hinted((what, hint): (String, Option<String>)) -> String {
+    match hint {
+        Some(hint) => format!("{what}\n  hint: {hint}"),
+        None => what,
+    }
+}
+
+/// Tells the session of a key, and the user what came of it.
+async fn told(agent: &AgentSession, desk: &KeyDesk, change: KeyChange) -> Told {
+    let KeyChange { change, said, hint } = change;
+    let provider = change.provider().to_owned();
+    let answers = agent.change_key(desk, change).await.map_err(|error| why(&error))?;
+    let is_asked = agent.state().await.is_ok_and(|status| status.state.model.provider == provider);
+    let next = match answers {
+        Answers::AsBefore if is_asked => hint,
+        Answers::AsBefore => hint.or_else(|| Some("/model lists those that can be asked".to_owned())),
+        Answers::Nobody => Some("the next prompt needs another model: /model lists them".to_owned()),
+        Answers::LastResort(model) => {
+            Some(format!("{model} answers now, for nobody else can be asked; /login gives a key"))
+        }
+    };
+    Ok(format!("{}\n", next.map_or(said.clone(), |next| format!("{said}\n  {next}"))))
+}
+
+fn row(holder: &KeyHolder) -> String {
+    let from = match &holder.from {
+        KeyOrigin::Nowhere => "no key".to_owned(),
+        KeyOrigin::Kept => "key in auth.json".to_owned(),
+        KeyOrigin::Elsewhere(place) => format!("key from {place}"),
+    };
+    format!("{}: {from}\n", holder.provider)
+}

@@ -1,0 +1,175 @@
+//! What is to be done, as data.
+
+use std::path::PathBuf;
+
+use crate::agent::{ApprovalMode, BashContext, BranchSummary, Direction};
+use crate::event::{CompactionChoice, Decision};
+use crate::id::{CallId, EntryId};
+use crate::message::{Image, ThinkingLevel};
+use crate::session::Visibility;
+use crate::setting::Setting;
+use crate::tui::browse::Ask;
+use crate::tui::complete::{self, Ranking};
+use crate::tui::picker::Narrowing;
+use crate::tui::search::Lookup;
+use crate::tui::transcript::{Copied, Wanted};
+use crate::tui::{approval, login, queue, tree};
+
+/// Something to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::tui) enum Action {
+    Say(Say),
+    Go(Go),
+    Abort,
+    /// Do something with messages that wait.
+    Queue(queue::Order),
+    Decide(CallId, Decision),
+    SetModel(String),
+    /// The next model of those that can be asked, or the one before.
+    CycleModel(Direction),
+    SetThinking(ThinkingLevel),
+    Rename(String),
+    /// Label the newest message, or take its label away.
+    Label(Option<String>),
+    LabelEntry(EntryId, Option<String>),
+    /// Ask whether this entry and what follows it are to leave the tree.
+    AskToHide(EntryId),
+    Hide(EntryId, Visibility),
+    /// Sum up the older part of the context; the words say what matters.
+    Compact(Option<String>),
+    /// What to do after a summary could not be made.
+    ResolveCompaction(CompactionChoice),
+    /// Look up what the tree wants to know.
+    Tree(tree::Ask),
+    /// Gather what a picker offers.
+    Gather(List),
+    /// Narrow a list that is long.
+    Narrow(Narrowing),
+    /// Read the last exchange of a session.
+    Preview(PathBuf),
+    NameSession(PathBuf, String),
+    TrashSession(PathBuf),
+    RestoreSession(PathBuf),
+    SetApproval(ApprovalMode),
+    /// Offer a tool to the model, or don't any more.
+    ToggleTool(String),
+    /// Write a setting as it was typed; empty takes it out of the file.
+    Set(&'static Setting, String),
+    /// Find the files beneath a directory.
+    WalkFiles(PathBuf),
+    RankFiles(Ranking),
+    /// Look into the directory of a half-typed path.
+    ListPaths(complete::Wanted),
+    /// Look through the sessions.
+    Browse(Ask),
+    /// Nobody looks at the sessions any more.
+    EndBrowse,
+    /// Read a part of the path.
+    Read(Wanted),
+    /// Look for words; whatever was looked for before no longer matters.
+    Search(Lookup),
+    /// Take a snapshot and read the path anew.
+    Reload,
+    /// Take a snapshot for its facts.
+    Refresh,
+    /// Ask the agent for its commands.
+    AskCommands,
+    /// Have skills, templates and context files read anew.
+    ReadResources,
+    ShowFacts,
+    /// Show the end of tiller's own log.
+    ShowLogs,
+    /// Tell apart the words of the code that is shown plain until then.
+    TellCode,
+    /// Write the session to a file, whose name may be empty.
+    Export(String),
+    /// Keep a key, or take one away.
+    Key(login::Order),
+    /// Make sessions of logs of other programs, at a path as typed.
+    Import(String),
+    /// Write a setting to the user's own file.
+    Keep {
+        setting: &'static Setting,
+        value: String,
+    },
+    Copy(Copied),
+    /// Look for a picture on the clipboard.
+    PasteImage,
+    /// Attach the picture in this file; if it is none, paste the text instead.
+    Attach(PathBuf, String),
+    Remember(String),
+    EditElsewhere(String),
+    Suspend,
+    Quit,
+}
+
+impl Action {
+    /// What the user typed for it, and would lose if it failed.
+    pub(in crate::tui) fn typed(&self) -> Option<String> {
+        match self {
+            Self::Say(say) => say.text(),
+            Self::Queue(queue::Order::Edit(_, words)) => Some(words.clone()),
+            Self::Decide(_, Decision::Deny { reason }) => approval::words_of(reason).map(str::to_owned),
+            _ => None,
+        }
+    }
+}
+
+/// Something that the user says, to the agent or to the shell.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::tui) enum Say {
+    Steer(String),
+    /// Stop what is in flight and go on with this, and with what steers and waits already.
+    SteerNow(String),
+    /// As that, with what waits already.
+    Hurry,
+    FollowUp(String),
+    Bash(String, BashContext),
+    /// One of the others, but `Bash`, with pictures.
+    WithPictures(Box<Self>, Vec<Image>),
+}
+
+impl Say {
+    /// What the user typed.
+    pub(in crate::tui) fn text(&self) -> Option<String> {
+        match self {
+            Self::Steer(text) | Self::SteerNow(text) | Self::FollowUp(text) => Some(text.clone()),
+            Self::Bash(command, BashContext::Include) => Some(format!("!{command}")),
+            Self::Bash(command, BashContext::Exclude) => Some(format!("!!{command}")),
+            Self::Hurry => None,
+            Self::WithPictures(say, _) => say.text(),
+        }
+    }
+}
+
+/// Somewhere else to go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::tui) enum Go {
+    New,
+    Open(PathBuf),
+    Fork(EntryId),
+    /// In a new session that begins with the whole of the one at this path.
+    ForkOf(PathBuf),
+    /// Nowhere, but make a session that begins with the path to this entry.
+    ForkBeside(EntryId),
+    /// In a new session that begins with the path of this one.
+    Clone,
+    /// From this entry, but ask first what the model is to be told of what is left behind, if anything is.
+    AskToLeave(EntryId),
+    Navigate(EntryId, BranchSummary),
+}
+
+/// What a picker offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tui) enum List {
+    Models,
+    Thinking,
+    Approval,
+    Tools,
+    Settings,
+    Themes,
+    Logins,
+    Logouts,
+    /// Logs of other programs.
+    Foreign,
+}

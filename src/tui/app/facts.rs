@@ -1,0 +1,89 @@
+//! What is known of the session: what it is, and what it is doing.
+
+use std::sync::Arc;
+
+use crate::agent::turn::Retry;
+use crate::agent::{ContextUse, SlashCommand, Summarizing};
+use crate::event::{Event, QueueItem};
+use crate::id::CallId;
+use crate::message::{ModelRef, ThinkingLevel, Usage};
+use crate::provider::catalog::Sight;
+use crate::tui::approval::Asked;
+use crate::tui::question::Question;
+use crate::unit::UnixMs;
+
+/// What the session is.
+#[derive(Clone, Debug, Default)]
+pub(in crate::tui) struct Facts {
+    /// Events up to this one are known.
+    pub(in crate::tui) seq: u64,
+    pub(super) gap: Gap,
+    pub(in crate::tui) name: Option<String>,
+    pub(in crate::tui) model: Option<ModelRef>,
+    pub(in crate::tui) thinking: ThinkingLevel,
+    /// Whether the model takes images.
+    pub(in crate::tui) sight: Sight,
+    pub(in crate::tui) context: ContextUse,
+    pub(in crate::tui) usage: Usage,
+    pub(in crate::tui) approval: String,
+    pub(in crate::tui) branch: Option<String>,
+    /// What the agent does with a `/`: templates, skills.
+    pub(in crate::tui) commands: Vec<SlashCommand>,
+}
+
+/// Events that came while a snapshot was on its way: it may not know of them yet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gap {
+    /// Snapshots that were asked for and have not arrived.
+    expected: usize,
+    events: Vec<Arc<Event>>,
+}
+
+impl Gap {
+    /// A snapshot was asked for.
+    pub(super) fn expect(&mut self) {
+        self.expected += 1;
+    }
+
+    /// Keeps an event for the snapshot that is on its way; gives it back when none is.
+    pub(super) fn keep(&mut self, event: Arc<Event>) -> Option<Arc<Event>> {
+        if self.expected == 0 {
+            return Some(event);
+        }
+        self.events.push(event);
+        None
+    }
+
+    /// A snapshot arrived: what it may not know of. While another one is on its way, that goes on waiting for it too.
+    pub(super) fn close(&mut self) -> Vec<Arc<Event>> {
+        self.expected = self.expected.saturating_sub(1);
+        match self.expected {
+            0 => std::mem::take(&mut self.events),
+            _ => self.events.clone(),
+        }
+    }
+}
+
+/// What the session is doing.
+#[derive(Clone, Debug, Default)]
+pub(in crate::tui) struct Work {
+    /// Since when the session is being opened.
+    pub(in crate::tui) opening_since: Option<UnixMs>,
+    pub(in crate::tui) running_since: Option<UnixMs>,
+    /// Calls at work, with the names of their tools.
+    pub(in crate::tui) calls: Vec<(CallId, String)>,
+    /// What is to be asked as soon as nobody is typing.
+    pub(in crate::tui) unasked: Vec<Question>,
+    /// The next try of a request that failed.
+    pub(in crate::tui) retry: Option<Retry>,
+    /// Since when a command of the user's own is at work.
+    pub(in crate::tui) bash_since: Option<UnixMs>,
+    /// The summary that is being made.
+    pub(in crate::tui) summary: Option<Summarizing>,
+    pub(in crate::tui) queue: Vec<QueueItem>,
+    pub(in crate::tui) approvals: Vec<Asked>,
+    /// Output tokens of the answer that is arriving.
+    pub(in crate::tui) output: u64,
+    /// Whether the last run ended because something failed.
+    pub(in crate::tui) failed: bool,
+}

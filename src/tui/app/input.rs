@@ -1,0 +1,171 @@
+//! What comes in: keys, events, and what came of actions.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crossterm::event::{KeyEvent, MouseEvent};
+
+use super::List;
+use crate::agent::{Moved, SlashCommand, Snapshot, State};
+use crate::event::{Event, QueueItem};
+use crate::id::{EntryId, SessionId};
+use crate::render::Line;
+use crate::session::{Entry, Scope};
+use crate::setting::Settings;
+use crate::theme::{Library, Rgb};
+use crate::tui::attach::Picture;
+use crate::tui::complete::{FileList, Listing, Ranked};
+use crate::tui::picker::{Choice, Item, Look, Narrowed, Sessions, Word};
+use crate::tui::question::Question;
+use crate::tui::search::Found;
+use crate::tui::transcript::Wanted;
+use crate::tui::{login, queue, tree};
+
+/// Something that came in.
+#[derive(Debug)]
+pub(in crate::tui) enum Input {
+    Key(KeyEvent),
+    Mouse(MouseEvent),
+    /// Characters that came at once, each as if typed.
+    Typed(String),
+    Paste(String),
+    Resize {
+        width: u16,
+        height: u16,
+    },
+    /// Time went by.
+    Tick,
+    Agent(Arc<Event>),
+    /// Events were lost.
+    Lagged,
+    Report(Report),
+    /// The terminal said of which colour its ground is.
+    Ground(Rgb),
+    /// Other themes are known than before.
+    Themes(Arc<Library>),
+}
+
+/// What came of an action.
+#[derive(Debug)]
+pub(in crate::tui) enum Report {
+    /// It failed; `text` is what the user would otherwise have lost.
+    Failed {
+        what: String,
+        hint: Option<String>,
+        text: Option<String>,
+    },
+    /// The session as it is now.
+    Loaded(Box<Loaded>),
+    /// Facts of the session as they are now.
+    State(Box<State>),
+    /// A part of the path, and the entries behind it in which results of its calls may stand, oldest first.
+    Read {
+        wanted: Wanted,
+        entries: Vec<Entry>,
+        ahead: Vec<Entry>,
+    },
+    /// What a search found.
+    Found(Found),
+    /// Messages that waited and don't any more.
+    Queue(Vec<QueueItem>),
+    /// What came of an order for messages that wait.
+    Waiting(queue::Outcome),
+    Moved(Moved),
+    /// What a list has to offer, and where it begins.
+    Items {
+        list: List,
+        items: Vec<Item>,
+        selected: usize,
+    },
+    /// What came of narrowing a long list.
+    Narrowed(Narrowed),
+    /// What there is to read of something that can be chosen.
+    Preview {
+        of: Choice,
+        lines: Vec<Line>,
+    },
+    /// The names of models that can be asked.
+    ModelNames(Vec<String>),
+    /// The project's files.
+    Files(Arc<FileList>),
+    /// Those that fit what was typed.
+    Ranked(Ranked),
+    /// What a path may become.
+    Listed(Listing),
+    /// The settings as they are now.
+    Settings(Box<Settings>),
+    /// What the list on top should say of what was done in it.
+    Said(Word),
+    /// Sessions are others than before; perhaps one went to the trash.
+    SessionsChanged {
+        word: Word,
+        trashed: Option<PathBuf>,
+    },
+    /// A session could not be brought back from the trash.
+    NotRestored {
+        path: PathBuf,
+        why: Word,
+    },
+    /// What a look through the sessions found.
+    Browsed {
+        look: Look,
+        scope: Scope,
+        what: Browsed,
+    },
+    /// Something to be chosen before the list beneath goes on.
+    Ask(Question),
+    /// Whether an entry, and so many with it, are to leave the tree.
+    AskToHide {
+        entry: EntryId,
+        count: usize,
+    },
+    /// What the tree asked for; the session is the one it is about.
+    Tree {
+        session: SessionId,
+        news: tree::News,
+    },
+    /// A session was made beside this one.
+    Beside(SessionId),
+    Page {
+        title: String,
+        lines: Vec<Line>,
+    },
+    /// The prompts of earlier times, oldest first.
+    Earlier(Vec<String>),
+    /// The branch of the working directory.
+    Branch(Option<String>),
+    /// What the agent does with a `/`, as it is now.
+    Commands(Vec<SlashCommand>),
+    Note(String),
+    /// A picture to go with the message.
+    Attached(Picture),
+    /// What another editor made of the text.
+    Edited(String),
+    /// What is to be put into the editor as if it had been pasted.
+    Pasted(String),
+    /// A key was kept or taken away.
+    Key(login::News),
+    /// The words of some code were told apart; what shows it is laid out anew.
+    CodeTold,
+}
+
+/// What a look through the sessions found.
+#[derive(Debug)]
+pub(in crate::tui) enum Browsed {
+    /// The sessions that are known so far.
+    Sessions(Sessions),
+    /// Those in which this was said.
+    Hits { words: String, items: Vec<Item> },
+    /// How many of how many logs are read; `None` when all are.
+    Indexing(Option<(usize, usize)>),
+}
+
+/// A session as the front end takes it up.
+#[derive(Debug)]
+pub(in crate::tui) struct Loaded {
+    pub(in crate::tui) snapshot: Snapshot,
+    /// Entries of the path that are not read yet.
+    pub(in crate::tui) older: Vec<EntryId>,
+    /// The newest entries of the path.
+    pub(in crate::tui) entries: Vec<Entry>,
+}

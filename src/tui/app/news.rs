@@ -1,0 +1,221 @@
+//! What reports do to the state.
+
+use super::{Action, App, Facts, Loaded, Report, Work};
+use crate::agent::{Moved, State};
+use crate::event::QueueItem;
+use crate::provider::catalog::Sight;
+use crate::tui::approval::Asked;
+use crate::tui::attach::Picture;
+use crate::tui::block::{Block, BlockKind, Level};
+use crate::tui::keymap::KeyCommand;
+use crate::tui::pace::Stale;
+use crate::tui::popup::{Page, Popup};
+use crate::tui::queue;
+
+impl App {
+    /// The session is elsewhere. A prompt that comes back with it doesn't take the place of a draft.
+    fn moved(&mut self, moved: Moved) {
+        self.popups.clear();
+        if let Some(text) = moved.editor {
+            self.editor.put_before(&[text]);
+        }
+    }
+
+    pub(super) fn report(&mut self, report: Report) -> Vec<Action> {
+        match report {
+            Report::Failed { what, hint, text } => self.failed(what, hint, text),
+            Report::Loaded(loaded) => return self.take_loaded(*loaded),
+            Report::State(state) => self.know(*state),
+            Report::Read { wanted, entries, ahead } => self.transcript.take(&wanted, &entries, &ahead),
+            Report::Found(found) => self.found(&found),
+            Report::Queue(items) => self.handed_back(items),
+            Report::Waiting(outcome) => self.queue_outcome(outcome),
+            Report::Moved(moved) => self.moved(moved),
+            Report::Items { list, items, selected } => {
+                let mut pickers = self.popups.iter_mut().rev().filter_map(Popup::as_picker);
+                if let Some(picker) = pickers.find(|picker| picker.list == Some(list)) {
+                    picker.fill(items, selected);
+                }
+            }
+            Report::Narrowed(done) => {
+                let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
+                pickers.for_each(|picker| picker.narrowed(&done));
+            }
+            Report::Preview { of, lines } => {
+                let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
+                pickers.for_each(|picker| picker.show(&of, lines.clone()));
+            }
+            Report::ModelNames(names) => self.complete.know_models(names),
+            Report::Files(files) => return self.know_files(files),
+            Report::Ranked(ranked) => self.files_ranked(ranked),
+            Report::Listed(listing) => self.paths_listed(listing),
+            Report::Settings(settings) => self.settings_changed(&settings),
+            Report::Said(word) => self.say_in_list(word),
+            Report::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
+            Report::NotRestored { path, why } => {
+                self.not_restored(path);
+                self.say_in_list(why);
+            }
+            Report::Browsed { look, scope, what } => self.browsed(look, scope, &what),
+            Report::Ask(question) => self.ask(question),
+            Report::AskToHide { entry, count } => self.ask_to_hide(entry, count),
+            Report::CodeTold => {}
+            Report::Key(news) => self.key_changed(news),
+            Report::Tree { session, news } => self.tree_news(&session, news),
+            Report::Beside(session) => self.forked_beside(&session),
+            Report::Page { title, lines } => {
+                self.popups.push(Popup::Read(Page::new(&title, lines)));
+            }
+            Report::Earlier(prompts) => self.editor.know_earlier(prompts),
+            Report::Branch(branch) => self.facts.branch = branch,
+            Report::Commands(commands) => {
+                self.facts.commands = commands;
+                self.complete.forget();
+            }
+            Report::Note(text) => self.flash(text),
+            Report::Attached(picture) => self.attached(picture),
+            Report::Edited(text) => self.editor.set_text(&text),
+            Report::Pasted(text) => self.editor.paste(&text),
+        }
+        Vec::new()
+    }
+
+    /// Messages that waited are in the editor again.
+    fn handed_back(&mut self, items: Vec<QueueItem>) {
+        items.iter().for_each(|item| self.editor.adopt(&item.text, &item.images));
+        let texts: Vec<String> = items.iter().map(QueueItem::as_typed).collect();
+        if !texts.is_empty() {
+            self.editor.put_before(&texts);
+        }
+    }
+
+    /// What the model that answers is called.
+    pub(in crate::tui) fn model_name(&self) -> &str {
+        self.facts.model.as_ref().map_or("this model", |model| model.id.as_str())
+    }
+
+    /// Whether pictures can go with what is in the editor.
+    pub(in crate::tui) fn takes_pictures(&self) -> bool {
+        let gives_reason = self.work.approvals.first().is_some_and(Asked::is_reasoning);
+        !self.queue.is_editing() && !gives_reason
+    }
+
+    /// A picture is there. What goes to the agent as words only takes none.
+    fn attached(&mut self, Picture { image, size }: Picture) {
+        if !self.takes_pictures() {
+            self.flash("no picture can go with this; it goes with a message of its own");
+            return;
+        }
+        self.editor.attach(image, size);
+        if self.facts.sight == Sight::Blind {
+            let (model, models) = (self.model_name(), self.place.keymap.key_of(KeyCommand::PickModel));
+            self.flash(format!("{model} takes no images; {models} chooses another model"));
+        }
+    }
+
+    /// There is too much to do for this to be done; what the user said is a draft again.
+    pub(in crate::tui) fn refused(&mut self, action: Action) {
+        match action {
+            Action::Read(wanted) => self.transcript.unask(wanted.part()),
+            Action::WalkFiles(_) => self.complete.walk_refused(),
+            Action::RestoreSession(path) => self.not_restored(path),
+            Action::Queue(queue::Order::PutBack(removed)) => {
+                self.handed_back(removed.into_iter().map(|removed| removed.item).collect());
+            }
+            action => {
+                if let Some(text) = action.typed() {
+                    self.editor.put_before(&[text]);
+                }
+            }
+        }
+        self.flash("busy; try again in a moment");
+        self.stale = Stale::ByUser;
+    }
+
+    fn failed(&mut self, what: String, hint: Option<String>, text: Option<String>) {
+        if let Some(text) = text {
+            self.editor.put_before(&[text]);
+        }
+        // A list would lie over what went wrong; but the agent waits for the answer to a failed summary.
+        if matches!(self.popups.last(), Some(Popup::Pick(_) | Popup::Tree(_))) {
+            self.popups.retain(Popup::is_of_failure);
+        }
+        self.say(Level::Error, what, hint);
+    }
+
+    fn take_loaded(&mut self, loaded: Loaded) -> Vec<Action> {
+        self.load(loaded);
+        let missed = self.facts.gap.close();
+        let mut actions: Vec<Action> = missed.iter().flat_map(|event| self.agent(event)).collect();
+        actions.extend(self.search_anew());
+        actions
+    }
+
+    fn load(&mut self, loaded: Loaded) {
+        let Loaded { snapshot, older, entries } = loaded;
+        let live = snapshot.live;
+        self.outdate_tree();
+        self.facts.seq = snapshot.seq;
+        let former = self.transcript.replace(older, &entries);
+        self.know(snapshot.state);
+        self.questions_are(&live.approvals);
+        self.work = Work {
+            opening_since: None,
+            retry: live.retry.clone(),
+            unasked: Vec::new(),
+            running_since: live.running_since,
+            calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),
+            bash_since: live.bash.as_ref().map(|bash| bash.since),
+            summary: live.summary.clone(),
+            queue: Vec::new(),
+            approvals: std::mem::take(&mut self.work.approvals),
+            output: 0,
+            failed: false,
+        };
+        self.queue_changed(&live.queue);
+        if self.transcript.is_empty() {
+            self.transcript.push(Block::new(BlockKind::Banner(self.place.banner.clone())));
+        }
+        if let Some(error) = live.summary.as_ref().and_then(|summary| summary.failed.clone()) {
+            self.ask_what_to_do(&error);
+        }
+        self.take_up(&live, former);
+        if live.running_since.is_none() {
+            self.transcript.settle();
+            self.say_unanswered();
+        }
+    }
+
+    /// Says of a prompt at the end of the log that nobody answered it, and how to send it again.
+    fn say_unanswered(&mut self) {
+        if self.transcript.unanswered().is_some() {
+            let send = self.place.keymap.key_of(KeyCommand::Send);
+            let hint = Some(format!("{send} takes it back into the editor, to be sent again"));
+            self.transcript.say(
+                Level::Warning,
+                "not answered: tiller was stopped before the model said anything",
+                hint,
+            );
+        }
+    }
+
+    fn know(&mut self, state: State) {
+        if self.place.cwd != state.cwd {
+            self.complete.forget_files();
+        }
+        self.place.cwd = state.cwd;
+        self.facts = Facts {
+            seq: self.facts.seq,
+            gap: std::mem::take(&mut self.facts.gap),
+            branch: self.facts.branch.take(),
+            commands: std::mem::take(&mut self.facts.commands),
+            name: state.name,
+            model: Some(state.model),
+            thinking: state.thinking,
+            sight: state.sight,
+            context: state.context,
+            usage: state.usage,
+            approval: state.approval,
+        };
+    }
+}

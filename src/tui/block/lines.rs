@@ -1,0 +1,139 @@
+//! The lines of what was said: by the user, by the model to itself, and by tiller.
+
+use super::Level;
+use crate::render::{self, Breaks, Carriage, Emphasis, Found, Indent, Line, Role, Span, Style, clean, wrap};
+use crate::session::entry::Receipt;
+use crate::tui::layout::{Ctx, rule};
+use crate::tui::receipt;
+use crate::unit::UnixMs;
+
+/// Lines of a thought shown before it is unfolded.
+const FOLDED_THOUGHT: usize = 2;
+
+/// Bytes of a folded thought that are looked at, for each column of its lines: enough of four-byte characters for more lines than
+/// are shown.
+const GLANCE: usize = 4 * (FOLDED_THOUGHT + 1);
+
+/// Lines of a message of the user's beyond which only its beginning is shown, and how many that is.
+const MOST_SAID: usize = 20;
+const FOLDED_SAID: usize = 12;
+
+/// The same in bytes, for lines without end.
+const LONGEST_SAID: usize = 4 * 1024;
+
+/// Whether of a message of the user's only the beginning is shown.
+pub(super) fn is_long(text: &str) -> bool {
+    text.len() > LONGEST_SAID || text.trim_end().lines().nth(MOST_SAID).is_some()
+}
+
+pub(super) fn banner(lines: &[String], width: usize) -> Vec<Line> {
+    let style =
+        |at| if at == 0 { Style::from(Role::Accent).with(Emphasis::BOLD) } else { Role::Muted.into() };
+    lines.iter().enumerate().flat_map(|(at, line)| render::plain(line, style(at), width)).collect()
+}
+
+pub(super) fn user(
+    (text, typed): (&str, Option<&str>),
+    (note, at): (&str, UnixMs),
+    receipt: Option<&Receipt>,
+    ctx: &Ctx,
+) -> Vec<Line> {
+    let folded = !ctx.folds.output_open;
+    let typed = typed.filter(|_| folded);
+    let hint = if typed.is_some() { &*ctx.unfold } else { "" };
+    let time = receipt.map_or_else(|| ctx.clock(at), |receipt| receipt::word(receipt, at, ctx));
+    let words = [hint, note, time.as_str()].into_iter().filter(|word| !word.is_empty());
+    let time = words.collect::<Vec<_>>().join(" ");
+    let measure = ctx.width.min(ctx.measure);
+    let room = measure.saturating_sub(time.chars().count() + 2).max(measure / 2);
+    let text = typed.unwrap_or(text).trim_end();
+    let (shown, hidden) = if folded { beginning(text) } else { (text, 0) };
+    let mut lines =
+        said_lines(&clean(shown, Carriage::Shown), Style::from(Role::User).with(Emphasis::BOLD), room);
+    if hidden > 0 {
+        let note = format!("… {hidden} more lines ({})", ctx.unfold);
+        lines.extend(said_lines(&note, Role::Muted.into(), room));
+    }
+    if let Some(first) = lines.first_mut() {
+        *first = ctx.right_aligned(std::mem::take(first), Some(Span::new(time, Role::Muted)));
+    }
+    let story = receipt.map(Receipt::story).filter(|story| !story.is_empty());
+    if let Some(story) = story {
+        let indent = Indent {
+            first: vec![Span::new("▌ ", Role::Accent), Span::new("↳ ", Role::Muted)],
+            rest: vec![Span::new("    ", Role::Muted)],
+        };
+        lines.extend(wrap(&[Span::new(story, Role::Muted)], measure, &indent, Breaks::Words));
+    }
+    lines
+}
+
+/// As much of a message as is shown folded, and how many lines are left out.
+fn beginning(text: &str) -> (&str, usize) {
+    if !is_long(text) {
+        return (text, 0);
+    }
+    let by_lines = text.match_indices('\n').nth(FOLDED_SAID - 1).map_or(text.len(), |(at, _)| at);
+    let end = text.floor_char_boundary(by_lines.min(LONGEST_SAID));
+    (&text[..end], text[end..].trim_start_matches('\n').lines().count())
+}
+
+fn said_lines(text: &str, style: Style, width: usize) -> Vec<Line> {
+    let bar = Indent::all(vec![Span::new("▌ ", Role::Accent)]);
+    let linked = |line| render::linked(vec![Span::new(line, style)], Found::AsItIs);
+    text.split('\n').flat_map(|line| wrap(&linked(line), width, &bar, Breaks::Words)).collect()
+}
+
+pub(super) fn thought(text: &str, ctx: &Ctx) -> Vec<Line> {
+    let style = Style::from(Role::Thinking);
+    let mark = Span::new("∴ ", Role::Muted);
+    let indent = Indent { first: vec![mark], rest: vec![Span::new("  ", style)] };
+    if ctx.folds.thinking_open {
+        let text = clean(text.trim(), Carriage::Shown);
+        let spans = [Span::new(text.as_ref(), style)];
+        return wrap(&spans, ctx.width.min(ctx.measure), &indent, Breaks::Words);
+    }
+    // A glance at the end of the thought is enough, and a long one costs no more than a short one.
+    let text = text.trim();
+    let from = text.ceil_char_boundary(text.len().saturating_sub(ctx.width * GLANCE));
+    let (all, text) = (from == 0, clean(&text[from..], Carriage::Shown));
+    let end: Vec<&str> = text.split_whitespace().collect();
+    let width = ctx.width.min(ctx.measure);
+    let mut lines = wrap(&[Span::new(end.join(" "), style)], width, &indent, Breaks::Words);
+    let hidden = lines.len().saturating_sub(FOLDED_THOUGHT);
+    if hidden > 0 || !all {
+        lines.drain(..hidden);
+        if let Some(first) = lines.first_mut() {
+            first.spans[0] = Span::new("∴ …", Role::Muted);
+        }
+    }
+    lines
+}
+
+pub(super) fn unfolding_rule(title: &str, text: &str, ctx: &Ctx) -> Vec<Line> {
+    let hint = if text.is_empty() { String::new() } else { format!(" ({})", ctx.unfold) };
+    let mut lines = vec![rule(&format!("{title}{hint}"), ctx.width)];
+    if ctx.folds.output_open {
+        lines.extend(render::markdown(text, ctx.page()));
+    }
+    lines
+}
+
+pub(super) fn notice(level: Level, text: &str, hint: Option<&str>, width: usize) -> Vec<Line> {
+    let (sign, role) = match level {
+        Level::Note => ("· ", Role::Muted),
+        Level::Warning => ("! ", Role::Warning),
+        Level::Error => ("✗ ", Role::Error),
+    };
+    let indent = Indent { first: vec![Span::new(sign, role)], rest: vec![Span::new("  ", role)] };
+    let text = clean(text.trim(), Carriage::Shown);
+    let mut lines = wrap(&[Span::new(text.as_ref(), role)], width, &indent, Breaks::Words);
+    if let Some(hint) = hint {
+        let indent = Indent {
+            first: vec![Span::new("  → ", Role::Muted)],
+            rest: vec![Span::new("    ", Role::Muted)],
+        };
+        lines.extend(wrap(&[Span::new(hint, Role::Muted)], width, &indent, Breaks::Words));
+    }
+    lines
+}

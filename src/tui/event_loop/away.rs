@@ -1,0 +1,117 @@
+//! Giving the terminal to somebody else, and taking it back.
+
+use std::io::Write;
+use std::process::Command;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use nix::sys::signal::{Signal, raise};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, timeout};
+
+use super::Front;
+use crate::tui::ExitReason;
+use crate::tui::app::{Input, Report};
+use crate::tui::block::Level;
+use crate::tui::mouse::Mouse;
+use crate::tui::pace::Stale;
+use crate::tui::terminal::Screen;
+
+/// Time within which the system tells that we go on, once we do: some switches between threads of a busy machine.
+const CONTINUING: Duration = Duration::from_millis(50);
+
+/// Something for which the terminal is given back for a while.
+pub(super) enum Errand {
+    /// To stop, until somebody has us go on.
+    Stop,
+    /// To let the user edit this draft with a program of theirs.
+    Edit(String),
+}
+
+impl Front {
+    /// Gives the terminal back, does something, and takes it over again. Nothing reads the keys meanwhile.
+    pub(super) async fn run(&mut self, errand: Errand) -> Option<ExitReason> {
+        self.keys = None;
+        self.screen = None;
+        match errand {
+            Errand::Stop => self.stop().await,
+            Errand::Edit(text) => self.edit(text).await,
+        }
+        self.look_anew();
+        // What was meant for somebody else who had the terminal is over.
+        let _ = self.signals.interrupt.recv().now_or_never();
+        match Screen::enter(&self.options.terminal) {
+            Ok(screen) => {
+                self.app.place.size = screen.size();
+                self.screen = Some(screen);
+                None
+            }
+            Err(_) => Some(ExitReason::HungUp),
+        }
+    }
+
+    /// We were stopped without a word before, and somebody else may have had the terminal.
+    pub(super) fn take_again(&mut self) -> Option<ExitReason> {
+        self.look_anew();
+        let taken =
+            self.screen.as_mut().map_or(Ok(()), |screen| screen.take_again(self.options.terminal.mouse));
+        taken.err().map(|_| ExitReason::HungUp)
+    }
+
+    /// What was known of the terminal isn't any more.
+    fn look_anew(&mut self) {
+        // Whether the button is still held, nobody heard.
+        self.app.moving.mouse = Mouse::default();
+        self.notifier.forget();
+        self.app.stale = Stale::ByUser;
+    }
+
+    /// Stops, until somebody has us go on. SIGTSTP is heard here instead of stopping us, so another of its kind does: one that, other than
+    /// SIGSTOP, the system passes over where there is no shell to have us go on.
+    async fn stop(&mut self) {
+        let _ = raise(Signal::SIGTTOU);
+        // That we go on is known; heard later it would have the terminal taken over twice.
+        let _ = timeout(CONTINUING, self.signals.continued.recv()).await;
+        let _ = self.signals.stop.recv().now_or_never();
+    }
+
+    /// Lets the user edit the draft with a program of theirs. It shares our group, so whoever stops it stops us.
+    async fn edit(&mut self, text: String) {
+        let editor = self.options.editor.clone().unwrap_or_else(|| "vi".to_owned());
+        let mut editing = spawn_blocking(move || edited(&editor, &text));
+        let done = loop {
+            tokio::select! {
+                done = &mut editing => break done,
+                _ = self.signals.stop.recv() => self.stop().await,
+            }
+        };
+        match done.unwrap_or_else(|fault| Err(fault.into())) {
+            Ok(text) => {
+                self.draft.typed(Instant::now());
+                self.take(Input::Report(Report::Edited(text)));
+            }
+            Err(error) => {
+                let hint = Some("set VISUAL or EDITOR to the editor you like".to_owned());
+                self.app.say(Level::Error, format!("the editor failed: {error}"), hint);
+            }
+        }
+    }
+}
+
+fn edited(editor: &str, text: &str) -> std::io::Result<String> {
+    let mut file = tempfile::Builder::new().prefix("tiller-").suffix(".md").tempfile()?;
+    file.write_all(text.as_bytes())?;
+    file.flush()?;
+    // The editor is a shell's words (`code --wait`); the file's name is passed beside them, never as one of them.
+    let status =
+        Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file.path()).status()?;
+    match status.code() {
+        Some(0) => {}
+        // So says the shell of what isn't there, or can't be run.
+        Some(127) => return Err(std::io::Error::other(format!("there is no program `{editor}`"))),
+        Some(126) => return Err(std::io::Error::other(format!("`{editor}` can't be run"))),
+        _ => return Err(std::io::Error::other(format!("`{editor}` ended with {status}"))),
+    }
+    let text = std::fs::read_to_string(file.path())?;
+    Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
+}

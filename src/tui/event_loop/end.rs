@@ -1,0 +1,89 @@
+//! The end: what was typed is kept, the terminal is the shell's again, and the last exchange stands on it.
+
+use std::io::Write;
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+
+use super::{Front, Link};
+use crate::agent::AgentSession;
+use crate::render;
+use crate::tui::app::{Action, App, Input, Report};
+use crate::tui::perform::now;
+use crate::tui::{ExitReason, TuiExit};
+
+/// Time that messages sent just before the end have to reach the agent: some syncs of a slow disk.
+const SETTLE: Duration = Duration::from_secs(2);
+
+/// Lines of the last exchange that are left on the normal screen.
+const FAREWELL: usize = 40;
+
+impl Front {
+    /// Ends before there is a session. What was to be said to it is a draft again.
+    pub(super) async fn leave(mut self, reason: ExitReason) -> TuiExit {
+        self.keys = None;
+        self.screen = None;
+        let said = self.waiting.iter().filter_map(Action::typed);
+        let said: Vec<String> = said.collect();
+        if !said.is_empty() {
+            self.app.editor.put_before(&said);
+        }
+        self.store_draft().await;
+        TuiExit { session: None, reason }
+    }
+
+    async fn store_draft(&mut self) {
+        self.draft.keep(&self.app.place.cwd, self.app.unsent());
+        self.draft.settle().await;
+    }
+
+    /// Lets what was typed last reach the agent; what it refuses is a draft again.
+    async fn settle(&mut self) {
+        let Some(Link { performer, mut reports, .. }) = self.link.take() else { return };
+        let _task = performer.finish();
+        let until = Instant::now() + SETTLE;
+        while let Ok(Some(report)) = timeout_at(until, reports.recv()).await {
+            if matches!(report, Report::Failed { text: Some(_), .. }) {
+                self.app.update(Input::Report(report), now());
+                self.store_draft().await;
+            }
+        }
+    }
+
+    pub(super) async fn end(mut self, agent: &AgentSession, reason: ExitReason) -> TuiExit {
+        // The thread that reads the keys spins on a terminal that is gone; it ends here, before anything that may take time.
+        self.keys = None;
+        self.screen = None;
+        self.store_draft().await;
+        self.settle().await;
+        let reader = agent.reader();
+        // Closed already is closed.
+        let _ = agent.close().await;
+        if reason != ExitReason::HungUp {
+            let mut lines = farewell(&self.app);
+            if reader.exists() {
+                lines.push(format!("tiller --session {}", reader.id()));
+            }
+            // A closed output is nobody to tell.
+            let _ = writeln!(std::io::stdout(), "{}", lines.join("\n"));
+        }
+        TuiExit { session: Some(reader.id().clone()), reason }
+    }
+}
+
+/// The last exchange, as plain text.
+fn farewell(app: &App) -> Vec<String> {
+    let width = usize::from(app.place.size.0).max(20);
+    let Some((prompt, answer)) = app.transcript.last_exchange() else { return Vec::new() };
+    let mut lines: Vec<String> =
+        prompt.lines().map(|line| format!("> {}", render::clean(line, render::Carriage::Shown))).collect();
+    if let Some(answer) = answer {
+        lines.push(String::new());
+        lines.extend(render::markdown(answer, width).iter().map(|line| line.text().trim_end().to_owned()));
+    }
+    if lines.len() > FAREWELL {
+        lines.splice(FAREWELL / 2..lines.len() - FAREWELL / 2, ["…".to_owned()]);
+    }
+    lines.push(String::new());
+    lines
+}

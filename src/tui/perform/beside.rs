@@ -1,0 +1,122 @@
+//! What goes on beside, on other threads, and reports when it is done.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tokio::task::JoinSet;
+
+use super::{Worker, look_up, read_part};
+use crate::id::EntryId;
+use crate::render;
+use crate::setting::Setting;
+use crate::tui::app::{Action, Report};
+use crate::tui::attach::{self, Clip};
+use crate::tui::history::History;
+use crate::tui::search::Lookup;
+use crate::tui::{gather, logs, tree};
+
+/// What became of an action that may go on beside.
+pub(super) enum Begun {
+    Here,
+    /// It isn't one.
+    NotHere(Action),
+}
+
+impl Worker {
+    /// Begins what goes on beside and reports when it is done.
+    pub(super) fn begin(&self, action: Action, beside: &mut JoinSet<()>) -> Begun {
+        match action {
+            Action::Tree(ask) => self.look(ask, beside),
+            Action::AskToHide(entry) => self.ask_to_hide(entry, beside),
+            Action::Keep { setting, value } => self.keep(setting, value, beside),
+            Action::Read(wanted) => {
+                let reader = self.agent.reader();
+                self.read_beside(beside, move || read_part(&reader, wanted));
+            }
+            Action::Search(lookup) => self.search(lookup, beside),
+            Action::ShowLogs => {
+                let (log, reports) = (self.options.files.log.clone(), self.options.files.reports.clone());
+                self.read_beside(beside, move || logs::page(log.as_deref(), reports.as_deref()));
+            }
+            Action::TellCode => self.tell_code(beside),
+            Action::Remember(prompt) => self.remember(prompt, beside),
+            Action::PasteImage => self.read_beside(beside, || match attach::clipboard() {
+                Clip::Picture(picture) => Report::Attached(picture),
+                Clip::Text(text) => Report::Pasted(text),
+                Clip::Nothing(why) => Report::Note(why),
+            }),
+            action => return Begun::NotHere(action),
+        }
+        Begun::Here
+    }
+
+    fn remember(&self, prompt: String, beside: &mut JoinSet<()>) {
+        if let Some(path) = self.options.files.history.clone() {
+            beside.spawn_blocking(move || History::at(&path).add(&prompt));
+        }
+    }
+
+    fn ask_to_hide(&self, entry: EntryId, beside: &mut JoinSet<()>) {
+        let reader = self.agent.reader();
+        self.read_beside(beside, move || gather::hiding(&reader, entry));
+    }
+
+    /// Looks up what the tree wants to know.
+    fn look(&self, ask: tree::Ask, beside: &mut JoinSet<()>) {
+        let (reader, reports) = (self.agent.reader(), self.reports.clone());
+        let session = reader.id().clone();
+        let tell = move |news| {
+            let report = Report::Tree { session: session.clone(), news };
+            if reports.blocking_send(report).is_ok() { tree::Wanted::Yes } else { tree::Wanted::No }
+        };
+        let number = match &ask {
+            tree::Ask::Search(_) | tree::Ask::EndSearch => self.searches.fetch_add(1, Ordering::Relaxed) + 1,
+            tree::Ask::Shape | tree::Ask::Texts(_) | tree::Ask::Preview(_) => 0,
+        };
+        let searches = Arc::clone(&self.searches);
+        beside.spawn_blocking(move || match &ask {
+            tree::Ask::Search(query) => {
+                let newest = || searches.load(Ordering::Relaxed) == number;
+                let is_wanted = || if newest() { tree::Wanted::Yes } else { tree::Wanted::No };
+                tree::find(&reader, query, is_wanted, tell);
+            }
+            ask => tree::look(&reader, ask).into_iter().for_each(|news| _ = tell(news)),
+        });
+    }
+
+    /// Keeps a setting for the next time.
+    fn keep(&self, setting: &'static Setting, value: String, beside: &mut JoinSet<()>) {
+        let Some(desk) = self.options.desks.settings.clone() else { return };
+        self.read_beside(beside, move || match desk.write(setting, &value) {
+            Ok(()) => Report::Note(format!("{} is {value} from now on", setting.name)),
+            Err((what, hint)) => Report::Failed { what, hint, text: None },
+        });
+    }
+
+    /// Looks for words; a newer look ends this one.
+    fn search(&self, lookup: Lookup, beside: &mut JoinSet<()>) {
+        self.lookup.store(lookup.number, Ordering::Relaxed);
+        let (newest, reader, reports) = (Arc::clone(&self.lookup), self.agent.reader(), self.reports.clone());
+        beside.spawn_blocking(move || {
+            look_up(&reader, &lookup, |found| {
+                newest.load(Ordering::Relaxed) == lookup.number
+                    && reports.blocking_send(Report::Found(found)).is_ok()
+            });
+        });
+    }
+
+    fn tell_code(&self, beside: &mut JoinSet<()>) {
+        let reports = self.reports.clone();
+        // Nobody listens any more when the front end has ended.
+        beside.spawn_blocking(move || render::tell_waiting(|| _ = reports.blocking_send(Report::CodeTold)));
+    }
+
+    pub(super) fn read_beside(
+        &self,
+        beside: &mut JoinSet<()>,
+        read: impl FnOnce() -> Report + Send + 'static,
+    ) {
+        let reports = self.reports.clone();
+        beside.spawn_blocking(move || _ = reports.blocking_send(read()));
+    }
+}

@@ -1,0 +1,34 @@
+//! What the user is told when the agent could not do something.
+
+use crate::agent::AgentError;
+use crate::tui::app::Report;
+
+/// Says what failed, with its causes, and what may help; `text` is what the user would otherwise have lost.
+pub(in crate::tui) fn failed(error: &AgentError, text: Option<String>) -> Report {
+    let mut what = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !what.ends_with(&cause_text) {
+            what = format!("{what}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    let hint = match error {
+        AgentError::Session(error) => error.hint().map(str::to_owned),
+        AgentError::Model(_) => Some("/model shows the models that can be asked".to_owned()),
+        AgentError::UnknownSkill { .. } => Some("/help lists the skills".to_owned()),
+        AgentError::Busy
+        | AgentError::Running
+        | AgentError::BashRunning
+        | AgentError::Empty
+        | AgentError::Store(_)
+        | AgentError::Extension(_)
+        | AgentError::Gone(_)
+        | AgentError::InUse
+        | AgentError::Compaction(_)
+        | AgentError::Summarizing
+        | AgentError::Closed => None,
+    };
+    Report::Failed { what, hint, text }
+}

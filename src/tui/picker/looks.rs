@@ -1,0 +1,78 @@
+//! What outlives a list of sessions: which look through them is the newest, and what went to the trash from one.
+
+use std::path::PathBuf;
+
+use super::{Picker, Word};
+use crate::session::Scope;
+use crate::tui::app::{Action, App, Browsed};
+use crate::tui::popup::Popup;
+
+/// A look through the sessions, by its number. Whoever looks for an older one may still be telling what it finds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::tui) struct Look(pub(in crate::tui) u64);
+
+/// What outlives a list of sessions.
+#[derive(Debug, Default)]
+pub(in crate::tui) struct Looks {
+    newest: Look,
+    /// Whether sessions were looked through when the last input came.
+    is_open: bool,
+    /// Sessions that went to the trash in this run, the last one last.
+    trashed: Vec<PathBuf>,
+}
+
+impl Looks {
+    /// The number of another look.
+    pub(super) fn begin(&mut self) -> Look {
+        self.newest.0 += 1;
+        self.newest
+    }
+}
+
+impl App {
+    /// Looks through the sessions, beginning with these words.
+    pub(in crate::tui) fn browse(&mut self, words: &str) -> Vec<Action> {
+        let picker = Picker::browser(words, self.looks.begin());
+        let ask = picker.ask().map(Action::Browse);
+        self.popups.push(Popup::Pick(Box::new(picker)));
+        ask.into_iter().collect()
+    }
+
+    /// Takes what a look through the sessions found.
+    pub(in crate::tui) fn browsed(&mut self, look: Look, scope: Scope, what: &Browsed) {
+        let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
+        pickers.for_each(|picker| picker.browsed(look, scope, what));
+    }
+
+    /// Looks through the sessions anew, after one was named, went to the trash or came back.
+    pub(in crate::tui) fn sessions_changed(&mut self, word: Word, trashed: Option<PathBuf>) -> Vec<Action> {
+        self.looks.trashed.extend(trashed);
+        let mut pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
+        let ask = pickers.find_map(|picker| {
+            picker.browser.as_mut()?.look = self.looks.begin();
+            picker.ask()
+        });
+        self.say_in_list(word);
+        ask.map(|ask| vec![Action::EndBrowse, Action::Browse(ask)]).unwrap_or_default()
+    }
+
+    /// Brings back what went to the trash last.
+    pub(super) fn restore_last(&mut self) -> Vec<Action> {
+        self.looks.trashed.pop().map(Action::RestoreSession).into_iter().collect()
+    }
+
+    /// A session could not be brought back. It is the last to be tried again: it must not keep the others from coming back.
+    pub(in crate::tui) fn not_restored(&mut self, path: PathBuf) {
+        self.looks.trashed.insert(0, path);
+    }
+
+    /// Lets a list of sessions know what there is to bring back; ends the look when there is none.
+    pub(in crate::tui) fn mind_looks(&mut self) -> Option<Action> {
+        let can_undo = !self.looks.trashed.is_empty();
+        let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
+        let browsers = pickers.filter_map(|picker| picker.browser.as_mut());
+        let is_open = browsers.map(|browser| browser.can_undo = can_undo).count() > 0;
+        let was_open = std::mem::replace(&mut self.looks.is_open, is_open);
+        (was_open && !is_open).then_some(Action::EndBrowse)
+    }
+}

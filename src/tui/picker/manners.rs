@@ -1,0 +1,127 @@
+//! Lists of how the model works: how much it thinks, which calls are asked about, which tools it has.
+
+use super::models::{fact, heading, mark};
+use super::{Choice, Item};
+use crate::agent::{ApprovalMode, OfferedTool, ToolStanding};
+use crate::message::{ModelRef, ThinkingLevel};
+use crate::provider::catalog;
+use crate::render::{Line, Role};
+use crate::tui::call::one_line;
+use crate::unit::{Tokens, thousands};
+
+/// How much the model can think, and how much it does.
+#[derive(Clone, Debug)]
+pub(in crate::tui) struct Levels {
+    /// The levels that the model can do.
+    pub(in crate::tui) can: Vec<ThinkingLevel>,
+    pub(in crate::tui) current: ThinkingLevel,
+    pub(in crate::tui) model: ModelRef,
+}
+
+/// What a level is good for, in a few words.
+pub(in crate::tui) const fn level_about(level: ThinkingLevel) -> &'static str {
+    match level {
+        ThinkingLevel::Off => "answers at once",
+        ThinkingLevel::Minimal => "hardly any: quick errands",
+        ThinkingLevel::Low => "a little: clear tasks",
+        ThinkingLevel::Medium => "some: everyday work",
+        ThinkingLevel::High => "much: hard bugs, designs",
+        ThinkingLevel::Xhigh => "as much as it can: slow and dear",
+    }
+}
+
+/// Every level, with its budget where the provider takes one; those that the model can't do say so.
+pub(in crate::tui) fn levels(levels: &Levels) -> (Vec<Item>, usize) {
+    let item = |level: ThinkingLevel| {
+        let is_current = level == levels.current;
+        if !levels.can.contains(&level) {
+            let cant = format!("{} can't do that", one_line(&levels.model.id));
+            let item = Item::new(level.name(), Choice::Cant(cant.clone())).with_lead(mark(false));
+            return item.with_note(cant).in_role(Role::Muted);
+        }
+        let budget = catalog::thinking_budget(&levels.model, level);
+        let budget = budget.map(|Tokens(most)| {
+            format!(" · at most {} tokens", thousands(usize::try_from(most).unwrap_or(usize::MAX)))
+        });
+        let item = Item::new(level.name(), Choice::Thinking(level)).with_lead(mark(is_current));
+        item.with_note(format!("{}{}", level_about(level), budget.unwrap_or_default()))
+    };
+    let selected = ThinkingLevel::ALL.iter().position(|level| *level == levels.current).unwrap_or(0);
+    (ThinkingLevel::ALL.map(item).to_vec(), selected)
+}
+
+/// What a mode does, in a few words.
+pub(in crate::tui) const fn mode_about(mode: ApprovalMode) -> &'static str {
+    match mode {
+        ApprovalMode::Ask => "commands ask first; reading and editing here don't",
+        ApprovalMode::Auto => "only commands that look dangerous ask",
+        ApprovalMode::ReadOnly => "nothing that changes anything runs",
+    }
+}
+
+/// What a mode means for each kind of call.
+const fn mode_says(mode: ApprovalMode) -> [(&'static str, &'static str); 4] {
+    let reading = ("reading", "runs unasked");
+    match mode {
+        ApprovalMode::Ask => [
+            reading,
+            ("editing", "runs unasked, in the working directory"),
+            ("commands", "ask each time, but for those you allowed for the session"),
+            ("dangerous", "ask too, and say what is dangerous about them"),
+        ],
+        ApprovalMode::Auto => [
+            reading,
+            ("editing", "runs unasked, in the working directory"),
+            ("commands", "run unasked"),
+            ("dangerous", "ask: sudo, deleting elsewhere, force pushes and their like"),
+        ],
+        ApprovalMode::ReadOnly => [
+            reading,
+            ("editing", "is refused, and the model is told why"),
+            ("commands", "are refused"),
+            ("dangerous", "are refused"),
+        ],
+    }
+}
+
+/// What may be asked about, and what is.
+pub(in crate::tui) fn modes(current: &str) -> (Vec<Item>, usize) {
+    let item = |mode: ApprovalMode| {
+        let mut detail = vec![heading(mode.name()), Line::default()];
+        detail.extend(mode_says(mode).map(|(what, says)| fact(what, says)));
+        let item = Item::new(mode.name(), Choice::Approval(mode)).with_detail(detail);
+        item.with_lead(mark(mode.name() == current)).with_note(mode_about(mode))
+    };
+    let selected = ApprovalMode::ALL.iter().position(|mode| mode.name() == current).unwrap_or(0);
+    (ApprovalMode::ALL.map(item).to_vec(), selected)
+}
+
+/// The session's tools: who they are from, whether the model is told of them, and if not, why.
+pub(in crate::tui) fn tools(tools: &[OfferedTool]) -> Vec<Item> {
+    let item = |tool: &OfferedTool| {
+        let name = one_line(&tool.spec.name);
+        let source = one_line(&tool.source.to_string());
+        let (lead, role) = if tool.is_offered() { ("✓ ", Role::Text) } else { ("– ", Role::Muted) };
+        let (short, long) = standing(&tool.standing);
+        let mut detail =
+            vec![heading(&name), fact("from", source.clone()), fact("model", long), Line::default()];
+        detail.extend(tool.spec.description.lines().map(|line| Line::new(one_line(line), Role::Text)));
+        let item = Item::new(name, Choice::Tool(tool.spec.name.clone())).with_lead(lead);
+        item.with_note(format!("{short} · {source}")).in_role(role).with_detail(detail)
+    };
+    tools.iter().map(item).collect()
+}
+
+/// Whether the model is told of a tool, in a few words and in a sentence.
+pub(in crate::tui) fn standing(standing: &ToolStanding) -> (String, String) {
+    match standing {
+        ToolStanding::Offered => ("offered".to_owned(), "is told of it".to_owned()),
+        ToolStanding::LeftOut(says) => {
+            let says = one_line(says);
+            (format!("off: {says}"), format!("isn't told of it: {says} leaves it out"))
+        }
+        ToolStanding::TakenAway => {
+            ("off: taken away here".to_owned(), "isn't told of it any more: you took it away here".to_owned())
+        }
+    }
+}

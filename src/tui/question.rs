@@ -1,0 +1,82 @@
+//! Questions that come by themselves, and keys that were on their way to something else when they came.
+//!
+//! Nobody's key has just opened such a question, so the next one may have been pressed before it could be read. For a moment no key
+//! answers: what came over the transcript steps back for it, and is asked again as soon as nobody is typing; what came over a list
+//! stays, and isn't taken by Enter yet. Calls that ask stand above the editor and have rules of their own (`approval`), with the same
+//! moment.
+
+use super::app::App;
+use super::picker::{Choice, Item, Picker};
+use super::popup::Popup;
+use crate::unit::UnixMs;
+
+/// How long a question is on the screen before keys answer it, in milliseconds: longer than a key already on its way.
+const NOTICED_MS: u64 = 400;
+
+/// When something that asks came on the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Appeared(UnixMs);
+
+impl Appeared {
+    pub(super) fn at(now: UnixMs) -> Self {
+        Self(now)
+    }
+
+    /// Whether whoever presses a key by now can mean it.
+    pub(super) fn is_noticed(self, now: UnixMs) -> bool {
+        now.since_ms(self.0) >= NOTICED_MS
+    }
+}
+
+/// A question that comes by itself, with its answers.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Question {
+    pub(super) title: String,
+    pub(super) items: Vec<Item>,
+}
+
+impl Question {
+    /// Whether it is what to do after a summary could not be made.
+    fn is_of_failure(&self) -> bool {
+        self.items.iter().any(|item| matches!(item.choice, Choice::AfterFailure(_)))
+    }
+}
+
+impl App {
+    /// Asks at once what follows from something that the user did, and anything else as soon as nobody is typing.
+    pub(super) fn ask(&mut self, question: Question) {
+        if question.is_of_failure() {
+            self.work.unasked.push(question);
+        } else {
+            self.show_question(question);
+        }
+    }
+
+    /// Asks what waited until nobody was typing.
+    pub(super) fn ask_waiting(&mut self) {
+        if self.editor.is_empty() && self.popups.is_empty() && !self.work.unasked.is_empty() {
+            let question = self.work.unasked.remove(0);
+            self.show_question(question);
+        }
+    }
+
+    /// What to do about a summary that could not be made is no longer asked.
+    pub(super) fn forget_failure(&mut self) {
+        self.popups.retain(|popup| !popup.is_of_failure());
+        self.work.unasked.retain(|question| !question.is_of_failure());
+    }
+
+    /// Something is typed: a question over the transcript that nobody can have read yet steps back for it.
+    pub(super) fn put_question_off(&mut self) {
+        let [Popup::Pick(picker)] = self.popups.as_slice() else { return };
+        if !picker.is_noticed(self.now) {
+            self.work.unasked.insert(0, picker.question());
+            self.popups.clear();
+        }
+    }
+
+    fn show_question(&mut self, Question { title, items }: Question) {
+        let picker = Picker::of(&title, items).appearing(Appeared::at(self.now));
+        self.popups.push(Popup::Pick(Box::new(picker)));
+    }
+}

@@ -1,0 +1,177 @@
+//! What is typed and what keys make of it.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use super::stage::{Stage, at_work};
+use crate::agent::{BashContext, CommandSource, SlashCommand};
+use crate::event::{EventKind, QueueItem, QueueKind};
+use crate::tui::app::{Action, Go, Input, Report, Say};
+use crate::tui::tree;
+
+#[test]
+fn enter_steers_and_alt_enter_follows_up() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("hello");
+    let remember = Action::Remember("hello".into());
+    assert_eq!(stage.key(KeyCode::Enter), [remember, Action::Say(Say::Steer("hello".into()))]);
+    stage.type_text("later");
+    let actions = stage.press(KeyCode::Enter, KeyModifiers::ALT);
+    assert_eq!(actions[1..], [Action::Say(Say::FollowUp("later".into()))]);
+    stage.type_text("!!env");
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Say(Say::Bash("env".into(), BashContext::Exclude))]);
+    assert_eq!(stage.key(KeyCode::Enter), []);
+}
+
+#[test]
+fn control_c_twice_while_the_agent_works_clears_and_stops_and_does_not_quit() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    stage.type_text("half");
+    assert_eq!(stage.control('c'), []);
+    assert_eq!(stage.control('c'), [Action::Abort]);
+    assert_eq!(stage.control('c'), [Action::Abort]);
+}
+
+#[test]
+fn what_the_agent_makes_of_a_slash_is_sent_and_what_nobody_knows_is_not() {
+    let mut stage = Stage::new(80, 24);
+    let command = SlashCommand {
+        name: "greet".into(),
+        description: "Greets\u{1b}[31m somebody".into(),
+        argument_hint: Some("<who>".into()),
+        source: CommandSource::Prompt,
+        location: None,
+    };
+    stage.input(Input::Report(Report::Commands(vec![command])));
+    stage.type_text("/gr");
+    assert!(stage.screen().contains("▸ /greet <who>"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    stage.type_text("Ada");
+    let sent = stage.key(KeyCode::Enter);
+    assert!(sent.contains(&Action::Say(Say::Steer("/greet Ada".into()))), "{sent:?}");
+    stage.type_text("/greet Bob");
+    let sent = stage.press(KeyCode::Enter, KeyModifiers::ALT);
+    assert!(sent.contains(&Action::Say(Say::FollowUp("/greet Bob".into()))), "{sent:?}");
+    stage.type_text("/skill:nobody");
+    let sent = stage.key(KeyCode::Enter);
+    assert!(sent.iter().all(|action| !matches!(action, Action::Say(Say::Steer(_)))), "{sent:?}");
+    assert_eq!(stage.app.editor.text(), "/skill:nobody");
+    assert_eq!(stage.control('c'), []);
+    stage.event(EventKind::ResourcesChanged { skills: 1, templates: 0, context_files: 0 });
+    assert_eq!(stage.actions, [Action::AskCommands]);
+}
+
+#[test]
+fn escape_stops_the_run_and_what_waited_comes_back_into_the_editor() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    stage.type_text("typed");
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
+    let item = QueueItem {
+        id: "q".into(),
+        kind: QueueKind::Steer,
+        text: "waited".into(),
+        typed: None,
+        images: [].into(),
+        held: false,
+    };
+    stage.input(Input::Report(Report::Queue(vec![item])));
+    assert_eq!(stage.app.editor.text(), "waited\n\ntyped");
+}
+
+#[test]
+fn enter_again_hurries_what_steers_and_ctrl_enter_steers_at_once() {
+    let mut stage = Stage::new(80, 24);
+    let item = QueueItem {
+        id: "q".into(),
+        kind: QueueKind::Steer,
+        text: "wait".into(),
+        typed: None,
+        images: [].into(),
+        held: false,
+    };
+    let waits = EventKind::QueueUpdate { steering: vec![], follow_up: vec![], items: vec![item] };
+    stage.event(waits.clone());
+    assert_eq!(stage.press(KeyCode::Enter, KeyModifiers::NONE), [], "nothing is in flight");
+    at_work(&mut stage);
+    stage.event(waits);
+    assert!(stage.screen().contains("↳ steer   wait · enter: now"), "{}", stage.screen());
+    assert_eq!(stage.press(KeyCode::Enter, KeyModifiers::NONE), [Action::Say(Say::Hurry)]);
+    stage.type_text("stop");
+    let actions = stage.press(KeyCode::Enter, KeyModifiers::CONTROL);
+    assert!(actions.contains(&Action::Say(Say::SteerNow("stop".into()))), "{actions:?}");
+}
+
+#[test]
+fn an_earlier_prompt_is_found_by_its_words() {
+    let mut stage = Stage::new(80, 24);
+    for text in ["fix the lexer", "write a poem", "fix the lexer"] {
+        stage.type_text(text);
+        stage.key(KeyCode::Enter);
+    }
+    stage.type_text("a draft");
+    stage.control('r');
+    assert_eq!(stage.screen().matches("fix the lexer").count(), 1);
+    stage.type_text("poem");
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert_eq!(stage.app.editor.text(), "write a poem");
+    stage.key(KeyCode::Down);
+    stage.key(KeyCode::Down);
+    assert_eq!(stage.app.editor.text(), "a draft");
+}
+
+#[test]
+fn a_copy_is_asked_for_by_name() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/clone");
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Go(Go::Clone)]);
+}
+
+#[test]
+fn ctrl_c_clears_then_quits() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("text");
+    assert_eq!(stage.control('c'), []);
+    assert!(stage.app.editor.is_empty());
+    assert_eq!(stage.control('c'), [Action::Quit]);
+    let mut stage = Stage::new(80, 24);
+    assert_eq!(stage.control('c'), []);
+    stage.wait(2_500);
+    assert_eq!(stage.control('c'), [], "the first one is long ago");
+    at_work(&mut stage);
+    stage.wait(2_500);
+    assert_eq!(stage.control('c'), [Action::Abort]);
+}
+
+#[test]
+fn an_unknown_command_stays_in_the_editor_and_suggests() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/modle gpt");
+    let actions = stage.key(KeyCode::Enter);
+    assert_eq!(actions, [Action::Remember("/modle gpt".into())]);
+    assert_eq!(stage.app.editor.text(), "/modle gpt");
+    assert!(stage.screen().contains("did you mean /model?"));
+}
+
+#[test]
+fn a_half_typed_command_is_completed() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/fo");
+    assert!(stage.screen().contains("/followup TEXT"));
+    stage.key(KeyCode::Down);
+    stage.key(KeyCode::Tab);
+    assert_eq!(stage.app.editor.text(), "/followup ");
+    stage.control('u');
+    stage.type_text("/tr");
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Tree(tree::Ask::Shape)]);
+}
+
+#[test]
+fn a_label_is_given_and_taken_away_by_name() {
+    let mut stage = Stage::new(80, 24);
+    for (line, label) in [("/label first try", Some("first try".to_owned())), ("/label", None)] {
+        stage.type_text(line);
+        let actions = stage.key(KeyCode::Enter);
+        assert!(actions.contains(&Action::Label(label)), "{actions:?}");
+    }
+}

@@ -1,0 +1,69 @@
+//! Questions that come by themselves, and keys that were on their way when they came.
+
+use crossterm::event::{KeyCode, KeyModifiers, MouseEvent, MouseEventKind};
+
+use super::stage::{Stage, at_work};
+use super::summaries::compaction_fails;
+use crate::event::CompactionChoice;
+use crate::tui::app::{Action, Go, Input, List, Report, Say};
+use crate::tui::picker::{Choice, Item};
+use crate::tui::question::Question;
+
+/// A question that just came.
+fn asked(stage: &mut Stage) {
+    let fork = Item::new("go on in a fork", Choice::ForkOf("/s/1.jsonl".into()));
+    stage.input(Input::Report(Report::Ask(Question { title: "late".into(), items: vec![fork] })));
+}
+
+fn forks(actions: &[Action]) -> bool {
+    actions.contains(&Action::Go(Go::ForkOf("/s/1.jsonl".into())))
+}
+
+#[test]
+fn enter_that_was_on_its_way_answers_no_question_that_has_just_come() {
+    let mut stage = Stage::new(80, 24);
+    stage.control('l');
+    asked(&mut stage);
+    stage.wait(399);
+    assert_eq!(stage.key(KeyCode::Enter), [], "over a list");
+    assert!(stage.screen().contains("── late"), "{}", stage.screen());
+    stage.wait(1);
+    assert!(forks(&stage.key(KeyCode::Enter)));
+    assert!(stage.app.popups.iter().any(|popup| popup.lists(List::Models)));
+}
+
+#[test]
+fn what_is_typed_as_a_question_comes_is_typed_and_the_question_comes_again() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    compaction_fails(&mut stage);
+    assert!(stage.screen().contains("try again"), "{}", stage.screen());
+    stage.wait(100);
+    stage.type_text("and");
+    stage.wait(1_000);
+    stage.type_text(" also");
+    assert!(stage.screen().contains("❯ and also"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Say(Say::Steer("and also".into()))));
+    assert!(stage.screen().contains("try again"), "{}", stage.screen());
+    stage.wait(399);
+    assert_eq!(stage.key(KeyCode::Enter), [], "it has only just come again");
+    stage.wait(400);
+    assert_eq!(stage.key(KeyCode::Enter), [Action::ResolveCompaction(CompactionChoice::Retry)]);
+}
+
+#[test]
+fn what_is_pasted_and_esc_and_the_wheel_are_no_answers_either() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    asked(&mut stage);
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort], "it was to stop what runs");
+    assert!(stage.screen().contains("── late"), "{}", stage.screen());
+    let (kind, modifiers) = (MouseEventKind::ScrollUp, KeyModifiers::NONE);
+    stage.input(Input::Mouse(MouseEvent { kind, column: 1, row: 1, modifiers }));
+    assert_eq!(stage.app.editor.text(), "", "no prompt of earlier times");
+    stage.input(Input::Paste("a draft".into()));
+    assert_eq!((stage.app.editor.text().as_str(), stage.app.popups.len()), ("a draft", 0));
+    stage.wait(400);
+    stage.control('c');
+    assert!(stage.screen().contains("── late"), "{}", stage.screen());
+}

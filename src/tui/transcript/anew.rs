@@ -1,0 +1,101 @@
+//! A session that is read anew while it is on the screen, as when events were missed: what somebody was reading stays there.
+
+use super::{At, Block, Goal, Transcript};
+use crate::id::EntryId;
+
+/// What a transcript leaves to the one that takes its place.
+#[derive(Debug)]
+pub(in crate::tui) struct Former {
+    /// Blocks of the answer that was arriving.
+    pub(in crate::tui) live: Vec<Block>,
+    /// The line on top, unless the end was followed.
+    top: Option<Top>,
+}
+
+/// What is to be on the screen when all is read anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum NextTop {
+    /// The end.
+    #[default]
+    End,
+    /// What is there now.
+    Same,
+}
+
+/// A line, by what the log says of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Top {
+    of: Of,
+    row: usize,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Of {
+    /// The block of an entry with this number.
+    Entry(EntryId, usize),
+    /// The same, of the answer that arrives.
+    Live(usize),
+}
+
+impl Transcript {
+    /// What the transcript that takes the place of this one needs of it.
+    pub(super) fn leave(&mut self) -> Former {
+        Former { top: self.named_top(), live: std::mem::take(&mut self.live) }
+    }
+
+    /// Events were missed: what is read anew is this transcript, and more.
+    pub(in crate::tui) fn expect_same(&mut self) {
+        self.view.next = NextTop::Same;
+    }
+
+    /// Somebody went elsewhere: what is read anew is shown from its end.
+    pub(in crate::tui) fn expect_other(&mut self) {
+        self.view.next = NextTop::End;
+    }
+
+    fn named_top(&self) -> Option<Top> {
+        let (at, row) = self.top().filter(|_| !self.follows() && self.view.next == NextTop::Same)?;
+        let blocks = self.parts.get(at.part)?.blocks()?;
+        let of = match blocks.get(at.block) {
+            None => Of::Live(at.block - blocks.len()),
+            // A word of tiller's stands where the entry before it does.
+            Some(_) => {
+                let entry = blocks[..=at.block].iter().rev().find_map(|block| block.entry.as_ref())?;
+                let first = blocks.iter().position(|block| block.entry.as_ref() == Some(entry))?;
+                Of::Entry(entry.clone(), at.block - first)
+            }
+        };
+        Some(Top { of, row })
+    }
+
+    /// Shows the line that was on top of the former transcript, as soon as it is read. One that is gone is not looked for.
+    pub(in crate::tui) fn return_to(&mut self, former: Former) {
+        let Some(top) = former.top else { return };
+        let part = match &top.of {
+            Of::Live(_) => Some(self.last()),
+            Of::Entry(entry, _) => self.parts.iter().rposition(|part| part.ids.contains(entry)),
+        };
+        if let Some(part) = part {
+            self.view.former = Some(top);
+            self.go(Goal::Former { part });
+            self.reach_goal();
+        }
+    }
+
+    /// The part is in memory in which is what was on top.
+    pub(super) fn reach_former(&mut self, part: usize) {
+        let Some(Top { of, row }) = self.view.former.take() else { return };
+        let blocks = self.parts[part].blocks().unwrap_or_default();
+        let block = match of {
+            Of::Live(index) => blocks.len() + index,
+            Of::Entry(entry, index) => {
+                let first = blocks.iter().position(|block| block.entry.as_ref() == Some(&entry));
+                first.map_or(blocks.len(), |first| first + index)
+            }
+        };
+        let at = At { part, block };
+        if self.block(at).is_some() {
+            self.stay(at, row);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Keys in lists and pages.
+
+use super::at_rest;
+use super::walk::See::{Has, Lacks};
+use super::walk::Step::{Type, Wait};
+use super::walk::{Journey, press};
+use crate::journeys::house::House;
+use crate::terminal::{Key, Terminal};
+
+pub(super) const SETTINGS: Journey = Journey {
+    name: "a list",
+    open: at_rest,
+    steps: &[
+        Type("/settings"),
+        Wait(Has("❯ /settings")),
+        Type("\r"),
+        Wait(Has("▸ provider ")),
+        press("down", "down", &[Has("▸ model ")]),
+        press("down", "ctrl+n", &[Has("▸ window ")]),
+        press("up", "up", &[Has("▸ model ")]),
+        press("up", "ctrl+p", &[Has("▸ provider ")]),
+        press("list_page_down", "pgdn", &[Lacks("▸ provider ")]),
+        press("list_page_up", "pgup", &[Has("▸ provider ")]),
+        press("last", "end", &[Has("▸ log.file ")]),
+        press("first", "home", &[Has("▸ provider ")]),
+        Type("steering mode"),
+        Wait(Has("▸ steering_mode ")),
+        press("delete_word", "ctrl+w", &[Has("❯ steering\n")]),
+        press("clear_filter", "ctrl+u", &[Has("type to narrow")]),
+        Type("steering_mode"),
+        Wait(Has("▸ steering_mode ")),
+        press("accept", "enter", &[Has("all · ")]),
+        press("reset_setting", "ctrl+x", &[Lacks("all · ")]),
+        Type("\r"),
+        Wait(Has("all · ")),
+        press("reset_setting", "delete", &[Lacks("all · ")]),
+        press("back", "esc", &[Lacks("── settings")]),
+        Type("/settings"),
+        Wait(Has("❯ /settings")),
+        Type("\r"),
+        Wait(Has("── settings")),
+        press("close", "ctrl+c", &[Lacks("── settings")]),
+    ],
+};
+
+/// Two sessions, the second of them open.
+fn two(house: &House) -> Terminal {
+    let mut terminal = house.play(&[r#"{"text": "Answer."}"#], &["question one"]);
+    terminal.wait_for("Answer.");
+    terminal.wait_without("esc stops");
+    terminal.key(Key::Ctrl('d'));
+    terminal.wait();
+    let mut terminal = house.play(&[r#"{"text": "Answer."}"#], &["question two"]);
+    terminal.wait_for("Answer.");
+    terminal.wait_without("esc stops");
+    terminal.send("/resume");
+    terminal.wait_for("❯ /resume");
+    terminal.key(Key::Enter);
+    terminal.wait_for("question one");
+    terminal.key(Key::Down);
+    terminal.wait_for("▸ question one");
+    terminal
+}
+
+pub(super) const SESSIONS: Journey = Journey {
+    name: "the list of sessions",
+    open: two,
+    steps: &[
+        press("threads", "ctrl+t", &[Has("ctrl+t threads")]),
+        press("rename_session", "ctrl+r", &[Has("name ❯")]),
+        Type("the first\r"),
+        Wait(Has("▸ the first · question one")),
+        press("trash_session", "ctrl+x", &[Has("moved to the trash"), Lacks("▸ the first")]),
+        press("undo_trash", "ctrl+z", &[Has("it is back"), Has("the first · question one")]),
+        Type("first"),
+        Wait(Has("▸ the first")),
+        press("trash_session", "delete", &[Has("moved to the trash"), Lacks("▸ the first")]),
+        press("switch", "tab", &[Has("── sessions of all directories")]),
+    ],
+};

@@ -1,0 +1,36 @@
+//! Nothing is on the page of keys that no journey presses, and no journey presses what isn't there.
+//!
+//! The page is held against the program's own table by a test beside that.
+
+use std::collections::BTreeSet;
+
+use super::JOURNEYS;
+
+/// Rows and keys as `docs/keys-and-terminals.md` lists them.
+fn listed() -> BTreeSet<(String, String)> {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/keys-and-terminals.md"));
+    let page = page.unwrap();
+    let (_, keys) = page.split_once("<!-- keys -->").unwrap();
+    let (keys, _) = keys.split_once("<!-- end of keys -->").unwrap();
+    let rows = keys.lines().filter(|line| line.starts_with("| `"));
+    rows.flat_map(|line| {
+        let mut columns = line.split(" | ");
+        let (keys, name) = (columns.next().unwrap(), columns.next().unwrap().trim_matches('`').to_owned());
+        let keys = keys.trim_start_matches("| ").split_whitespace();
+        keys.map(move |key| (name.clone(), key.trim_matches('`').to_owned())).collect::<Vec<_>>()
+    })
+    .collect()
+}
+
+#[test]
+fn every_key_of_every_row_is_pressed_in_a_journey() {
+    let pressed = JOURNEYS.iter().flat_map(|journey| journey.pressed());
+    let pressed: BTreeSet<(String, String)> =
+        pressed.map(|(row, key)| (row.to_owned(), key.to_owned())).collect();
+    let listed = listed();
+    assert!(listed.len() > 150, "{listed:?}");
+    let missing: Vec<_> = listed.difference(&pressed).collect();
+    assert!(missing.is_empty(), "no journey presses {missing:?}");
+    let unknown: Vec<_> = pressed.difference(&listed).collect();
+    assert!(unknown.is_empty(), "there is no such row or key: {unknown:?}");
+}
