@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::app::{Action, App, Go};
+use super::attach;
 use super::command;
 use crate::unit::UnixMs;
 
@@ -245,13 +246,24 @@ impl App {
         self.editor.replace_before(instead_of, text);
     }
 
-    /// Puts the chosen offer into the text; answers with what Enter does then.
-    fn take_offer(&mut self) -> Option<Then> {
+    /// Puts the chosen offer into the text; answers with what Enter does then, and with what is to be done for it. A picture is
+    /// attached: whoever reads it puts the sign for it into the text, or the name again if it is none.
+    fn take_offer(&mut self) -> Option<(Then, Vec<Action>)> {
         let offer = self.complete.offers.get(self.complete.chosen)?.clone();
         let typed = self.complete.asked.length();
         self.complete.is_held = false;
-        self.insert(&offer.insert, typed);
-        Some(offer.then)
+        let is_file = matches!(self.complete.asked, Asked::File(_)) && self.takes_pictures();
+        let named = attach::named_in(&offer.insert, self.place.home.as_deref());
+        Some(match named.into_iter().next().filter(|_| is_file) {
+            Some(picture) => {
+                self.insert("", typed);
+                (offer.then, vec![Action::Attach(picture, offer.insert)])
+            }
+            None => {
+                self.insert(&offer.insert, typed);
+                (offer.then, Vec::new())
+            }
+        })
     }
 
     /// Up, Down, Tab, Enter and Esc while something is offered, and Tab after what looks like a path. `None` for every other key.
@@ -266,7 +278,9 @@ impl App {
             Up if count > 1 => self.complete.step(-1),
             Down if count > 1 => self.complete.step(1),
             Esc if count > 0 || self.complete.hint.is_some() => self.complete.dismiss(),
-            Tab if count > 0 && !self.complete.is_stale => _ = self.take_offer(),
+            Tab if count > 0 && !self.complete.is_stale => {
+                return self.take_offer().map(|(_, actions)| actions);
+            }
             Enter if count > 0 && !self.complete.is_stale => return self.enter_offer(),
             _ => return None,
         }
@@ -288,10 +302,10 @@ impl App {
             return None;
         }
         match self.take_offer()? {
-            Then::GoOn => Some(Vec::new()),
+            (Then::GoOn, actions) => Some(actions),
             // What was completed is sent by whoever has Enter else.
-            Then::Send => None,
-            Then::Open(path) => {
+            (Then::Send, _) => None,
+            (Then::Open(path), _) => {
                 self.editor.take();
                 Some(vec![Action::Go(Go::Open(path))])
             }

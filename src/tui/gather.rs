@@ -11,7 +11,6 @@ use crate::agent::{BranchSummary, State};
 use crate::id::EntryId;
 use crate::message::{Message, UserMessage};
 use crate::render::{Line, Role, Span};
-use crate::resource::typed_skill;
 use crate::session::Reader;
 
 /// Characters of a label that are looked at, for drawing and for narrowing.
@@ -69,12 +68,7 @@ pub(super) fn newest_message(reader: &Reader) -> Option<EntryId> {
 
 /// What the user typed for a message.
 pub(super) fn typed(user: &UserMessage) -> String {
-    typed_text(&user.content.joined_text())
-}
-
-/// What the user typed for a text.
-fn typed_text(text: &str) -> String {
-    typed_skill(text).unwrap_or_else(|| text.to_owned())
+    user.as_typed()
 }
 
 /// A text on one line, with one space wherever there was more.

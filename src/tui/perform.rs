@@ -25,7 +25,7 @@ use super::attach;
 use super::browse::{Ask, browse};
 use super::{TuiOptions, files, gather, queue};
 use crate::agent::{AgentError, AgentSession, Direction, Inventory, PromptOptions, StreamingBehavior};
-use crate::message::ThinkingLevel;
+use crate::message::{Image, ThinkingLevel};
 use crate::unit::UnixMs;
 
 /// Actions that may wait: more than a person can type while one is carried out.
@@ -132,7 +132,7 @@ impl Worker {
             Begun::NotHere(action) => action,
         };
         Ok(match action {
-            Action::Say(say) => said(self.say(say).await?),
+            Action::Say(say) => self.say(say).await?,
             Action::Go(go) => self.go(go, waiting).await?,
             Action::Abort => vec![Report::Queue(agent.abort().await?)],
             Action::Queue(order) => queue::perform::perform(agent, order).await?,
@@ -192,13 +192,35 @@ impl Worker {
         Ok(vec![Report::Page { title: "session".to_owned(), lines }])
     }
 
-    /// Tells the agent, or the shell, what the user said.
-    async fn say(&self, say: Say) -> Result<(), AgentError> {
-        let agent = &self.agent;
-        let (say, images) = match say {
+    /// Tells the agent, or the shell, what the user said. Pictures that are named in it go with it.
+    async fn say(&self, say: Say) -> Result<Vec<Report>, AgentError> {
+        let (say, mut images) = match say {
             Say::WithPictures(say, images) => (*say, images),
             say => (say, Vec::new()),
         };
+        let (named, problems) = self.pictures_named(&say).await?;
+        images.extend(named);
+        self.tell_agent(say, images).await?;
+        Ok(problems.into_iter().map(Report::Note).collect())
+    }
+
+    async fn pictures_named(&self, say: &Say) -> Result<(Vec<Image>, Vec<String>), AgentError> {
+        let paths = match say {
+            Say::Steer(text) | Say::SteerNow(text) | Say::FollowUp(text) => {
+                attach::named_in(text, self.options.home.as_deref())
+            }
+            Say::Hurry | Say::Bash(..) | Say::WithPictures(..) => Vec::new(),
+        };
+        if paths.is_empty() {
+            return Ok(Default::default());
+        }
+        let cwd = self.agent.snapshot().await?.state.cwd;
+        let read = move || attach::files(paths.into_iter().map(|path| cwd.join(path)).collect());
+        Ok(spawn_blocking(read).await.unwrap_or_default())
+    }
+
+    async fn tell_agent(&self, say: Say, images: Vec<Image>) -> Result<(), AgentError> {
+        let agent = &self.agent;
         let prompt = |behavior, images| PromptOptions {
             streaming_behavior: Some(behavior),
             images,

@@ -6,9 +6,11 @@ use crossterm::event::KeyCode;
 
 use super::stage::{Stage, state};
 use crate::agent::{ApprovalMode, State};
-use crate::message::ThinkingLevel;
+use crate::message::{Image, ThinkingLevel};
+use crate::provider::catalog::Sight;
 use crate::setting;
 use crate::tui::app::{Action, Go, Input, List, Report, Say};
+use crate::tui::attach::Picture;
 use crate::tui::complete::{FileList, Purpose, Ranking, Wanted, Words, list};
 use crate::tui::picker::{Choice, Item};
 
@@ -68,6 +70,46 @@ fn files_that_nobody_had_time_to_look_for_are_looked_for_at_the_next_key() {
     assert_eq!(stage.key(KeyCode::Char('m')), [], "somebody is at it");
     stage.app.refused(walk.clone());
     assert_eq!(stage.key(KeyCode::Char('a')), [walk.clone()]);
+}
+
+#[test]
+fn a_picture_that_is_chosen_is_attached_where_its_name_was_typed() {
+    let mut stage = Stage::new(80, 24);
+    stage.told(Report::Files(files()));
+    stage.types("what is @sho");
+    assert_eq!(stage.key(KeyCode::Tab), [Action::Attach("shot.png".into(), "@shot.png ".into())]);
+    assert_eq!(stage.app.editor.text(), "what is ");
+    let image = Image { data: "QUJD".into(), mime_type: "image/png".into() };
+    stage.told(Report::Attached(Picture { image: image.clone(), size: (3, 2) }));
+    assert_eq!(stage.app.editor.text(), "what is [image #1: 3×2] ");
+    let sent = Say::Steer("what is [image #1: 3×2] ".into());
+    let sent = Action::Say(Say::WithPictures(Box::new(sent), vec![image]));
+    assert!(stage.key(KeyCode::Enter).contains(&sent));
+}
+
+#[test]
+fn a_message_with_a_picture_is_held_back_once_when_the_model_takes_none() {
+    let mut stage = Stage::new(80, 24);
+    let text_only = State { sight: Sight::Blind, ..state() };
+    stage.told(Report::State(Box::new(text_only)));
+    let image = Image { data: "QUJD".into(), mime_type: "image/png".into() };
+    stage.told(Report::Attached(Picture { image: image.clone(), size: (3, 2) }));
+    assert!(stage.screen().contains("claude-sonnet-4-5 takes no images; ctrl+l chooses another model"));
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert!(
+        stage
+            .screen()
+            .contains("claude-sonnet-4-5 takes no images, it would get a line of text; enter sends")
+    );
+    assert_eq!(stage.app.editor.text(), "[image #1: 3×2] ");
+    stage.type_text("what is it?");
+    assert_eq!(stage.key(KeyCode::Enter), [], "another message is another question");
+    let said = Say::Steer("[image #1: 3×2] what is it?".into());
+    let sent = Action::Say(Say::WithPictures(Box::new(said), vec![image]));
+    assert!(stage.key(KeyCode::Enter).contains(&sent));
+    stage.types("see @a.png ");
+    assert_eq!(stage.key(KeyCode::Enter), [], "so is one that is only named");
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Say::Steer("see @a.png ".into()))));
 }
 
 #[test]
