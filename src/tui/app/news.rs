@@ -13,8 +13,13 @@ use crate::tui::popup::{Page, Popup};
 use crate::tui::queue;
 
 impl App {
-    /// The session is elsewhere. A prompt that comes back with it doesn't take the place of a draft.
+    /// The session is elsewhere. A prompt that comes back with it doesn't take the place of a draft, and what was typed while it was
+    /// being opened is one.
     fn moved(&mut self, moved: Moved) {
+        let mut pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
+        if let Some(typed) = pickers.find_map(|picker| picker.typed_ahead().map(str::to_owned)) {
+            self.editor.put_before(&[typed]);
+        }
         self.popups.clear();
         if let Some(text) = moved.editor {
             self.editor.put_before(&[text]);

@@ -22,13 +22,15 @@ pub(in crate::tui) struct Browser {
     order: Order,
     /// Whether there is something in the trash to be brought back.
     pub(super) can_undo: bool,
+    /// What narrowed the list when one of it was chosen to be opened: what is typed from then on is for the session.
+    opening: Option<String>,
 }
 
 impl Browser {
     fn of(scope: Scope, look: Look) -> Self {
         let (sessions, order) = (Sessions::default(), Order::default());
         let (hits, hits_for) = (Vec::new(), String::new());
-        Self { scope, look, indexing: None, hits, hits_for, sessions, order, can_undo: false }
+        Self { scope, look, indexing: None, hits, hits_for, sessions, order, can_undo: false, opening: None }
     }
 
     /// What the list is called.
@@ -64,6 +66,21 @@ impl Picker {
         let filter = std::mem::take(&mut self.filter);
         *self = Self { filter, ..Self::browser("", look) }.in_scope(scope, look);
         self.browser = Some(Browser { order, can_undo, ..Browser::of(scope, look) });
+    }
+
+    /// The chosen session is being opened, which may take a while.
+    pub(super) fn is_opening(&mut self) {
+        let filter = self.filter.text().to_owned();
+        if let Some(browser) = &mut self.browser {
+            browser.opening = Some(filter);
+        }
+        self.say(Some(Word::note("opening…")));
+    }
+
+    /// What was typed since then.
+    pub(in crate::tui) fn typed_ahead(&self) -> Option<&str> {
+        let filter = self.browser.as_ref()?.opening.as_ref()?;
+        self.filter.text().strip_prefix(filter.as_str()).filter(|typed| !typed.is_empty())
     }
 
     /// Asks for a name of the chosen session, beginning with the one it has.

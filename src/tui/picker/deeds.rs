@@ -133,7 +133,7 @@ impl App {
             Choice::Setting(setting, now) => self.change_setting(setting, &now),
             // The list goes when the session is there: it may be another's, and then one chooses again.
             Choice::Open(path) => {
-                picker.say(Some(Word::note("opening…")));
+                picker.is_opening();
                 vec![Action::Go(Go::Open(path))]
             }
             Choice::Cant(why) => {

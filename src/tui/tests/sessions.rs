@@ -3,6 +3,8 @@
 use crossterm::event::KeyCode;
 
 use super::stage::{START, Stage};
+use crate::agent::Moved;
+use crate::event::SessionChange;
 use crate::render::{Line, Role};
 use crate::session::{Hit, Piece, Scope, SessionSummary};
 use crate::tui::app::{Action, Browsed, Go, Input, Report};
@@ -228,6 +230,20 @@ fn what_a_look_found_for_other_words_or_another_scope_is_dropped() {
     stage.browsed(Scope::ThisDirectory, Browsed::Hits { words: "not there".into(), items });
     assert!(stage.screen().contains("» said"));
     assert_eq!(stage.key(KeyCode::Esc), [Action::EndBrowse]);
+}
+
+#[test]
+fn what_is_typed_while_a_session_is_being_opened_is_for_that_session() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/resume");
+    stage.key(KeyCode::Enter);
+    stage.know_sessions(Scope::ThisDirectory);
+    stage.type_text("fix");
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/0.jsonl".into()))]);
+    stage.type_text("and go on");
+    let moved = Moved { change: SessionChange::Open, session: "s".into(), editor: None };
+    stage.input(Input::Report(Report::Moved(moved)));
+    assert_eq!(stage.app.editor.text(), "and go on");
 }
 
 #[test]

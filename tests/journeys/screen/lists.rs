@@ -132,8 +132,7 @@ fn a_session_that_another_tiller_has_open_can_be_gone_on_with_in_a_fork() {
     terminal.wait_for("another tiller has it open");
     terminal.notice("▸ go on in a fork of it");
     terminal.key(Key::Enter);
-    terminal.wait_without("── sessions");
-    terminal.wait_for("Answer one.");
+    terminal.wait_until("the fork", |screen| screen.contains("Answer one.") && !screen.contains("esc back"));
     assert_eq!(house.logs().len(), 2);
     quit(terminal);
     quit(other);
