@@ -18,6 +18,7 @@ pub mod partial;
 pub mod queue;
 mod resources;
 pub mod retry;
+mod sight;
 mod system_prompt;
 pub mod turn;
 

@@ -15,6 +15,7 @@ use crate::message::{
     BashExecutionMessage, Image, Message, ModelRef, ThinkingLevel, ToolCall, ToolResultMessage, Usage,
     UserBlock,
 };
+use crate::resource::typed_skill;
 use crate::unit::{Tokens, UnixMs};
 
 /// One event, stamped.
@@ -487,11 +488,22 @@ pub struct QueueItem {
     pub kind: QueueKind,
     /// What it says.
     pub text: String,
+    /// What was typed, where a template made the text of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub typed: Option<String>,
     /// What it shows; told as a number, for they can be megabytes.
     #[serde(serialize_with = "count", skip_serializing_if = "<[Image]>::is_empty")]
     pub images: Arc<[Image]>,
     /// Left over from an earlier process: shown, and sent only when the user says so.
     pub held: bool,
+}
+
+impl QueueItem {
+    /// What was typed: `/skill:name` or `/template` with its arguments where one of them made the message, and else its text.
+    #[must_use]
+    pub fn as_typed(&self) -> String {
+        self.typed.clone().or_else(|| typed_skill(&self.text)).unwrap_or_else(|| self.text.clone())
+    }
 }
 
 fn count<S: Serializer>(images: &Arc<[Image]>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::id::CallId;
+use crate::resource::typed_skill;
 use crate::unit::{Tokens, UnixMs, Usd};
 
 /// One message of a conversation.
@@ -35,6 +36,9 @@ pub struct UserMessage {
     /// When it was said.
     #[serde(default)]
     pub timestamp: UnixMs,
+    /// What was typed, where a template made the content of it.
+    #[serde(default, rename = "tillerTyped", skip_serializing_if = "Option::is_none")]
+    pub typed: Option<String>,
 }
 
 /// An image that somebody shows the model.
@@ -53,12 +57,35 @@ impl UserMessage {
         let text = UserBlock::Text { text: text.into() };
         let images =
             images.iter().cloned().map(|Image { data, mime_type }| UserBlock::Image { data, mime_type });
-        Self { content: Content::Blocks(std::iter::once(text).chain(images).collect()), timestamp }
+        Self {
+            content: Content::Blocks(std::iter::once(text).chain(images).collect()),
+            timestamp,
+            typed: None,
+        }
     }
 
     /// A message of text alone.
     pub fn text(text: impl Into<String>, timestamp: UnixMs) -> Self {
-        Self { content: Content::Blocks(vec![UserBlock::Text { text: text.into() }]), timestamp }
+        Self { content: Content::Blocks(vec![UserBlock::Text { text: text.into() }]), timestamp, typed: None }
+    }
+
+    /// The same, made of what was typed, if that reads otherwise.
+    #[must_use]
+    pub fn typed_as(self, typed: Option<String>) -> Self {
+        Self { typed, ..self }
+    }
+
+    /// What was typed: `/skill:name` or `/template` with its arguments where one of them made the message, and else its text.
+    #[must_use]
+    pub fn as_typed(&self) -> String {
+        let text = || self.content.joined_text();
+        self.short().unwrap_or_else(text)
+    }
+
+    /// The same where it isn't the message's own text.
+    #[must_use]
+    pub fn short(&self) -> Option<String> {
+        self.typed.clone().or_else(|| typed_skill(&self.content.joined_text()))
     }
 }
 

@@ -27,7 +27,7 @@ use crate::message::{Message, StopReason, ThinkingLevel, ToolSpec, Usage};
 use crate::unit::Tokens;
 
 pub use anthropic::Anthropic;
-pub use catalog::ModelFacts;
+pub use catalog::{ModelFacts, Sight};
 pub use error::{Failure, ProviderError};
 pub use http::{Endpoint, Timeouts, ensure_crypto};
 pub use keyless::Keyless;

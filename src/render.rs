@@ -25,7 +25,7 @@ pub use columns::columns;
 pub use diff::{DiffKind, DiffLine, diff, diff_lines};
 pub use link::{Found, linked, safe_address};
 pub use markdown::{markdown, options as markdown_options};
-pub use page::{Links, Manner, Page, Telling};
+pub use page::{Links, MEASURE, Manner, Page, Telling};
 pub use picture::{Picture, PictureRoom, PictureRow, picture};
 pub use printed::printed;
 pub use stream::MarkdownStream;

@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use futures_util::{Stream, stream};
 use tiller::message::{Message, StopReason, joined_text};
-use tiller::provider::{ModelFacts, Part, Provider, ProviderError, Request};
+use tiller::provider::{ModelFacts, Part, Provider, ProviderError, Request, Sight};
 use tiller::unit::Tokens;
 
 /// Repeats what the user says; "count: TEXT" it has counted by a tool.
@@ -19,6 +19,7 @@ impl Parrot {
             window: Tokens(8_000),
             max_output: Tokens(1_000),
             thinks: false,
+            sight: Sight::Unknown,
             price: None,
         }
     }

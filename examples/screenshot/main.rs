@@ -2,8 +2,9 @@
 //!
 //! The built `tiller` runs in a pseudo-terminal, in a small project in a temporary folder, with answers from a script and a
 //! `cargo` of its own that prints what it is told to; everything else is real: the tools, the steering, the log. The SVGs go to
-//! `docs/screenshots`. What differs from run to run, clocks and durations, is masked.
+//! `docs/screenshots`; with the beginning of a name behind `--` only those that begin so. What differs from run to run, clocks and durations, is masked.
 
+mod panels;
 #[path = "../../tests/support/picture.rs"]
 mod picture;
 mod project;
@@ -16,15 +17,33 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use tiller::theme::Library;
 
+/// A picture's name, and how it is taken.
+type Scene = (&'static str, fn(&Path) -> anyhow::Result<String>);
+
+const SCENES: [Scene; 6] = [
+    ("at-work", scenes::at_work),
+    ("tree", scenes::tree),
+    ("models", panels::models),
+    ("sessions", panels::sessions),
+    ("queue", panels::queue),
+    ("approval", panels::approval),
+];
+
 fn main() -> anyhow::Result<()> {
     let program = program()?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/screenshots");
     std::fs::create_dir_all(&folder)?;
-    write(&folder.join("at-work.svg"), &scenes::at_work(&program)?)?;
-    write(&folder.join("tree.svg"), &scenes::tree(&program)?)?;
+    let wanted = std::env::args().nth(1);
+    let is_wanted = |name: &str| wanted.as_deref().is_none_or(|wanted| name.starts_with(wanted));
+    for (name, scene) in SCENES.iter().filter(|(name, _)| is_wanted(name)) {
+        write(&folder.join(format!("{name}.svg")), &scene(&program)?)?;
+    }
     for known in Library::built_in().known() {
-        let path = folder.join(format!("theme-{}.svg", known.theme.name));
-        write(&path, &scenes::themed(&program, &known.theme)?)?;
+        let name = format!("theme-{}", known.theme.name);
+        if !is_wanted(&name) {
+            continue;
+        }
+        write(&folder.join(format!("{name}.svg")), &scenes::themed(&program, &known.theme)?)?;
     }
     Ok(())
 }

@@ -66,17 +66,23 @@ impl Project {
         project.write("code/conf/src/lexer.rs", LEXER)?;
         project.write("code/conf/tests/lexer.rs", "// line by line: \"\\r\\n\" is one newline\n")?;
         project.write("code/conf/.git/HEAD", "ref: refs/heads/crlf\n")?;
-        project.write("bin/cargo", CARGO)?;
-        make_executable(&project.home.path().join("bin/cargo"))?;
+        project.add_program("bin/cargo", CARGO)?;
         Ok(project)
     }
 
-    fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {
+    /// Writes a file; its name begins at the home directory.
+    pub(crate) fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {
         let path = self.home.path().join(name);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
         Ok(fs::write(path, text)?)
+    }
+
+    /// Writes a program.
+    pub(crate) fn add_program(&self, name: &str, text: &str) -> anyhow::Result<()> {
+        self.write(name, text)?;
+        make_executable(&self.home.path().join(name))
     }
 
     /// Lets the `cargo` of a turn, 1 or 2, come to its end.

@@ -91,12 +91,12 @@ pub(crate) fn themed(program: &Path, theme: &Theme) -> anyhow::Result<String> {
     taken(&terminal, Paper::of((red, green, blue)))
 }
 
-fn said(text: &str) -> Value {
+pub(crate) fn said(text: &str) -> Value {
     json!({"text": text, "usage": {"input": 2_100, "output": 140, "cacheRead": 9_400}})
 }
 
 /// The answer that looks around and is steered in the middle of its calls.
-fn look() -> Value {
+pub(crate) fn look() -> Value {
     let edit = json!({"path": "tests/fixtures/mixed.conf", "old_text": "\r\r\n", "new_text": "\r\n"});
     json!({
         "text": "I'll look at the lexer first.",
@@ -147,13 +147,13 @@ fn show() -> Value {
     })
 }
 
-fn enter(terminal: &mut Terminal, line: &str) {
+pub(crate) fn enter(terminal: &mut Terminal, line: &str) {
     terminal.send(line);
     terminal.wait_for(&format!("❯ {line}"));
     terminal.key(Key::Enter);
 }
 
-fn say(terminal: &mut Terminal, prompt: &str, answer: &str) {
+pub(crate) fn say(terminal: &mut Terminal, prompt: &str, answer: &str) {
     terminal.wait_for("❯");
     enter(terminal, prompt);
     terminal.wait_for(answer);
@@ -203,13 +203,13 @@ fn up_to(terminal: &mut Terminal, wanted: &str) {
     }
 }
 
-fn leave(mut terminal: Terminal) -> anyhow::Result<()> {
+pub(crate) fn leave(mut terminal: Terminal) -> anyhow::Result<()> {
     terminal.key(Key::Ctrl('d'));
     let status = terminal.wait();
     status.success().then_some(()).with_context(|| format!("tiller ended with {status}"))
 }
 
-fn taken(terminal: &Terminal, paper: Paper) -> anyhow::Result<String> {
+pub(crate) fn taken(terminal: &Terminal, paper: Paper) -> anyhow::Result<String> {
     let mut picture = terminal.look(|screen| Picture::on(paper, screen));
     picture.mask(mask);
     Ok(picture.to_svg("tiller — ~/code/conf"))
@@ -222,6 +222,39 @@ fn mask(row: &mut [char]) {
     }
     clock(row);
     duration(row);
+    home(row);
+    id(row);
+}
+
+/// The temporary home directory reads `~`; what follows moves up to it.
+fn home(row: &mut [char]) {
+    let begins = "/tmp/.tmp".chars().collect::<Vec<_>>();
+    let Some(at) = row.windows(begins.len()).position(|at| at == begins) else { return };
+    let end = row[at + begins.len()..]
+        .iter()
+        .position(|c| *c == '/')
+        .map_or(row.len(), |to| at + begins.len() + to);
+    row[at] = '~';
+    row[at + 1..].rotate_left(end - at - 1);
+    let length = row.len();
+    row[length - (end - at - 1)..].fill(' ');
+}
+
+/// The end of a session's id, after its age, reads like one and is made from what stands before it.
+fn id(row: &mut [char]) {
+    let before = " now · ".chars().collect::<Vec<_>>();
+    let Some(at) = row.windows(before.len()).position(|at| at == before).map(|at| at + before.len()) else {
+        return;
+    };
+    if row.len() < at + 6 || !row[at..at + 6].iter().all(char::is_ascii_alphanumeric) {
+        return;
+    }
+    let digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ".chars().collect::<Vec<_>>();
+    let mut sum = row[..at].iter().fold(7_usize, |sum, c| sum.wrapping_mul(31).wrapping_add(*c as usize));
+    for c in &mut row[at..at + 6] {
+        *c = digits[sum % digits.len()];
+        sum /= 3;
+    }
 }
 
 /// `06:55` reads `14:02`.

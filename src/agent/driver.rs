@@ -7,6 +7,7 @@ mod bash;
 mod commands;
 mod compaction;
 mod current;
+mod foreign;
 mod hooks;
 mod jobs;
 mod leaving;

@@ -64,8 +64,8 @@ impl Queue {
         let mut queue = Self::default();
         for entry in entries {
             match (&entry.body, entry.body.as_own()) {
-                (_, Some(OwnFact::Queue(QueueChange::Add { queue_id: id, kind, text, images }))) => {
-                    let item = QueueItem { id, kind, text, images: images.into(), held: true };
+                (_, Some(OwnFact::Queue(QueueChange::Add { queue_id: id, kind, text, typed, images }))) => {
+                    let item = QueueItem { id, kind, text, typed, images: images.into(), held: true };
                     queue.add(item, entry.timestamp);
                 }
                 (_, Some(OwnFact::Queue(QueueChange::Edit { queue_id, kind, text, images, order }))) => {
@@ -112,6 +112,8 @@ impl Queue {
         if let Some(story) = self.stories.get_mut(id) {
             story.edited |= text.as_ref().is_some_and(|text| *text != item.text);
         }
+        // What is changed by hand is no longer what the template made.
+        item.typed = item.typed.filter(|_| text.as_ref().is_none_or(|text| *text == item.text));
         item.text = text.unwrap_or(item.text);
         item.images = images.map_or(item.images, Arc::from);
         item.kind = kind.unwrap_or(item.kind);
@@ -200,9 +202,9 @@ impl Queue {
 
 /// The entry that says that a message waits.
 #[must_use]
-pub fn added(id: &QueueId, kind: QueueKind, text: &str, images: &[Image]) -> EntryBody {
-    let change =
-        QueueChange::Add { queue_id: id.clone(), kind, text: text.to_owned(), images: images.to_vec() };
+pub fn added(item: &QueueItem) -> EntryBody {
+    let QueueItem { id, kind, text, typed, images, .. } = item.clone();
+    let change = QueueChange::Add { queue_id: id, kind, text, typed, images: images.to_vec() };
     EntryBody::own(&OwnFact::Queue(change))
 }
 
@@ -230,9 +232,9 @@ mod tests {
             tiller_receipt: None,
         });
         let log = [
-            entry(added(&"q1".into(), QueueKind::Steer, "one", &[])),
-            entry(added(&"q2".into(), QueueKind::FollowUp, "two", &[])),
-            entry(added(&"q3".into(), QueueKind::FollowUp, "three", &[])),
+            entry(added(&item("q1", QueueKind::Steer, "one"))),
+            entry(added(&item("q2", QueueKind::FollowUp, "two"))),
+            entry(added(&item("q3", QueueKind::FollowUp, "three"))),
             entry(delivered),
             entry(removed(&"q3".into())),
         ];
@@ -241,7 +243,7 @@ mod tests {
     }
 
     fn held(id: &str, kind: QueueKind, text: &str, images: &[Image]) -> QueueItem {
-        QueueItem { id: id.into(), kind, text: text.into(), images: images.into(), held: true }
+        QueueItem { id: id.into(), kind, text: text.into(), typed: None, images: images.into(), held: true }
     }
 
     fn item(id: &str, kind: QueueKind, text: &str) -> QueueItem {
@@ -252,10 +254,8 @@ mod tests {
     fn what_became_of_a_message_is_known_when_it_is_taken_and_read_from_the_log_alike() {
         let mut queue = Queue::default();
         queue.add(item("q1", QueueKind::FollowUp, "one"), UnixMs(5));
-        let mut log = vec![Entry {
-            timestamp: UnixMs(5),
-            ..entry(added(&"q1".into(), QueueKind::FollowUp, "one", &[]))
-        }];
+        let mut log =
+            vec![Entry { timestamp: UnixMs(5), ..entry(added(&item("q1", QueueKind::FollowUp, "one"))) }];
         let changes =
             QueueEdit { text: Some("eins".into()), kind: Some(QueueKind::Steer), ..QueueEdit::default() };
         log.push(entry(queue.edit(&"q1".into(), changes).unwrap()));
@@ -280,7 +280,7 @@ mod tests {
         let mut log = Vec::new();
         for (id, text) in [("q1", "one"), ("q2", "two"), ("q3", "three")] {
             queue.add(item(id, QueueKind::FollowUp, text), UnixMs(5));
-            log.push(entry(added(&id.into(), QueueKind::FollowUp, text, &[])));
+            log.push(entry(added(&item(id, QueueKind::FollowUp, text))));
         }
         let edits = [
             ("q3", QueueEdit { place: Some(0), ..QueueEdit::default() }),
@@ -311,5 +311,21 @@ mod tests {
         let taken = queue.take(QueueKind::Steer, DeliveryMode::All);
         assert_eq!(taken.iter().map(|(item, _)| item.id.as_str()).collect::<Vec<_>>(), ["q2"]);
         assert_eq!(queue.items().len(), 1);
+    }
+
+    #[test]
+    fn what_was_typed_for_a_template_comes_back_until_the_text_is_changed() {
+        let made = QueueItem { typed: Some("/ask me".into()), ..item("q1", QueueKind::Steer, "Ask me.") };
+        let mut queue = Queue::default();
+        queue.add(made.clone(), UnixMs(5));
+        let mut log = vec![entry(added(&made))];
+        let typed = |log: &[Entry]| Queue::left_over(log).items()[0].as_typed();
+        assert_eq!(typed(&log), "/ask me");
+        let same = QueueEdit { kind: Some(QueueKind::FollowUp), ..QueueEdit::default() };
+        log.push(entry(queue.edit(&"q1".into(), same).unwrap()));
+        assert_eq!((typed(&log).as_str(), queue.items()[0].as_typed().as_str()), ("/ask me", "/ask me"));
+        let other = QueueEdit { text: Some("Ask her.".into()), ..QueueEdit::default() };
+        log.push(entry(queue.edit(&"q1".into(), other).unwrap()));
+        assert_eq!((typed(&log).as_str(), queue.items()[0].as_typed().as_str()), ("Ask her.", "Ask her."));
     }
 }

@@ -245,7 +245,8 @@ impl Turn {
     }
 
     fn begin_run(&mut self, prompt: Prompt, out: &mut Out) {
-        let message = Arc::new(Message::User(UserMessage::with_images(prompt.text, &prompt.images, out.now)));
+        let said = UserMessage::with_images(prompt.text, &prompt.images, out.now).typed_as(prompt.typed);
+        let message = Arc::new(Message::User(said));
         let entry = MessageEntry { message, tiller_queue_id: None, tiller_receipt: None };
         self.begin(entry, out);
     }

@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use super::result;
 use crate::id::{CallId, EntryId};
 use crate::message::{AssistantMessage, Message, ToolCall, Usage};
-use crate::resource::typed_skill;
 use crate::session::marks::Marks;
 use crate::session::tree::Tree;
 use crate::session::{Entry, EntryBody, Finding, Reader, SessionError};
@@ -167,10 +166,7 @@ impl Outline {
         message: &Message,
     ) -> Option<(ItemKind, Option<String>)> {
         Some(match message {
-            Message::User(user) => {
-                let text = user.content.joined_text();
-                (ItemKind::User, Some(headline(&typed_skill(&text).unwrap_or(text))))
-            }
+            Message::User(user) => (ItemKind::User, Some(headline(&user.as_typed()))),
             Message::Assistant(answer) => {
                 let calls: Vec<ToolCall> = answer.tool_calls().cloned().collect();
                 if !calls.is_empty() {

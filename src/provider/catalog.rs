@@ -29,8 +29,22 @@ pub struct ModelFacts {
     pub max_output: Tokens,
     /// Whether it can think before it answers, the way tiller asks it.
     pub thinks: bool,
+    /// Whether it takes images.
+    pub sight: Sight,
     /// Its prices, when known.
     pub price: Option<Price>,
+}
+
+/// Whether a model takes images.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sight {
+    /// Nobody knows; it is sent images.
+    #[default]
+    Unknown,
+    /// It does.
+    Sees,
+    /// It takes text alone, and gets a line of it in an image's place.
+    Blind,
 }
 
 impl ModelFacts {
@@ -105,15 +119,17 @@ pub fn facts(provider: &str, id: &str) -> Option<ModelFacts> {
 }
 
 /// What to go by for a model that the catalogue lacks: a window of 128,000 tokens, answers of at most 8,192, no
-/// prices; a Claude is taken to think, every one since 2025 does.
+/// prices; a Claude is taken to think and to see, every one since 2025 does.
 #[must_use]
 pub fn assumed(provider: &str, id: &str) -> ModelFacts {
+    let is_claude = provider == table::ANTHROPIC && id.starts_with("claude-");
     ModelFacts {
         provider: provider.to_owned(),
         id: id.to_owned(),
         window: ASSUMED_WINDOW,
         max_output: ASSUMED_MAX_OUTPUT,
-        thinks: provider == table::ANTHROPIC && id.starts_with("claude-"),
+        thinks: is_claude,
+        sight: if is_claude { Sight::Sees } else { Sight::Unknown },
         price: None,
     }
 }

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::catalog::ModelFacts;
+use super::catalog::{ModelFacts, Sight};
 use super::scripted::{Answer, End, ScriptedCall, answers_in, facts, play, said};
 use super::{PartStream, Provider, Request};
 use crate::message::{AssistantMessage, Message, ToolResultMessage, Usage};
@@ -46,10 +46,10 @@ const FREE: &str = include_str!("demo/free.md");
 pub struct Demo;
 
 impl Demo {
-    /// What is known of its model: it costs nothing.
+    /// What is known of its model: it costs nothing, and doesn't look at images.
     #[must_use]
     pub fn facts() -> ModelFacts {
-        facts(NAME, MODEL)
+        ModelFacts { sight: Sight::Blind, ..facts(NAME, MODEL) }
     }
 }
 
@@ -104,7 +104,7 @@ fn next(request: &Request) -> Answer {
         Station::Steering => {
             let seen = results.first().map_or(0, |result| text_of(result).lines().count());
             let slow = || call("bash", &json!({"command": SLOW_COMMAND}));
-            answer(STEERING.replace("{entries}", &seen.to_string()), vec![slow(), slow(), slow()])
+            answer(STEERING.replace("{entries}", &entries(seen)), vec![slow(), slow(), slow()])
         }
         Station::FollowUp if steered => answer(steered_text(&results, &user), Vec::new()),
         Station::FollowUp if refused => answer(DENIED.to_owned(), Vec::new()),
@@ -121,6 +121,10 @@ fn next(request: &Request) -> Answer {
             answer(FREE.replace("{word}", &word), vec![call("grep", &look)])
         }
     }
+}
+
+fn entries(count: usize) -> String {
+    if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
 }
 
 /// Where the tour stands: after the last station that an answer of the conversation belongs to.

@@ -14,7 +14,7 @@ use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::catalog::ModelFacts;
+use super::catalog::{ModelFacts, Sight};
 use super::{Failure, Part, PartStream, Provider, ProviderError, Request};
 use crate::id::CallId;
 use crate::message::{AssistantMessage, Message, StopReason, Usage, joined_text};
@@ -198,6 +198,7 @@ pub(super) fn facts(provider: &str, id: &str) -> ModelFacts {
         window: Tokens(200_000),
         max_output: Tokens(8_192),
         thinks: false,
+        sight: Sight::Unknown,
         price: None,
     }
 }

@@ -5,7 +5,9 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, T
 use super::link::{Found, linked, misleads, safe_address};
 use super::table::Table;
 use super::wrap::is_margin;
-use super::{Breaks, Carriage, Emphasis, Indent, Line, Links, Page, Role, Span, Style, clean, code, wrap};
+use super::{
+    Breaks, Carriage, Emphasis, Indent, Line, Links, MEASURE, Page, Role, Span, Style, clean, code, wrap,
+};
 
 /// What of Markdown is understood beyond CommonMark.
 #[must_use]
@@ -326,7 +328,7 @@ impl Writer {
         let first = self.marked_prefix();
         let indent = Indent { first, rest: self.prefix() };
         let spans = linked(std::mem::take(&mut self.inline), Found::AsLink);
-        self.lines.extend(wrap(&spans, self.page.width, &indent, Breaks::Words));
+        self.lines.extend(wrap(&spans, self.page.width.min(MEASURE), &indent, Breaks::Words));
     }
 
     /// Writes what an item said; an item that said nothing still has its mark.

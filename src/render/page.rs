@@ -1,5 +1,8 @@
 //! What Markdown, code and diffs are laid out for.
 
+/// Columns beyond which prose is hard to read, and what stands at the end of a line is too far from what it belongs to.
+pub const MEASURE: usize = 120;
+
 /// How wide lines may be, and in what manner text becomes lines. A number of columns is a page in the plainest manner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {

@@ -12,9 +12,6 @@ use super::{Carriage, Line, Role, clean, cut_to};
 /// Characters of base64 in which the size of an image is looked for: of all but a few photographs it stands in the first of them.
 const HEAD: usize = 256 * 1024;
 
-/// Characters of base64 of the largest image that is painted: some tens of milliseconds of writing.
-const LARGEST: usize = 2 * 1024 * 1024;
-
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -51,6 +48,8 @@ pub struct PictureRoom {
     pub cell: (u16, u16),
     /// Most rows of one picture.
     pub rows: u16,
+    /// Most characters of its base64: larger ones are lines only.
+    pub most: usize,
 }
 
 /// An image as a line, and the rows beneath it that it is painted on, if there is room for pictures and it can be: a PNG that isn't
@@ -62,7 +61,7 @@ pub fn picture(mime_type: &str, data: &str, width: usize, room: Option<PictureRo
     let cells = size.zip(room).and_then(|(size, room)| cells(size, width, room));
     if let (Some(pixels), Some(cells)) = (size, cells)
         && mime_type == "image/png"
-        && data.len() <= LARGEST
+        && room.is_some_and(|room| data.len() <= room.most)
         && data.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
     {
         let picture = Arc::new(Picture { data: data.to_owned(), key: key(data), pixels, cells });
@@ -127,7 +126,7 @@ mod tests {
     use super::super::texts;
     use super::*;
 
-    const ROOM: PictureRoom = PictureRoom { cell: (10, 20), rows: 8 };
+    const ROOM: PictureRoom = PictureRoom { cell: (10, 20), rows: 8, most: 1_000 };
 
     /// The beginning of a PNG of a size, and nothing more.
     fn png(width: u32, height: u32) -> String {
@@ -162,6 +161,11 @@ mod tests {
             picture("image/jpeg", &png(100, 40), 80, Some(ROOM)).len(),
             1,
             "of other kinds only the line"
+        );
+        assert_eq!(
+            picture("image/png", &png(100, 40), 80, Some(PictureRoom { most: 10, ..ROOM })).len(),
+            1,
+            "and of what is too large"
         );
     }
 }

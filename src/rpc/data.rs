@@ -8,7 +8,7 @@ use crate::agent::{BashContext, Live, RunningBash, RunningCall, SlashCommand, Su
 use crate::event::{QueueItem, QueueKind};
 use crate::id::EntryId;
 use crate::message::{Message, joined_text};
-use crate::provider::catalog::ModelFacts;
+use crate::provider::catalog::{ModelFacts, Sight};
 use crate::session::marks::Marks;
 use crate::session::tree::Tree;
 use crate::session::{Reader, SessionError};
@@ -31,7 +31,7 @@ pub(super) fn model(facts: &ModelFacts, api: &str) -> Value {
         "provider": facts.provider,
         "baseUrl": "",
         "reasoning": facts.thinks,
-        "input": ["text", "image"],
+        "input": if facts.sight == Sight::Blind { &["text"][..] } else { &["text", "image"] },
         "contextWindow": facts.window,
         "maxTokens": facts.max_output,
         "cost": cost,

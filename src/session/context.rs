@@ -201,7 +201,7 @@ fn summary_of(entry: &Entry, compaction: &Compaction) -> Projected {
 }
 
 fn user_message(entry: &Entry, content: Content) -> Projected {
-    let message = Message::User(UserMessage { content, timestamp: entry.timestamp });
+    let message = Message::User(UserMessage { content, timestamp: entry.timestamp, typed: None });
     Projected { entry: entry.id.clone(), message: Arc::new(message) }
 }
 

@@ -356,6 +356,9 @@ pub enum QueueChange {
         kind: QueueKind,
         /// What it says.
         text: String,
+        /// What was typed, where a template made the text of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        typed: Option<String>,
         /// What it shows.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<Image>,
@@ -533,6 +536,7 @@ mod tests {
             queue_id: "q1".into(),
             kind: QueueKind::FollowUp,
             text: "t".into(),
+            typed: None,
             images: Vec::new(),
         });
         let body = EntryBody::own(&fact);

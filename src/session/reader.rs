@@ -18,7 +18,6 @@ use super::migrate::Migration;
 use super::tree::{Node, Tree};
 use crate::id::{EntryId, SessionId};
 use crate::message::Message;
-use crate::resource::typed_skill;
 
 /// A view of one log that grows with it. Cheap to clone; positioned reads, so no reader waits for another.
 #[derive(Clone, Debug)]
@@ -291,10 +290,7 @@ impl Reader {
             (0..index.entries().len()).filter(is_prompt).collect()
         };
         prompts.into_iter().find_map(|at| match self.entry_at(at).ok()?.body.as_message()?.as_ref() {
-            Message::User(user) => {
-                let text = user.content.joined_text();
-                Some(typed_skill(&text).unwrap_or(text))
-            }
+            Message::User(user) => Some(user.as_typed()),
             _ => None,
         })
     }

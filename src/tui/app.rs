@@ -26,11 +26,17 @@ use super::popup::Popup;
 use super::queue;
 use super::terminal::Images;
 use super::transcript::Transcript;
-use crate::render::{self, PictureRoom};
+use crate::render::{self, MEASURE, PictureRoom};
 use crate::unit::UnixMs;
 
 /// How long a word at the foot of the screen stays, in milliseconds.
 const FLASH_MS: u64 = 4_000;
+
+/// Characters of base64 of the largest picture that is painted: some tens of milliseconds of writing.
+const LARGEST_OVER: usize = 2 * 1024 * 1024;
+
+/// The same where a picture is one control sequence: iTerm2 takes none of more than 1,048,576 bytes.
+const LARGEST_INLINE: usize = 1_000_000;
 
 /// The front end's state.
 pub(super) struct App {
@@ -166,14 +172,20 @@ impl App {
 
     /// Room for pictures, where they are painted: a third of the screen for one.
     fn picture_room(&self) -> Option<PictureRoom> {
-        let rows = self.place.size.1 / 3;
-        (self.place.images == Images::Painted).then_some(PictureRoom { cell: self.place.cell, rows })
+        let (cell, rows) = (self.place.cell, self.place.size.1 / 3);
+        let most = match self.place.images {
+            Images::Line => return None,
+            Images::Painted => LARGEST_OVER,
+            Images::Inline => LARGEST_INLINE,
+        };
+        Some(PictureRoom { cell, rows, most })
     }
 
     /// What blocks are laid out by.
     pub(super) fn ctx(&self) -> Ctx {
         Ctx {
             width: usize::from(self.place.size.0).saturating_sub(1).max(1),
+            measure: MEASURE,
             folds: self.transcript.folds,
             now: self.now,
             zone: self.place.zone.clone(),

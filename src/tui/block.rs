@@ -10,7 +10,6 @@ use super::layout::{Ctx, Folds};
 use crate::id::EntryId;
 use crate::message::Image;
 use crate::render::{self, Carriage, Joint, Line, MarkdownStream, PictureRoom, clean};
-use crate::resource::typed_skill;
 use crate::session::entry::Receipt;
 use crate::unit::UnixMs;
 
@@ -50,6 +49,8 @@ pub(super) enum BlockKind {
     Banner(Vec<String>),
     User {
         text: String,
+        /// What was typed, where that isn't the text.
+        typed: Option<String>,
         note: String,
         at: UnixMs,
         /// How it waited, if it did.
@@ -114,7 +115,7 @@ impl Block {
     /// Lays it out for `ctx`, unless it is already; says how many lines it has.
     pub(super) fn measure(&mut self, ctx: &Ctx) -> usize {
         let folds = self.fold.of(ctx.folds);
-        let inner = Ctx { width: ctx.width.saturating_sub(self.inset()).max(1), folds, ..ctx.clone() };
+        let inner = Ctx { folds, ..ctx.indented(self.inset()) };
         if let BlockKind::Growing(stream) = &mut self.kind {
             stream.set_page(inner.page());
             stream.settle();
@@ -198,7 +199,10 @@ impl Block {
         let clean = |text: &str| clean(text, Carriage::Returns).into_owned();
         match &self.kind {
             BlockKind::Banner(lines) => lines.clone(),
-            BlockKind::User { text, .. } | BlockKind::Answer(text) | BlockKind::Thinking(text) => {
+            BlockKind::User { text, typed, .. } => {
+                typed.iter().chain([text]).map(|text| clean(text)).collect()
+            }
+            BlockKind::Answer(text) | BlockKind::Thinking(text) => {
                 vec![clean(text)]
             }
             BlockKind::Growing(stream) => vec![clean(stream.text())],
@@ -223,7 +227,7 @@ impl Block {
             BlockKind::Thinking(_) | BlockKind::Shell(_) => true,
             BlockKind::Call(call) => matches!(call.state, CallState::Done { .. } | CallState::Runs { .. }),
             BlockKind::Rule { text, .. } => !text.is_empty(),
-            BlockKind::User { text, .. } => typed_skill(text).is_some() || lines::is_long(text),
+            BlockKind::User { text, typed, .. } => typed.is_some() || lines::is_long(text),
             BlockKind::Banner(_)
             | BlockKind::Answer(_)
             | BlockKind::Growing(_)
@@ -303,8 +307,8 @@ impl Block {
     fn lines(&self, ctx: &Ctx) -> Vec<Line> {
         match &self.kind {
             BlockKind::Banner(lines) => lines::banner(lines, ctx.width),
-            BlockKind::User { text, note, at, receipt } => {
-                lines::user(text, (note, *at), receipt.as_deref(), ctx)
+            BlockKind::User { text, typed, note, at, receipt } => {
+                lines::user((text, typed.as_deref()), (note, *at), receipt.as_deref(), ctx)
             }
             BlockKind::Images(images) => {
                 images.iter().flat_map(|image| image_lines(&image.mime_type, &image.data, ctx)).collect()
@@ -316,7 +320,7 @@ impl Block {
             BlockKind::Shell(shell) => shell.lines(ctx),
             BlockKind::Rule { title, text } => lines::unfolding_rule(title, text, ctx),
             BlockKind::Notice { level, text, hint } => {
-                lines::notice(*level, text, hint.as_deref(), ctx.width)
+                lines::notice(*level, text, hint.as_deref(), ctx.width.min(ctx.measure))
             }
         }
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::block::image_lines;
-use super::layout::{Ctx, right_aligned};
+use super::layout::Ctx;
 use crate::event::ToolOutcome;
 use crate::id::CallId;
 use crate::message::{UserBlock, joined_text};
@@ -144,7 +144,7 @@ impl Call {
             left.push(Span::new(format!("  {note}"), note_role));
         }
         let left = Line { margins: Margins { before: 1, behind: 0 }, ..Line::from(left) };
-        right_aligned(left, right, ctx.width)
+        ctx.right_aligned(left, right)
     }
 
     fn sign(&self, ctx: &Ctx) -> (&'static str, Role) {
@@ -231,7 +231,7 @@ impl Call {
 
 /// The images of a result, each as its line and, where it is painted, the picture.
 fn shown_images(outcome: &ToolOutcome, ctx: &Ctx) -> Vec<Line> {
-    let inner = Ctx { width: ctx.width.saturating_sub(4).max(1), ..ctx.clone() };
+    let inner = ctx.indented(4);
     let images = outcome.content.iter().filter_map(UserBlock::as_image);
     indented(images.flat_map(|(kind, data)| image_lines(kind, data, &inner)).collect(), "    ", Role::Text)
 }

@@ -129,7 +129,7 @@ impl Front {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
         report::on_panic(options.files.reports.clone());
-        let screen = Screen::enter(&options.terminal.reach, options.terminal.mouse)?;
+        let screen = Screen::enter(&options.terminal)?;
         app.place.size = screen.size();
         app.now = now();
         app.work.opening_since = Some(app.now);
@@ -214,7 +214,12 @@ impl Front {
                 Wake::Agent(Some(Err(Lagged(_)))) => Input::Lagged,
                 Wake::Report(None) | Wake::Agent(None) => return ExitReason::Closed,
                 Wake::Themes(library) => Input::Themes(library),
-                Wake::Tick => Input::Tick,
+                Wake::Tick => {
+                    if self.owes_pictures() {
+                        self.app.stale = self.app.stale.max(Stale::BySession);
+                    }
+                    Input::Tick
+                }
             };
             let loaded = matches!(input, Input::Report(Report::Loaded(_)));
             if let Some(reason) = self.take(input) {
@@ -229,10 +234,15 @@ impl Front {
         }
     }
 
+    fn owes_pictures(&self) -> bool {
+        self.screen.as_ref().is_some_and(Screen::owes_pictures)
+    }
+
     async fn wake(&mut self) -> Wake {
         let due = self.rhythm.pace.due(self.app.stale).map(|due| self.rhythm.began + due);
         let keep = self.draft.due();
         self.listen();
+        let owes = self.owes_pictures();
         let keys = self.keys.as_mut();
         let news = self.options.themes.news.as_mut();
         let (reports, events) = match &mut self.link {
@@ -253,7 +263,7 @@ impl Front {
             event = next_event(events), if due.is_none() => Wake::Agent(event),
             library = next_themes(news) => Wake::Themes(library),
             () = sleep_until(keep.unwrap_or_else(Instant::now)), if keep.is_some() => Wake::Keep,
-            _ = self.rhythm.tick.tick(), if self.app.wants_ticks() => Wake::Tick,
+            _ = self.rhythm.tick.tick(), if owes || self.app.wants_ticks() => Wake::Tick,
         }
     }
 

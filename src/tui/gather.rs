@@ -11,11 +11,13 @@ use crate::agent::{BranchSummary, State};
 use crate::id::EntryId;
 use crate::message::{Message, UserMessage};
 use crate::render::{Line, Role, Span};
-use crate::resource::typed_skill;
 use crate::session::Reader;
 
 /// Characters of a label that are looked at, for drawing and for narrowing.
 pub(super) const LONGEST: usize = 300;
+
+/// Lines of a prompt that its preview shows.
+const SHOWN: usize = 40;
 
 /// The question whether an entry and what follows it are to be hidden.
 pub(super) fn hiding(reader: &Reader, entry: EntryId) -> Report {
@@ -66,12 +68,7 @@ pub(super) fn newest_message(reader: &Reader) -> Option<EntryId> {
 
 /// What the user typed for a message.
 pub(super) fn typed(user: &UserMessage) -> String {
-    typed_text(&user.content.joined_text())
-}
-
-/// What the user typed for a text.
-fn typed_text(text: &str) -> String {
-    typed_skill(text).unwrap_or_else(|| text.to_owned())
+    user.as_typed()
 }
 
 /// A text on one line, with one space wherever there was more.
@@ -85,7 +82,9 @@ pub(super) fn prompts(history: &[String]) -> Vec<Item> {
     let newest = history.iter().rev().filter(|text| seen.insert(text.as_str()));
     let item = |text: &String| {
         let label = spaced(&text.chars().take(LONGEST).collect::<String>());
-        Item::new(label, Choice::Prompt(text.clone()))
+        let whole = text.lines().take(SHOWN).map(|line| line.chars().take(LONGEST).collect::<String>());
+        let whole = whole.map(|line| Line::new(one_line(&line), Role::Text)).collect();
+        Item::new(label, Choice::Prompt(text.clone())).with_detail(whole)
     };
     newest.map(item).collect()
 }

@@ -7,6 +7,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use super::app::{Action, App, Go, List, Say, Twice};
+use super::attach;
 use super::command::{self, Meaning, Verb};
 use super::editor::Edit;
 use super::keymap::{Context, KeyCommand};
@@ -19,6 +20,7 @@ use super::{gather, help};
 use crate::agent::{BashContext, BranchSummary, Direction};
 use crate::event::{QueueItem, QueueKind};
 use crate::message::{Image, ThinkingLevel};
+use crate::provider::catalog::Sight;
 use crate::unit::UnixMs;
 
 /// How long Enter doesn't send what has just come to mean something else, in milliseconds: longer than a key already on its way.
@@ -150,7 +152,7 @@ impl App {
     }
 
     fn choose(&mut self, title: &str, items: Vec<Item>) -> Vec<Action> {
-        self.popups.push(Popup::Pick(Box::new(Picker::of(title, items).fitting(Way::Prose))));
+        self.popups.push(Popup::Pick(Box::new(Picker::of(title, items).fitting(Way::Prose).previewing())));
         Vec::new()
     }
 
@@ -184,6 +186,9 @@ impl App {
             let hurries = when != When::Afterwards && self.is_steered();
             return if hurries { vec![Action::Say(Say::Hurry)] } else { Vec::new() };
         }
+        if self.holds_back() {
+            return Vec::new();
+        }
         self.notes.flash = None;
         self.transcript.follow();
         self.transcript.set_focus(None);
@@ -197,6 +202,20 @@ impl App {
         let said = self.carry_out(text, when).into_iter().map(|action| with_pictures(action, &pictures));
         actions.extend(said);
         actions
+    }
+
+    /// Whether what is typed stays for now: images go with it and the model takes none. Once it was said it is sent.
+    fn holds_back(&mut self) -> bool {
+        let text = self.editor.text();
+        let shows = !self.editor.pictures().is_empty()
+            || !attach::named_in(&self.editor.expanded(), self.place.home.as_deref()).is_empty();
+        let holds = shows && self.facts.sight == Sight::Blind && self.notes.held_back.as_ref() != Some(&text);
+        self.notes.held_back = holds.then_some(text);
+        if holds {
+            let (model, send) = (self.model_name(), self.place.keymap.key_of(KeyCommand::Send));
+            self.flash(format!("{model} takes no images, it would get a line of text; {send} sends it so"));
+        }
+        holds
     }
 
     /// Whether a steering message waits while the agent works.
@@ -256,8 +275,9 @@ impl App {
                 Ok(mode) => vec![Action::SetApproval(mode)],
                 Err(what) => self.ask_for("/approval ", &what),
             },
-            Verb::Tools => self.pick("tools", List::Tools),
-            Verb::Settings => self.pick("settings", List::Settings),
+            Verb::Tools if argument.is_empty() => self.pick("tools", List::Tools),
+            Verb::Tools => vec![Action::ToggleTool(argument.to_owned())],
+            Verb::Settings => self.pick_from("settings", List::Settings, argument),
             Verb::Copy => self.copy(),
             Verb::FollowUp if argument.is_empty() => {
                 self.ask_for("/followup ", "a message follows /followup")
@@ -303,7 +323,12 @@ impl App {
     }
 
     pub(super) fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
-        let picker = Picker::waiting_for(title, list);
+        self.pick_from(title, list, "")
+    }
+
+    /// Offers a list, narrowed to these words.
+    fn pick_from(&mut self, title: &str, list: List, words: &str) -> Vec<Action> {
+        let picker = Picker::waiting_for(title, list).narrowed_to(words);
         self.popups.push(Popup::Pick(Box::new(match list {
             List::Models | List::Approval | List::Tools | List::Settings => picker.previewing(),
             List::Thinking | List::Themes | List::Logins | List::Logouts | List::Foreign => picker,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 
-use crate::render::{Line, Manner, Page, PictureRoom, Role, Span};
+use crate::render::{Line, MEASURE, Manner, Page, PictureRoom, Role, Span};
 use crate::unit::UnixMs;
 
 /// Frames of the sign that something is going on, 100 ms each.
@@ -21,6 +21,8 @@ pub(super) struct Folds {
 #[derive(Clone, Debug)]
 pub(super) struct Ctx {
     pub(super) width: usize,
+    /// How wide a line is that somebody is to read from its beginning to its end.
+    pub(super) measure: usize,
     pub(super) folds: Folds,
     pub(super) now: UnixMs,
     pub(super) zone: TimeZone,
@@ -37,6 +39,7 @@ impl Default for Ctx {
     fn default() -> Self {
         Self {
             width: 80,
+            measure: MEASURE,
             folds: Folds::default(),
             now: UnixMs(0),
             zone: TimeZone::UTC,
@@ -49,6 +52,19 @@ impl Default for Ctx {
 }
 
 impl Ctx {
+    /// The same for what stands so many columns further in.
+    pub(super) fn indented(&self, columns: usize) -> Self {
+        let [width, measure] = [self.width, self.measure].map(|width| width.saturating_sub(columns).max(1));
+        Self { width, measure, ..self.clone() }
+    }
+
+    /// A line with something at its right end; on a wide page no further away than it has to be.
+    pub(super) fn right_aligned(&self, left: impl Into<Line>, right: Option<Span>) -> Line {
+        let left = left.into();
+        let used = left.width() + right.as_ref().map_or(0, Span::width);
+        right_aligned(left, right, self.width.min(self.measure.max(used + 2)))
+    }
+
     /// What text is laid out for.
     pub(super) fn page(&self) -> Page {
         Page { width: self.width, manner: self.manner }
@@ -97,4 +113,22 @@ pub(super) fn rule(words: &str, width: usize) -> Line {
     let free = width.saturating_sub(Span::new(words.clone(), Role::Muted).width());
     let left = free / 2;
     Line::new(format!("{}{words}{}", "─".repeat(left), "─".repeat(free - left)), Role::Muted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_at_the_end_of_a_line_stays_near_it_on_a_wide_page() {
+        let ends = |width, left: usize| {
+            let ctx = Ctx { width, ..Ctx::default() };
+            let line = ctx
+                .right_aligned(Line::new("x".repeat(left), Role::Text), Some(Span::new("0.4s", Role::Muted)));
+            line.width()
+        };
+        assert_eq!([ends(80, 20), ends(120, 20), ends(200, 20)], [80, 120, 120]);
+        assert_eq!(ends(200, 150), 156, "a line that is longer has its end behind it");
+        assert_eq!(Ctx::default().indented(2).measure, MEASURE - 2, "all of them end in one column");
+    }
 }

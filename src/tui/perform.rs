@@ -25,7 +25,7 @@ use super::attach;
 use super::browse::{Ask, browse};
 use super::{TuiOptions, files, gather, queue};
 use crate::agent::{AgentError, AgentSession, Direction, Inventory, PromptOptions, StreamingBehavior};
-use crate::message::ThinkingLevel;
+use crate::message::{Image, ThinkingLevel};
 use crate::unit::UnixMs;
 
 /// Actions that may wait: more than a person can type while one is carried out.
@@ -132,7 +132,7 @@ impl Worker {
             Begun::NotHere(action) => action,
         };
         Ok(match action {
-            Action::Say(say) => said(self.say(say).await?),
+            Action::Say(say) => self.say(say).await?,
             Action::Go(go) => self.go(go, waiting).await?,
             Action::Abort => vec![Report::Queue(agent.abort().await?)],
             Action::Queue(order) => queue::perform::perform(agent, order).await?,
@@ -155,6 +155,7 @@ impl Worker {
             Action::Attach(path, text) => self.attach(path, text, beside).await?,
             // What lists want, and what goes on beside, is begun already; looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
             Action::Gather(_)
+            | Action::GatherWords(_)
             | Action::Narrow(_)
             | Action::Preview(_)
             | Action::NameSession(..)
@@ -191,13 +192,35 @@ impl Worker {
         Ok(vec![Report::Page { title: "session".to_owned(), lines }])
     }
 
-    /// Tells the agent, or the shell, what the user said.
-    async fn say(&self, say: Say) -> Result<(), AgentError> {
-        let agent = &self.agent;
-        let (say, images) = match say {
+    /// Tells the agent, or the shell, what the user said. Pictures that are named in it go with it.
+    async fn say(&self, say: Say) -> Result<Vec<Report>, AgentError> {
+        let (say, mut images) = match say {
             Say::WithPictures(say, images) => (*say, images),
             say => (say, Vec::new()),
         };
+        let (named, problems) = self.pictures_named(&say).await?;
+        images.extend(named);
+        self.tell_agent(say, images).await?;
+        Ok(problems.into_iter().map(Report::Note).collect())
+    }
+
+    async fn pictures_named(&self, say: &Say) -> Result<(Vec<Image>, Vec<String>), AgentError> {
+        let paths = match say {
+            Say::Steer(text) | Say::SteerNow(text) | Say::FollowUp(text) => {
+                attach::named_in(text, self.options.home.as_deref())
+            }
+            Say::Hurry | Say::Bash(..) | Say::WithPictures(..) => Vec::new(),
+        };
+        if paths.is_empty() {
+            return Ok(Default::default());
+        }
+        let cwd = self.agent.snapshot().await?.state.cwd;
+        let read = move || attach::files(paths.into_iter().map(|path| cwd.join(path)).collect());
+        Ok(spawn_blocking(read).await.unwrap_or_default())
+    }
+
+    async fn tell_agent(&self, say: Say, images: Vec<Image>) -> Result<(), AgentError> {
+        let agent = &self.agent;
         let prompt = |behavior, images| PromptOptions {
             streaming_behavior: Some(behavior),
             images,
@@ -281,7 +304,8 @@ impl Worker {
         let reader = self.agent.reader();
         self.read_beside(beside, move || match exporter.export(&reader, &cwd, &file) {
             Ok(path) => Report::Note(format!("exported to {}", path.display())),
-            Err((what, hint)) => Report::Failed { what, hint, text: None },
+            // The name is there again, to be mended.
+            Err((what, hint)) => Report::Failed { what, hint, text: Some(format!("/export {file}")) },
         });
         Ok(Vec::new())
     }
@@ -296,14 +320,9 @@ impl Worker {
         let ((older, entries), branch) = read.unwrap_or_default();
         let loaded = Report::Loaded(Box::new(Loaded { snapshot, older, entries }));
         // The session is there whatever becomes of what can be typed into it.
-        let beside = [
-            self.agent.slash_commands().await.map(Report::Commands),
-            self.agent.models().await.map(|models| {
-                Report::ModelNames(models.iter().map(|model| model.reference().to_string()).collect())
-            }),
-        ];
-        let beside = beside.into_iter().map(|found| found.unwrap_or_else(|error| failed(&error, None)));
-        Ok([loaded, Report::Branch(branch)].into_iter().chain(beside).chain(fault).collect())
+        let commands = self.agent.slash_commands().await.map(Report::Commands);
+        let commands = commands.unwrap_or_else(|error| failed(&error, None));
+        Ok([loaded, Report::Branch(branch), commands].into_iter().chain(fault).collect())
     }
 
     async fn read_resources(&self) -> Result<Vec<Report>, AgentError> {

@@ -11,7 +11,6 @@ use super::app::{App, Report};
 use super::editor::Draft;
 use crate::event::{QueueItem, QueueKind};
 use crate::id::QueueId;
-use crate::resource::typed_skill;
 
 /// What is to be done with messages that wait.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,7 +109,7 @@ pub(super) fn in_order(queue: &[QueueItem]) -> Vec<&QueueItem> {
 
 /// What a message says, as it was typed.
 pub(super) fn typed(item: &QueueItem) -> String {
-    typed_skill(&item.text).unwrap_or_else(|| item.text.clone())
+    item.as_typed()
 }
 
 impl App {

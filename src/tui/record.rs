@@ -146,7 +146,13 @@ impl Stretch {
                 let text = content.joined_text();
                 self.push(
                     entry,
-                    BlockKind::User { text, note: "added".to_owned(), at: entry.timestamp, receipt: None },
+                    BlockKind::User {
+                        text,
+                        typed: None,
+                        note: "added".to_owned(),
+                        at: entry.timestamp,
+                        receipt: None,
+                    },
                 );
             }
             EntryBody::Custom { .. } => self.note_decision(entry),
@@ -169,7 +175,8 @@ impl Stretch {
                 let note = if is_told { String::new() } else { "queued".to_owned() };
                 let receipt = said.tiller_receipt.clone().map(Box::new);
                 let text = user.content.joined_text();
-                self.push(entry, BlockKind::User { text, note, at: entry.timestamp, receipt });
+                let typed = user.short();
+                self.push(entry, BlockKind::User { text, typed, note, at: entry.timestamp, receipt });
                 let images: Vec<Image> = user.content.images().collect();
                 if !images.is_empty() {
                     self.push(entry, BlockKind::Images(images));

@@ -31,8 +31,9 @@ use ratatui::backend::Backend;
 use ratatui::layout::Rect;
 
 use super::app::App;
-use super::notify::Reach;
+use super::options::TerminalOptions;
 use super::view::{Areas, view};
+use crate::unit::UnixMs;
 pub use ability::{Abilities, Images};
 pub(super) use links::mark;
 pub(super) use painter::Painter;
@@ -81,9 +82,9 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Takes the terminal over.
-    pub(super) fn enter(reach: &Reach, mouse: MouseUse) -> io::Result<Self> {
+    pub(super) fn enter(options: &TerminalOptions) -> io::Result<Self> {
         if let Ok(mut farewell) = FAREWELL.lock() {
-            *farewell = reach.farewell();
+            *farewell = options.reach.farewell();
         }
         IS_OURS.store(true, Ordering::SeqCst);
         enable_raw_mode()?;
@@ -91,7 +92,7 @@ impl Screen {
         let given_back = GiveBack;
         execute!(
             io::stdout(),
-            Print(reach.greeting()),
+            Print(options.reach.greeting()),
             EnterAlternateScreen,
             // Not `Terminal::clear`: that asks where the cursor is, and whoever still reads the keys takes the answer.
             Clear(ClearType::All),
@@ -100,11 +101,11 @@ impl Screen {
             PushKeyboardEnhancementFlags(keyboard()),
             SetCursorStyle::SteadyBar
         )?;
-        if mouse == MouseUse::Tiller {
+        if options.mouse == MouseUse::Tiller {
             io::stdout().write_all(MOUSE_ON)?;
         }
         let writer = BufWriter::with_capacity(BUFFER, Out(io::stdout()));
-        let terminal = Terminal::new(Painter::new(writer))?;
+        let terminal = Terminal::new(Painter::new(writer, options.abilities.images))?;
         std::mem::forget(given_back);
         Ok(Self { terminal, is_stale: true })
     }
@@ -146,6 +147,8 @@ impl Screen {
             self.terminal.swap_buffers();
             self.terminal.swap_buffers();
         }
+        let pictures = app.pictures(&areas);
+        self.terminal.backend_mut().part(&pictures)?;
         self.terminal.draw(|frame| {
             // By now the size could be another one, and what was prepared would not fit the buffer.
             if (frame.area().width, frame.area().height) != app.place.size {
@@ -154,8 +157,13 @@ impl Screen {
             view(app, &areas, frame);
         })?;
         let painter = self.terminal.backend_mut();
-        painter.show(app.pictures(&areas))?;
+        painter.show(app.pictures(&areas), app.now)?;
         painter.finish()
+    }
+
+    /// Whether the frame was left without pictures that a later one shows.
+    pub(super) fn owes_pictures(&self) -> bool {
+        self.terminal.backend().owes_pictures()
     }
 
     /// The size of a cell in pixels; where the terminal doesn't say, twice as high as wide.
@@ -200,7 +208,7 @@ impl Drop for Screen {
     fn drop(&mut self) {
         let painter = self.terminal.backend_mut();
         // Nobody is left to tell when this fails.
-        let _ = painter.show(Vec::new()).and_then(|()| painter.finish());
+        let _ = painter.show(Vec::new(), UnixMs(0)).and_then(|()| painter.finish());
         give_back();
     }
 }

@@ -48,6 +48,7 @@ fn work_shows_each_call_and_what_waits() {
             id: text.into(),
             kind,
             text: text.into(),
+            typed: None,
             images: [].into(),
             held,
         };
@@ -112,6 +113,7 @@ fn a_message_of_a_skill_is_shown_as_it_was_typed_wherever_it_stands() {
         id: "q".into(),
         kind: QueueKind::Steer,
         text: message.clone(),
+        typed: None,
         images: [].into(),
         held: false,
     };

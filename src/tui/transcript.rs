@@ -344,13 +344,15 @@ impl Transcript {
         })
     }
 
-    /// What the user said last, and the answer to it.
+    /// What the user said last, as it was typed, and the answer to it.
     pub(super) fn last_exchange(&self) -> Option<(&str, Option<&str>)> {
         let mut answer = None;
         for block in self.newest() {
             match &block.kind {
                 BlockKind::Answer(text) if answer.is_none() => answer = Some(text.as_str()),
-                BlockKind::User { text, .. } => return Some((text, answer)),
+                BlockKind::User { text, typed, .. } => {
+                    return Some((typed.as_deref().unwrap_or(text), answer));
+                }
                 _ => {}
             }
         }

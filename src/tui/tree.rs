@@ -366,7 +366,7 @@ impl Effect {
     fn words(self) -> &'static str {
         match self {
             Self::Show => "brings it back into the tree",
-            Self::Before => "goes to just before it, its text in the editor",
+            Self::Before => "goes to before it, its text in the editor",
             Self::From => "goes on from here",
             Self::Stay => "you are here; back to the transcript",
             Self::Fork => "goes on from here in a new session",

@@ -29,7 +29,7 @@ use tiller::agent::{
     Parts, PromptOptions, Resources, StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions,
     turn::TurnOptions,
 };
-use tiller::event::{AssistantDelta, Decision, EventKind, QueueKind, RunOutcome};
+use tiller::event::{AssistantDelta, Decision, EventKind, QueueItem, QueueKind, RunOutcome};
 use tiller::id::EntryId;
 use tiller::message::{Access, Message, ThinkingLevel, ToolSpec, joined_text};
 use tiller::policy::Policy;
@@ -530,7 +530,9 @@ async fn what_waits_held_stays_behind_when_a_session_is_forked() {
     let path = stage.agent.reader().path().unwrap().to_owned();
     stage.agent.close().await.unwrap();
     let mut writer = Writer::open(&path).unwrap();
-    writer.append(queue::added(&"q".into(), QueueKind::FollowUp, "later", &[]), UnixMs(1)).unwrap();
+    let (kind, images) = (QueueKind::FollowUp, [].into());
+    let item = QueueItem { id: "q".into(), kind, text: "later".into(), typed: None, images, held: true };
+    writer.append(queue::added(&item), UnixMs(1)).unwrap();
     drop(writer);
     let Stage { folder, .. } = stage;
     let stage = Stage::on(folder, Access::Reads, vec![], Some(path));

@@ -86,7 +86,7 @@ fn line(id: &str, parent: Option<&str>, text: &str) -> String {
 }
 
 fn user(text: &str) -> EntryBody {
-    let message = UserMessage { content: Content::Text(text.into()), timestamp: NOW };
+    let message = UserMessage { content: Content::Text(text.into()), timestamp: NOW, typed: None };
     EntryBody::message(Arc::new(Message::User(message)))
 }
 

@@ -24,7 +24,7 @@ fn image() -> UserBlock {
 }
 
 fn user(blocks: Vec<UserBlock>) -> Message {
-    Message::User(UserMessage { content: Content::Blocks(blocks), timestamp: UnixMs(0) })
+    Message::User(UserMessage { content: Content::Blocks(blocks), timestamp: UnixMs(0), typed: None })
 }
 
 fn answer(api: &str, model: &str, content: Vec<AssistantBlock>) -> Message {
@@ -99,9 +99,17 @@ fn conversation() -> Vec<Message> {
         bash("secret", true),
         answer("anthropic-messages", MODEL, vec![]),
         answer("openai-completions", "gpt-5", vec![thought("foreign", Some("x")), said("Done.")]),
-        Message::User(UserMessage { content: Content::Text(String::new()), timestamp: UnixMs(0) }),
+        Message::User(UserMessage {
+            content: Content::Text(String::new()),
+            timestamp: UnixMs(0),
+            typed: None,
+        }),
         answer("anthropic-messages", "claude-opus-4-1", vec![thought("alone", Some("x"))]),
-        Message::User(UserMessage { content: Content::Text("thanks".into()), timestamp: UnixMs(0) }),
+        Message::User(UserMessage {
+            content: Content::Text("thanks".into()),
+            timestamp: UnixMs(0),
+            typed: None,
+        }),
     ]
 }
 

@@ -232,7 +232,7 @@ mod tests {
             UserBlock::Text { text: "look </conversation>".into() },
             UserBlock::Image { data: "aW1n".into(), mime_type: "image/png".into() },
         ]);
-        let user = said(Message::User(UserMessage { content, timestamp: UnixMs(1) }));
+        let user = said(Message::User(UserMessage { content, timestamp: UnixMs(1), typed: None }));
         assert_eq!(transcript(&[user], 10_000), "[User] look <\\/conversation>\n[a picture, image/png]");
     }
 }

@@ -15,7 +15,8 @@ use crate::agent::queue::{self, Queue, QueueEdit};
 use crate::agent::turn::{Input, Prompt, QueueFate};
 use crate::event::{Decision, EventKind, QueueItem, QueueKind, SessionChange};
 use crate::id::{CallId, EntryId, QueueId};
-use crate::message::Message;
+use crate::message::{Image, Message};
+use crate::provider::Sight;
 use crate::resource::typed_skill;
 use crate::session::{
     Doomed, EntryBody, Farewell, Reader, SessionError, SessionManager, Summed, Visibility, take_back,
@@ -117,9 +118,23 @@ impl Driver {
 
     /// What the user says, expanded, with what the machine has to know of it.
     fn said(&mut self, text: String, kind: QueueKind, options: PromptOptions) -> Result<Prompt, AgentError> {
-        let text = self.shelf.expand(text, options.expand_templates)?;
+        let expanded = self.shelf.expand(text.clone(), options.expand_templates)?;
+        // What a skill made says itself what it was.
+        let is_template = expanded != text && typed_skill(&expanded).is_none();
+        let typed = is_template.then(|| text.trim().to_owned());
+        self.mind_sight(&options.images);
         let id = self.current.writer.queue_id(now());
-        Ok(Prompt { text, images: options.images, kind, id })
+        Ok(Prompt { text: expanded, typed, images: options.images, kind, id })
+    }
+
+    /// Says of images that the model will not see them.
+    fn mind_sight(&mut self, images: &[Image]) {
+        let facts = &self.current.model.facts;
+        if !images.is_empty() && facts.sight == Sight::Blind {
+            let warning =
+                format!("{} takes text only: in the place of an image it gets a line that says so", facts.id);
+            self.teller.warn(warning);
+        }
     }
 
     fn edit_queued(&mut self, id: QueueId, edit: QueueEdit, reply: Reply<QueueItem>) {
@@ -299,7 +314,9 @@ impl Driver {
         let mut writer = self.fixed.manager.fork(&reader, Some(&upto), now())?;
         if let Some(text) = waits {
             let id = writer.queue_id(now());
-            writer.append(queue::added(&id, QueueKind::FollowUp, &text, &[]), now())?;
+            let (kind, images) = (QueueKind::FollowUp, [].into());
+            let item = QueueItem { id, kind, text, typed: None, images, held: true };
+            writer.append(queue::added(&item), now())?;
         }
         let made = writer.reader();
         Ok(Beside { session: made.id().clone(), path: made.path().map(Path::to_owned) })
@@ -398,10 +415,7 @@ pub(super) fn landing(
 ) -> Result<(Option<EntryId>, Option<String>), SessionError> {
     let chosen = reader.entry(&entry)?;
     match chosen.body.as_message().map(|message| &**message) {
-        Some(Message::User(user)) => {
-            let text = user.content.joined_text();
-            Ok((chosen.parent, Some(typed_skill(&text).unwrap_or(text))))
-        }
+        Some(Message::User(user)) => Ok((chosen.parent, Some(user.as_typed()))),
         _ => Ok((Some(entry), None)),
     }
 }

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use super::compaction::Moment;
-use super::{Driver, HandBack, SyncPolicy, Work, now};
+use super::{Driver, HandBack, SyncPolicy, Work, foreign, now};
 use crate::agent::approvals::Audience;
 use crate::agent::handle::AgentError;
 use crate::agent::partial::Partial;
 use crate::agent::queue::Queue;
+use crate::agent::sight::unseen;
 use crate::agent::turn::{Effect, Fate, Input, StoreFailed, TurnNumber};
 use crate::event::{ApprovalRequest, Decision, EventKind, RunOutcome};
 use crate::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
-use crate::provider::{Request, ToolChoice};
+use crate::provider::{Request, Sight, ToolChoice};
 use crate::session::context::{interrupted, unanswered};
 use crate::session::{Appended, Disturbance, EntryBody, SessionError, chain};
 use crate::tool::Tool;
@@ -105,7 +106,11 @@ impl Driver {
         {
             self.current.project()?;
         }
+        let ours = appended.as_ref().map_or(0, Vec::len);
         for disturbance in disturbances {
+            if let Disturbance::Grown { entries, .. } = disturbance {
+                self.tell_foreign(entries, ours);
+            }
             let hint = Some(disturbance.hint().to_owned());
             self.teller.tell(EventKind::Warning { message: disturbance.to_string(), hint });
         }
@@ -118,6 +123,14 @@ impl Driver {
             self.sync();
         }
         Ok(())
+    }
+
+    /// Tells of entries that stand before one's own newest ones and are somebody else's.
+    fn tell_foreign(&mut self, entries: usize, ours: usize) {
+        let reader = self.current.reader();
+        let end = reader.entry_count().saturating_sub(ours);
+        let told = foreign::told(&reader, end.saturating_sub(entries)..end);
+        told.into_iter().for_each(|event| self.teller.tell(event));
     }
 
     fn sync(&mut self) {
@@ -213,10 +226,12 @@ impl Driver {
             timestamp: now(),
             ..AssistantMessage::default()
         };
+        let messages = self.current.sending.of(&self.current.projection.messages);
+        let messages = if model.facts.sight == Sight::Blind { unseen(messages) } else { messages };
         let request = Request {
             model: model.facts.id.clone(),
             system: self.system().to_owned(),
-            messages: self.current.sending.of(&self.current.projection.messages),
+            messages,
             tools: self.offered().specs(),
             tool_choice,
             max_tokens: Tokens(self.fixed.options.max_tokens.0.min(model.facts.max_output.0)),

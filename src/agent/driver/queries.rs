@@ -37,6 +37,7 @@ impl Driver {
             cwd: self.fixed.manager.cwd().to_owned(),
             model: self.current.model.reference(),
             thinking: self.current.thinking,
+            sight: self.current.model.facts.sight,
             context: self.context(),
             usage: reader.usage(),
             approval: self.approvals.mode_name().to_owned(),

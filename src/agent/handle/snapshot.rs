@@ -10,6 +10,7 @@ use crate::agent::turn::Retry;
 use crate::event::{ApprovalRequest, QueueItem, ToolOutcome};
 use crate::id::{CallId, EntryId, SessionId};
 use crate::message::{AssistantMessage, ModelRef, ThinkingLevel, Usage};
+use crate::provider::Sight;
 use crate::unit::{Tokens, UnixMs};
 
 /// A session at one moment.
@@ -38,6 +39,8 @@ pub struct State {
     pub model: ModelRef,
     /// How much it thinks.
     pub thinking: ThinkingLevel,
+    /// Whether it takes images.
+    pub sight: Sight,
     /// How full its window is.
     pub context: ContextUse,
     /// Tokens and money of the path so far.

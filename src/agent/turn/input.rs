@@ -148,6 +148,8 @@ pub struct StoreFailed {
 pub struct Prompt {
     /// What, in full.
     pub text: String,
+    /// What was typed, where a template made the text of it.
+    pub typed: Option<String>,
     /// What is shown with it.
     pub images: Vec<Image>,
     /// When it is delivered if the agent is at work.

@@ -28,6 +28,7 @@ fn prompt(text: &str) -> Input {
 fn said(text: &str, kind: QueueKind) -> Input {
     Input::Prompt(Prompt {
         text: text.into(),
+        typed: None,
         kind,
         id: QueueId::new(format!("q-{text}")),
         images: Vec::new(),
@@ -44,7 +45,7 @@ fn follow_up(text: &str) -> Input {
 
 fn waiting_item(id: &str, text: &str) -> QueueItem {
     let (id, kind) = (id.into(), QueueKind::FollowUp);
-    QueueItem { id, kind, text: text.into(), images: [].into(), held: false }
+    QueueItem { id, kind, text: text.into(), typed: None, images: [].into(), held: false }
 }
 
 fn call(id: &str) -> ToolCall {

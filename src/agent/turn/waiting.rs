@@ -19,9 +19,10 @@ impl Turn {
     }
 
     pub(super) fn let_wait(&mut self, prompt: Prompt, out: &mut Out) {
-        let Prompt { text, images, kind, id, .. } = prompt;
-        out.append(queue::added(&id, kind, &text, &images));
-        self.queue.add(QueueItem { id, kind, text, images: images.into(), held: false }, out.now);
+        let Prompt { text, typed, images, kind, id } = prompt;
+        let item = QueueItem { id, kind, text, typed, images: images.into(), held: false };
+        out.append(queue::added(&item));
+        self.queue.add(item, out.now);
         out.emit(self.queue.update());
     }
 
@@ -31,7 +32,7 @@ impl Turn {
             return;
         }
         let (id, kind) = (item.id.clone(), item.kind);
-        let added = queue::added(&id, kind, &item.text, &item.images);
+        let added = queue::added(&item);
         let held = item.held || !self.is_running();
         self.queue.add(QueueItem { held, ..item }, out.now);
         let moved = self.queue.edit(&id, QueueEdit { place: Some(place), ..QueueEdit::default() });
@@ -99,6 +100,7 @@ impl Turn {
 }
 
 fn delivery(item: QueueItem, receipt: Receipt, now: UnixMs) -> MessageEntry {
-    let message = Arc::new(Message::User(UserMessage::with_images(item.text, &item.images, now)));
+    let said = UserMessage::with_images(item.text, &item.images, now).typed_as(item.typed);
+    let message = Arc::new(Message::User(said));
     MessageEntry { message, tiller_queue_id: Some(item.id), tiller_receipt: Some(receipt) }
 }

@@ -7,7 +7,6 @@ use serde_json::json;
 use super::{columns, fit, one_line, print_raw, say, warn};
 use crate::cli::{Failure, assemble};
 use crate::message::{Message, ModelRef, StopReason, joined_text};
-use crate::resource::typed_skill;
 use crate::session::marks::Marks;
 use crate::session::tree::{BranchMark, Node, Row, Tree};
 use crate::session::{Entry, EntryBody, EntryKind, Finding, Reader};
@@ -159,10 +158,7 @@ fn headline(entry: &Result<Entry, Finding>) -> String {
 
 fn message(message: &Message) -> String {
     match message {
-        Message::User(user) => {
-            let text = user.content.joined_text();
-            format!("> {}", typed_skill(&text).unwrap_or(text))
-        }
+        Message::User(user) => format!("> {}", user.as_typed()),
         Message::Assistant(answer) => {
             let calls: Vec<&str> = answer.tool_calls().map(|call| call.name.as_str()).collect();
             let calls = if calls.is_empty() { String::new() } else { format!(" [{}]", calls.join(", ")) };

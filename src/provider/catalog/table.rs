@@ -11,7 +11,7 @@
 //! BerriAI/litellm#34569 and onyx-dot-app/onyx#15008). gpt-5, its sisters and o3 go on 2026-12-11, gpt-4.1 and gpt-4o
 //! on 2027-01-14, gpt-5.1 on 2027-04-01; gpt-4.1-nano and o4-mini are gone since 2026-10-23.
 
-use super::{ModelFacts, Price};
+use super::{ModelFacts, Price, Sight};
 use crate::unit::{Tokens, Usd};
 
 /// The name under which the Claude rows are known.
@@ -90,6 +90,8 @@ impl Row {
             window: self.window,
             max_output: self.max_output,
             thinks: self.thinking != Thinking::Never,
+            // So it stands on the page of each of them.
+            sight: Sight::Sees,
             price: Some(self.price()),
         }
     }

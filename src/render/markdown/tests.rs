@@ -118,3 +118,11 @@ fn a_link_leads_there_on_every_line_of_its_text() {
     );
     assert_eq!(markdown("[x](javascript:alert(1))", 40)[0].spans[0].link, None);
 }
+
+#[test]
+fn on_a_wide_page_prose_is_no_wider_than_one_can_read_and_code_is() {
+    let text = format!("{}\n\n```text\n{}\n```", "word ".repeat(60), "code".repeat(45));
+    let widths: Vec<usize> = markdown(&text, 200).iter().map(Line::width).collect();
+    assert_eq!(widths.iter().filter(|width| (100..=120).contains(*width)).count(), 2, "{widths:?}");
+    assert_eq!(widths.iter().filter(|width| **width > 180).count(), 1, "{widths:?}");
+}

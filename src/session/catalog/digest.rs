@@ -297,6 +297,13 @@ mod tests {
     }
 
     #[test]
+    fn a_prompt_that_a_template_made_begins_with_what_was_typed() {
+        let made = r#"{"type":"message","id":"x","message":{"role":"user","content":"Ask me.","tillerTyped":"/ask me"}}"#;
+        let look = look(file(&format!("{HEADER}\n{made}\n")).path(), None).unwrap();
+        assert_eq!(look.digest.first_prompt.as_deref(), Some("/ask me\nAsk me."));
+    }
+
+    #[test]
     fn a_prompt_without_readable_text_is_not_the_first_one() {
         let picture = r#"{"type":"message","message":{"role":"user","content":[{"type":"image"}]}}"#;
         let file = file(&format!("{HEADER}\n{picture}\n{}\n{}\n", prompt(" "), prompt("what is this?")));

@@ -54,6 +54,8 @@ struct RawMessage<'a> {
     #[serde(default, borrow)]
     content: Option<&'a RawValue>,
     #[serde(default, borrow)]
+    tiller_typed: Option<&'a RawValue>,
+    #[serde(default, borrow)]
     command: Option<&'a RawValue>,
     #[serde(default, borrow)]
     provider: Option<&'a RawValue>,
@@ -183,7 +185,7 @@ fn told(raw: Raw<'_>) -> Told {
 
 fn message(told: &mut Told, message: &RawMessage<'_>) {
     match &*message.role {
-        "user" => told.fact = Fact::Prompt(content(message.content)),
+        "user" => told.fact = Fact::Prompt(prompt(message)),
         "assistant" => {
             told.fact = Fact::Text(content(message.content));
             told.model = model(message.provider, message.model);
@@ -191,6 +193,15 @@ fn message(told: &mut Told, message: &RawMessage<'_>) {
         }
         "bashExecution" => told.fact = text_of(message.command).map_or(Fact::Silent, Fact::Text),
         _ => {}
+    }
+}
+
+/// What the user said: what was typed, and what a template made of it.
+fn prompt(message: &RawMessage<'_>) -> String {
+    let said = content(message.content);
+    match text_of(message.tiller_typed) {
+        Some(typed) => format!("{typed}\n{said}"),
+        None => said,
     }
 }
 

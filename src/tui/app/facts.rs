@@ -7,6 +7,7 @@ use crate::agent::{ContextUse, SlashCommand, Summarizing};
 use crate::event::{Event, QueueItem};
 use crate::id::CallId;
 use crate::message::{ModelRef, ThinkingLevel, Usage};
+use crate::provider::catalog::Sight;
 use crate::tui::approval::Asked;
 use crate::tui::question::Question;
 use crate::unit::UnixMs;
@@ -20,6 +21,8 @@ pub(in crate::tui) struct Facts {
     pub(in crate::tui) name: Option<String>,
     pub(in crate::tui) model: Option<ModelRef>,
     pub(in crate::tui) thinking: ThinkingLevel,
+    /// Whether the model takes images.
+    pub(in crate::tui) sight: Sight,
     pub(in crate::tui) context: ContextUse,
     pub(in crate::tui) usage: Usage,
     pub(in crate::tui) approval: String,

@@ -3,7 +3,7 @@
 use super::{Action, App, Facts, Loaded, Report, Work};
 use crate::agent::{Moved, State};
 use crate::event::QueueItem;
-use crate::resource::typed_skill;
+use crate::provider::catalog::Sight;
 use crate::tui::approval::Asked;
 use crate::tui::attach::Picture;
 use crate::tui::block::{Block, BlockKind, Level};
@@ -45,7 +45,7 @@ impl App {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.show(&of, lines.clone()));
             }
-            Report::ModelNames(names) => self.complete.know_models(names),
+            Report::Words { of, items } => self.know_words(of, items),
             Report::Files(files) => return self.know_files(files),
             Report::Ranked(ranked) => self.files_ranked(ranked),
             Report::Listed(listing) => self.paths_listed(listing),
@@ -83,21 +83,34 @@ impl App {
     /// Messages that waited are in the editor again.
     fn handed_back(&mut self, items: Vec<QueueItem>) {
         items.iter().for_each(|item| self.editor.adopt(&item.text, &item.images));
-        let typed = |item: QueueItem| typed_skill(&item.text).unwrap_or(item.text);
-        let texts: Vec<String> = items.into_iter().map(typed).collect();
+        let texts: Vec<String> = items.iter().map(QueueItem::as_typed).collect();
         if !texts.is_empty() {
             self.editor.put_before(&texts);
         }
     }
 
+    /// What the model that answers is called.
+    pub(in crate::tui) fn model_name(&self) -> &str {
+        self.facts.model.as_ref().map_or("this model", |model| model.id.as_str())
+    }
+
+    /// Whether pictures can go with what is in the editor.
+    pub(in crate::tui) fn takes_pictures(&self) -> bool {
+        let gives_reason = self.work.approvals.first().is_some_and(Asked::is_reasoning);
+        !self.queue.is_editing() && !gives_reason
+    }
+
     /// A picture is there. What goes to the agent as words only takes none.
     fn attached(&mut self, Picture { image, size }: Picture) {
-        let gives_reason = self.work.approvals.first().is_some_and(Asked::is_reasoning);
-        if self.queue.is_editing() || gives_reason {
+        if !self.takes_pictures() {
             self.flash("no picture can go with this; it goes with a message of its own");
             return;
         }
         self.editor.attach(image, size);
+        if self.facts.sight == Sight::Blind {
+            let (model, models) = (self.model_name(), self.place.keymap.key_of(KeyCommand::PickModel));
+            self.flash(format!("{model} takes no images; {models} chooses another model"));
+        }
     }
 
     /// There is too much to do for this to be done; what the user said is a draft again.
@@ -105,6 +118,7 @@ impl App {
         match action {
             Action::Read(wanted) => self.transcript.unask(wanted.part()),
             Action::WalkFiles(_) => self.complete.walk_refused(),
+            Action::GatherWords(_) => self.complete.words_refused(),
             Action::RestoreSession(path) => self.not_restored(path),
             Action::Queue(queue::Order::PutBack(removed)) => {
                 self.handed_back(removed.into_iter().map(|removed| removed.item).collect());
@@ -199,6 +213,7 @@ impl App {
             name: state.name,
             model: Some(state.model),
             thinking: state.thinking,
+            sight: state.sight,
             context: state.context,
             usage: state.usage,
             approval: state.approval,

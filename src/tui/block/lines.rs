@@ -2,9 +2,8 @@
 
 use super::Level;
 use crate::render::{self, Breaks, Carriage, Emphasis, Found, Indent, Line, Role, Span, Style, clean, wrap};
-use crate::resource::typed_skill;
 use crate::session::entry::Receipt;
-use crate::tui::layout::{Ctx, right_aligned, rule};
+use crate::tui::layout::{Ctx, rule};
 use crate::tui::receipt;
 use crate::unit::UnixMs;
 
@@ -34,19 +33,20 @@ pub(super) fn banner(lines: &[String], width: usize) -> Vec<Line> {
 }
 
 pub(super) fn user(
-    text: &str,
+    (text, typed): (&str, Option<&str>),
     (note, at): (&str, UnixMs),
     receipt: Option<&Receipt>,
     ctx: &Ctx,
 ) -> Vec<Line> {
     let folded = !ctx.folds.output_open;
-    let typed = typed_skill(text).filter(|_| folded);
+    let typed = typed.filter(|_| folded);
     let hint = if typed.is_some() { &*ctx.unfold } else { "" };
     let time = receipt.map_or_else(|| ctx.clock(at), |receipt| receipt::word(receipt, at, ctx));
     let words = [hint, note, time.as_str()].into_iter().filter(|word| !word.is_empty());
     let time = words.collect::<Vec<_>>().join(" ");
-    let room = ctx.width.saturating_sub(time.chars().count() + 2).max(ctx.width / 2);
-    let text = typed.as_deref().unwrap_or(text).trim_end();
+    let measure = ctx.width.min(ctx.measure);
+    let room = measure.saturating_sub(time.chars().count() + 2).max(measure / 2);
+    let text = typed.unwrap_or(text).trim_end();
     let (shown, hidden) = if folded { beginning(text) } else { (text, 0) };
     let mut lines =
         said_lines(&clean(shown, Carriage::Shown), Style::from(Role::User).with(Emphasis::BOLD), room);
@@ -55,7 +55,7 @@ pub(super) fn user(
         lines.extend(said_lines(&note, Role::Muted.into(), room));
     }
     if let Some(first) = lines.first_mut() {
-        *first = right_aligned(std::mem::take(first), Some(Span::new(time, Role::Muted)), ctx.width);
+        *first = ctx.right_aligned(std::mem::take(first), Some(Span::new(time, Role::Muted)));
     }
     let story = receipt.map(Receipt::story).filter(|story| !story.is_empty());
     if let Some(story) = story {
@@ -63,7 +63,7 @@ pub(super) fn user(
             first: vec![Span::new("▌ ", Role::Accent), Span::new("↳ ", Role::Muted)],
             rest: vec![Span::new("    ", Role::Muted)],
         };
-        lines.extend(wrap(&[Span::new(story, Role::Muted)], ctx.width, &indent, Breaks::Words));
+        lines.extend(wrap(&[Span::new(story, Role::Muted)], measure, &indent, Breaks::Words));
     }
     lines
 }
@@ -91,14 +91,15 @@ pub(super) fn thought(text: &str, ctx: &Ctx) -> Vec<Line> {
     if ctx.folds.thinking_open {
         let text = clean(text.trim(), Carriage::Shown);
         let spans = [Span::new(text.as_ref(), style)];
-        return wrap(&spans, ctx.width, &indent, Breaks::Words);
+        return wrap(&spans, ctx.width.min(ctx.measure), &indent, Breaks::Words);
     }
     // A glance at the end of the thought is enough, and a long one costs no more than a short one.
     let text = text.trim();
     let from = text.ceil_char_boundary(text.len().saturating_sub(ctx.width * GLANCE));
     let (all, text) = (from == 0, clean(&text[from..], Carriage::Shown));
     let end: Vec<&str> = text.split_whitespace().collect();
-    let mut lines = wrap(&[Span::new(end.join(" "), style)], ctx.width, &indent, Breaks::Words);
+    let width = ctx.width.min(ctx.measure);
+    let mut lines = wrap(&[Span::new(end.join(" "), style)], width, &indent, Breaks::Words);
     let hidden = lines.len().saturating_sub(FOLDED_THOUGHT);
     if hidden > 0 || !all {
         lines.drain(..hidden);

@@ -3,7 +3,7 @@
 use crate::id::EntryId;
 use crate::render::{Breaks, Indent, Line, Role, Span, cut_to, wrap};
 use crate::tui::call;
-use crate::tui::layout::{Ctx, right_aligned};
+use crate::tui::layout::Ctx;
 use crate::unit::UnixMs;
 
 /// A command of the user's own.
@@ -50,7 +50,7 @@ impl Shell {
         let command = cut_to(&call::one_line(&self.command), ctx.width.saturating_sub(used).max(8));
         let mut left = self.head(Span::new(format!("{} ", ctx.spinner()), Role::Accent), &command);
         left.extend(notes);
-        right_aligned(left, Some(elapsed), ctx.width)
+        ctx.right_aligned(left, Some(elapsed))
     }
 
     fn head(&self, sign: Span, command: &str) -> Vec<Span> {

@@ -45,7 +45,7 @@ impl Front {
         self.look_anew();
         // What was meant for somebody else who had the terminal is over.
         let _ = self.signals.interrupt.recv().now_or_never();
-        match Screen::enter(&self.options.terminal.reach, self.options.terminal.mouse) {
+        match Screen::enter(&self.options.terminal) {
             Ok(screen) => {
                 self.app.place.size = screen.size();
                 self.screen = Some(screen);

@@ -8,7 +8,6 @@ use tokio::time::{Instant, timeout_at};
 use super::{Front, Link};
 use crate::agent::AgentSession;
 use crate::render;
-use crate::resource::typed_skill;
 use crate::tui::app::{Action, App, Input, Report};
 use crate::tui::perform::now;
 use crate::tui::{ExitReason, TuiExit};
@@ -76,8 +75,6 @@ impl Front {
 fn farewell(app: &App) -> Vec<String> {
     let width = usize::from(app.place.size.0).max(20);
     let Some((prompt, answer)) = app.transcript.last_exchange() else { return Vec::new() };
-    let typed = typed_skill(prompt);
-    let prompt = typed.as_deref().unwrap_or(prompt);
     let mut lines: Vec<String> =
         prompt.lines().map(|line| format!("> {}", render::clean(line, render::Carriage::Shown))).collect();
     if let Some(answer) = answer {

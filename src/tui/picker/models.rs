@@ -3,7 +3,7 @@
 use super::{Choice, Item};
 use crate::agent::LockedModel;
 use crate::message::ModelRef;
-use crate::provider::catalog::ModelFacts;
+use crate::provider::catalog::{ModelFacts, Sight};
 use crate::render::{Emphasis, Line, Role, Span, Style};
 use crate::tui::call::one_line;
 use crate::unit::{Usd, thousands};
@@ -54,7 +54,9 @@ pub(super) const fn mark(is_current: bool) -> &'static str {
 
 fn note(facts: &ModelFacts) -> String {
     let price = facts.price.map(|price| format!("{}/{}", dollars(price.input), dollars(price.output)));
-    let notes = [facts.thinks.then(|| "thinks".to_owned()), price, Some(facts.window.to_string())];
+    let thinks = facts.thinks.then(|| "thinks".to_owned());
+    let blind = (facts.sight == Sight::Blind).then(|| "text only".to_owned());
+    let notes = [thinks, blind, price, Some(facts.window.to_string())];
     notes.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
@@ -94,7 +96,16 @@ fn detail(facts: &ModelFacts) -> Vec<Line> {
         ]),
         None => lines.push(fact("price", "not known")),
     }
+    lines.push(fact("takes", takes(facts.sight)));
     lines
+}
+
+const fn takes(sight: Sight) -> &'static str {
+    match sight {
+        Sight::Sees => "text and images",
+        Sight::Blind => "text only",
+        Sight::Unknown => "text; images perhaps",
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::models::{fact, heading};
 use super::{Choice, Item, MARKS};
 use crate::message::{Message, UserMessage};
-use crate::render::{self, Line, Role};
+use crate::render::{self, Emphasis, Line, Role, Span, Style};
 use crate::session::{Hit, Piece, Reader, Scope, SessionSummary};
 use crate::tui::call::one_line;
 use crate::tui::gather::{LONGEST, spaced, typed};
@@ -151,6 +151,11 @@ pub(in crate::tui) fn hits(hits: &[Hit], now: UnixMs) -> Vec<Item> {
     hits.iter().map(item).collect()
 }
 
+/// Sessions in their order, without their threads.
+pub(in crate::tui) fn newest(list: &[SessionSummary], now: UnixMs) -> Vec<Item> {
+    sessions(list, Scope::ThisDirectory, now).items(Order::Newest)
+}
+
 /// Sessions that go by what was typed, wherever they are.
 pub(in crate::tui) fn named(list: &[SessionSummary], now: UnixMs) -> Vec<Item> {
     let sessions = sessions(list, Scope::Everywhere, now);
@@ -233,7 +238,8 @@ fn said_by(user: &UserMessage) -> String {
 fn exchange(prompt: Option<&str>, answer: Option<&str>) -> Vec<Line> {
     let mut lines = Vec::new();
     for line in prompt.unwrap_or("(nothing said)").lines().take(PREVIEW_LINES) {
-        lines.push(Line::new(format!("▌ {}", one_line(line)), Role::User));
+        let words = Span::new(one_line(line), Style::from(Role::User).with(Emphasis::BOLD));
+        lines.push(Line::from(vec![Span::new("▌ ", Role::Accent), words]));
     }
     if let Some(answer) = answer {
         let cut: String = answer.chars().take(PREVIEW_WIDTH * PREVIEW_LINES).collect();

@@ -87,6 +87,7 @@ mod tests {
                 id: text.into(),
                 kind: QueueKind::Steer,
                 text: text.into(),
+                typed: None,
                 images: [].into(),
                 held: false,
             },

@@ -26,6 +26,8 @@ pub enum Images {
     Line,
     /// The line, and the picture beneath it by the graphics protocol of kitty.
     Painted,
+    /// The same by the protocol of iTerm2.
+    Inline,
 }
 
 impl Abilities {
@@ -34,10 +36,7 @@ impl Abilities {
     #[must_use]
     pub fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
         let terminal = Terminal::of(variable);
-        Self {
-            links: if terminal.links() { Links::Live } else { Links::Spelled },
-            images: if terminal.paints() { Images::Painted } else { Images::Line },
-        }
+        Self { links: if terminal.links() { Links::Live } else { Links::Spelled }, images: terminal.images() }
     }
 
     /// In what manner text becomes lines on it.
@@ -76,12 +75,29 @@ impl<F: Fn(&str) -> Option<String>> Terminal<F> {
             || self.term.starts_with("screen")
     }
 
+    fn images(&self) -> Images {
+        match () {
+            () if self.is_inside() || self.term == "dumb" => Images::Line,
+            // It has kitty's protocol too, but a picture shown twice is shown once by it.
+            () if self.program == "WezTerm" || self.term.starts_with("wezterm") => Images::Inline,
+            () if self.paints() => Images::Painted,
+            () if self.is_iterm() => Images::Inline,
+            () => Images::Line,
+        }
+    }
+
     fn paints(&self) -> bool {
-        let is_known = ["WezTerm", "ghostty"].contains(&self.program.as_str())
-            || ["xterm-kitty", "xterm-ghostty", "wezterm"].iter().any(|term| self.term.starts_with(term))
+        let is_known = self.program == "ghostty"
+            || ["xterm-kitty", "xterm-ghostty"].iter().any(|term| self.term.starts_with(term))
             || self.has("KITTY_WINDOW_ID");
         // Konsole has kitty's protocol since 22.04.
-        !self.is_inside() && self.term != "dumb" && (is_known || self.number("KONSOLE_VERSION") >= 220_400)
+        is_known || self.number("KONSOLE_VERSION") >= 220_400
+    }
+
+    /// Of the two variables the second one comes along through ssh; a terminal that was started from iTerm2 says who it is by the first.
+    fn is_iterm(&self) -> bool {
+        let is_named = (self.variable)("LC_TERMINAL").is_some_and(|name| name == "iTerm2");
+        self.program == "iTerm.app" || self.program.is_empty() && is_named
     }
 
     fn links(&self) -> bool {
@@ -114,7 +130,16 @@ mod tests {
             assert_eq!(abilities(variables).images, Images::Painted, "{variables:?}");
         }
         for variables in [
-            &[("TERM", "xterm-256color"), ("TERM_PROGRAM", "iTerm.app")][..],
+            &[("TERM", "xterm-256color"), ("TERM_PROGRAM", "iTerm.app"), ("LC_TERMINAL", "iTerm2")][..],
+            &[("TERM", "xterm-256color"), ("LC_TERMINAL", "iTerm2")],
+            &[("TERM", "xterm-256color"), ("TERM_PROGRAM", "WezTerm"), ("KITTY_WINDOW_ID", "1")],
+        ] {
+            assert_eq!(abilities(variables).images, Images::Inline, "{variables:?}");
+        }
+        for variables in [
+            &[("TERM", "xterm-256color"), ("TERM_PROGRAM", "Apple_Terminal"), ("LC_TERMINAL", "iTerm2")][..],
+            &[("TERM", "tmux-256color"), ("TERM_PROGRAM", "tmux"), ("LC_TERMINAL", "iTerm2")],
+            &[("TERM", "xterm-256color"), ("TERM_PROGRAM", "iTerm.app"), ("TMUX", "/tmp/tmux,1,0")],
             &[("TERM", "tmux-256color"), ("KITTY_WINDOW_ID", "1")],
             &[("TERM", "xterm-kitty"), ("STY", "1.pts")],
         ] {

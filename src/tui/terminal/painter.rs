@@ -12,15 +12,17 @@ use ratatui::buffer::Cell;
 use ratatui::layout::{Position, Size};
 use ratatui::style::Color;
 
+use super::Images;
 use super::links::Addresses;
-use super::pictures::{Pictures, Placement};
+use super::pictures::{Gallery, Placement};
+use crate::unit::UnixMs;
 
 /// Writes frames, each as one update of the terminal.
 #[derive(Debug)]
 pub(in crate::tui) struct Painter<W: Write> {
     cells: CrosstermBackend<W>,
     addresses: Addresses,
-    pictures: Pictures,
+    pictures: Gallery,
     /// Whether something of this frame was written already.
     is_writing: bool,
     /// Where the cursor is, and whether it shows; `None` when that isn't known.
@@ -29,11 +31,11 @@ pub(in crate::tui) struct Painter<W: Write> {
 }
 
 impl<W: Write> Painter<W> {
-    pub(in crate::tui) fn new(writer: W) -> Self {
+    pub(in crate::tui) fn new(writer: W, images: Images) -> Self {
         Self {
             cells: CrosstermBackend::new(writer),
             addresses: Addresses::default(),
-            pictures: Pictures::default(),
+            pictures: Gallery::of(images),
             is_writing: false,
             cursor: None,
             shows_cursor: None,
@@ -53,9 +55,20 @@ impl<W: Write> Painter<W> {
         queue!(self.cells, Print(pictures))
     }
 
+    /// Learns before the cells of a frame which pictures it has: others make room.
+    pub(in crate::tui) fn part(&mut self, pictures: &[Placement]) -> io::Result<()> {
+        let written = self.pictures.part(pictures);
+        if written.is_empty() {
+            return Ok(());
+        }
+        self.begin()?;
+        self.cursor = None;
+        queue!(self.cells, Print(written))
+    }
+
     /// Has these pictures show, after the cells of the frame.
-    pub(in crate::tui) fn show(&mut self, pictures: Vec<Placement>) -> io::Result<()> {
-        let written = self.pictures.show(pictures);
+    pub(in crate::tui) fn show(&mut self, pictures: Vec<Placement>, now: UnixMs) -> io::Result<()> {
+        let written = self.pictures.show(pictures, now);
         if !written.is_empty() {
             self.begin()?;
             queue!(self.cells, Print(written))?;
@@ -64,6 +77,11 @@ impl<W: Write> Painter<W> {
             }
         }
         Ok(())
+    }
+
+    /// Whether some of them are to be shown by a later frame, though nothing else changes.
+    pub(in crate::tui) fn owes_pictures(&self) -> bool {
+        self.pictures.waits()
     }
 
     /// The frame is over.
@@ -133,6 +151,7 @@ impl<W: Write> Backend for Painter<W> {
         }
         self.begin()?;
         self.cursor = None;
+        cells.iter().for_each(|(column, row, _)| self.pictures.cover(*column, *row));
         for run in cells.chunk_by(|(.., a), (.., b)| a.underline_color == b.underline_color) {
             self.write_run(run, run[0].2.underline_color)?;
         }

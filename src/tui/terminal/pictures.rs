@@ -1,13 +1,19 @@
 //! Pictures on the terminal, by the graphics protocol of kitty (sw.kovidgoyal.net/kitty/graphics-protocol, November 2026).
 //!
 //! A picture's data is sent once, when it comes onto the screen, and forgotten by the terminal when it leaves. What moves in between
-//! is where it is placed and which part of it shows. Pictures lie over the cells, which stay free beneath them.
+//! is where it is placed and which part of it shows. Pictures lie over the cells, which stay free beneath them. Terminals whose pictures lie in the
+//! cells themselves are the business of `cells`.
+
+mod cells;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
 
+use super::Images;
 use crate::render::Picture;
+use crate::unit::UnixMs;
+pub(super) use cells::CellPictures;
 
 /// Bytes of data in one sequence: the protocol's limit.
 const CHUNK: usize = 4_096;
@@ -21,6 +27,75 @@ pub(in crate::tui) struct Placement {
     /// The first of its rows that shows, and how many do.
     pub(in crate::tui) from: u16,
     pub(in crate::tui) rows: u16,
+}
+
+impl Placement {
+    /// Whether none of its rows is beyond an edge.
+    fn is_whole(&self) -> bool {
+        self.from == 0 && self.rows == self.picture.cells.1
+    }
+
+    fn holds(&self, column: u16, row: u16) -> bool {
+        (self.row..self.row + self.rows).contains(&row)
+            && (self.column..self.column + self.picture.cells.0).contains(&column)
+    }
+}
+
+/// The pictures on the screen, in the way in which the terminal has them.
+#[derive(Debug)]
+pub(super) enum Gallery {
+    /// Over the cells.
+    Over(Pictures),
+    /// In them.
+    In(CellPictures),
+}
+
+impl Gallery {
+    pub(super) fn of(images: Images) -> Self {
+        match images {
+            Images::Line | Images::Painted => Self::Over(Pictures::default()),
+            Images::Inline => Self::In(CellPictures::default()),
+        }
+    }
+
+    /// What is to be written before the cells of a frame with these pictures.
+    pub(super) fn part(&mut self, wanted: &[Placement]) -> String {
+        match self {
+            Self::Over(_) => String::new(),
+            Self::In(pictures) => pictures.part(wanted),
+        }
+    }
+
+    /// A cell was written.
+    pub(super) fn cover(&mut self, column: u16, row: u16) {
+        if let Self::In(pictures) = self {
+            pictures.cover(column, row);
+        }
+    }
+
+    /// What is to be written after the cells of a frame with these pictures.
+    pub(super) fn show(&mut self, wanted: Vec<Placement>, now: UnixMs) -> String {
+        match self {
+            Self::Over(pictures) => pictures.show(wanted),
+            Self::In(pictures) => pictures.show(wanted, now),
+        }
+    }
+
+    /// Whether a later frame has more to write than this one, though nothing else changes.
+    pub(super) fn waits(&self) -> bool {
+        matches!(self, Self::In(pictures) if pictures.waits())
+    }
+
+    /// The screen is about to be cleared; what is to be written so that no picture is left on it.
+    pub(super) fn clear(&mut self) -> &'static str {
+        match self {
+            Self::Over(pictures) => pictures.clear(),
+            Self::In(pictures) => {
+                pictures.clear();
+                ""
+            }
+        }
+    }
 }
 
 /// Which picture, and which of its places on the screen, from 1.

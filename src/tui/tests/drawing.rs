@@ -5,6 +5,8 @@ use std::io::Write;
 use std::rc::Rc;
 
 use crossterm::event::{KeyCode, KeyModifiers};
+use ratatui::backend::Backend;
+use ratatui::buffer::Cell;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use serde_json::json;
@@ -42,10 +44,15 @@ struct Paper {
 
 impl Paper {
     fn new() -> Self {
+        Self::with(Images::Painted)
+    }
+
+    /// One whose pictures are of this kind.
+    fn with(images: Images) -> Self {
         let viewport = Viewport::Fixed(Rect::new(0, 0, 80, 24));
         let tap = Tap::default();
         let terminal =
-            Terminal::with_options(Painter::new(tap.clone()), TerminalOptions { viewport }).unwrap();
+            Terminal::with_options(Painter::new(tap.clone(), images), TerminalOptions { viewport }).unwrap();
         Self { terminal, tap }
     }
 
@@ -53,9 +60,10 @@ impl Paper {
     fn written(&mut self, stage: &mut Stage) -> String {
         let areas = stage.app.prepare();
         assert!(!self.terminal.backend_mut().learn(stage.app.links()));
+        self.terminal.backend_mut().part(&stage.app.pictures(&areas)).unwrap();
         self.terminal.draw(|frame| view(&stage.app, &areas, frame)).unwrap();
         let painter = self.terminal.backend_mut();
-        painter.show(stage.app.pictures(&areas)).unwrap();
+        painter.show(stage.app.pictures(&areas), stage.app.now).unwrap();
         painter.finish().unwrap();
         String::from_utf8(self.tap.0.take()).unwrap()
     }
@@ -184,4 +192,59 @@ fn pictures_go_when_something_lies_over_them_and_when_they_leave_the_screen() {
     assert!(written.contains("a=d,d=I") && !written.contains("a=t,"), "{written:?}");
     stage.press(KeyCode::Home, KeyModifiers::NONE);
     assert!(paper.written(&mut stage).contains("a=t,"), "sent again when they are back");
+}
+
+/// Where the control sequences of a picture in the cells stand: row and column before each.
+fn inline(written: &str) -> Vec<&str> {
+    let places = written.split("\u{1b}]1337;File=inline=1;").collect::<Vec<_>>();
+    let before = &places[..places.len() - 1];
+    before.iter().map(|text| text.rsplit("\u{1b}[").next().unwrap()).collect()
+}
+
+#[test]
+fn pictures_in_the_cells_wait_until_the_page_rests_and_leave_nothing_behind() {
+    let (mut stage, mut paper) = (images(Images::Inline), Paper::with(Images::Inline));
+    assert_eq!(inline(&paper.written(&mut stage)), [""; 0]);
+    assert!(paper.terminal.backend().owes_pictures());
+    stage.wait(100);
+    let written = paper.written(&mut stage);
+    let places = inline(&written);
+    assert_eq!(places.len(), 2, "{written:?}");
+    assert!(!written.contains("\u{1b}_G") && written.contains(&format!("doNotMoveCursor=1:{DOT}\u{7}")));
+    assert!(!paper.terminal.backend().owes_pictures());
+    assert_eq!(paper.written(&mut stage), "");
+
+    stage.answer(vec![AssistantBlock::Text { text: "more\n\nmore\n\nmore".into() }]);
+    for _ in 0..9 {
+        stage.answer(vec![AssistantBlock::Text { text: "more".into() }]);
+    }
+    let moved = paper.written(&mut stage);
+    assert_eq!(inline(&moved), [""; 0], "a page that moves sends none");
+    for place in places {
+        assert!(moved.contains(&format!("\u{1b}[m\u{1b}[{place} ")), "blank at {place:?}: {moved:?}");
+    }
+}
+
+#[test]
+fn a_picture_in_the_cells_is_written_again_when_what_lay_over_it_has_gone() {
+    let (mut stage, mut paper) = (images(Images::Inline), Paper::with(Images::Inline));
+    let rested = |stage: &mut Stage, paper: &mut Paper| {
+        let first = paper.written(stage);
+        stage.wait(100);
+        first + &paper.written(stage)
+    };
+    rested(&mut stage, &mut paper);
+    stage.key(KeyCode::Char('?'));
+    assert_eq!(inline(&rested(&mut stage, &mut paper)), [""; 0], "help lies over them");
+    stage.key(KeyCode::Esc);
+    let back = rested(&mut stage, &mut paper);
+    let places = inline(&back);
+    let (row, column) = places[0].trim_end_matches(['H', '\u{1b}']).split_once(';').unwrap();
+    let (row, column) = (row.parse::<u16>().unwrap() - 1, column.parse::<u16>().unwrap() - 1);
+    assert_eq!(places.len(), 2);
+    let cell = Cell::new("x");
+    paper.terminal.backend_mut().draw(std::iter::once((column, row, &cell))).unwrap();
+    let _ = paper.written(&mut stage);
+    stage.wait(100);
+    assert_eq!(inline(&paper.written(&mut stage)), [places[0]], "only the one that was written over");
 }

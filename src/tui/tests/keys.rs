@@ -71,6 +71,7 @@ fn escape_stops_the_run_and_what_waited_comes_back_into_the_editor() {
         id: "q".into(),
         kind: QueueKind::Steer,
         text: "waited".into(),
+        typed: None,
         images: [].into(),
         held: false,
     };
@@ -85,6 +86,7 @@ fn enter_again_hurries_what_steers_and_ctrl_enter_steers_at_once() {
         id: "q".into(),
         kind: QueueKind::Steer,
         text: "wait".into(),
+        typed: None,
         images: [].into(),
         held: false,
     };

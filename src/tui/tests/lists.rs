@@ -179,6 +179,17 @@ fn a_setting_goes_to_its_next_word_or_is_typed_and_checked() {
 }
 
 #[test]
+fn on_a_very_wide_screen_a_value_stays_near_what_it_is_of() {
+    let mut stage = Stage::new(200, 60);
+    stage.say("/settings");
+    stage.report(Report::Settings(Box::default()));
+    let screen = stage.screen();
+    let row = screen.lines().find(|line| line.contains("steering_point")).unwrap();
+    let ends = row.find("between-tools").unwrap() + "between-tools".len();
+    assert_eq!(ends, 80, "{row}");
+}
+
+#[test]
 fn a_session_that_another_process_holds_can_be_forked() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("dear draft");

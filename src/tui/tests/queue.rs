@@ -15,7 +15,7 @@ use crate::unit::UnixMs;
 const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
 
 fn item(id: &str, kind: QueueKind, text: &str) -> QueueItem {
-    QueueItem { id: id.into(), kind, text: text.into(), images: [].into(), held: false }
+    QueueItem { id: id.into(), kind, text: text.into(), typed: None, images: [].into(), held: false }
 }
 
 fn three() -> Vec<QueueItem> {

@@ -15,6 +15,7 @@ impl Stage {
             id: "q1".into(),
             kind: QueueKind::FollowUp,
             text: "then run the suite".into(),
+            typed: None,
             images: [].into(),
             held: false,
         };
@@ -189,6 +190,7 @@ fn an_order_that_nobody_takes_loses_no_message() {
         id: id.into(),
         kind: QueueKind::FollowUp,
         text: text.into(),
+        typed: None,
         images: [].into(),
         held: false,
     };

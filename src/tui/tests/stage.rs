@@ -14,6 +14,7 @@ use crate::message::{
     AssistantBlock, AssistantMessage, Cost, Message, ModelRef, StopReason, ThinkingLevel, ToolCall,
     ToolResultMessage, Usage, UserBlock, UserMessage,
 };
+use crate::provider::catalog::Sight;
 use crate::render::Manner;
 use crate::session::EntryBody;
 use crate::session::entry::{MessageEntry, Receipt};
@@ -202,6 +203,7 @@ pub(super) fn state() -> State {
         cwd: "/home/ada/code/conf".into(),
         model: ModelRef { provider: "anthropic".into(), id: "claude-sonnet-4-5".into() },
         thinking: ThinkingLevel::High,
+        sight: Sight::Sees,
         context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
         usage: Usage {
             input: Tokens(48_200),

@@ -203,7 +203,8 @@ impl TreeView {
         lines.extend(body);
         let what = self.chosen().filter(|_| self.rows.len() > 0).map(|node| self.effect(node).words());
         let enter = keymap.key_of(KeyCommand::Accept);
-        let what = Span::new(what.map(|what| format!("{enter}: {what}")).unwrap_or_default(), Role::Muted);
+        let what = what.map(|what| cut_to(&format!("{enter}: {what}"), width)).unwrap_or_default();
+        let what = Span::new(what, Role::Muted);
         let more =
             (more > 0).then(|| format!("{more} more lines · {}", keymap.key_of(KeyCommand::PreviewDown)));
         lines.push(right_aligned(vec![what], more.map(|more| Span::new(more, Role::Muted)), width));

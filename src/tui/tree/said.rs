@@ -1,8 +1,7 @@
 //! What entries say: as a row, as a preview, and as the text in which words are looked for.
 
-use crate::message::{AssistantBlock, AssistantMessage, Message, StopReason, UserMessage, joined_text};
+use crate::message::{AssistantBlock, AssistantMessage, Message, StopReason, joined_text};
 use crate::render::{self, Line, Role};
-use crate::resource::typed_skill;
 use crate::session::tree::Node;
 use crate::session::{Entry, EntryBody, EntryKind, Role as Speaker};
 use crate::tui::call::{argument, one_line};
@@ -73,7 +72,7 @@ impl Said {
 
     fn of_message(message: &Message) -> Self {
         match message {
-            Message::User(user) => Self { sign: "▌", text: spaced(&typed(user)), role: Role::User },
+            Message::User(user) => Self { sign: "▌", text: spaced(&user.as_typed()), role: Role::User },
             Message::Assistant(answer) => answered(answer),
             Message::BashExecution(bash) => Self { sign: "!", text: spaced(&bash.command), role: Role::Text },
             Message::ToolResult(result) => {
@@ -109,12 +108,6 @@ fn answered(answer: &AssistantMessage) -> Said {
     Said { sign, text: spaced(&text), role }
 }
 
-/// What the user typed for a message.
-fn typed(user: &UserMessage) -> String {
-    let text = user.content.joined_text();
-    typed_skill(&text).unwrap_or(text)
-}
-
 /// The beginning of a text on one line, with one space wherever there was more.
 fn spaced(text: &str) -> String {
     let glance: String = text.chars().take(LONGEST).collect();
@@ -125,7 +118,7 @@ fn spaced(text: &str) -> String {
 pub(super) fn whole(entry: &Entry) -> String {
     match &entry.body {
         EntryBody::Message(said) => match &*said.message {
-            Message::User(user) => typed(user),
+            Message::User(user) => user.as_typed(),
             Message::Assistant(answer) => {
                 let parts = answer.content.iter().map(|block| match block {
                     AssistantBlock::Text { text } => text.clone(),

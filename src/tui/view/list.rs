@@ -19,6 +19,9 @@ use crate::unit::thousands;
 /// Columns from which on a preview stands beside the rows.
 const WIDE: u16 = 100;
 
+/// Columns that rows have at least where there is room, so that the ends of most lists stand in one column.
+const NARROWEST: usize = 80;
+
 /// Rows of a list and its preview from which on it stands beneath.
 const HIGH: u16 = 16;
 
@@ -71,8 +74,10 @@ pub(super) fn draw(picker: &Picker, area: Rect, buffer: &mut Buffer, place: &Pla
     }
     let width = usize::from(parts.rows.width).saturating_sub(1);
     let mut query = picker.query();
-    for (at, (item, chosen)) in (0..).zip(picker.window(usize::from(parts.rows.height))) {
-        put(&item_line(item, chosen, &mut query, width), row(parts.rows, at), buffer, theme);
+    let shown: Vec<(&Item, bool)> = picker.window(usize::from(parts.rows.height)).collect();
+    let edge = shown.iter().map(|(item, _)| wanted(item)).max().unwrap_or(0).max(NARROWEST).min(width);
+    for (at, (item, chosen)) in (0..).zip(shown) {
+        put(&item_line(item, chosen, &mut query, edge), row(parts.rows, at), buffer, theme);
     }
     for (at, line) in (0..).zip(preview(picker, &parts)) {
         put(&line, row(parts.preview, at), buffer, theme);
@@ -167,6 +172,16 @@ fn hints(picker: &Picker, keymap: &Keymap, width: usize) -> Line {
     line
 }
 
+/// Columns that a row fills when all of it is shown, with a gap between what it is and what is noted of it.
+fn wanted(item: &Item) -> usize {
+    let [lead, label, note] = [&item.lead, &item.label, &item.note].map(|text| columns(text));
+    3 + lead + label + 4 + note
+}
+
+fn columns(text: &str) -> usize {
+    Span::new(text, Role::Text).width()
+}
+
 fn item_line(item: &Item, chosen: bool, query: &mut Query, width: usize) -> Line {
     let style = Style::from(item.role).with(if chosen { Emphasis::BOLD } else { Emphasis::NONE });
     let style = if chosen { style.in_role(Role::Accent) } else { style };
@@ -210,6 +225,16 @@ fn marked(text: &str) -> Vec<(String, bool)> {
     parts
 }
 
+/// What stands before the further lines of one that is wrapped: room for the name of a fact, the bar of a prompt.
+fn hanging(line: &Line) -> Option<Span> {
+    let first = line.spans.first()?;
+    let is_name = line.spans.len() > 1 && first.text.ends_with(' ') && first.style == Role::Muted.into();
+    match first.text.starts_with("▌ ") {
+        true => Some(Span::new("▌ ", first.style)),
+        false => is_name.then(|| Span::new(" ".repeat(first.width()), first.style)),
+    }
+}
+
 /// The preview with what sets it apart, wrapped.
 fn preview(picker: &Picker, parts: &Parts) -> Vec<Line> {
     let (width, height) = (usize::from(parts.preview.width), usize::from(parts.preview.height));
@@ -227,9 +252,12 @@ fn preview(picker: &Picker, parts: &Parts) -> Vec<Line> {
     } else {
         ("   ", Some(Line::new("─".repeat(width), Role::Muted)))
     };
-    let indent = Indent::all(vec![Span::new(bar, Role::Muted)]);
+    let bar = Span::new(bar, Role::Muted);
     let room = width.saturating_sub(1).max(4);
-    let wrapped = detail.iter().chain(more).flat_map(|line| wrap(&line.spans, room, &indent, Breaks::Words));
+    let wrapped = detail.iter().chain(more).flat_map(|line| {
+        let rest = std::iter::once(bar.clone()).chain(hanging(line)).collect();
+        wrap(&line.spans, room, &Indent { first: vec![bar.clone()], rest }, Breaks::Words)
+    });
     let mut all: Vec<Line> = above.into_iter().chain(wrapped).take(height).collect();
     if parts.is_beside {
         all.resize(height, Line::new(" │", Role::Muted));

@@ -111,14 +111,18 @@ fn hints(app: &App) -> Line {
     if app.queue.can_put_back() {
         offers.insert(0, (KeyCommand::QueueUndo, "brings back what was removed"));
     }
-    let back = format!("{} back", keymap.key_of(KeyCommand::QueueBack));
-    let room = usize::from(app.place.size.0).saturating_sub(4);
-    let mut words = String::new();
+    let hint = |command, about: &str| {
+        [Span::new(keymap.key_of(command), Role::Text), Span::new(format!(" {about}"), Role::Muted)]
+    };
+    let width = |hint: &[Span]| hint.iter().map(Span::width).sum::<usize>();
+    let back = hint(KeyCommand::QueueBack, "back");
+    let mut line = Line::new("    ", Role::Muted);
     for (command, about) in offers {
-        let offer = format!("{} {about} · ", keymap.key_of(command));
-        if words.chars().count() + offer.chars().count() + back.chars().count() <= room {
-            words.push_str(&offer);
+        let offer = hint(command, &format!("{about} · "));
+        if line.width() + width(&offer) + width(&back) <= usize::from(app.place.size.0) {
+            line.spans.extend(offer);
         }
     }
-    Line::new(format!("    {words}{back}"), Role::Muted)
+    line.spans.extend(back);
+    line
 }

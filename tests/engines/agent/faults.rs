@@ -1,7 +1,7 @@
 //! An agent over a disk that fails: the run pauses with the reason, nothing is acted upon that isn't in the file, and the next
 //! prompt goes on.
 
-use tiller::event::QueueItem;
+use tiller::event::{QueueItem, SessionChange};
 use tiller::session::EntryBody;
 
 use super::*;
@@ -179,6 +179,13 @@ async fn what_another_program_did_to_the_log_is_told_and_what_it_appended_is_in_
     let text = std::fs::read_to_string(&path).unwrap() + &format!("{line}\n");
     std::fs::write(&path, text).unwrap();
     stage.prompt("on").await;
+    let shown = stage
+        .until(|event| match event {
+            EventKind::EntryAppended { entry_id, entry } => Some((entry_id.clone(), entry.get().to_owned())),
+            _ => None,
+        })
+        .await;
+    assert_eq!(shown, ("x".into(), line.to_string()), "before everything that follows it");
     let told = stage
         .until(|event| match event {
             EventKind::Warning { message, .. } => Some(message.clone()),
@@ -191,6 +198,31 @@ async fn what_another_program_did_to_the_log_is_told_and_what_it_appended_is_in_
     assert!(sent.contains("from elsewhere"), "{sent}");
     let entry = stage.agent.reader().entry(&"x".into()).unwrap();
     assert!(matches!(entry.body, EntryBody::Message(_)));
+}
+
+#[tokio::test]
+async fn what_another_program_appended_elsewhere_in_the_tree_has_front_ends_read_the_path_anew() {
+    let disk = FaultyDisk::default();
+    let mut stage = stage(&disk, SyncPolicy::Turn);
+    assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    let message = json!({"role": "user", "content": "another root", "timestamp": 1});
+    let line = json!({"type": "message", "id": "x", "parentId": null, "timestamp": "2026-11-21T03:16:58.249Z",
+                      "message": message});
+    let text = std::fs::read_to_string(&path).unwrap() + &format!("{line}\n");
+    std::fs::write(&path, text).unwrap();
+    stage.prompt("on").await;
+    let reason = stage
+        .until(|event| match event {
+            EventKind::SessionChanged { reason, .. } => Some(*reason),
+            EventKind::EntryAppended { entry_id, .. } => panic!("{entry_id} was told first"),
+            _ => None,
+        })
+        .await;
+    assert_eq!(reason, SessionChange::Leaf);
+    stage.settled().await;
+    let reader = stage.agent.reader();
+    assert_eq!(reader.path_to(&reader.leaf().unwrap()).unwrap()[0], "x".into());
 }
 
 #[tokio::test]
@@ -243,6 +275,7 @@ async fn what_was_taken_out_of_the_queue_is_handed_over_though_the_disk_fails_be
             id: id.clone(),
             kind: QueueKind::FollowUp,
             text: text.into(),
+            typed: None,
             images: [].into(),
             held: true,
         };

@@ -4,8 +4,8 @@ use tiller::agent::queue::DeliveryMode;
 use tiller::agent::retry::RetryMode;
 use tiller::agent::turn::SteeringPoint;
 use tiller::agent::{CycleScope, Direction, ProviderChange};
-use tiller::message::ModelRef;
-use tiller::provider::{ModelError, ModelFacts, catalog};
+use tiller::message::{Image, ModelRef};
+use tiller::provider::{ModelError, ModelFacts, Sight, catalog};
 use tiller::session::EntryBody;
 
 use super::*;
@@ -238,6 +238,40 @@ async fn an_answer_is_priced_by_the_model_that_gave_it() {
     assert_eq!(spent.model.to_string(), scripted());
     assert!(spent.usage.cost.total.0 > 0.0, "the other one is free");
     assert_eq!(stats.session.usage, stage.agent.reader().usage());
+}
+
+#[tokio::test]
+async fn a_model_that_takes_text_only_gets_a_line_in_an_images_place_and_the_log_keeps_the_image() {
+    let blind = |parts: &mut Parts| {
+        let facts = ModelFacts { sight: Sight::Blind, ..(*parts.model.facts).clone() };
+        parts.model.facts = Arc::new(facts);
+    };
+    let folder = TempDir::new().unwrap();
+    let manager = manager(&folder);
+    let mut stage = Stage::tuned(folder, (manager, None), Access::Reads, vec![says("I see nothing")], blind);
+    let images = vec![Image { data: "AA==".into(), mime_type: "image/png".into() }];
+    stage
+        .agent
+        .prompt("look", PromptOptions { images: images.clone(), ..PromptOptions::default() })
+        .await
+        .unwrap();
+    let warned = stage
+        .until(|event| match event {
+            EventKind::Warning { message, .. } => Some(message.clone()),
+            _ => None,
+        })
+        .await;
+    assert!(
+        warned.ends_with("takes text only: in the place of an image it gets a line that says so"),
+        "{warned}"
+    );
+    stage.settled().await;
+    let Message::User(sent) = &*stage.requests()[0].messages[0] else { panic!("no user message") };
+    assert_eq!(sent.content.joined_text(), "look\n[an image, image/png; this model takes none]");
+    assert_eq!(sent.content.images().count(), 0);
+    let logged = stage.agent.messages().await.unwrap();
+    let Message::User(logged) = &*logged[0] else { panic!("no user message") };
+    assert_eq!(logged.content.images().collect::<Vec<_>>(), images);
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tiller::agent::queue::{self, Queue};
-use tiller::event::QueueKind;
+use tiller::event::{QueueItem, QueueKind};
 
 use super::*;
 
@@ -84,7 +84,9 @@ fn waiting(path: &Path) -> Vec<String> {
 }
 
 fn wait(writer: &mut Writer, id: &str) {
-    writer.append(queue::added(&id.into(), QueueKind::FollowUp, id, &[]), NOW).unwrap();
+    let (kind, images) = (QueueKind::FollowUp, [].into());
+    let item = QueueItem { id: id.into(), kind, text: id.into(), typed: None, images, held: true };
+    writer.append(queue::added(&item), NOW).unwrap();
 }
 
 #[test]

@@ -408,6 +408,7 @@ fn body(says: &Says) -> EntryBody {
                 queue_id,
                 kind: QueueKind::FollowUp,
                 text: "queued".into(),
+                typed: None,
                 images: Vec::new(),
             })
         }
@@ -427,7 +428,7 @@ fn message(says: &Says) -> Message {
             let picture = UserBlock::Image { data: "aW1n".into(), mime_type: "image/png".into() };
             let pictures = (0..*images).map(|_| picture.clone());
             let content = Content::Blocks([user_block(text)].into_iter().chain(pictures).collect());
-            Message::User(UserMessage { content, timestamp: NOW })
+            Message::User(UserMessage { content, timestamp: NOW, typed: None })
         }
         Says::Answer { text, calls, end, total, model } => {
             Message::Assistant(answer(text, calls, *end, *total, model))

@@ -37,8 +37,19 @@ fn a_template_is_completed_with_its_hint_and_sent_expanded() {
     terminal.wait_without("▸ /greet");
     terminal.send("'Ada Lovelace'");
     terminal.key(Key::Enter);
-    terminal.wait_for("▌ Greet Ada Lovelace warmly.");
+    terminal.wait_for("▌ /greet 'Ada Lovelace'");
     terminal.wait_for("Answer one.");
+    terminal.wait_without("warmly");
+    terminal.key(Key::Ctrl('o'));
+    terminal.wait_for("▌ Greet Ada Lovelace warmly.");
+    assert!(house.said()[0].ends_with("Greet Ada Lovelace warmly."), "{:?}", house.said());
+    terminal.key(Key::Ctrl('d'));
+    terminal.wait_for("> /greet 'Ada Lovelace'");
+
+    let again = house.play(&ANSWERS, &["--continue"]);
+    again.wait_for("▌ /greet 'Ada Lovelace'");
+    again.wait_for("Answer one.");
+    assert!(!again.screen().contains("warmly"), "{}", again.screen());
 }
 
 #[test]

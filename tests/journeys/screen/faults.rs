@@ -4,9 +4,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde_json::json;
 use tiller::tui::{self, TuiFiles, TuiOptions};
 
-use crate::terminal::{Size, Start, Terminal};
+use crate::journeys::house::House;
+use crate::terminal::{Key, Size, Start, Terminal};
 
 /// Names the folder for reports to the program that falls over.
 const REPORTS: &str = "REPORTS";
@@ -51,4 +53,26 @@ fn a_panic_gives_the_terminal_back_and_leaves_a_report() {
     let report = fs::read_to_string(report).unwrap();
     assert!(report.starts_with("the floor gave way (tests/journeys/screen/faults.rs:"), "{report}");
     assert!(report.contains(env!("CARGO_PKG_VERSION")), "{report}");
+}
+
+#[test]
+fn what_another_program_appends_to_the_log_is_on_the_screen_before_what_follows_it() {
+    let house = House::new();
+    let mut terminal = house.play(&[r#"{"text": "One."}"#, r#"{"text": "Two."}"#], &["first"]);
+    terminal.wait_for("One.");
+    terminal.wait_without("esc stops");
+    let log = house.logs().remove(0);
+    let leaf = house.log().last().unwrap()["id"].clone();
+    let message = json!({"role": "user", "content": "said elsewhere", "timestamp": 1});
+    let line = json!({"type": "message", "id": "x", "parentId": leaf, "timestamp": "2026-11-21T03:16:58.249Z",
+                      "message": message});
+    let text = fs::read_to_string(&log).unwrap() + &format!("{line}\n");
+    fs::write(&log, text).unwrap();
+    terminal.send("second");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Two.");
+    let screen = terminal.screen();
+    let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("no {words}: {screen}"));
+    assert!(at("▌ said elsewhere") < at("▌ second") && at("▌ second") < at("Two."), "{screen}");
+    assert!(screen.contains("another program appended to it (1 entry)"), "{screen}");
 }

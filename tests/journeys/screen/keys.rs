@@ -319,3 +319,36 @@ fn keys_are_bound_anew_and_what_does_not_hold_is_told() {
     terminal.send("/hotkeys\r");
     terminal.wait_for("f2 *");
 }
+
+#[test]
+fn a_picture_that_is_named_with_an_at_sign_goes_with_the_message() {
+    let house = House::new();
+    fs::write(house.project().join("shot.png"), PIXEL).unwrap();
+    let mut terminal = house.play(&[r#"{"expect": "what is @shot.png", "text": "A dot."}"#], &[]);
+    terminal.wait_for("Say what you want done");
+    // With a space behind it nothing is offered any more: it is sent as it was typed.
+    terminal.send("what is @shot.png and @lost.png ");
+    terminal.key(Key::Enter);
+    terminal.wait_for("A dot.");
+    terminal.wait_for("▣ image/png 1×1");
+    let log = house.log();
+    let asked = log.iter().find(|line| line["message"]["role"] == "user").unwrap();
+    let content = asked["message"]["content"].as_array().unwrap();
+    assert_eq!(content.len(), 2, "what isn't there is no picture: {content:?}");
+    assert_eq!(content[1]["mimeType"], "image/png");
+}
+
+#[test]
+fn the_demo_takes_no_pictures_and_says_so_before_it_is_sent_one() {
+    let house = House::new();
+    fs::write(house.project().join("shot.png"), PIXEL).unwrap();
+    let mut terminal = house.open(&["--provider", "demo"]);
+    terminal.wait_for("Say anything");
+    terminal.send("what is @shot.png ");
+    terminal.key(Key::Enter);
+    terminal.wait_for("takes no images, it would get a line of text; enter sends it so");
+    terminal.wait_for(" ❯ what is @shot.png");
+    terminal.key(Key::Enter);
+    terminal.wait_for("takes text only: in the place of an image it gets a line that says so");
+    terminal.wait_for("▣ image/png 1×1");
+}

@@ -129,7 +129,7 @@ impl Emitter<'_, '_, '_> {
             return Ok(());
         }
         let timestamp = self.time;
-        self.say(mark, Message::User(UserMessage { content, timestamp }))
+        self.say(mark, Message::User(UserMessage { content, timestamp, typed: None }))
     }
 
     fn prompt(&mut self, mark: &str, lines: &[(Span, Value)]) -> Result<(), SessionError> {

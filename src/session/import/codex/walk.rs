@@ -148,7 +148,7 @@ impl Walk<'_, '_> {
         }
         let (before, model) = (self.cursor.clone(), self.model.clone());
         self.turns.push(Turn { before, model, level: self.level });
-        let message = UserMessage { content: Content::Blocks(content), timestamp: self.time };
+        let message = UserMessage { content: Content::Blocks(content), timestamp: self.time, typed: None };
         self.say(format!("line {}", span.number), Message::User(message))
     }
 

@@ -1,0 +1,143 @@
+//! Pictures of what lies over the transcript or stands above the editor: lists, messages that wait, a question.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::picture::Paper;
+use crate::project::{Project, call};
+use crate::scenes::{enter, leave, look, said, say, taken};
+use crate::terminal::{Key, Size};
+
+/// An extension that wants to be asked about every edit.
+const GUARD: &str = r#"#!/bin/sh
+while read -r line; do
+  case $line in
+  *'"type":"hello"'*) echo '{"type": "ready", "protocol": 1, "hooks": ["tool_call"]}' ;;
+  *'"type":"request"'*)
+    id=${line#*'"id":'}
+    id=${id%%[,\}]*}
+    verdict='{"verdict": "allow"}'
+    case $line in *'"toolName":"edit_file"'*) verdict='{"verdict": "ask", "reason": "src is frozen until the release"}' ;; esac
+    echo "{\"type\": \"answer\", \"id\": $id, \"result\": $verdict}" ;;
+  *'"type":"close"'*) exit ;;
+  esac
+done
+"#;
+
+/// Models to choose from, with what is known of the chosen one.
+pub(crate) fn models(program: &Path) -> anyhow::Result<String> {
+    let project = Project::new()?;
+    project.write("tiller/.env", "ANTHROPIC_API_KEY=not-a-key\n")?;
+    let mut terminal = project.open(program, Size(116, 24), (&[said("Done.")], &["--name", "fix-crlf"]))?;
+    terminal.wait_for("Say what you want done");
+    enter(&mut terminal, "/model");
+    terminal.wait_for("needs OPENAI_API_KEY");
+    terminal.send("5-5");
+    terminal.wait_for("at most 128,000 tokens");
+    terminal.key(Key::Down);
+    terminal.wait_for("▸   anthropic/claude-sonnet-5-5");
+    taken(&terminal, Paper::DARK)
+}
+
+/// Sessions of a directory, one of them a fork, with the last exchange of the chosen one.
+pub(crate) fn sessions(program: &Path) -> anyhow::Result<String> {
+    let project = Project::new()?;
+    let talks = [
+        (
+            "tidy-readme",
+            "shorten the README to one page",
+            "It is one page now; the table of flags moved to docs/flags.md.",
+        ),
+        (
+            "",
+            "which of the flags does nobody use?",
+            "`--legacy-quotes` and `--strict`: neither occurs in the last 400 commits.",
+        ),
+        (
+            "fix-crlf",
+            "the parser test fails on windows line endings, find out why",
+            "`\\r\\n` became *two* newlines.\n\nThe lexer takes both at once now, and tests/lexer.rs says so.",
+        ),
+    ];
+    for (name, prompt, answer) in talks {
+        let arguments: &[&str] = if name.is_empty() { &[] } else { &["--name", name] };
+        let mut terminal = project.open(program, Size(116, 24), (&[said(answer)], arguments))?;
+        terminal.wait_for("Say what you want done");
+        say(&mut terminal, prompt, answer.rsplit(' ').next().unwrap_or_default());
+        leave(terminal)?;
+    }
+    let again = [said(""), said("The tokens keep their line now: `Token { kind, text, line }`.")];
+    let mut terminal = project.open(program, Size(116, 24), (&again, &["-c"]))?;
+    terminal.wait_for("becam");
+    enter(&mut terminal, "/clone");
+    terminal.wait_for("this is a copy now");
+    say(&mut terminal, "let every token know its line", "The tokens keep");
+    leave(terminal)?;
+    let mut terminal = project.open(program, Size(116, 24), (&[], &["-r"]))?;
+    terminal.wait_for("tidy-readme");
+    terminal.wait_for("fix-crlf (fork)");
+    while !terminal
+        .screen()
+        .lines()
+        .any(|line| line.contains("▸") && line.contains("fix-crlf") && !line.contains("(fork)"))
+    {
+        let before = terminal.screen();
+        terminal.key(Key::Down);
+        terminal.wait_until("another row chosen", |screen| screen != before);
+    }
+    terminal.wait_for("takes both at once now");
+    taken(&terminal, Paper::DARK)
+}
+
+/// Messages that wait, the lowest chosen, beneath one that was delivered.
+pub(crate) fn queue(program: &Path) -> anyhow::Result<String> {
+    let project = Project::new()?;
+    let work = json!({
+        "text": "Understood, the fixture stays.",
+        "calls": [call("bash", json!({"command": "cargo test"}))],
+        "usage": {"input": 7_900, "output": 520, "cacheRead": 14_100, "cost": {"total": 0.041}},
+    });
+    let answers: [Value; 3] = [look(), work, said("Done.")];
+    let prompt = "the parser test fails on windows line endings, find out why";
+    let mut terminal = project.open(program, Size(116, 30), (&answers, &["--name", "fix-crlf", prompt]))?;
+    terminal.wait_for("right: 4");
+    enter(&mut terminal, "leave the fixture as it is: fix the lexer");
+    terminal.wait_for("↳ steer");
+    project.let_through(1)?;
+    terminal.wait_for("crlf_is_one_newline ... ok");
+    enter(&mut terminal, "add a test for a lone \\r, too");
+    terminal.wait_for("↳ steer");
+    for later in ["then add a line to CHANGELOG.md", "and run the whole suite once more"] {
+        terminal.send(later);
+        terminal.wait_for(&format!("❯ {later}"));
+        terminal.key(Key::AltEnter);
+        terminal.wait_for(&format!("↳ next    {later}"));
+    }
+    terminal.key(Key::AltUp);
+    terminal.key(Key::Up);
+    terminal.wait_for("▸ ↳ next    then add");
+    taken(&terminal, Paper::DARK)
+}
+
+/// An edit that an extension wants to be asked about.
+pub(crate) fn approval(program: &Path) -> anyhow::Result<String> {
+    let project = Project::new()?;
+    project.add_program("tiller/extensions/guard", GUARD)?;
+    let old = "        self.take(1, Kind::Newline)\n";
+    let new = "        // One token for both, on every system.\n        self.take(breaks(self.rest), Kind::Newline)\n";
+    let work = json!({
+        "text": "`newline` makes **two** tokens of `\\r\\n`. It has to take both at once:",
+        "calls": [
+            call("read_file", json!({"path": "src/lexer.rs"})),
+            call("edit_file", json!({"path": "src/lexer.rs", "old_text": old, "new_text": new})),
+        ],
+        "usage": {"input": 7_900, "output": 520, "cacheRead": 14_100, "cost": {"total": 0.041}},
+    });
+    let prompt = "the parser test fails on windows line endings, find out why";
+    let terminal =
+        project.open(program, Size(116, 28), (&[work, said("Done.")], &["--name", "fix-crlf", prompt]))?;
+    terminal.wait_for("edit_file asks");
+    terminal.wait_for("no, and say why");
+    taken(&terminal, Paper::DARK)
+}
