@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
@@ -29,13 +29,24 @@ struct Bash {
 }
 
 /// An event of a command that the client named.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct Named {
-    #[serde(flatten)]
     event: Map<String, Value>,
     id: Id,
-    entry_id: EntryId,
+    entry: EntryId,
+}
+
+impl Serialize for Named {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_map(None)?;
+        for (name, value) in &self.event {
+            match &**name {
+                "id" => fields.serialize_entry(name, &self.id)?,
+                name => fields.serialize_entry(name, value)?,
+            }
+        }
+        fields.serialize_entry("entryId", &self.entry)?;
+        fields.end()
+    }
 }
 
 impl<Out: Write> Scribe<Out> {
@@ -90,9 +101,8 @@ impl<Out: Write> Scribe<Out> {
         match self.name_of(&event.kind) {
             None => Heard::Event(std::sync::Arc::clone(event)).write_lines(&mut self.out),
             Some((entry, id)) => {
-                let Value::Object(mut event) = serde_json::to_value(event)? else { return Ok(()) };
-                event.remove("id");
-                serde_json::to_writer(&mut self.out, &Named { event, id, entry_id: entry })?;
+                let Value::Object(event) = serde_json::to_value(event)? else { return Ok(()) };
+                serde_json::to_writer(&mut self.out, &Named { event, id, entry })?;
                 self.out.write_all(b"\n")
             }
         }
@@ -179,7 +189,7 @@ mod tests {
         scribe.item(Item::Manner(Manner::Bash { line: "ls".into(), id: given })).unwrap();
         scribe.item(start("e1", "ls")).unwrap();
         let out = String::from_utf8(scribe.out.into_inner().unwrap()).unwrap();
-        assert!(out.contains(r#""id":123456789012345678901234567890.10,"entryId":"e1""#), "{out}");
+        assert!(out.contains(r#""id":123456789012345678901234567890.10,"command":"ls""#), "{out}");
     }
 
     #[test]
