@@ -107,7 +107,7 @@ fn options(given: &Given, cwd: &Path, themes: &Themes) -> TuiOptions {
 
 fn desks(given: &Given) -> Desks {
     Desks {
-        exporter: Some(Exporter::new(export)),
+        exporter: Some(exporter(given.config.variable("HOME").map(PathBuf::from))),
         settings: Some(desk(given)),
         keys: Some(login::desk(&given.arguments, given.project.as_ref())),
         importer: Some(super::import::desk(given)),
@@ -179,15 +179,27 @@ async fn elsewhere<T: Send + 'static>(
 }
 
 /// What `/export` does: as `tiller sessions export`, the file's place beginning at the working directory.
-fn export(reader: &Reader, cwd: &Path, file: &str) -> Result<PathBuf, (String, Option<String>)> {
-    let output = cwd.join(file);
-    let output = (!file.is_empty()).then_some(output.as_path());
+fn exporter(home: Option<PathBuf>) -> Exporter {
+    Exporter::new(move |reader, cwd, file| {
+        let output = match (file.strip_prefix("~/"), &home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => cwd.join(file),
+        };
+        export(reader, cwd, Some(&*output).filter(|_| !file.is_empty()))
+    })
+}
+
+fn export(reader: &Reader, cwd: &Path, output: Option<&Path>) -> Result<PathBuf, (String, Option<String>)> {
     let asked = Asked { output, ..Asked::default() };
     match export::made(reader, cwd, &asked) {
         Ok(path) => Ok(path.unwrap_or_default()),
         // On the screen there is no --force.
         Err(failure) if output.is_some_and(Path::exists) => {
             Err((format!("{:#}", failure.error), Some("name another file".to_owned())))
+        }
+        // Nor is there a --format.
+        Err(failure) if failure.hint.as_deref().is_some_and(|hint| hint.contains("--format")) => {
+            Err((format!("{:#}", failure.error), Some("end it in .html, .md or .jsonl".to_owned())))
         }
         Err(failure) => Err((format!("{:#}", failure.error), failure.hint)),
     }

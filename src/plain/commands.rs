@@ -1,5 +1,9 @@
 //! Commands of the user, carried out; each comes to a text.
 
+use std::path::PathBuf;
+
+use tokio::task::spawn_blocking;
+
 use super::tree;
 use super::typed::Command;
 use crate::agent::{AgentError, AgentSession, BranchSummary, SessionStats, Status};
@@ -103,14 +107,25 @@ async fn resume(agent: &AgentSession, words: &str) -> Told {
     let named =
         |session: &&SessionSummary| session.id.matches(words) || session.name.as_deref() == Some(words);
     let found: Vec<&SessionSummary> = listing.sessions.iter().filter(named).collect();
-    match found[..] {
-        [session] => {
-            let opened = agent.open_session(session.path.clone()).await;
-            moved(opened, "opened").map_err(|error| why(&error))
-        }
-        [] => Err(format!("no session here is called {words}; /resume lists them")),
-        _ => Err(format!("several sessions here are called {words}; /resume lists them")),
+    let path = match found[..] {
+        [session] => session.path.clone(),
+        [] => elsewhere(agent, words).await?,
+        _ => return Err(format!("several sessions here are called {words}; /resume lists them")),
+    };
+    if agent.reader().is_at(&path) {
+        return Ok("that is the session that is open here\n".to_owned());
     }
+    moved(agent.open_session(path).await, "opened").map_err(|error| why(&error))
+}
+
+/// The session of another directory that goes by a part of its id.
+async fn elsewhere(agent: &AgentSession, part: &str) -> Result<PathBuf, String> {
+    let mut catalog = agent.catalog().await.map_err(|error| why(&error))?;
+    let typed = part.to_owned();
+    let found = spawn_blocking(move || catalog.named(&typed)).await.map_err(|error| error.to_string())?;
+    found.map_err(|_| {
+        format!("no session here is called {part}, nor has one elsewhere that id; /resume lists them")
+    })
 }
 
 async fn models(agent: &AgentSession) -> Result<String, AgentError> {

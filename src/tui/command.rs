@@ -81,8 +81,13 @@ pub(super) const TABLE: [Command; 26] = [
         "how much the model thinks: off, minimal, low, medium, high, xhigh",
     ),
     row(Verb::Approval, "approval", "[MODE]", "which calls are asked about: ask, auto, read-only"),
-    row(Verb::Tools, "tools", "", "the tools that the model is offered"),
-    row(Verb::Settings, "settings", "", "every setting: see it, change it"),
+    row(
+        Verb::Tools,
+        "tools",
+        "[NAME]",
+        "the tools that the model is offered; NAME is offered, or not any more",
+    ),
+    row(Verb::Settings, "settings", "[NAME]", "every setting: see it, change it"),
     row(Verb::Copy, "copy", "", "copy the last answer"),
     row(Verb::FollowUp, "followup", "TEXT", "say TEXT when the agent has finished"),
     row(Verb::Session, "session", "", "facts about this session"),
@@ -156,24 +161,6 @@ pub(super) fn offers(typed: &str, agents: &[SlashCommand]) -> Vec<Offer> {
         }
     };
     plain.chain(others).map(offer).collect()
-}
-
-/// What may follow a command, where that is one of a few words.
-pub(super) fn arguments(command: &str, typed: &str, models: &[String]) -> Vec<Offer> {
-    let verb = TABLE.iter().find(|row| row.name == command).map(|row| row.verb);
-    let words: Vec<&str> = match verb {
-        Some(Verb::Thinking) => ThinkingLevel::ALL.iter().map(|level| level.name()).collect(),
-        Some(Verb::Approval) => ApprovalMode::ALL.iter().map(|mode| mode.name()).collect(),
-        Some(Verb::Model) => models.iter().map(String::as_str).collect(),
-        _ => return Vec::new(),
-    };
-    let offer = |at: usize| Offer {
-        name: words[at].to_owned(),
-        insert: words[at].to_owned(),
-        then: Then::Send,
-        ..Offer::default()
-    };
-    Query::new(typed, Way::Names).rank(&words, |word| (word, "")).into_iter().map(offer).collect()
 }
 
 /// What `/approval` may be followed by.
@@ -260,17 +247,5 @@ mod tests {
         assert_eq!(names("rsm"), ["/resume"]);
         assert_eq!(names("").len(), TABLE.len() + 2);
         assert_eq!(offers("review", &agents)[0].argument, "[file]");
-    }
-
-    #[test]
-    fn what_follows_a_command_is_completed_where_it_is_one_of_a_few_words() {
-        let models = ["anthropic/claude-haiku-4-5".to_owned(), "openai/gpt-5".to_owned()];
-        let names = |command, typed| {
-            arguments(command, typed, &models).into_iter().map(|offer| offer.insert).collect::<Vec<_>>()
-        };
-        assert_eq!(names("thinking", "hi")[0], "high");
-        assert_eq!(names("approval", "ro"), ["read-only"]);
-        assert_eq!(names("model", "gpt"), ["openai/gpt-5"]);
-        assert!(names("name", "x").is_empty());
     }
 }

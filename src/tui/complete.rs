@@ -3,18 +3,24 @@
 //! What is offered follows from the text alone, so it is looked at anew after every input that changed it. Files are found and ranked
 //! elsewhere: until that is done, what was offered for the text before stays, and can't be taken.
 
+mod arguments;
 mod files;
 mod paths;
 mod word;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::app::{Action, App};
+use super::app::{Action, App, Go};
 use super::command;
 use crate::unit::UnixMs;
 
+use self::arguments::{Gathered, Range};
+use super::picker::{Query, Way};
+
+pub(super) use arguments::Words;
 pub(super) use files::{FileList, Ranked, Ranking, walk};
-pub(super) use paths::{Listing, Wanted, list};
+pub(super) use paths::{Listing, Purpose, Wanted, list};
 pub(super) use word::{Asked, asked};
 
 /// How long what was found of the project's files counts, in milliseconds; then they are looked for again at the next `@`.
@@ -34,13 +40,15 @@ pub(super) struct Offer {
 }
 
 /// What Enter does with an offer beside taking it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Then {
     /// Nothing: one goes on typing.
     #[default]
     GoOn,
     /// It sends what is typed.
     Send,
+    /// It goes to the session at this path; nothing is sent.
+    Open(PathBuf),
 }
 
 /// What is offered, and which of it is chosen.
@@ -58,8 +66,13 @@ pub(super) struct Completing {
     files: Option<(Arc<FileList>, UnixMs)>,
     /// Whether somebody looks for files already.
     is_walking: bool,
-    /// The names of models, for `/model`.
-    models: Vec<String>,
+    /// What may follow the command that is typed, if that had to be gathered.
+    gathered: Option<Gathered>,
+    /// What may follow it, where that isn't one of some words.
+    hint: Option<Offer>,
+    /// How words are looked for among what is offered.
+    way: Way,
+    range: Range,
 }
 
 impl Completing {
@@ -72,9 +85,26 @@ impl Completing {
         self.chosen
     }
 
-    /// What was typed of it, to be shown in what is offered.
-    pub(super) fn typed(&self) -> &str {
-        self.asked.typed()
+    /// A word on what may follow a command that takes what somebody likes.
+    pub(super) fn hint(&self) -> Option<&Offer> {
+        self.hint.as_ref()
+    }
+
+    /// Rows that would show all of it.
+    pub(super) fn rows(&self) -> usize {
+        self.offers.len() + usize::from(self.hint.is_some())
+    }
+
+    /// What was typed of it, to be shown in what is offered. Of paths only the last part is.
+    pub(super) fn query(&self) -> Query {
+        let typed = self.asked.typed();
+        let is_path = matches!(self.asked, Asked::Path(_)) || self.asks_for_path();
+        let part = if is_path { typed.rsplit('/').next().unwrap_or(typed) } else { typed };
+        Query::new(part, self.way)
+    }
+
+    fn asks_for_path(&self) -> bool {
+        self.way == Way::Paths && matches!(self.asked, Asked::Argument { .. })
     }
 
     /// The directory is another one: its files are to be looked for.
@@ -82,8 +112,9 @@ impl Completing {
         self.files = None;
     }
 
-    pub(super) fn know_models(&mut self, names: Vec<String>) {
-        self.models = names;
+    /// Nobody gathers what may follow the command: there was too much else to do. The next key asks again.
+    pub(super) fn words_refused(&mut self) {
+        self.gathered = None;
     }
 
     /// Nobody looks for files: there was too much else to do. The next key asks again.
@@ -104,6 +135,8 @@ impl Completing {
         let held = self.offers.get(self.chosen).filter(|_| self.is_held).map(|offer| offer.name.clone());
         self.offers = offers;
         self.is_stale = false;
+        self.hint = None;
+        (self.way, self.range) = (Way::Names, Range::Closed);
         let at = held.and_then(|name| self.offers.iter().position(|offer| offer.name == name));
         self.is_held = at.is_some();
         self.chosen = at.unwrap_or(0);
@@ -117,6 +150,7 @@ impl Completing {
     /// Offers nothing until the text is another.
     fn dismiss(&mut self) {
         self.asked = Asked::Nothing;
+        self.gathered = None;
         self.offer(Vec::new());
     }
 }
@@ -134,12 +168,16 @@ impl App {
             false => asked(before, self.editor.begins_command()),
         };
         before.clone_into(&mut self.complete.seen);
-        let complete = &self.complete;
-        let offers = match &complete.asked {
+        let asked = self.complete.asked.clone();
+        if !matches!(asked, Asked::Argument { .. }) {
+            // The next time it is gathered anew: it may be something else then.
+            self.complete.gathered = None;
+        }
+        let offers = match asked {
             Asked::Nothing | Asked::Path(_) => Vec::new(),
-            Asked::Command(typed) => command::offers(typed, &self.facts.commands),
-            Asked::Argument { command, typed } => command::arguments(command, typed, &complete.models),
-            Asked::File(words) => return self.ask_for_files(words.clone()),
+            Asked::Command(typed) => command::offers(&typed, &self.facts.commands),
+            Asked::Argument { command, typed } => return self.mind_argument(&command, &typed),
+            Asked::File(words) => return self.ask_for_files(words),
         };
         self.complete.offer(offers);
         Vec::new()
@@ -174,12 +212,18 @@ impl App {
     pub(super) fn files_ranked(&mut self, ranked: Ranked) {
         if matches!(&self.complete.asked, Asked::File(words) if *words == ranked.words) {
             self.complete.offer(ranked.offers);
+            self.complete.way = Way::Paths;
         }
     }
 
     /// Takes what is in a directory: one name is put in, of several what they have in common, and they are offered.
     pub(super) fn paths_listed(&mut self, listing: Listing) {
         if self.editor.line_before_cursor() != listing.before {
+            return;
+        }
+        if listing.purpose != Purpose::Word {
+            self.complete.offer(listing.offers);
+            (self.complete.way, self.complete.range) = (Way::Paths, Range::Open);
             return;
         }
         match listing.offers.as_slice() {
@@ -221,7 +265,7 @@ impl App {
             Tab if count == 0 => return self.list_paths(),
             Up if count > 1 => self.complete.step(-1),
             Down if count > 1 => self.complete.step(1),
-            Esc if count > 0 => self.complete.dismiss(),
+            Esc if count > 0 || self.complete.hint.is_some() => self.complete.dismiss(),
             Tab if count > 0 && !self.complete.is_stale => _ = self.take_offer(),
             Enter if count > 0 && !self.complete.is_stale => return self.enter_offer(),
             _ => return None,
@@ -237,7 +281,7 @@ impl App {
             || match &complete.asked {
                 Asked::Nothing | Asked::Path(_) => false,
                 Asked::Command(_) => true,
-                Asked::Argument { typed, .. } => !typed.is_empty(),
+                Asked::Argument { typed, .. } => !typed.is_empty() && complete.range == Range::Closed,
                 Asked::File(words) => *words != offer.name,
             };
         if !is_meant {
@@ -247,6 +291,10 @@ impl App {
             Then::GoOn => Some(Vec::new()),
             // What was completed is sent by whoever has Enter else.
             Then::Send => None,
+            Then::Open(path) => {
+                self.editor.take();
+                Some(vec![Action::Go(Go::Open(path))])
+            }
         }
     }
 
@@ -254,6 +302,7 @@ impl App {
         let before = self.editor.line_before_cursor().to_owned();
         let typed = word::path(&before)?.to_owned();
         let (cwd, home) = (self.place.cwd.clone(), self.place.home.clone());
-        Some(vec![Action::ListPaths(paths::Wanted { before, typed, cwd, home })])
+        let purpose = Purpose::Word;
+        Some(vec![Action::ListPaths(paths::Wanted { purpose, before, typed, cwd, home })])
     }
 }

@@ -17,6 +17,9 @@ use crate::session::Reader;
 /// Characters of a label that are looked at, for drawing and for narrowing.
 pub(super) const LONGEST: usize = 300;
 
+/// Lines of a prompt that its preview shows.
+const SHOWN: usize = 40;
+
 /// The question whether an entry and what follows it are to be hidden.
 pub(super) fn hiding(reader: &Reader, entry: EntryId) -> Report {
     let (tree, leaf) = (reader.tree(), reader.leaf());
@@ -85,7 +88,9 @@ pub(super) fn prompts(history: &[String]) -> Vec<Item> {
     let newest = history.iter().rev().filter(|text| seen.insert(text.as_str()));
     let item = |text: &String| {
         let label = spaced(&text.chars().take(LONGEST).collect::<String>());
-        Item::new(label, Choice::Prompt(text.clone()))
+        let whole = text.lines().take(SHOWN).map(|line| line.chars().take(LONGEST).collect::<String>());
+        let whole = whole.map(|line| Line::new(one_line(&line), Role::Text)).collect();
+        Item::new(label, Choice::Prompt(text.clone())).with_detail(whole)
     };
     newest.map(item).collect()
 }

@@ -150,7 +150,7 @@ impl App {
     }
 
     fn choose(&mut self, title: &str, items: Vec<Item>) -> Vec<Action> {
-        self.popups.push(Popup::Pick(Box::new(Picker::of(title, items).fitting(Way::Prose))));
+        self.popups.push(Popup::Pick(Box::new(Picker::of(title, items).fitting(Way::Prose).previewing())));
         Vec::new()
     }
 
@@ -256,8 +256,9 @@ impl App {
                 Ok(mode) => vec![Action::SetApproval(mode)],
                 Err(what) => self.ask_for("/approval ", &what),
             },
-            Verb::Tools => self.pick("tools", List::Tools),
-            Verb::Settings => self.pick("settings", List::Settings),
+            Verb::Tools if argument.is_empty() => self.pick("tools", List::Tools),
+            Verb::Tools => vec![Action::ToggleTool(argument.to_owned())],
+            Verb::Settings => self.pick_from("settings", List::Settings, argument),
             Verb::Copy => self.copy(),
             Verb::FollowUp if argument.is_empty() => {
                 self.ask_for("/followup ", "a message follows /followup")
@@ -303,7 +304,12 @@ impl App {
     }
 
     pub(super) fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
-        let picker = Picker::waiting_for(title, list);
+        self.pick_from(title, list, "")
+    }
+
+    /// Offers a list, narrowed to these words.
+    fn pick_from(&mut self, title: &str, list: List, words: &str) -> Vec<Action> {
+        let picker = Picker::waiting_for(title, list).narrowed_to(words);
         self.popups.push(Popup::Pick(Box::new(match list {
             List::Models | List::Approval | List::Tools | List::Settings => picker.previewing(),
             List::Thinking | List::Themes | List::Logins | List::Logouts | List::Foreign => picker,

@@ -50,8 +50,6 @@ pub(super) struct News {
     pub(super) said: String,
     pub(super) hint: Option<String>,
     pub(super) answers: Answers,
-    /// The names of the models that can be asked now.
-    pub(super) models: Vec<String>,
 }
 
 impl App {
@@ -85,8 +83,7 @@ impl App {
 
     /// A key was kept or taken away.
     pub(super) fn key_changed(&mut self, news: News) {
-        let News { provider, said, hint, answers, models } = news;
-        self.complete.know_models(models);
+        let News { provider, said, hint, answers } = news;
         let is_done = |popup: &Popup| popup.lists(List::Logins) || popup.lists(List::Logouts);
         self.popups.retain(|popup| !is_done(popup));
         let is_asked = self.facts.model.as_ref().is_some_and(|model| model.provider == provider);

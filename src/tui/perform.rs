@@ -155,6 +155,7 @@ impl Worker {
             Action::Attach(path, text) => self.attach(path, text, beside).await?,
             // What lists want, and what goes on beside, is begun already; looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
             Action::Gather(_)
+            | Action::GatherWords(_)
             | Action::Narrow(_)
             | Action::Preview(_)
             | Action::NameSession(..)
@@ -281,7 +282,8 @@ impl Worker {
         let reader = self.agent.reader();
         self.read_beside(beside, move || match exporter.export(&reader, &cwd, &file) {
             Ok(path) => Report::Note(format!("exported to {}", path.display())),
-            Err((what, hint)) => Report::Failed { what, hint, text: None },
+            // The name is there again, to be mended.
+            Err((what, hint)) => Report::Failed { what, hint, text: Some(format!("/export {file}")) },
         });
         Ok(Vec::new())
     }
@@ -296,14 +298,9 @@ impl Worker {
         let ((older, entries), branch) = read.unwrap_or_default();
         let loaded = Report::Loaded(Box::new(Loaded { snapshot, older, entries }));
         // The session is there whatever becomes of what can be typed into it.
-        let beside = [
-            self.agent.slash_commands().await.map(Report::Commands),
-            self.agent.models().await.map(|models| {
-                Report::ModelNames(models.iter().map(|model| model.reference().to_string()).collect())
-            }),
-        ];
-        let beside = beside.into_iter().map(|found| found.unwrap_or_else(|error| failed(&error, None)));
-        Ok([loaded, Report::Branch(branch)].into_iter().chain(beside).chain(fault).collect())
+        let commands = self.agent.slash_commands().await.map(Report::Commands);
+        let commands = commands.unwrap_or_else(|error| failed(&error, None));
+        Ok([loaded, Report::Branch(branch), commands].into_iter().chain(fault).collect())
     }
 
     async fn read_resources(&self) -> Result<Vec<Report>, AgentError> {

@@ -28,9 +28,9 @@ pub(super) use browser::Browser;
 pub(super) use fuzzy::{Query, Way, pieces};
 pub(super) use item::{Choice, Item, MARKS};
 pub(super) use looks::{Look, Looks};
-pub(super) use manners::{Levels, levels, modes, tools};
+pub(super) use manners::{Levels, level_about, levels, mode_about, modes, tools};
 pub(super) use models::{Models, models};
-pub(super) use sessions::{Order, Sessions, age, hits, last_exchange, named, sessions};
+pub(super) use sessions::{Order, Sessions, age, hits, last_exchange, named, newest, sessions};
 pub(super) use settings::settings;
 pub(super) use talk::{Asking, Sight, Word};
 pub(super) use typed::Typed;
@@ -121,7 +121,7 @@ pub(super) struct Narrowed {
 }
 
 /// The positions of the items that fit, the best first. Whoever types a part of a session's id means that one before all others.
-fn fitting(items: &[Item], words: &str, way: Way) -> Vec<usize> {
+pub(super) fn fitting(items: &[Item], words: &str, way: Way) -> Vec<usize> {
     let others = Query::new(words, way).rank(items, |item| (&item.label, &item.note));
     let goes_by = |item: &Item| item.tag.as_ref().is_some_and(|tag| tag.id.matches(words.trim()));
     let mut matches: Vec<usize> = (0..items.len()).filter(|at| goes_by(&items[*at])).collect();

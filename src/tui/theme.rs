@@ -2,6 +2,8 @@
 
 mod choosing;
 
+pub(super) use choosing::names;
+
 use std::sync::Arc;
 
 use ratatui::style::{Color, Modifier, Style};

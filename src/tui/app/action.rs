@@ -9,7 +9,7 @@ use crate::message::{Image, ThinkingLevel};
 use crate::session::Visibility;
 use crate::setting::Setting;
 use crate::tui::browse::Ask;
-use crate::tui::complete::{self, Ranking};
+use crate::tui::complete::{self, Ranking, Words};
 use crate::tui::picker::Narrowing;
 use crate::tui::search::Lookup;
 use crate::tui::transcript::{Copied, Wanted};
@@ -43,6 +43,8 @@ pub(in crate::tui) enum Action {
     Tree(tree::Ask),
     /// Gather what a picker offers.
     Gather(List),
+    /// Gather what may follow a command.
+    GatherWords(Words),
     /// Narrow a list that is long.
     Narrow(Narrowing),
     /// Read the last exchange of a session.

@@ -14,7 +14,7 @@ use crate::session::{Entry, Scope};
 use crate::setting::Settings;
 use crate::theme::{Library, Rgb};
 use crate::tui::attach::Picture;
-use crate::tui::complete::{FileList, Listing, Ranked};
+use crate::tui::complete::{FileList, Listing, Ranked, Words};
 use crate::tui::picker::{Choice, Item, Look, Narrowed, Sessions, Word};
 use crate::tui::question::Question;
 use crate::tui::search::Found;
@@ -84,8 +84,11 @@ pub(in crate::tui) enum Report {
         of: Choice,
         lines: Vec<Line>,
     },
-    /// The names of models that can be asked.
-    ModelNames(Vec<String>),
+    /// What may follow a command.
+    Words {
+        of: Words,
+        items: Vec<Item>,
+    },
     /// The project's files.
     Files(Arc<FileList>),
     /// Those that fit what was typed.

@@ -45,7 +45,7 @@ impl App {
                 let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
                 pickers.for_each(|picker| picker.show(&of, lines.clone()));
             }
-            Report::ModelNames(names) => self.complete.know_models(names),
+            Report::Words { of, items } => self.know_words(of, items),
             Report::Files(files) => return self.know_files(files),
             Report::Ranked(ranked) => self.files_ranked(ranked),
             Report::Listed(listing) => self.paths_listed(listing),
@@ -105,6 +105,7 @@ impl App {
         match action {
             Action::Read(wanted) => self.transcript.unask(wanted.part()),
             Action::WalkFiles(_) => self.complete.walk_refused(),
+            Action::GatherWords(_) => self.complete.words_refused(),
             Action::RestoreSession(path) => self.not_restored(path),
             Action::Queue(queue::Order::PutBack(removed)) => {
                 self.handed_back(removed.into_iter().map(|removed| removed.item).collect());

@@ -39,8 +39,7 @@ impl Worker {
         };
         let provider = change.provider().to_owned();
         let answers = self.agent.change_key(&desk, change).await?;
-        let models = self.agent.models().await?.iter().map(|model| model.reference().to_string()).collect();
-        Ok(vec![Report::Key(News { provider, said, hint, answers, models })])
+        Ok(vec![Report::Key(News { provider, said, hint, answers })])
     }
 
     /// The logs of other programs.

@@ -6,21 +6,24 @@ use std::sync::atomic::Ordering;
 
 use tokio::task::{JoinSet, spawn_blocking};
 
-use super::{Worker, failed};
+use super::{Worker, failed, now};
 use crate::agent::compaction::Automatic;
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::RetryMode;
 use crate::agent::turn::SteeringPoint;
 use crate::agent::{AgentError, ApprovalMode};
 use crate::message::ThinkingLevel;
-use crate::session::SessionError;
+use crate::session::{Page, Scope, SessionError};
 use crate::setting::{self, Setting, Settings, Source};
 use crate::spelling;
 use crate::tui::app::{Action, Go, List, Report};
 use crate::tui::call::one_line;
-use crate::tui::complete::{list, walk};
+use crate::tui::complete::{Words, list, walk};
 use crate::tui::picker::{self, Choice, Item, Levels, Models, Word};
 use crate::tui::question::Question;
+
+/// Sessions that are offered after `/resume`; the list itself has all of them.
+const OFFERED: usize = 60;
 
 impl Worker {
     pub(super) async fn gather(&self, list: List) -> Result<Vec<Report>, AgentError> {
@@ -37,6 +40,28 @@ impl Worker {
             List::Foreign => return Ok(self.foreign_logs().await),
         };
         Ok(vec![Report::Items { list, items, selected }])
+    }
+
+    /// What may follow a command: what its list would offer, or the newest sessions.
+    async fn words(&self, of: Words, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
+        match of {
+            Words::Of(list) => {
+                let words = |report| match report {
+                    Report::Items { items, .. } => Report::Words { of, items },
+                    report => report,
+                };
+                Ok(self.gather(list).await?.into_iter().map(words).collect())
+            }
+            Words::Sessions => {
+                let mut catalog = self.agent.catalog().await?;
+                self.read_beside(beside, move || {
+                    let newest = catalog.page(Scope::ThisDirectory, Page { offset: 0, limit: Some(OFFERED) });
+                    let sessions = newest.map(|listing| listing.sessions).unwrap_or_default();
+                    Report::Words { of, items: picker::newest(&sessions, now()) }
+                });
+                Ok(Vec::new())
+            }
+        }
     }
 
     async fn levels(&self) -> Result<Levels, AgentError> {
@@ -66,6 +91,7 @@ impl Worker {
     ) -> Result<Result<Vec<Report>, AgentError>, Action> {
         Ok(match action {
             Action::Gather(list) => self.gather(list).await,
+            Action::GatherWords(words) => self.words(words, beside).await,
             Action::Narrow(narrowing) => {
                 self.read_beside(beside, move || Report::Narrowed(narrowing.done()));
                 Ok(Vec::new())

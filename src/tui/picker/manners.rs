@@ -66,14 +66,14 @@ const fn mode_says(mode: ApprovalMode) -> [(&'static str, &'static str); 4] {
         ApprovalMode::Ask => [
             reading,
             ("editing", "runs unasked, in the working directory"),
-            ("commands", "ask each time, but for those you allowed for the session"),
-            ("dangerous", "ask too, and say what is dangerous about them"),
+            ("commands", "ask, but for those that you allowed"),
+            ("dangerous", "ask too, and say why"),
         ],
         ApprovalMode::Auto => [
             reading,
             ("editing", "runs unasked, in the working directory"),
             ("commands", "run unasked"),
-            ("dangerous", "ask: sudo, deleting elsewhere, force pushes and their like"),
+            ("dangerous", "ask: sudo, force pushes and their like"),
         ],
         ApprovalMode::ReadOnly => [
             reading,
@@ -113,7 +113,7 @@ pub(in crate::tui) fn tools(tools: &[OfferedTool]) -> Vec<Item> {
 }
 
 /// Whether the model is told of a tool, in a few words and in a sentence.
-pub(in crate::tui) fn standing(standing: &ToolStanding) -> (String, String) {
+fn standing(standing: &ToolStanding) -> (String, String) {
     match standing {
         ToolStanding::Offered => ("offered".to_owned(), "is told of it".to_owned()),
         ToolStanding::LeftOut(says) => {

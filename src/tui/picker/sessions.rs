@@ -151,6 +151,11 @@ pub(in crate::tui) fn hits(hits: &[Hit], now: UnixMs) -> Vec<Item> {
     hits.iter().map(item).collect()
 }
 
+/// Sessions in their order, without their threads.
+pub(in crate::tui) fn newest(list: &[SessionSummary], now: UnixMs) -> Vec<Item> {
+    sessions(list, Scope::ThisDirectory, now).items(Order::Newest)
+}
+
 /// Sessions that go by what was typed, wherever they are.
 pub(in crate::tui) fn named(list: &[SessionSummary], now: UnixMs) -> Vec<Item> {
     let sessions = sessions(list, Scope::Everywhere, now);

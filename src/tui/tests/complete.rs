@@ -5,9 +5,12 @@ use std::sync::Arc;
 use crossterm::event::KeyCode;
 
 use super::stage::{Stage, state};
-use crate::agent::State;
-use crate::tui::app::{Action, Input, List, Report, Say};
-use crate::tui::complete::{FileList, Ranking, Wanted, list};
+use crate::agent::{ApprovalMode, State};
+use crate::message::ThinkingLevel;
+use crate::setting;
+use crate::tui::app::{Action, Go, Input, List, Report, Say};
+use crate::tui::complete::{FileList, Purpose, Ranking, Wanted, Words, list};
+use crate::tui::picker::{Choice, Item};
 
 impl Stage {
     fn told(&mut self, report: Report) -> Vec<Action> {
@@ -107,6 +110,7 @@ fn tab_completes_a_path_as_far_as_it_goes_and_offers_the_rest() {
     stage.app.place.cwd = folder.path().to_owned();
     stage.type_text("see ./m");
     let wanted = Wanted {
+        purpose: Purpose::Word,
         before: "see ./m".into(),
         typed: "./m".into(),
         cwd: folder.path().into(),
@@ -124,13 +128,131 @@ fn tab_completes_a_path_as_far_as_it_goes_and_offers_the_rest() {
 #[test]
 fn what_follows_a_command_is_offered_too() {
     let mut stage = Stage::new(80, 24);
-    stage.told(Report::ModelNames(vec!["anthropic/claude-haiku-4-5".into(), "openai/gpt-5".into()]));
-    stage.types("/model hai");
+    let models = Words::Of(List::Models);
+    stage.types("/model");
+    assert_eq!(stage.key(KeyCode::Char(' ')), [Action::GatherWords(models)]);
+    let model = |name: &str| Item::new(name, Choice::Model(name.into())).with_note("thinks · 200k");
+    let locked = Item::new("openai/o3", Choice::Cant("no key".into()));
+    let items = vec![model("anthropic/claude-haiku-4-5"), model("openai/gpt-5"), locked];
+    stage.told(Report::Words { of: models, items });
+    stage.types("hai");
     insta::assert_snapshot!("model_names_80x24", stage.screen());
     let actions = stage.key(KeyCode::Enter);
     assert!(actions.contains(&Action::SetModel("anthropic/claude-haiku-4-5".into())), "{actions:?}");
-    stage.types("/model ");
+    stage.types("/model");
+    assert_eq!(stage.key(KeyCode::Char(' ')), [Action::GatherWords(models)], "others may be there by now");
     assert!(stage.key(KeyCode::Enter).contains(&Action::Gather(List::Models)), "nothing was typed of a name");
+}
+
+#[test]
+fn what_may_follow_is_offered_with_what_it_is_and_enter_takes_the_best_fit() {
+    for (line, expected) in [
+        ("/thinking hi", Action::SetThinking(ThinkingLevel::High)),
+        ("/approval ro", Action::SetApproval(ApprovalMode::ReadOnly)),
+        ("/theme gruv", Action::Keep { setting: &setting::THEME, value: "gruvbox".into() }),
+        ("/settings steerpt", Action::Gather(List::Settings)),
+    ] {
+        let mut stage = Stage::new(80, 24);
+        stage.types(line);
+        assert!(stage.screen().contains(" ▸ "), "{}", stage.screen());
+        let actions = stage.key(KeyCode::Enter);
+        assert!(actions.contains(&expected), "{line}: {actions:?}");
+    }
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        stage.types("/thinking ");
+        insta::assert_snapshot!(format!("levels_{width}x{height}"), stage.screen());
+        stage.control('u');
+        stage.types("/theme ");
+        insta::assert_snapshot!(format!("theme_names_{width}x{height}"), stage.screen());
+    }
+}
+
+#[test]
+fn tools_and_providers_are_offered_as_they_are_when_the_command_is_typed() {
+    for (command, list, choice, expected) in [
+        ("/tools", List::Tools, Choice::Tool("bash".into()), Action::ToggleTool("bash".into())),
+        ("/login", List::Logins, Choice::Login("bash".into()), Action::Gather(List::Logins)),
+    ] {
+        let mut stage = Stage::new(80, 24);
+        stage.types(command);
+        let of = Words::Of(list);
+        assert_eq!(stage.key(KeyCode::Char(' ')), [Action::GatherWords(of)]);
+        stage.types("b");
+        let late = Words::Of(List::Models);
+        stage.told(Report::Words { of: late, items: vec![Item::new("big", Choice::Model("big".into()))] });
+        assert!(!stage.screen().contains("big"), "that was for another command");
+        stage.told(Report::Words { of, items: vec![Item::new("bash", choice)] });
+        assert!(stage.key(KeyCode::Enter).contains(&expected), "{command}");
+    }
+}
+
+#[test]
+fn a_session_that_is_gone_to_in_the_offers_is_opened_and_words_are_looked_for() {
+    let mut stage = Stage::new(80, 24);
+    let session = |name: &str| {
+        let item = Item::new(name, Choice::Open(format!("/s/{name}").into())).with_note("10 messages");
+        item.tagged(format!("01JD6X-{name}").as_str().into(), None)
+    };
+    stage.types("/resume ");
+    let items = vec![session("lexer"), session("parser")];
+    stage.told(Report::Words { of: Words::Sessions, items });
+    insta::assert_snapshot!("session_offers_80x24", stage.screen());
+    stage.types("parse");
+    let actions = stage.key(KeyCode::Enter);
+    assert!(
+        actions.iter().any(|action| matches!(action, Action::Browse(ask) if ask.words == "parse")),
+        "{actions:?}"
+    );
+    stage.key(KeyCode::Esc);
+    stage.types("/resume ");
+    stage.told(Report::Words { of: Words::Sessions, items: vec![session("lexer"), session("parser")] });
+    stage.key(KeyCode::Down);
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/parser".into()))]);
+    assert_eq!(stage.app.editor.text(), "");
+}
+
+#[test]
+fn a_path_is_offered_where_one_may_follow_and_taken_when_it_was_gone_to() {
+    let folder = tempfile::TempDir::new().unwrap();
+    std::fs::create_dir(folder.path().join("pages")).unwrap();
+    let mut stage = Stage::new(80, 24);
+    stage.app.place.cwd = folder.path().to_owned();
+    let typed = |stage: &mut Stage, text: &str| {
+        for c in text.chars() {
+            for action in stage.key(KeyCode::Char(c)) {
+                if let Action::ListPaths(wanted) = action {
+                    stage.told(Report::Listed(list(wanted)));
+                }
+            }
+        }
+    };
+    typed(&mut stage, "/export notes");
+    assert!(stage.screen().contains("▸ notes.html"), "{}", stage.screen());
+    let as_typed = Action::Export("notes".into());
+    assert!(stage.key(KeyCode::Enter).contains(&as_typed), "nobody went to an offer");
+    typed(&mut stage, "/export ");
+    stage.key(KeyCode::Up);
+    assert!(stage.screen().contains("   session.md                Markdown"), "{}", stage.screen());
+    assert!(stage.screen().contains(" ▸ pages/"), "{}", stage.screen());
+    let [Action::ListPaths(wanted)] = &stage.key(KeyCode::Enter)[..] else { panic!("one goes on typing") };
+    assert_eq!(stage.app.editor.text(), "/export pages/");
+    assert_eq!(list(wanted.clone()).offers.len(), 3, "it is empty but for the file that may come");
+    typed(&mut stage, "n.j");
+    stage.key(KeyCode::Tab);
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Export("pages/n.jsonl".into())));
+}
+
+#[test]
+fn what_may_follow_is_said_where_it_is_what_somebody_likes() {
+    let mut stage = Stage::new(80, 24);
+    stage.types("/compact ");
+    insta::assert_snapshot!("argument_hint_80x24", stage.screen());
+    stage.key(KeyCode::Esc);
+    assert!(!stage.screen().contains("[WORDS]"), "{}", stage.screen());
+    assert_eq!(stage.app.editor.text(), "/compact ");
+    stage.types("the");
+    assert!(!stage.screen().contains("[WORDS]"), "{}", stage.screen());
 }
 
 #[test]

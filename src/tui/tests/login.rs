@@ -41,7 +41,6 @@ fn changed(provider: &str) -> Report {
         said: format!("{provider} can be asked now"),
         hint: None,
         answers: Answers::AsBefore,
-        models: Vec::new(),
     })
 }
 

@@ -86,8 +86,12 @@ fn a_theme_that_is_chosen_is_worn_and_kept() {
 #[test]
 fn a_name_that_there_is_not_suggests_one() {
     let mut stage = painted(120, 40);
-    assert_eq!(command(&mut stage, "/theme grubox"), []);
-    assert!(stage.screen().contains("there is no theme grubox; did you mean gruvbox?"));
+    assert_eq!(command(&mut stage, "/theme gruvboxx"), []);
+    assert!(stage.screen().contains("there is no theme gruvboxx; did you mean gruvbox?"));
+    assert_eq!(stage.app.editor.text(), "/theme gruvboxx", "it can be mended");
+    stage.control('u');
+    assert_eq!(command(&mut stage, "/theme ./mine.json"), []);
+    assert!(stage.screen().contains("tiller --theme"), "{}", stage.screen());
     assert_eq!(accent(&stage), DARK);
 }
 

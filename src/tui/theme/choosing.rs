@@ -106,8 +106,13 @@ impl App {
         if name != AUTO
             && let Err(nearest) = self.place.theme.find(name)
         {
-            let instead =
-                nearest.map_or("/theme lists them".to_owned(), |name| format!("did you mean {name}?"));
+            let is_path = name.contains('/') || name.ends_with(".json");
+            let instead = match nearest {
+                Some(name) => format!("did you mean {name}?"),
+                None if is_path => "`tiller --theme FILE` brings one of a file".to_owned(),
+                None => "/theme lists them".to_owned(),
+            };
+            self.editor.set_text(&format!("/theme {name}"));
             self.flash(format!("there is no theme {name}; {instead}"));
             return Vec::new();
         }
@@ -128,6 +133,16 @@ fn offered(theme: &Theme) -> (Vec<Item>, usize) {
     (items, selected)
 }
 
+/// The names that may be worn, without what makes a list of them dear: the samples.
+pub(in crate::tui) fn names(theme: &Theme) -> Vec<Item> {
+    let auto = Item::new(AUTO, Choice::Theme(AUTO.to_owned())).with_note("follows the terminal's ground");
+    let named = |known: &Known| {
+        let name = &known.theme.name;
+        Item::new(name, Choice::Theme(name.clone())).with_note(note(theme, known))
+    };
+    [auto].into_iter().chain(theme.library.known().map(named)).collect()
+}
+
 fn auto(theme: &Theme) -> Item {
     let words = "follows the terminal's ground";
     Item::new(AUTO, Choice::Theme(AUTO.to_owned()))
@@ -137,17 +152,21 @@ fn auto(theme: &Theme) -> Item {
 
 fn item(theme: &Theme, known: &Known) -> Item {
     let name = &known.theme.name;
-    let whose = match known.origin {
-        Origin::BuiltIn => String::new(),
-        origin => format!("{origin} · "),
-    };
-    let worn = if theme.wish.theme == *name { "now · " } else { "" };
-    let note = format!("{worn}{whose}{}", known.theme.kind.name());
     let about = match &known.path {
         Some(path) => path.display().to_string(),
         None => "tiller's own".to_owned(),
     };
-    Item::new(name, Choice::Theme(name.clone())).with_note(note).with_detail(sample(&about))
+    Item::new(name, Choice::Theme(name.clone())).with_note(note(theme, known)).with_detail(sample(&about))
+}
+
+/// Whether it is worn, whose it is, and for which ground.
+fn note(theme: &Theme, known: &Known) -> String {
+    let whose = match known.origin {
+        Origin::BuiltIn => String::new(),
+        origin => format!("{origin} · "),
+    };
+    let worn = if theme.wish.theme == known.theme.name { "now · " } else { "" };
+    format!("{worn}{whose}{}", known.theme.kind.name())
 }
 
 /// Something of everything, in its roles: the preview of a theme is the theme itself. The code is marked by hand, because reading

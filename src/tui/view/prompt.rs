@@ -7,7 +7,6 @@ use super::super::call::{one_line, seconds};
 use super::super::complete::Offer;
 use super::super::keymap::KeyCommand;
 use super::super::layout::spinner;
-use super::super::picker::{Query, Way};
 use crate::agent::turn::Retry;
 use crate::agent::{Summarizing, SummaryOf};
 use crate::event::CompactionReason;
@@ -186,7 +185,10 @@ pub(super) fn completion(app: &App) -> Vec<Line> {
     let height = usize::from(super::MOST_COMPLETIONS).min(usize::from(app.place.size.1 / 3).max(1));
     let top = app.complete.chosen().saturating_sub(height.saturating_sub(1));
     let width = usize::from(app.place.size.0);
-    let mut query = Query::new(app.complete.typed(), Way::Names);
+    let mut query = app.complete.query();
+    if let Some(hint) = app.complete.hint() {
+        return vec![argument_hint(hint, width)];
+    }
     let mut row = |(at, offer): (usize, &Offer)| {
         let chosen = at == app.complete.chosen();
         let (mark, role) = if chosen { ("▸ ", Role::Accent) } else { ("  ", Role::Text) };
@@ -202,4 +204,12 @@ pub(super) fn completion(app: &App) -> Vec<Line> {
         line
     };
     offers.iter().enumerate().skip(top).take(height).map(&mut row).collect()
+}
+
+/// What may follow a command, and what that does: nothing to choose.
+fn argument_hint(hint: &Offer, width: usize) -> Line {
+    let what = format!("   {} {}", one_line(&hint.name), one_line(&hint.argument));
+    let gap = (NAME_WIDTH + 4).saturating_sub(what.chars().count()).max(2);
+    let text = format!("{what}{}{}", " ".repeat(gap), one_line(&hint.about));
+    Line::new(cut_to(&text, width.saturating_sub(1)), Role::Muted)
 }

@@ -140,6 +140,26 @@ fn a_session_that_another_tiller_has_open_can_be_gone_on_with_in_a_fork() {
 }
 
 #[test]
+fn an_export_that_cannot_be_says_why_and_its_name_can_be_mended() {
+    let house = House::new();
+    let mut terminal = house.play(&TWO, &[]);
+    say(&mut terminal, "question one", "Answer one.");
+    enter(&mut terminal, "/export talk.pdf");
+    terminal.wait_for("doesn't say what to write");
+    terminal.wait_for("end it in .html, .md or .jsonl");
+    terminal.wait_for("❯ /export talk.pdf");
+    terminal.key(Key::Ctrl('u'));
+    enter(&mut terminal, "/export nowhere/talk.md");
+    terminal.wait_for("there is no folder");
+    terminal.wait_for("❯ /export nowhere/talk.md");
+    terminal.key(Key::Ctrl('u'));
+    enter(&mut terminal, "/export ~/talk.md");
+    terminal.wait_for("exported to");
+    assert!(house.home().join("talk.md").exists());
+    quit(terminal);
+}
+
+#[test]
 fn the_session_that_is_open_is_said_to_be_when_it_is_chosen() {
     let house = House::new();
     let mut terminal = house.play(&TWO, &[]);
