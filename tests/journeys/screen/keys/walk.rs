@@ -71,13 +71,9 @@ impl Journey {
     /// Goes all of the way.
     pub(super) fn go(&self) {
         let house = House::new();
-        self.go_in(&house);
-    }
-
-    pub(super) fn go_in(&self, house: &House) {
-        let mut terminal = (self.open)(house);
+        let mut terminal = (self.open)(&house);
         for step in self.steps {
-            self.step(step, house, &mut terminal);
+            self.step(step, &house, &mut terminal);
         }
     }
 
