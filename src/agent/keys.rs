@@ -39,7 +39,11 @@ pub enum KeyOrigin {
 /// Who answers after a key was kept or taken away.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answers {
-    /// Who answered before: the key's provider can be asked.
+    /// Who answered before, and it is the key's provider, which can be asked.
+    ItsModel,
+    /// Who answered before; a model of the key's provider could be chosen.
+    Another,
+    /// Who answered before; the key's provider can't be asked any more, and wasn't.
     AsBefore,
     /// The model that is chosen is of the provider whose key is gone: another one is to be chosen.
     Nobody,
@@ -124,8 +128,11 @@ impl AgentSession {
         let is_shut = matches!(change, ProviderChange::Shut { .. });
         let provider = change.provider().to_owned();
         self.change_provider(change).await?;
-        if !is_shut || self.state().await?.state.model.provider != provider {
-            return Ok(Answers::AsBefore);
+        match (is_shut, self.state().await?.state.model.provider == provider) {
+            (false, true) => return Ok(Answers::ItsModel),
+            (false, false) => return Ok(Answers::Another),
+            (true, false) => return Ok(Answers::AsBefore),
+            (true, true) => {}
         }
         let Some(last) = desk.last_resort.clone() else { return Ok(Answers::Nobody) };
         let others = self.models().await?;

@@ -63,22 +63,10 @@ pub(super) async fn run<Out: Write, Err: Write>(
                 None => return Err(AgentError::Closed.into()),
             },
             Some(told) = talk.jobs.join_next() => talk.told(told.unwrap_or_else(|e| Err(e.to_string())))?,
-            line = lines.recv(), if takes_lines => match line {
-                Some(Ok(line)) => {
-                    let wanted = talk.wanted.is_some();
-                    let ended = talk.line(&line).await?;
-                    if talk.wanted.is_some() && !wanted {
-                        talk.pass_over(&mut lines)?;
-                    }
-                    ended
-                }
-                Some(Err(too_long)) => talk.told(Err(too_long.to_string()))?,
-                None => {
-                    has_lines = false;
-                    talk.no_key()?;
-                    None
-                }
-            },
+            line = lines.recv(), if takes_lines => {
+                has_lines = line.is_some();
+                talk.read(line, &mut lines).await?
+            }
         };
         if let Some(ended) = ended {
             break ended;
@@ -142,6 +130,30 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
     fn invite(&mut self) -> io::Result<()> {
         let asks = !self.questions.is_empty() && !self.has_answered;
         if self.is_idle() || asks { self.teller.invite() } else { Ok(()) }
+    }
+
+    /// Takes what was read; `None` is the end.
+    async fn read(
+        &mut self,
+        line: Option<Line>,
+        lines: &mut mpsc::Receiver<Line>,
+    ) -> io::Result<Option<Ended>> {
+        let ended = match line {
+            Some(Ok(line)) => {
+                let was_wanted = self.wanted.is_some();
+                let ended = self.line(&line).await?;
+                if self.wanted.is_some() && !was_wanted {
+                    self.pass_over(lines)?;
+                }
+                ended
+            }
+            Some(Err(too_long)) => self.told(Err(too_long.to_string()))?,
+            None => {
+                self.no_key()?;
+                None
+            }
+        };
+        Ok(ended)
     }
 
     async fn line(&mut self, line: &str) -> io::Result<Option<Ended>> {

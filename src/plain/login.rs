@@ -121,12 +121,10 @@ fn hinted((what, hint): (String, Option<String>)) -> String {
 /// Tells the session of a key, and the user what came of it.
 async fn told(agent: &AgentSession, desk: &KeyDesk, change: KeyChange) -> Told {
     let KeyChange { change, said, hint } = change;
-    let provider = change.provider().to_owned();
     let answers = agent.change_key(desk, change).await.map_err(|error| why(&error))?;
-    let is_asked = agent.state().await.is_ok_and(|status| status.state.model.provider == provider);
     let next = match answers {
-        Answers::AsBefore if is_asked => hint,
-        Answers::AsBefore => hint.or_else(|| Some("/model lists those that can be asked".to_owned())),
+        Answers::ItsModel | Answers::AsBefore => hint,
+        Answers::Another => hint.or_else(|| Some("/model lists those that can be asked".to_owned())),
         Answers::Nobody => Some("the next prompt needs another model: /model lists them".to_owned()),
         Answers::LastResort(model) => {
             Some(format!("{model} answers now, for nobody else can be asked; /login gives a key"))

@@ -46,7 +46,6 @@ pub(super) enum Order {
 /// What became of it.
 #[derive(Debug)]
 pub(super) struct News {
-    pub(super) provider: String,
     pub(super) said: String,
     pub(super) hint: Option<String>,
     pub(super) answers: Answers,
@@ -83,14 +82,13 @@ impl App {
 
     /// A key was kept or taken away.
     pub(super) fn key_changed(&mut self, news: News) {
-        let News { provider, said, hint, answers } = news;
+        let News { said, hint, answers } = news;
         let is_done = |popup: &Popup| popup.lists(List::Logins) || popup.lists(List::Logouts);
         self.popups.retain(|popup| !is_done(popup));
-        let is_asked = self.facts.model.as_ref().is_some_and(|model| model.provider == provider);
         let key = self.place.keymap.key_of(KeyCommand::PickModel);
         let hint = match answers {
-            Answers::AsBefore if is_asked => hint,
-            Answers::AsBefore => hint.or_else(|| Some(format!("{key} chooses a model"))),
+            Answers::ItsModel | Answers::AsBefore => hint,
+            Answers::Another => hint.or_else(|| Some(format!("{key} chooses a model"))),
             Answers::Nobody => Some(format!("the next prompt needs another model: {key} chooses one")),
             Answers::LastResort(model) => {
                 Some(format!("{model} answers now, for nobody else can be asked; /login gives a key"))

@@ -37,9 +37,8 @@ impl Worker {
             Ok(Err((what, hint))) => return Ok(vec![Report::Failed { what, hint, text: None }]),
             Err(_) => return Ok(vec![nowhere()]),
         };
-        let provider = change.provider().to_owned();
         let answers = self.agent.change_key(&desk, change).await?;
-        Ok(vec![Report::Key(News { provider, said, hint, answers })])
+        Ok(vec![Report::Key(News { said, hint, answers })])
     }
 
     /// The logs of other programs.

@@ -218,7 +218,8 @@ impl App {
     }
 
     fn chosen(&mut self, choice: Choice) -> Vec<Action> {
-        if leaves_tree(&choice) {
+        // The list beneath the question is done with: what is typed next is meant for the session that comes.
+        if leaves_tree(&choice) || matches!(choice, Choice::ForkOf(_)) {
             self.popups.clear();
         }
         vec![match choice {

@@ -111,7 +111,7 @@ fn an_earlier_prompt_is_found_by_its_words() {
     }
     stage.type_text("a draft");
     stage.control('r');
-    assert_eq!(stage.screen().matches("fix the lexer").count(), 1);
+    assert_eq!(stage.screen().matches("fix the lexer").count(), 2, "once, and in its preview");
     stage.type_text("poem");
     assert_eq!(stage.key(KeyCode::Enter), []);
     assert_eq!(stage.app.editor.text(), "write a poem");

@@ -193,14 +193,16 @@ fn on_a_very_wide_screen_a_value_stays_near_what_it_is_of() {
 fn a_session_that_another_process_holds_can_be_forked() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("dear draft");
+    stage.app.browse("");
     let items = vec![
         Item::new("go on in a fork of it", Choice::ForkOf("/s/1.jsonl".into())),
         Item::new("stay here", Choice::Nothing),
     ];
     stage.report(Report::Ask(Question { title: "another tiller has it open".into(), items }));
     stage.wait(400);
-    assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::ForkOf("/s/1.jsonl".into()))]);
-    assert!(stage.screen().contains("dear draft"));
+    let fork = Action::Go(Go::ForkOf("/s/1.jsonl".into()));
+    assert_eq!(stage.key(KeyCode::Enter), [fork, Action::EndBrowse]);
+    assert!(stage.screen().contains("dear draft"), "the list beneath is gone: {}", stage.screen());
 }
 
 #[test]

@@ -36,12 +36,7 @@ fn offers(stage: &mut Stage, list: List, items: Vec<Item>) {
 }
 
 fn changed(provider: &str) -> Report {
-    Report::Key(News {
-        provider: provider.into(),
-        said: format!("{provider} can be asked now"),
-        hint: None,
-        answers: Answers::AsBefore,
-    })
+    Report::Key(News { said: format!("{provider} can be asked now"), hint: None, answers: Answers::Another })
 }
 
 #[test]
