@@ -64,15 +64,7 @@ pub(super) async fn run<Out: Write, Err: Write>(
             },
             Some(told) = talk.jobs.join_next() => talk.told(told.unwrap_or_else(|e| Err(e.to_string())))?,
             line = lines.recv(), if takes_lines => match line {
-                Some(Ok(line)) => {
-                    let wanted = talk.wanted.is_some();
-                    let ended = talk.line(&line).await?;
-                    if talk.wanted.is_some() && !wanted {
-                        talk.pass_over(&mut lines)?;
-                    }
-                    ended
-                }
-                Some(Err(too_long)) => talk.told(Err(too_long.to_string()))?,
+                Some(line) => talk.take(line, &mut lines).await?,
                 None => {
                     has_lines = false;
                     talk.no_key()?;
@@ -142,6 +134,20 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
     fn invite(&mut self) -> io::Result<()> {
         let asks = !self.questions.is_empty() && !self.has_answered;
         if self.is_idle() || asks { self.teller.invite() } else { Ok(()) }
+    }
+
+    /// Takes a line. What was typed before a key was asked for is none.
+    async fn take(&mut self, line: Line, lines: &mut mpsc::Receiver<Line>) -> io::Result<Option<Ended>> {
+        let line = match line {
+            Ok(line) => line,
+            Err(too_long) => return self.told(Err(too_long.to_string())),
+        };
+        let wanted = self.wanted.is_some();
+        let ended = self.line(&line).await?;
+        if self.wanted.is_some() && !wanted {
+            self.pass_over(lines)?;
+        }
+        Ok(ended)
     }
 
     async fn line(&mut self, line: &str) -> io::Result<Option<Ended>> {
