@@ -12,8 +12,9 @@ use super::command::{self, Meaning, Verb};
 use super::editor::Edit;
 use super::keymap::{Context, KeyCommand};
 use super::login::may_hold_key;
+use super::page::Page;
 use super::picker::{Item, Picker, Way};
-use super::popup::{Page, Popup};
+use super::popup::Popup;
 use super::transcript::{Copied, Goal};
 use super::tree::Purpose;
 use super::{gather, help};
@@ -402,7 +403,8 @@ impl App {
     }
 
     fn popup_key(&mut self, key: KeyEvent) -> Vec<Action> {
-        if let Some(actions) = self.tree_key(key).or_else(|| self.list_key(key)) {
+        let taken = self.tree_key(key).or_else(|| self.list_key(key)).or_else(|| self.page_key(key));
+        if let Some(actions) = taken {
             return actions;
         }
         let page = isize::try_from(self.place.size.1 / 2).unwrap_or(10).max(1);
@@ -421,7 +423,7 @@ impl App {
                 let left = std::mem::take(&mut self.popups);
                 return self.left(&left);
             }
-            command => return self.page_key(command, key),
+            _ => return Vec::new(),
         };
         match self.popups.last_mut() {
             Some(Popup::Pick(picker)) => picker.step(rows),
@@ -431,14 +433,14 @@ impl App {
         Vec::new()
     }
 
-    /// A page is left by the keys that opened it, too.
-    fn page_key(&mut self, command: Option<KeyCommand>, key: KeyEvent) -> Vec<Action> {
+    /// What a key does on a page beside scrolling it.
+    fn page_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let is_page = matches!(self.popups.last(), Some(Popup::Read(_)));
-        let leaves = command == Some(KeyCommand::Accept) || matches!(key.code, KeyCode::Char('q' | '?'));
-        if is_page && leaves {
+        let leaves = self.place.keymap.command(Context::Page, key) == Some(KeyCommand::LeavePage);
+        (is_page && leaves).then(|| {
             self.popups.pop();
-        }
-        Vec::new()
+            Vec::new()
+        })
     }
 }
 

@@ -1,9 +1,9 @@
 //! What may lie over the transcript: one stack of pickers, pages to read, and the tree.
 
 use super::app::List;
+use super::page::Page;
 use super::picker::{Choice, Item, Picker};
 use super::tree::TreeView;
-use crate::render::Line;
 
 /// Something over the transcript.
 #[derive(Debug)]
@@ -11,14 +11,6 @@ pub(super) enum Popup {
     Pick(Box<Picker>),
     Read(Page),
     Tree(Box<TreeView>),
-}
-
-/// A text to read.
-#[derive(Debug)]
-pub(super) struct Page {
-    pub(super) title: String,
-    pub(super) lines: Vec<Line>,
-    pub(super) top: usize,
 }
 
 impl Popup {
@@ -43,16 +35,5 @@ impl Popup {
     /// Whether it offers themes.
     pub(super) fn is_of_themes(&self) -> bool {
         self.lists(List::Themes)
-    }
-}
-
-impl Page {
-    pub(super) fn new(title: &str, lines: Vec<Line>) -> Self {
-        Self { title: title.to_owned(), lines, top: 0 }
-    }
-
-    /// Scrolls by `rows`, stopping at the ends.
-    pub(super) fn step(&mut self, rows: isize) {
-        self.top = self.top.saturating_add_signed(rows).min(self.lines.len().saturating_sub(1));
     }
 }

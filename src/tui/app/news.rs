@@ -9,7 +9,8 @@ use crate::tui::attach::Picture;
 use crate::tui::block::{Block, BlockKind, Level};
 use crate::tui::keymap::KeyCommand;
 use crate::tui::pace::Stale;
-use crate::tui::popup::{Page, Popup};
+use crate::tui::page::Page;
+use crate::tui::popup::Popup;
 use crate::tui::queue;
 
 impl App {
