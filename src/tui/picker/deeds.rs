@@ -275,8 +275,9 @@ impl App {
         let Some(picker) = self.top_picker() else { return Vec::new() };
         let mut actions: Vec<Action> = picker.ask_to_narrow().map(Action::Narrow).into_iter().collect();
         if let Some(choice) = picker.moved() {
-            if let Some(choice) = &choice {
-                picker.show(choice, Vec::new());
+            match &choice {
+                Some(choice) => picker.show(choice, Vec::new()),
+                None => picker.show_nothing(),
             }
             let list = picker.list;
             actions.extend(self.looked_at(list, choice));
