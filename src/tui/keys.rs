@@ -102,6 +102,10 @@ impl App {
         let command = self.place.keymap.command(Context::Main, key)?;
         let at_rest = self.editor.is_empty();
         Some(match command {
+            KeyCommand::Send if self.is_second(pressed, Twice::Leave, SHIFTED_MS) => {
+                self.notes.pressed = pressed;
+                Vec::new()
+            }
             KeyCommand::Send => self.enter(),
             KeyCommand::FollowUp => self.submit(When::Afterwards),
             KeyCommand::SteerNow => self.submit(When::AtOnce),
@@ -416,10 +420,12 @@ impl App {
             Some(KeyCommand::First) => isize::MIN / 2,
             Some(KeyCommand::Last) => isize::MAX / 2,
             Some(KeyCommand::Back) => {
+                self.keep_typed_ahead();
                 let left = self.popups.pop();
                 return self.left(left.as_slice());
             }
             Some(KeyCommand::Close) => {
+                self.keep_typed_ahead();
                 let left = std::mem::take(&mut self.popups);
                 return self.left(&left);
             }

@@ -21,6 +21,15 @@ impl Popup {
         }
     }
 
+    /// Nobody goes elsewhere from it any more; what was typed since somebody was about to.
+    pub(super) fn stay(&mut self) -> Option<String> {
+        match self {
+            Self::Pick(picker) => picker.stay(),
+            Self::Tree(tree) => tree.stay(),
+            Self::Read(_) => None,
+        }
+    }
+
     /// Whether it asks what to do after a summary could not be made.
     pub(super) fn is_of_failure(&self) -> bool {
         let asks = |item: &Item| matches!(item.choice, Choice::AfterFailure(_));

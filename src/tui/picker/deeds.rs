@@ -7,7 +7,7 @@ use super::{Asking, Choice, Order, Picker, Typed, Word};
 use crate::event::CompactionChoice;
 use crate::session::{Scope, Visibility};
 use crate::setting::{Setting, Settings};
-use crate::tui::app::{Action, App, Go, List};
+use crate::tui::app::{Action, App, Go, List, Twice};
 use crate::tui::keymap::{Context, KeyCommand};
 use crate::tui::login;
 use crate::tui::popup::Popup;
@@ -132,10 +132,7 @@ impl App {
             Choice::Tool(name) => vec![Action::ToggleTool(name)],
             Choice::Setting(setting, now) => self.change_setting(setting, &now),
             // The list goes when the session is there: it may be another's, and then one chooses again.
-            Choice::Open(path) => {
-                picker.is_opening();
-                vec![Action::Go(Go::Open(path))]
-            }
+            Choice::Open(path) => picker.open(path),
             Choice::Cant(why) => {
                 picker.say(Some(Word::trouble(why)));
                 Vec::new()
@@ -218,9 +215,10 @@ impl App {
     }
 
     fn chosen(&mut self, choice: Choice) -> Vec<Action> {
-        // The list beneath the question is done with: what is typed next is meant for the session that comes.
+        // The list beneath the question is done with: what is typed next is meant for the session that comes, but for a second Enter.
         if leaves_tree(&choice) || matches!(choice, Choice::ForkOf(_)) {
             self.popups.clear();
+            self.notes.pressed = Some((Twice::Leave, self.now));
         }
         vec![match choice {
             Choice::Leave(entry, summary) => Action::Go(Go::Navigate(entry, summary)),
