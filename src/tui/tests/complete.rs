@@ -69,7 +69,7 @@ fn files_that_nobody_had_time_to_look_for_are_looked_for_at_the_next_key() {
     let [walk] = &stage.key(KeyCode::Char('@'))[..] else { panic!("files are looked for") };
     assert_eq!(stage.key(KeyCode::Char('m')), [], "somebody is at it");
     stage.app.refused(walk.clone());
-    assert_eq!(stage.key(KeyCode::Char('a')), [walk.clone()]);
+    assert_eq!(stage.key(KeyCode::Char('a')), std::slice::from_ref(walk));
 }
 
 #[test]

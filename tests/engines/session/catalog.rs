@@ -491,9 +491,9 @@ fn sessions_are_found_by_either_end_of_their_id_wherever_they_are() {
         found.into_iter().map(|session| session.path).collect::<Vec<_>>()
     };
     let (start, end) = (&id.as_str()[..12], id.short().to_lowercase());
-    assert_eq!(paths(start, 9), [here.clone()]);
+    assert_eq!(paths(start, 9), std::slice::from_ref(&here));
     assert_eq!(paths(&end, 9), [here]);
-    assert_eq!(paths(&id.as_str()[1..9], 9), [PathBuf::new(); 0], "neither end");
-    assert_eq!(paths(&end[3..], 9), [PathBuf::new(); 0], "too short");
-    assert_eq!(paths(start, 0), [PathBuf::new(); 0], "too many to mean one");
+    assert_eq!(paths(&id.as_str()[1..9], 9), Vec::<PathBuf>::new(), "neither end");
+    assert_eq!(paths(&end[3..], 9), Vec::<PathBuf>::new(), "too short");
+    assert_eq!(paths(start, 0), Vec::<PathBuf>::new(), "too many to mean one");
 }
