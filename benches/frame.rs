@@ -12,6 +12,7 @@ use tiller::message::{
     AssistantBlock, AssistantMessage, Message, ModelRef, StopReason, ThinkingLevel, ToolCall,
     ToolResultMessage, Usage, UserBlock, UserMessage,
 };
+use tiller::provider::catalog::Sight;
 use tiller::render;
 use tiller::session::{EntryBody, Placement, SessionManager};
 use tiller::tui::{OffScreen, TuiOptions};
@@ -77,6 +78,7 @@ fn screen(entries: usize) -> OffScreen {
         context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
         usage: Usage::default(),
         approval: "ask".into(),
+        sight: Sight::Sees,
     };
     let live = Live { running_since: Some(NOW), ..Live::default() };
     OffScreen::new(SIZE, Snapshot { seq: 0, state, live }, reader, &TuiOptions::default(), NOW)

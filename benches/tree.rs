@@ -11,6 +11,7 @@ use tiller::id::EntryId;
 use tiller::message::{
     AssistantBlock, AssistantMessage, Message, ModelRef, StopReason, ThinkingLevel, Usage, UserMessage,
 };
+use tiller::provider::catalog::Sight;
 use tiller::session::{EntryBody, Placement, Reader, SessionManager};
 use tiller::tui::{OffScreen, TuiOptions};
 use tiller::unit::{Tokens, UnixMs};
@@ -69,6 +70,7 @@ fn screen(reader: Reader) -> OffScreen {
         context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
         usage: Usage::default(),
         approval: "ask".into(),
+        sight: Sight::Sees,
     };
     let snapshot = Snapshot { seq: 0, state, live: Live::default() };
     OffScreen::new(SIZE, snapshot, reader, &TuiOptions::default(), NOW)
