@@ -64,6 +64,8 @@ pub(super) struct Completing {
     /// The text before the cursor when it was looked at last.
     seen: String,
     is_stale: bool,
+    /// Whether the best one is to be taken as soon as it is known: Tab came before it.
+    is_awaited: bool,
     files: Option<(Arc<FileList>, UnixMs)>,
     /// Whether somebody looks for files already.
     is_walking: bool,
@@ -169,6 +171,7 @@ impl App {
             false => asked(before, self.editor.begins_command()),
         };
         before.clone_into(&mut self.complete.seen);
+        self.complete.is_awaited = false;
         let asked = self.complete.asked.clone();
         if !matches!(asked, Asked::Argument { .. }) {
             // The next time it is gathered anew: it may be something else then.
@@ -210,10 +213,15 @@ impl App {
     }
 
     /// Takes files that fit, if these are the words still.
-    pub(super) fn files_ranked(&mut self, ranked: Ranked) {
-        if matches!(&self.complete.asked, Asked::File(words) if *words == ranked.words) {
-            self.complete.offer(ranked.offers);
-            self.complete.way = Way::Paths;
+    pub(super) fn files_ranked(&mut self, ranked: Ranked) -> Vec<Action> {
+        if !matches!(&self.complete.asked, Asked::File(words) if *words == ranked.words) {
+            return Vec::new();
+        }
+        self.complete.offer(ranked.offers);
+        self.complete.way = Way::Paths;
+        match std::mem::take(&mut self.complete.is_awaited) {
+            true => self.take_offer().map_or_else(Vec::new, |(_, actions)| actions),
+            false => Vec::new(),
         }
     }
 
@@ -274,11 +282,14 @@ impl App {
         }
         let count = self.complete.offers.len();
         match key.code {
+            Tab if self.complete.is_stale && matches!(self.complete.asked, Asked::File(_)) => {
+                self.complete.is_awaited = true;
+            }
             Tab if count == 0 => return self.list_paths(),
             Up if count > 1 => self.complete.step(-1),
             Down if count > 1 => self.complete.step(1),
             Esc if count > 0 || self.complete.hint.is_some() => self.complete.dismiss(),
-            Tab if count > 0 && !self.complete.is_stale => {
+            Tab if !self.complete.is_stale => {
                 return self.take_offer().map(|(_, actions)| actions);
             }
             Enter if count > 0 && !self.complete.is_stale => return self.enter_offer(),

@@ -215,9 +215,16 @@ impl App {
     }
 
     fn chosen(&mut self, choice: Choice) -> Vec<Action> {
-        // The list beneath the question is done with: what is typed next is meant for the session that comes, but for a second Enter.
-        if leaves_tree(&choice) || matches!(choice, Choice::ForkOf(_)) {
+        if matches!(choice, Choice::ForkOf(_)) {
+            // The sessions beneath the question are done with: what is typed next is meant for the one that comes.
+            let lists_sessions =
+                |popup: &mut Popup| popup.as_picker().is_some_and(|picker| picker.browsing().is_some());
+            self.popups.retain_mut(|popup| !lists_sessions(popup));
+        }
+        if leaves_tree(&choice) {
             self.popups.clear();
+        }
+        if leaves_tree(&choice) || matches!(choice, Choice::ForkOf(_)) {
             self.notes.pressed = Some((Twice::Leave, self.now));
         }
         vec![match choice {
