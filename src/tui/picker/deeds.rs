@@ -7,7 +7,7 @@ use super::{Asking, Choice, Order, Picker, Typed, Word};
 use crate::event::CompactionChoice;
 use crate::session::{Scope, Visibility};
 use crate::setting::{Setting, Settings};
-use crate::tui::app::{Action, App, Go, List};
+use crate::tui::app::{Action, App, Go, List, Twice};
 use crate::tui::keymap::{Context, KeyCommand};
 use crate::tui::login;
 use crate::tui::popup::Popup;
@@ -132,10 +132,7 @@ impl App {
             Choice::Tool(name) => vec![Action::ToggleTool(name)],
             Choice::Setting(setting, now) => self.change_setting(setting, &now),
             // The list goes when the session is there: it may be another's, and then one chooses again.
-            Choice::Open(path) => {
-                picker.is_opening();
-                vec![Action::Go(Go::Open(path))]
-            }
+            Choice::Open(path) => picker.open(path),
             Choice::Cant(why) => {
                 picker.say(Some(Word::trouble(why)));
                 Vec::new()
@@ -227,6 +224,9 @@ impl App {
         if leaves_tree(&choice) {
             self.popups.clear();
         }
+        if leaves_tree(&choice) || matches!(choice, Choice::ForkOf(_)) {
+            self.notes.pressed = Some((Twice::Leave, self.now));
+        }
         vec![match choice {
             Choice::Leave(entry, summary) => Action::Go(Go::Navigate(entry, summary)),
             Choice::Instruct(entry) => {
@@ -280,8 +280,9 @@ impl App {
         let Some(picker) = self.top_picker() else { return Vec::new() };
         let mut actions: Vec<Action> = picker.ask_to_narrow().map(Action::Narrow).into_iter().collect();
         if let Some(choice) = picker.moved() {
-            if let Some(choice) = &choice {
-                picker.show(choice, Vec::new());
+            match &choice {
+                Some(choice) => picker.show(choice, Vec::new()),
+                None => picker.show_nothing(),
             }
             let list = picker.list;
             actions.extend(self.looked_at(list, choice));
