@@ -15,7 +15,11 @@ use crate::agent::{AgentSession, Parts};
 use crate::config::{Config, Project};
 
 pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
-    let front = Front::choose(&arguments, Ends::of_process());
+    let ends = Ends::of_process();
+    let front = Front::choose(&arguments, ends);
+    if let Some(excuse) = ends.excuse(&arguments) {
+        eprintln!("{excuse}");
+    }
     let asking = if front.has_person() { Asking::Terminal } else { Asking::Nobody };
     let (config, project) = trust::config(&arguments, asking)?;
     // Without a session nothing is kept on disk, and that goes for the log file too.
