@@ -157,6 +157,8 @@ impl App {
         if let Some(text) = text {
             self.editor.put_before(&[text]);
         }
+        // What was under way is over.
+        self.notes.flash = None;
         // A list would lie over what went wrong; but the agent waits for the answer to a failed summary.
         if matches!(self.popups.last(), Some(Popup::Pick(_) | Popup::Tree(_))) {
             self.keep_typed_ahead();
