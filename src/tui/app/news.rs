@@ -214,12 +214,9 @@ impl App {
     fn say_unanswered(&mut self) {
         if self.transcript.unanswered().is_some() {
             let send = self.place.keymap.key_of(KeyCommand::Send);
-            let hint = Some(format!("{send} takes it back into the editor, to be sent again"));
-            self.transcript.say(
-                Level::Warning,
-                "not answered: tiller was stopped before the model said anything",
-                hint,
-            );
+            let hint = Some(format!("{send} in an empty editor takes it back, to be sent again"));
+            let what = "not answered: tiller was stopped; anything said by then is lost";
+            self.transcript.say(Level::Warning, what, hint);
         }
     }
 
