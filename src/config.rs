@@ -486,7 +486,10 @@ mod tests {
         let (_home, config) = load_trusting(r#"{"sync": "never"}"#, "{\n  \"sync\": always\n}", "");
         let config = config.unwrap();
         let told = config.wrong[0].warning();
-        assert!(told.contains("project/.tiller/settings.json, line 2, column 11: not a JSON object"), "{told}");
+        assert!(
+            told.contains("project/.tiller/settings.json, line 2, column 11: not a JSON object"),
+            "{told}"
+        );
         assert!(told.ends_with("nothing in it counts, and approval is read-only"), "{told}");
         assert!(config.settings.is(&setting::SYNC, "never"));
     }

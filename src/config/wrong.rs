@@ -18,7 +18,8 @@ pub struct WrongSetting {
 
 impl WrongSetting {
     /// What to do about it.
-    pub const ADVICE: &str = "mend it in an editor; `tiller settings` shows what counts, and what each setting takes";
+    pub const ADVICE: &str =
+        "mend it in an editor; `tiller settings` shows what counts, and what each setting takes";
 
     /// All of it in a line.
     #[must_use]

@@ -864,7 +864,10 @@ fn steering_at_once_stops_the_call_at_work_and_skips_the_rest() {
             &asked(2),
         ])
     );
-    assert!(step(&mut turn, Input::SteerNow { prompt: None, so_far: SoFar::default() }).is_empty(), "nothing steers");
+    assert!(
+        step(&mut turn, Input::SteerNow { prompt: None, so_far: SoFar::default() }).is_empty(),
+        "nothing steers"
+    );
 }
 
 #[test]
