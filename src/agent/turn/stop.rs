@@ -34,12 +34,7 @@ impl Turn {
     }
 
     /// Stops what is in flight, keeps what it said so far, and goes on with everything that steers.
-    pub(super) fn steer_now(
-        &mut self,
-        prompt: Option<Prompt>,
-        so_far: SoFar,
-        out: &mut Out,
-    ) {
+    pub(super) fn steer_now(&mut self, prompt: Option<Prompt>, so_far: SoFar, out: &mut Out) {
         if !self.is_running() {
             if let Some(prompt) = prompt {
                 self.begin_run(prompt, out);
