@@ -157,6 +157,8 @@ impl App {
         if let Some(text) = text {
             self.editor.put_before(&[text]);
         }
+        // What was under way is over.
+        self.notes.flash = None;
         // A list would lie over what went wrong; but the agent waits for the answer to a failed summary.
         if matches!(self.popups.last(), Some(Popup::Pick(_) | Popup::Tree(_))) {
             self.keep_typed_ahead();
@@ -212,12 +214,9 @@ impl App {
     fn say_unanswered(&mut self) {
         if self.transcript.unanswered().is_some() {
             let send = self.place.keymap.key_of(KeyCommand::Send);
-            let hint = Some(format!("{send} takes it back into the editor, to be sent again"));
-            self.transcript.say(
-                Level::Warning,
-                "not answered: tiller was stopped before the model said anything",
-                hint,
-            );
+            let hint = Some(format!("{send} in an empty editor takes it back, to be sent again"));
+            let what = "not answered: tiller was stopped; anything said by then is lost";
+            self.transcript.say(Level::Warning, what, hint);
         }
     }
 

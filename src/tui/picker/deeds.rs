@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::settings::next_word;
+use super::settings::{Change, change, words};
 use super::{Asking, Choice, Order, Picker, Typed, Word};
 use crate::event::CompactionChoice;
 use crate::session::{Scope, Visibility};
@@ -203,13 +203,21 @@ impl App {
         }
     }
 
-    /// Changes a setting to its next word, or asks for its value.
+    /// Changes a setting to the other of two words, or asks which of more, or for its value.
     fn change_setting(&mut self, setting: &'static Setting, now: &str) -> Vec<Action> {
-        if let Some(word) = next_word(setting, now) {
-            return vec![Action::Set(setting, word.to_owned())];
-        }
-        if let Some(picker) = self.top_picker() {
-            picker.ask_for(Choice::Setting(setting, now.to_owned()), setting.name, now);
+        match change(setting, now) {
+            Change::To(word) => return vec![Action::Set(setting, word.to_owned())],
+            Change::Among(all) => {
+                let (items, selected) = words(setting, all, now);
+                let mut picker = Picker::waiting(setting.name).previewing();
+                picker.fill(items, selected);
+                self.popups.push(Popup::Pick(Box::new(picker)));
+            }
+            Change::Typed => {
+                if let Some(picker) = self.top_picker() {
+                    picker.ask_for(Choice::Setting(setting, now.to_owned()), setting.name, now);
+                }
+            }
         }
         Vec::new()
     }
@@ -242,6 +250,7 @@ impl App {
             Choice::Theme(name) => return self.wear_theme(&name),
             Choice::Thinking(level) => Action::SetThinking(level),
             Choice::Approval(mode) => Action::SetApproval(mode),
+            Choice::Word(setting, word) => Action::Set(setting, word.to_owned()),
             Choice::Prompt(text) => {
                 self.editor.recall_text(&text);
                 return Vec::new();

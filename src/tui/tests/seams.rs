@@ -7,7 +7,7 @@ use crate::event::{EventKind, QueueItem, QueueKind};
 use crate::message::Image;
 use crate::tui::app::{Action, Input, Report, Say};
 use crate::tui::attach::Picture;
-use crate::tui::queue::Order;
+use crate::tui::queue::{Order, Then};
 
 impl Stage {
     fn one_waits(&mut self) {
@@ -231,7 +231,7 @@ fn an_order_that_nobody_takes_loses_no_message() {
     let mut stage = Stage::new(80, 24);
     stage.app.refused(Action::Queue(Order::PutBack(vec![removed("one"), removed("two")])));
     assert_eq!(stage.app.editor.text(), "one\n\ntwo");
-    stage.app.refused(Action::Queue(Order::Edit("q1".into(), "otherwise".into())));
+    stage.app.refused(Action::Queue(Order::Edit("q1".into(), "otherwise".into(), Then::Stays)));
     assert!(stage.app.editor.text().starts_with("otherwise"));
 }
 
