@@ -55,6 +55,39 @@ fn what_is_searched_for_is_no_order_to_the_messages_that_wait() {
 }
 
 #[test]
+fn messages_that_come_back_bring_all_their_pictures() {
+    let mut stage = Stage::new(80, 24);
+    let waiting = |id: &str| QueueItem {
+        id: id.into(),
+        kind: QueueKind::FollowUp,
+        text: "like [image #1: 3×2]".into(),
+        typed: None,
+        images: [Image { data: id.into(), mime_type: "image/png".into() }].into(),
+        held: false,
+    };
+    let report = Report::Queue(vec![waiting("q1"), waiting("q2")]);
+    assert!(report.returns_words(), "they are in no queue any more");
+    stage.input(Input::Report(report));
+    assert_eq!(stage.app.editor.text(), "like [image #1: 3×2]\n\nlike [image #2: 3×2]");
+    assert_eq!(
+        stage.app.editor.pictures().iter().map(|image| &*image.data).collect::<Vec<_>>(),
+        ["q1", "q2"]
+    );
+}
+
+#[test]
+fn the_path_of_a_picture_that_nobody_has_time_to_read_is_typed_instead() {
+    let mut stage = Stage::new(80, 24);
+    let actions = {
+        stage.input(Input::Paste("/tmp/shot.png".into()));
+        std::mem::take(&mut stage.actions)
+    };
+    let [action @ Action::Attach(..)] = &actions[..] else { panic!("{actions:?}") };
+    stage.app.refused(action.clone());
+    assert_eq!(stage.app.editor.text(), "/tmp/shot.png");
+}
+
+#[test]
 fn what_is_pasted_into_a_search_cannot_turn_the_line_around() {
     let mut stage = Stage::new(80, 24);
     stage.control('f');
