@@ -506,9 +506,7 @@ fn a_message_that_is_held_while_it_is_edited_goes_in_when_it_is_released() {
     let mut turn = waits();
     assert!(!turn.queue().waits(QueueKind::FollowUp));
     step(&mut turn, release());
-    assert!(
-        step(&mut turn, text(1, StopReason::Stop)).iter().any(|line| line.contains("append user later"))
-    );
+    assert!(step(&mut turn, text(1, StopReason::Stop)).iter().any(|line| line.contains("append user later")));
 
     let mut turn = waits();
     let ends = step(&mut turn, text(1, StopReason::Stop));

@@ -22,10 +22,7 @@ impl App {
         let is_overtaken = self.transcript.is_overtaken(watched);
         let Some(block) = self.transcript.find_last(watched) else { return false };
         if is_overtaken {
-            let text = format!(
-                "! {} ran here; it stands below, where the model reads it",
-                one_line(&record.command)
-            );
+            let text = format!("began here, stands below as in the log: ! {}", one_line(&record.command));
             *block = Block::notice(Level::Note, text, None);
             return false;
         }

@@ -51,6 +51,30 @@ fn receipts(house: &House) -> Vec<Value> {
     receipts.map(receipt).collect()
 }
 
+#[test]
+fn a_message_that_is_edited_while_the_run_ends_goes_in_with_enter_and_says_what_was_typed() {
+    let house = House::new();
+    let mut terminal =
+        begin(&house, &[r#"{"text": "Both done."}"#, r#"{"expect": "first, better", "text": "Better."}"#]);
+    follow_up(&mut terminal, "first");
+    terminal.key(Key::AltUp);
+    terminal.wait_for("▸ ↳ next    first");
+    terminal.key(Key::Enter);
+    terminal.wait_for("❯ first");
+    terminal.send(", bet");
+    terminal.wait_for("❯ first, bet");
+    house.write("gate", "");
+    terminal.wait_for("Both done.");
+    terminal.wait_for("enter sends it");
+    terminal.send("ter");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Better.");
+    terminal.wait_without("↳ next");
+    assert!(!terminal.screen().contains("waits no longer"), "{}", terminal.screen());
+    assert_eq!(changes(&house), ["add first", "edit first followUp: first, better"]);
+    assert_eq!(house.said()[4..], ["assistant: Both done.", "user: first, better", "assistant: Better."]);
+}
+
 /// What the log says of the journey below.
 const CHANGES: [&str; 9] = [
     "add first",
@@ -121,9 +145,9 @@ fn what_waits_is_edited_moved_taken_out_brought_back_and_promoted_and_the_log_te
 }
 
 #[test]
-fn a_message_that_goes_in_while_it_is_edited_leaves_the_words_as_a_draft() {
+fn a_message_that_is_edited_steers_nothing_and_stays_as_it_was_when_that_is_given_up() {
     let house = House::new();
-    let mut terminal = begin(&house, &[r#"{"expect": "look there", "text": "Looking."}"#]);
+    let mut terminal = begin(&house, &[r#"{"text": "Both done."}"#]);
     terminal.send("look there");
     terminal.key(Key::Enter);
     terminal.wait_for("↳ steer   look there");
@@ -134,10 +158,13 @@ fn a_message_that_goes_in_while_it_is_edited_leaves_the_words_as_a_draft() {
     terminal.send(" or here");
     terminal.wait_for("❯ look there or here");
     house.write("gate", "");
-    terminal.wait_for("Looking.");
-    terminal.wait_for("what you wrote is a draft now");
-    terminal.wait_for("❯ look there or here");
-    assert!(house.said().contains(&"user: look there".to_owned()), "{:?}", house.said());
+    terminal.wait_for("Both done.");
+    terminal.wait_for("enter sends it");
+    assert!(house.project().join("second").exists(), "nothing was skipped");
+    terminal.key(Key::Esc);
+    terminal.wait_for("▸ ↳ held    look there · steers");
+    assert!(!house.said().iter().any(|said| said.starts_with("user: look")), "{:?}", house.said());
+    assert_eq!(changes(&house), ["add look there"]);
 }
 
 #[test]
