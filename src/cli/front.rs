@@ -53,7 +53,9 @@ impl Ends {
     /// Why there is no screen though nobody asked for lines; `None` where there is one, or was to be none.
     pub(super) fn excuse(self, arguments: &Arguments) -> Option<&'static str> {
         let fell_back = matches!(Front::choose(arguments, self), Front::Plain(_)) && !arguments.print.plain;
-        fell_back.then_some("this terminal can't show a screen (TERM is dumb or not set): going on as with --plain")
+        fell_back.then_some(
+            "this terminal can't show a screen (TERM is dumb or not set): going on as with --plain",
+        )
     }
 }
 

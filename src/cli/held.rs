@@ -11,9 +11,9 @@ use anyhow::{Context, anyhow};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
+use super::login::unechoed;
 use super::sessions::branch;
 use super::transcript::transcript;
-use super::login::unechoed;
 use super::{DONE, Failure, INTERRUPTED};
 use crate::session::entry::OwnFact;
 use crate::session::{Entry, Reader, SessionError, is_held};
@@ -79,7 +79,10 @@ pub(super) async fn read_along(path: &Path) -> Result<u8, Failure> {
         let is_over = looks.is_multiple_of(LOOKS_PER_QUESTION) && !is_held(path);
         follower.look()?;
         if is_over {
-            eprintln!("\n--- the other tiller has left it; `tiller --session {}` opens it ---", path.display());
+            eprintln!(
+                "\n--- the other tiller has left it; `tiller --session {}` opens it ---",
+                path.display()
+            );
             return Ok(DONE);
         }
     }

@@ -23,7 +23,8 @@ pub(super) fn run(arguments: &Arguments, json: bool) -> Result<u8, Failure> {
     for setting in TABLE {
         let (value, source) = config.settings.value(setting);
         let value = value.map_or_else(|| "(unset)".to_owned(), ToString::to_string);
-        let wrong = if wrong(&config, setting).is_some() { "  (what the file says is not taken)" } else { "" };
+        let wrong =
+            if wrong(&config, setting).is_some() { "  (what the file says is not taken)" } else { "" };
         let _ = writeln!(text, "{:<24} {:<16} {}{wrong}", setting.name, value, source);
         let _ = writeln!(text, "    {} [{}]", setting.about.trim(), setting.env_name());
     }

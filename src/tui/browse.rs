@@ -63,12 +63,7 @@ struct Browser {
 }
 
 /// Answers questions until nobody asks any more; `here` is marked among what is found.
-pub(super) fn browse(
-    catalog: Catalog,
-    here: SessionId,
-    asks: &Receiver<Ask>,
-    reports: mpsc::Sender<Report>,
-) {
+pub(super) fn browse(catalog: Catalog, here: SessionId, asks: &Receiver<Ask>, reports: mpsc::Sender<Report>) {
     let Ok(ask) = asks.recv() else { return };
     let (told, renewed) = (Instant::now(), Instant::now());
     let mut browser = Browser { catalog, ask, backlog: Backlog::default(), told, renewed, reports, here };

@@ -77,7 +77,11 @@ fn wrong_settings_in_a_file_are_all_told_and_stop_a_script_but_not_those_who_loo
     std::fs::write(&file, r#"{"approval": "maybe", "max_turns": "x"}"#).unwrap();
     let ran = scripted(&house, &[r#"{"text": "Hi."}"#], &["hello"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
-    assert!(ran.err.contains("`maybe` is not one of") && ran.err.contains("`x` is not a whole"), "{}", ran.err);
+    assert!(
+        ran.err.contains("`maybe` is not one of") && ran.err.contains("`x` is not a whole"),
+        "{}",
+        ran.err
+    );
     let shown = house.run(&["settings"]);
     assert_eq!(shown.code, Some(0), "{}", shown.err);
     assert!(shown.err.contains("`maybe`") && shown.err.contains("read-only, the strictest"), "{}", shown.err);

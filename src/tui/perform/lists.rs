@@ -182,7 +182,10 @@ impl Worker {
     async fn set_approval(&self, mode: ApprovalMode) -> Result<Vec<Report>, AgentError> {
         self.agent.set_approval(mode).await?;
         let state = Box::new(self.agent.snapshot().await?.state);
-        Ok(vec![Report::State(state), Report::Note(format!("approval: {}, for this session; /settings keeps it", mode.name()))])
+        Ok(vec![
+            Report::State(state),
+            Report::Note(format!("approval: {}, for this session; /settings keeps it", mode.name())),
+        ])
     }
 
     async fn toggle_tool(&self, name: String) -> Result<Vec<Report>, AgentError> {
@@ -229,7 +232,9 @@ impl Worker {
         };
         let word = match settings.value(setting).1 {
             Source::Default | Source::File(_) => match self.apply(setting, &settings).await {
-                Ok(Effect::Now) => Word::note(format!("{}written, and in effect", step(setting, [&before, &settings]))),
+                Ok(Effect::Now) => {
+                    Word::note(format!("{}written, and in effect", step(setting, [&before, &settings])))
+                }
                 Ok(Effect::NextStart) => {
                     let step = step(setting, [&before, &settings]);
                     Word::note(format!("{step}written; it takes effect from the next start on"))

@@ -7,7 +7,7 @@ use super::models::{fact, heading};
 use super::{Choice, Extract, Item, MARKS};
 use crate::id::{EntryId, SessionId};
 use crate::message::{Message, UserMessage};
-use crate::render::{self, Emphasis, Line, Role, Span, Style};
+use crate::render::{self, Carriage, Emphasis, Line, Role, Span, Style, clean};
 use crate::session::{Hit, Piece, Reader, Scope, SessionSummary};
 use crate::tui::call::one_line;
 use crate::tui::gather::{LONGEST, spaced, typed};
@@ -264,7 +264,9 @@ fn around(reader: &Reader, entry: &EntryId, words: &str) -> Option<Vec<Line>> {
 /// A line with these words standing out; of a long one the part with them.
 fn with_found(line: &str, words: &str) -> Vec<Span> {
     let found = Style::from(Role::Accent).with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
-    let cut = |text: &str| one_line(&text.chars().take(LONGEST).collect::<String>());
+    // What stands at the ends of a piece belongs to the line: no space is taken away.
+    let shown = |text: &str| clean(text, Carriage::Shown).into_owned();
+    let cut = |text: &str| shown(&text.chars().take(LONGEST).collect::<String>());
     let Some((before, after)) = line.split_once(words).filter(|_| !words.is_empty()) else {
         return vec![Span::new(cut(line), Role::Text)];
     };
@@ -272,8 +274,8 @@ fn with_found(line: &str, words: &str) -> Vec<Span> {
     let start: String = before.chars().skip(skipped).collect();
     let start = if skipped > 0 { format!("…{start}") } else { start };
     vec![
-        Span::new(one_line(&start), Role::Text),
-        Span::new(one_line(words), found),
+        Span::new(shown(&start), Role::Text),
+        Span::new(shown(words), found),
         Span::new(cut(after), Role::Text),
     ]
 }
