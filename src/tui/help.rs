@@ -89,6 +89,7 @@ pub(super) const fn place(context: Context) -> &'static str {
         Context::Approval => "When a call asks",
         Context::Queue => "Among the messages that wait",
         Context::Popup => "In lists and pages",
+        Context::Page => "On a page",
         Context::Sessions => "In the list of sessions",
         Context::Models => "In the list of models",
         Context::Settings => "In the settings",

@@ -95,8 +95,13 @@ impl App {
         self.editor.lay_out(width.saturating_sub(MARK), height / 3);
         let areas = Areas::of(self);
         let ctx = self.ctx();
-        if let Some(Popup::Tree(tree)) = self.popups.last_mut() {
-            tree.prepare(self.place.size, &self.place.keymap, &ctx);
+        match self.popups.last_mut() {
+            Some(Popup::Tree(tree)) => tree.prepare(self.place.size, &self.place.keymap, &ctx),
+            Some(Popup::Read(page)) => {
+                let rows = height.saturating_sub(areas.footer.height).saturating_sub(2);
+                page.lay_out(usize::from(width.saturating_sub(3)).max(1), usize::from(rows));
+            }
+            Some(Popup::Pick(_)) | None => {}
         }
         self.follow_search();
         self.transcript.lay_out(usize::from(areas.transcript.height), &ctx);

@@ -50,7 +50,7 @@ pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
 
 fn line(app: &App, item: &QueueItem, is_first_held: bool) -> Line {
     let is_chosen = app.queue.chosen() == Some(&item.id);
-    let (word, role) = match (item.held, item.kind) {
+    let (word, role) = match (is_held(app, item), item.kind) {
         (true, _) => ("held", Role::Warning),
         (false, QueueKind::Steer) => ("steer", Role::Accent),
         (false, QueueKind::FollowUp) => ("next", Role::Accent),
@@ -65,6 +65,11 @@ fn line(app: &App, item: &QueueItem, is_first_held: bool) -> Line {
     Line::from(vec![lead, Span::new(text, style), Span::new(note, Role::Muted)])
 }
 
+/// Whether it waits for somebody's word. One that is held while it is edited does so only as long.
+fn is_held(app: &App, item: &QueueItem) -> bool {
+    item.held && !app.queue.holds(&item.id)
+}
+
 /// What else there is to say of a message: its images, what it was queued for if it is held, which key sends it.
 fn note(app: &App, item: &QueueItem, is_first_held: bool) -> String {
     let mut notes = Vec::new();
@@ -73,7 +78,7 @@ fn note(app: &App, item: &QueueItem, is_first_held: bool) -> String {
         1 => notes.push("1 image".to_owned()),
         count => notes.push(format!("{count} images")),
     }
-    if item.held && item.kind == QueueKind::Steer {
+    if is_held(app, item) && item.kind == QueueKind::Steer {
         notes.push("steers".to_owned());
     }
     let keymap = &app.place.keymap;

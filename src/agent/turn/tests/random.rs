@@ -14,6 +14,7 @@ enum Act {
     Prompt(QueueKind),
     SteerNow,
     Hurry,
+    Hold(usize),
     Release(usize),
     Answer(StopReason, Vec<char>),
     Fail(AfterFailure),
@@ -56,6 +57,7 @@ fn act() -> impl Strategy<Value = Act> {
         6 => kind().prop_map(Act::Prompt),
         2 => Just(Act::SteerNow),
         1 => Just(Act::Hurry),
+        1 => (0..3_usize).prop_map(Act::Hold),
         2 => (0..3_usize).prop_map(Act::Release),
         8 => (stop, calls).prop_map(|(stop, calls)| Act::Answer(stop, calls)),
         4 => fate.prop_map(Act::Fail),
@@ -160,6 +162,10 @@ impl Rig {
         self.begun.stream.map(|_| AssistantMessage::default())
     }
 
+    fn so_far(&self) -> SoFar {
+        of_answer(self.partial())
+    }
+
     fn answer(&mut self, stop: StopReason, letters: &[char]) -> Option<Input> {
         let turn = self.begun.stream.take()?;
         let names: Vec<String> = letters.iter().map(|letter| self.name(&letter.to_string())).collect();
@@ -186,9 +192,10 @@ impl Rig {
             Act::Prompt(kind) => Input::Prompt(self.said(kind)),
             Act::SteerNow => {
                 let prompt = Some(self.said(QueueKind::Steer));
-                Input::SteerNow { prompt, partial: self.partial() }
+                Input::SteerNow { prompt, so_far: self.so_far() }
             }
-            Act::Hurry => Input::SteerNow { prompt: None, partial: self.partial() },
+            Act::Hurry => Input::SteerNow { prompt: None, so_far: self.so_far() },
+            Act::Hold(at) => Input::Hold { id: self.waiting(at)? },
             Act::Release(at) => Input::Release { id: self.waiting(at)? },
             Act::Answer(stop, letters) => self.answer(stop, &letters)?,
             Act::Fail(then) => self.failure(then)?,
@@ -218,7 +225,7 @@ impl Rig {
                 }
                 Input::NotCompacted { reason: CompactionReason::Overflow, why }
             }
-            Act::Abort(queue) => Input::Abort { partial: self.partial(), queue },
+            Act::Abort(queue) => Input::Abort { so_far: self.so_far(), queue },
             Act::Unqueue(at) => Input::Unqueue(vec![self.waiting(at)?]),
             Act::Edit(at, kind, place) => Input::EditQueued {
                 id: self.waiting(at)?,
