@@ -71,7 +71,7 @@ fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<File> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;
-    Ok(file.persist(path).map_err(|error| error.error)?)
+    file.persist(path).map_err(|error| error.error)
 }
 
 /// The branch that `cwd` is on, or the beginning of the commit where it is on none.
