@@ -23,6 +23,7 @@ mod screen;
 mod sessions;
 mod settings;
 mod signals;
+mod slip;
 mod sources;
 mod themes;
 mod transcript;
@@ -84,7 +85,10 @@ impl From<crate::config::ConfigError> for Failure {
 /// Runs the program with these arguments, the first being its name.
 #[must_use]
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let typed: Vec<OsString> = arguments.into_iter().collect();
+    // What stands behind it is a prompt, whatever it looks like.
+    let is_plainly_said = typed.iter().any(|argument| argument == "--");
+    let arguments = match Arguments::try_parse_from(typed) {
         Ok(arguments) => arguments,
         Err(error) => {
             // clap's own words; --help and --version come this way too, and are no failure.
@@ -92,7 +96,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(if error.use_stderr() { USAGE } else { DONE });
         }
     };
-    match dispatch(arguments) {
+    let words = if is_plainly_said { &[][..] } else { &arguments.message };
+    match slip::refuse(words).and_then(|()| dispatch(arguments)) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             report(&failure);

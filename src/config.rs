@@ -577,8 +577,8 @@ mod tests {
         let file = home.path().join("settings.json").display().to_string();
         let told: Vec<String> = config.wrong.iter().map(WrongSetting::warning).collect();
         let expected = [
-            "setting sync: `sometimes` is not one of always, turn, never; instead turn counts (default)",
-            "setting max_turns: `x` is not a whole number from 1 to 1000000; instead 9 counts (TILLER_MAX_TURNS)",
+            "setting sync: `sometimes` is not one of always, turn, never; turn counts instead (default)",
+            "setting max_turns: `x` is not a whole number from 1 to 1000000; 9 counts instead (TILLER_MAX_TURNS)",
         ];
         assert_eq!(told, expected.map(|said| format!("{file}: {said}")));
         assert_eq!(config.settings.count(&setting::BASH_TIMEOUT_S), Some(5));

@@ -38,7 +38,7 @@ pub use entry::{Entry, EntryBody};
 pub use error::{SessionError, chain};
 pub use head::Role;
 pub use index::{EntryKind, Finding};
-pub use lock::Holder;
+pub use lock::{Holder, is_held};
 pub use manager::{Placement, Scope, SessionManager};
 pub use mint::Mint;
 pub use reader::Reader;

@@ -10,6 +10,15 @@ pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + Clone
     begins.or_else(|| distances.min().filter(|(distance, _)| *distance <= most).map(|(_, name)| name))
 }
 
+/// Whether a word is another one but for one slip: a letter too many, too few or wrong, or two that changed places.
+#[must_use]
+pub fn is_slip(word: &str, of: &str) -> bool {
+    let differing: Vec<(char, char)> = word.chars().zip(of.chars()).filter(|(a, b)| a != b).collect();
+    let are_swapped = word.chars().count() == of.chars().count()
+        && matches!(differing[..], [(a, b), (c, d)] if (a, b) == (d, c));
+    distance(word, of) == 1 || are_swapped
+}
+
 /// How many letters have to be put in, taken out or changed (Levenshtein).
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
@@ -28,6 +37,16 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_slip_is_one_letter_or_two_that_changed_places() {
+        for word in ["comit", "committ", "commot", "comimt"] {
+            assert!(is_slip(word, "commit"), "{word}");
+        }
+        for word in ["commit", "comet", "moccit", ""] {
+            assert!(!is_slip(word, "commit"), "{word}");
+        }
+    }
 
     #[test]
     fn a_slip_is_understood_and_a_stranger_is_not() {

@@ -11,14 +11,18 @@ use anyhow::{Context, anyhow};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
+use super::login::unechoed;
 use super::sessions::branch;
 use super::transcript::transcript;
-use super::{Failure, INTERRUPTED};
+use super::{DONE, Failure, INTERRUPTED};
 use crate::session::entry::OwnFact;
-use crate::session::{Entry, Reader, SessionError};
+use crate::session::{Entry, Reader, SessionError, is_held};
 
 /// Between two looks at the file that is read along: soon enough to feel live, and one `stat` each.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
+/// Looks at the file between two questions whether somebody has it open still: a second.
+const LOOKS_PER_QUESTION: u32 = 5;
 
 /// What to do about a session that another tiller has open.
 #[derive(Debug, PartialEq, Eq)]
@@ -54,17 +58,32 @@ pub(super) fn offer(failure: Failure) -> Result<Choice, Failure> {
     }
 }
 
-/// Prints the current branch of a session, then whatever is written to it, until Ctrl+C.
+/// Prints the current branch of a session, then whatever is written to it, until Ctrl+C or until the other one leaves it.
 pub(super) async fn read_along(path: &Path) -> Result<u8, Failure> {
     let interrupt = signal(SignalKind::interrupt()).context("can't watch for ctrl+c");
     let mut interrupt = interrupt.map_err(Failure::run)?;
     let mut follower = Follower { path: path.to_owned(), length: 0, entries: 0 };
+    // What is typed goes nowhere, so it isn't shown. Where that can't be had it only looks worse.
+    let _unechoed = unechoed();
     eprintln!("Reading along in {}; Ctrl+C ends.\n", path.display());
     follower.begin()?;
+    eprintln!("\n--- that is all so far; what comes is shown as it comes, Ctrl+C ends ---");
+    let mut looks = 0_u32;
     loop {
         tokio::select! {
             _ = interrupt.recv() => return Ok(INTERRUPTED),
-            () = sleep(LOOK_AGAIN) => follower.look()?,
+            () = sleep(LOOK_AGAIN) => {}
+        }
+        looks += 1;
+        // Asking takes the lock for a moment, in which nobody else gets it: not at every look.
+        let is_over = looks.is_multiple_of(LOOKS_PER_QUESTION) && !is_held(path);
+        follower.look()?;
+        if is_over {
+            eprintln!(
+                "\n--- the other tiller has left it; `tiller --session {}` opens it ---",
+                path.display()
+            );
+            return Ok(DONE);
         }
     }
 }

@@ -78,6 +78,11 @@ pub(super) fn desk(arguments: &Arc<Arguments>, project: Option<&Project>) -> Key
     desk.with_last_resort(demo)
 }
 
+/// Keeps the terminal from showing what is typed until this is dropped.
+pub(super) fn unechoed() -> std::io::Result<impl Drop> {
+    ask::Unechoed::begin()
+}
+
 /// How a terminal is kept from showing a line that is typed.
 pub(super) fn hush() -> Hush {
     Hush::new(|| Ok(Box::new(ask::Unechoed::begin()?)))

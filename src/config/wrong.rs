@@ -24,7 +24,7 @@ impl WrongSetting {
     /// All of it in a line.
     #[must_use]
     pub fn warning(&self) -> String {
-        format!("{}; instead {}", self.what, self.instead)
+        format!("{}; {}", self.what, self.instead)
     }
 
     pub(super) fn value(setting: &'static Setting, path: &Path, source: &InvalidSetting) -> Self {
@@ -45,9 +45,9 @@ impl WrongSetting {
         self.instead = match self.setting {
             Some(setting) => match said(setting) {
                 (value, Source::File(_) | Source::Project(_)) if setting == &APPROVAL => {
-                    format!("{value}, the strictest, counts")
+                    format!("{value}, the strictest, counts instead")
                 }
-                (value, source) => format!("{value} counts ({source})"),
+                (value, source) => format!("{value} counts instead ({source})"),
             },
             None => format!("nothing in it counts, and approval is {}", said(&APPROVAL).0),
         };

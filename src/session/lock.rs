@@ -4,6 +4,7 @@
 //! `<file>.lock`, is for people: it is written once the lock is taken, and believed only while somebody has the lock.
 
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -100,6 +101,16 @@ impl Drop for Lock {
         if let Err(error) = self.file.unlock() {
             tracing::warn!(%error, "a session could not be unlocked");
         }
+    }
+}
+
+/// Whether some process has the log at `path` open for writing. Where that can't be known, one has.
+#[must_use]
+pub fn is_held(path: &Path) -> bool {
+    match File::open(path).map(|file| file.try_lock_shared()) {
+        // It is given back as the file is closed.
+        Ok(Ok(())) => false,
+        Ok(Err(_)) | Err(_) => true,
     }
 }
 

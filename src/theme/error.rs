@@ -57,7 +57,8 @@ pub enum ThemeError {
 }
 
 fn at(place: &str) -> String {
-    if place.is_empty() || place == "." { String::new() } else { format!("at {place}: ") }
+    // Where a file ends too early there is no place in it.
+    if ["", ".", "?"].contains(&place) { String::new() } else { format!("at {place}: ") }
 }
 
 impl ThemeError {

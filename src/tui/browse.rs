@@ -10,7 +10,8 @@ use tokio::sync::mpsc;
 use super::app::{Browsed, Report};
 use super::perform::now;
 use super::picker::{Look, hits, named, sessions};
-use crate::session::{Backlog, Catalog, Page, Scope, SessionError};
+use crate::id::SessionId;
+use crate::session::{Backlog, Catalog, Page, Scope, SessionError, SessionSummary};
 
 /// Sessions that are shown before everything else is looked at: more than a screen.
 const FIRST: usize = 60;
@@ -57,13 +58,15 @@ struct Browser {
     told: Instant,
     renewed: Instant,
     reports: mpsc::Sender<Report>,
+    /// The session that is open here.
+    here: SessionId,
 }
 
-/// Answers questions until nobody asks any more.
-pub(super) fn browse(catalog: Catalog, asks: &Receiver<Ask>, reports: mpsc::Sender<Report>) {
+/// Answers questions until nobody asks any more; `here` is marked among what is found.
+pub(super) fn browse(catalog: Catalog, here: SessionId, asks: &Receiver<Ask>, reports: mpsc::Sender<Report>) {
     let Ok(ask) = asks.recv() else { return };
     let (told, renewed) = (Instant::now(), Instant::now());
-    let mut browser = Browser { catalog, ask, backlog: Backlog::default(), told, renewed, reports };
+    let mut browser = Browser { catalog, ask, backlog: Backlog::default(), told, renewed, reports, here };
     if let Err(Stop::Failed(error)) = browser.answer(asks) {
         let (what, hint) = (error.to_string(), error.hint().map(str::to_owned));
         // Whoever would read it may be gone.
@@ -99,7 +102,7 @@ impl Browser {
     fn begin(&mut self) -> Result<(), Stop> {
         let first = Page { offset: 0, limit: Some(FIRST) };
         let listing = self.catalog.page(self.ask.scope, first)?;
-        self.tell(Browsed::Sessions(sessions(&listing.sessions, self.ask.scope, now())))?;
+        self.tell_sessions(&listing.sessions)?;
         if listing.more {
             self.renew()?;
         }
@@ -124,7 +127,7 @@ impl Browser {
     fn renew(&mut self) -> Result<(), Stop> {
         let known = self.catalog.known(self.ask.scope)?;
         self.renewed = Instant::now();
-        self.tell(Browsed::Sessions(sessions(&known, self.ask.scope, now())))
+        self.tell_sessions(&known)
     }
 
     fn search(&mut self) -> Result<(), Stop> {
@@ -135,6 +138,10 @@ impl Browser {
         found.retain(|hit| by_id.iter().all(|session| session.path != hit.session.path));
         let items = named(&by_id, now()).into_iter().chain(hits(&found, now())).collect();
         self.tell(Browsed::Hits { words, items })
+    }
+
+    fn tell_sessions(&self, list: &[SessionSummary]) -> Result<(), Stop> {
+        self.tell(Browsed::Sessions(sessions(list, self.ask.scope, now()).marking(&self.here)))
     }
 
     fn tell_progress(&mut self) -> Result<(), Stop> {

@@ -227,7 +227,7 @@ impl Front {
             }
             if loaded && let Some(link) = &mut self.link {
                 for notice in std::mem::take(&mut link.notices) {
-                    self.app.say(Level::Note, notice, None);
+                    self.app.say(Level::Warning, notice, None);
                 }
                 self.tell_of_keys();
             }

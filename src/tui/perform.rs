@@ -157,7 +157,7 @@ impl Worker {
             Action::Gather(_)
             | Action::GatherWords(_)
             | Action::Narrow(_)
-            | Action::Preview(_)
+            | Action::Preview(..)
             | Action::NameSession(..)
             | Action::TrashSession(_)
             | Action::RestoreSession(_)
@@ -266,8 +266,8 @@ impl Worker {
         };
         let catalog = self.agent.catalog().await?;
         let (asks, asked) = std::sync::mpsc::channel();
-        let reports = self.reports.clone();
-        beside.spawn_blocking(move || browse(catalog, &asked, reports));
+        let (here, reports) = (self.agent.reader().id().clone(), self.reports.clone());
+        beside.spawn_blocking(move || browse(catalog, here, &asked, reports));
         // It has only begun, so it listens.
         let _ = asks.send(ask);
         self.browser = Some(asks);

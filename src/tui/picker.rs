@@ -26,11 +26,11 @@ use crate::render::Line;
 
 pub(super) use browser::Browser;
 pub(super) use fuzzy::{Query, Way, pieces};
-pub(super) use item::{Choice, Item, MARKS};
+pub(super) use item::{Choice, Extract, Item, MARKS};
 pub(super) use looks::{Look, Looks};
 pub(super) use manners::{Levels, level_about, levels, mode_about, modes, tools};
 pub(super) use models::{Models, models};
-pub(super) use sessions::{Order, Sessions, age, hits, last_exchange, named, newest, sessions};
+pub(super) use sessions::{Order, Sessions, age, extract, hits, named, newest, sessions};
 pub(super) use settings::settings;
 pub(super) use talk::{Asking, Sight, Word};
 pub(super) use typed::Typed;
@@ -69,8 +69,8 @@ struct At {
     row: usize,
     /// Whether it was gone to: then typing doesn't leave it while it fits.
     is_held: bool,
-    /// The choice that was told of last.
-    told: Option<Choice>,
+    /// The choice that was told of last, and what was to be shown of it.
+    told: Option<(Choice, Extract)>,
 }
 
 /// What is to be read beside the list.
@@ -215,12 +215,17 @@ impl Picker {
 
     /// The choice, if it is another than when this was asked last; `Some(None)` when nothing is left to choose.
     pub(super) fn moved(&mut self) -> Option<Option<Choice>> {
-        let choice = self.chosen().map(|item| item.choice.clone());
-        if choice == self.place.told {
+        let now = self.chosen().map(|item| (item.choice.clone(), item.extract()));
+        if now == self.place.told {
             return None;
         }
-        self.place.told.clone_from(&choice);
-        Some(choice)
+        self.place.told.clone_from(&now);
+        Some(now.map(|(choice, _)| choice))
+    }
+
+    /// What the preview is to show of the chosen session.
+    fn extract(&self) -> Extract {
+        self.chosen().map(Item::extract).unwrap_or_default()
     }
 
     /// What is to be read beside the list, if there is room for that.

@@ -4,12 +4,14 @@ mod choosing;
 
 pub(super) use choosing::names;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use ratatui::style::{Color, Modifier, Style};
 use tokio::sync::watch;
 
 use crate::render::{self, Ansi, Emphasis};
+use crate::resource::Problem;
 use crate::theme::{self, Background, Colour, Depth, Known, Library, Look, ROLES, Rgb, Wish};
 
 /// The themes there are, which one is wanted, and what the terminal can show of it.
@@ -102,6 +104,14 @@ impl Theme {
 
     fn find(&self, name: &str) -> Result<&Known, Option<&str>> {
         self.library.find(name).ok_or_else(|| self.library.nearest(name))
+    }
+
+    /// What is wrong with the file of that name, or at that path.
+    fn problem_of(&self, name: &str) -> Option<&Problem> {
+        let is_it = |problem: &&Problem| {
+            problem.path == Path::new(name) || problem.path.file_stem().is_some_and(|stem| stem == name)
+        };
+        self.library.problems().iter().find(is_it)
     }
 
     fn dress(&mut self) {

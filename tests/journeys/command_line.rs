@@ -59,6 +59,17 @@ fn settings_are_shown_with_their_sources() {
 }
 
 #[test]
+fn a_command_with_a_slip_in_it_is_not_sent_to_a_model_unless_it_stands_behind_two_dashes() {
+    let house = House::new();
+    let ran = scripted(&house, &[r#"{"text": "Hi."}"#], &["sesions", "list"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
+    assert!(ran.err.contains("did you mean `tiller sessions list`?"), "{}", ran.err);
+    assert!(ran.err.contains("`tiller -- sesions list` says it to the model"), "{}", ran.err);
+    let ran = scripted(&house, &[r#"{"text": "Hi."}"#], &["--", "sesions", "list"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Hi.\n"), "{}", ran.err);
+}
+
+#[test]
 fn wrong_settings_in_a_file_are_all_told_and_stop_a_script_but_not_those_who_look_at_them() {
     let house = House::new();
     let file = house.home().join("tiller/settings.json");

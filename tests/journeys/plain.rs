@@ -262,3 +262,39 @@ fn a_key_that_is_typed_at_the_terminal_is_not_shown_and_what_comes_after_it_is()
     assert_eq!(terminal.wait().exit_code(), 0);
     assert!(!terminal.written().contains("hush"), "{}", terminal.written());
 }
+
+#[test]
+fn a_dumb_terminal_gets_lines_and_is_told_how_to_come_back() {
+    let house = House::new().with("TERM", "dumb");
+    let script = house.script(&[r#"{"text": "Answer one."}"#]);
+    let mut terminal = house.open(&["--provider", "scripted", "--model", &script]);
+    terminal.wait_for("going on as with --plain");
+    terminal.wait_for("/help lists what can be typed");
+    terminal.send("question one\r");
+    terminal.wait_for("Answer one.");
+    terminal.send("/quit\r");
+    terminal.wait_for("tiller --session ");
+    assert!(terminal.wait().success());
+}
+
+#[test]
+fn whoever_reads_along_is_told_when_the_other_one_has_left() {
+    let house = House::new();
+    let mut one = conversation(&house, &[r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#]);
+    one.send("question one\r");
+    one.wait_for("Answer one.");
+    let other = house.command(&["sessions", "list", "--json"]).output().unwrap();
+    let list: serde_json::Value = serde_json::from_slice(&other.stdout).unwrap();
+    let mut reader = house.open(&["--provider", "demo", "--session", list[0]["id"].as_str().unwrap()]);
+    reader.wait_for("[r]ead along");
+    reader.send("r\r");
+    reader.wait_for("that is all so far");
+    reader.send("typed for nobody");
+    one.send("question two\r");
+    reader.wait_for("Answer two.");
+    one.send("/quit\r");
+    assert!(one.wait().success());
+    reader.wait_for("the other tiller has left it");
+    assert!(!reader.screen().contains("typed for nobody"), "{}", reader.screen());
+    assert!(reader.wait().success());
+}

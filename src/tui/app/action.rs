@@ -10,7 +10,7 @@ use crate::session::Visibility;
 use crate::setting::Setting;
 use crate::tui::browse::Ask;
 use crate::tui::complete::{self, Ranking, Words};
-use crate::tui::picker::Narrowing;
+use crate::tui::picker::{Extract, Narrowing};
 use crate::tui::search::Lookup;
 use crate::tui::transcript::{Copied, Wanted};
 use crate::tui::{approval, login, queue, tree};
@@ -48,7 +48,7 @@ pub(in crate::tui) enum Action {
     /// Narrow a list that is long.
     Narrow(Narrowing),
     /// Read the last exchange of a session.
-    Preview(PathBuf),
+    Preview(PathBuf, Extract),
     NameSession(PathBuf, String),
     TrashSession(PathBuf),
     RestoreSession(PathBuf),

@@ -42,6 +42,10 @@ impl Asked {
 /// What is asked for by the text before the cursor; `is_command` says whether all of the text is one line that begins with a slash.
 pub(in crate::tui) fn asked(before: &str, is_command: bool) -> Asked {
     if let Some(words) = file(before) {
+        // No file of the project: Tab looks there.
+        if is_elsewhere(words) {
+            return Asked::Nothing;
+        }
         return Asked::File(words.to_owned());
     }
     let Some(line) = before.strip_prefix('/').filter(|_| is_command) else { return Asked::Nothing };
@@ -51,6 +55,11 @@ pub(in crate::tui) fn asked(before: &str, is_command: bool) -> Asked {
             Asked::Argument { command: command.to_owned(), typed: typed.trim_start().to_owned() }
         }
     }
+}
+
+/// Whether a path begins outside of the working directory.
+fn is_elsewhere(path: &str) -> bool {
+    path.starts_with('/') || path.starts_with("~/")
 }
 
 /// What follows an `@` that begins a word: to the cursor without a space, or from a quote that isn't closed.
@@ -69,6 +78,7 @@ fn file(before: &str) -> Option<&str> {
 /// The path before the cursor: a word with a slash in it, or `~`. The first word of a command is none.
 pub(super) fn path(before: &str) -> Option<&str> {
     let word = before.rsplit(char::is_whitespace).next().unwrap_or(before);
+    let word = word.strip_prefix('@').filter(|path| is_elsewhere(path)).unwrap_or(word);
     let is_path = word.contains('/') || word == "~" || word == "." || word == "..";
     let is_command = before.len() == word.len() && word.starts_with('/') && !word[1..].contains('/');
     (is_path && !is_command).then_some(word)
@@ -84,6 +94,8 @@ mod tests {
         let cases = [
             ("look at @src/ma", false, file("src/ma")),
             ("@", false, file("")),
+            ("@/etc/pa", false, Asked::Nothing),
+            ("see @~/no", false, Asked::Nothing),
             ("(@lib", false, file("lib")),
             ("see @\"my no", false, file("my no")),
             ("see @\"my notes.md\" and", false, Asked::Nothing),
@@ -105,6 +117,8 @@ mod tests {
             ("see ./src/m", Some("./src/m")),
             ("~/", Some("~/")),
             ("/usr/lo", Some("/usr/lo")),
+            ("see @/usr/lo", Some("/usr/lo")),
+            ("@~/no", Some("~/no")),
             ("/model", None),
             ("word", None),
         ];

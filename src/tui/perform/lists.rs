@@ -19,7 +19,7 @@ use crate::spelling;
 use crate::tui::app::{Action, Go, List, Report};
 use crate::tui::call::one_line;
 use crate::tui::complete::{Words, list, walk};
-use crate::tui::picker::{self, Choice, Item, Levels, Models, Word};
+use crate::tui::picker::{self, Choice, Extract, Item, Levels, Models, Word};
 use crate::tui::question::Question;
 
 /// Sessions that are offered after `/resume`; the list itself has all of them.
@@ -108,8 +108,8 @@ impl Worker {
                 self.read_beside(beside, move || Report::Listed(list(wanted)));
                 Ok(Vec::new())
             }
-            Action::Preview(path) => {
-                self.preview(path, beside);
+            Action::Preview(path, extract) => {
+                self.preview(path, extract, beside);
                 Ok(Vec::new())
             }
             Action::SetApproval(mode) => self.set_approval(mode).await,
@@ -134,14 +134,14 @@ impl Worker {
         })
     }
 
-    /// Reads the end of a session, unless another one is looked at by then.
-    fn preview(&self, path: PathBuf, beside: &mut JoinSet<()>) {
+    /// Reads the end of a session or what was found in it, unless another one is looked at by then.
+    fn preview(&self, path: PathBuf, extract: Extract, beside: &mut JoinSet<()>) {
         let looked = Arc::clone(&self.looked);
         let number = looked.fetch_add(1, Ordering::Relaxed) + 1;
         let reports = self.reports.clone();
         beside.spawn_blocking(move || {
             if looked.load(Ordering::Relaxed) == number {
-                let lines = picker::last_exchange(&path);
+                let lines = picker::extract(&path, &extract);
                 // Whoever would read it may be gone.
                 let _ = reports.blocking_send(Report::Preview { of: Choice::Open(path), lines });
             }

@@ -166,6 +166,11 @@ impl Picker {
                 return;
             }
         }
+        // Nobody goes on with the session that is open already.
+        if chosen.is_none() && self.filter.is_empty() {
+            let elsewhere = self.matches.iter().position(|at| !self.item(*at).is_here());
+            self.place.row = elsewhere.unwrap_or(0);
+        }
         // What was gone to went to the trash: whoever presses that key again means the next one, not the newest.
         if chosen.is_some() && self.kept() != chosen {
             self.place.row = row.min(self.matches.len().saturating_sub(1));

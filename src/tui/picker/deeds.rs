@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::settings::{Change, change, words};
-use super::{Asking, Choice, Order, Picker, Typed, Word};
+use super::{Asking, Choice, Extract, Order, Picker, Typed, Word};
 use crate::event::CompactionChoice;
 use crate::session::{Scope, Visibility};
 use crate::setting::{Setting, Settings};
@@ -293,20 +293,20 @@ impl App {
                 Some(choice) => picker.show(choice, Vec::new()),
                 None => picker.show_nothing(),
             }
-            let list = picker.list;
-            actions.extend(self.looked_at(list, choice));
+            let (list, extract) = (picker.list, picker.extract());
+            actions.extend(self.looked_at(list, choice, extract));
         }
         actions
     }
 
     /// The choice in a list moved: what is to be gathered for its preview, or tried on while it is looked at.
-    fn looked_at(&mut self, list: Option<List>, choice: Option<Choice>) -> Vec<Action> {
+    fn looked_at(&mut self, list: Option<List>, choice: Option<Choice>, extract: Extract) -> Vec<Action> {
         match (list, choice) {
             (Some(List::Themes), choice) => {
                 self.try_theme(choice.as_ref());
                 Vec::new()
             }
-            (None, Some(Choice::Open(path))) => vec![Action::Preview(path)],
+            (None, Some(Choice::Open(path))) => vec![Action::Preview(path, extract)],
             _ => Vec::new(),
         }
     }

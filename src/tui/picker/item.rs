@@ -32,10 +32,24 @@ pub(in crate::tui) struct Item {
 }
 
 /// What a session goes by, whatever of it its row shows.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(in crate::tui) struct Tag {
     pub(in crate::tui) id: SessionId,
     pub(in crate::tui) name: Option<String>,
+    /// What its preview shows of it.
+    pub(in crate::tui) extract: Extract,
+    /// Whether it is the one that is open here.
+    pub(in crate::tui) is_here: bool,
+}
+
+/// What the preview of a session shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::tui) enum Extract {
+    /// Its last exchange.
+    #[default]
+    End,
+    /// What was said in this entry around these words.
+    Around(EntryId, String),
 }
 
 impl Item {
@@ -61,7 +75,30 @@ impl Item {
 
     /// The same, a session that goes by this.
     pub(in crate::tui) fn tagged(self, id: SessionId, name: Option<String>) -> Self {
-        Self { tag: Some(Arc::new(Tag { id, name })), ..self }
+        let tag = Tag { id, name, extract: Extract::End, is_here: false };
+        Self { tag: Some(Arc::new(tag)), ..self }
+    }
+
+    /// The same, of which the preview shows this.
+    pub(in crate::tui) fn showing(self, extract: Extract) -> Self {
+        let tag = self.tag.map(|tag| Arc::new(Tag { extract, ..(*tag).clone() }));
+        Self { tag, ..self }
+    }
+
+    /// The same, the session that is open here.
+    pub(in crate::tui) fn marked_here(self) -> Self {
+        let tag = self.tag.map(|tag| Arc::new(Tag { is_here: true, ..(*tag).clone() }));
+        Self { note: format!("open here · {}", self.note), tag, ..self }
+    }
+
+    /// What its preview is to show of it, if it is a session.
+    pub(super) fn extract(&self) -> Extract {
+        self.tag.as_ref().map(|tag| tag.extract.clone()).unwrap_or_default()
+    }
+
+    /// Whether it is the session that is open here.
+    pub(super) fn is_here(&self) -> bool {
+        self.tag.as_ref().is_some_and(|tag| tag.is_here)
     }
 
     /// The same with something to be read beside the list.

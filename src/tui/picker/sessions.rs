@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::models::{fact, heading};
-use super::{Choice, Item, MARKS};
+use super::{Choice, Extract, Item, MARKS};
+use crate::id::{EntryId, SessionId};
 use crate::message::{Message, UserMessage};
-use crate::render::{self, Emphasis, Line, Role, Span, Style};
+use crate::render::{self, Carriage, Emphasis, Line, Role, Span, Style, clean};
 use crate::session::{Hit, Piece, Reader, Scope, SessionSummary};
 use crate::tui::call::one_line;
 use crate::tui::gather::{LONGEST, spaced, typed};
@@ -23,6 +24,9 @@ const PREVIEW_WIDTH: usize = 48;
 
 /// Lines of the prompt and of the answer in a preview.
 const PREVIEW_LINES: usize = 40;
+
+/// Lines before the one in which something was found.
+const LINES_BEFORE: usize = 3;
 
 /// Entries at the end of the path among which the last exchange is looked for.
 const LAST_ENTRIES: usize = 200;
@@ -70,6 +74,15 @@ impl From<Vec<Item>> for Sessions {
 }
 
 impl Sessions {
+    /// The same with the one marked that is open here.
+    pub(in crate::tui) fn marking(self, here: &SessionId) -> Self {
+        let mark = |(item, parent): (Item, Option<PathBuf>)| {
+            let is_here = item.tag.as_ref().is_some_and(|tag| tag.id == *here);
+            (if is_here { item.marked_here() } else { item }, parent)
+        };
+        Self { rows: self.rows.into_iter().map(mark).collect() }
+    }
+
     /// The items in an order.
     pub(in crate::tui) fn items(&self, order: Order) -> Vec<Item> {
         match order {
@@ -146,7 +159,9 @@ pub(in crate::tui) fn hits(hits: &[Hit], now: UnixMs) -> Vec<Item> {
         let note = format!("{title} · {} · {}", age(hit.timestamp, now), hit.session.id.short());
         let item = Item::new(label, Choice::Open(hit.session.path.clone())).with_note(note);
         let item = item.with_lead("» ").in_role(Role::Muted).with_detail(detail(&hit.session, now));
-        item.tagged(hit.session.id.clone(), hit.session.name.clone())
+        let words = hit.snippet.iter().find(|piece| piece.matched).map(|piece| piece.text.clone());
+        let extract = Extract::Around(hit.entry.clone(), words.unwrap_or_default());
+        item.tagged(hit.session.id.clone(), hit.session.name.clone()).showing(extract)
     };
     hits.iter().map(item).collect()
 }
@@ -204,8 +219,8 @@ pub(in crate::tui) fn age(moment: UnixMs, now: UnixMs) -> String {
     if age == "now" { age } else { format!("{age} ago") }
 }
 
-/// The last exchange of the session at `path`. Reads the file.
-pub(in crate::tui) fn last_exchange(path: &Path) -> Vec<Line> {
+/// What the preview of the session at `path` shows. Reads the file.
+pub(in crate::tui) fn extract(path: &Path, extract: &Extract) -> Vec<Line> {
     let muted = |text: &str| vec![Line::default(), Line::new(text, Role::Muted)];
     match std::fs::metadata(path) {
         Ok(facts) if facts.len() > MOST_BYTES => return muted("too long to be looked into from here"),
@@ -213,6 +228,59 @@ pub(in crate::tui) fn last_exchange(path: &Path) -> Vec<Line> {
         Err(_) => return muted("the file is gone"),
     }
     let Ok(reader) = Reader::open(path) else { return muted("it can't be read") };
+    match extract {
+        Extract::End => last_exchange(&reader),
+        // What isn't said in a message, such as a name or a summary, its row shows already.
+        Extract::Around(entry, words) => {
+            around(&reader, entry, words).unwrap_or_else(|| last_exchange(&reader))
+        }
+    }
+}
+
+/// What was said in an entry, from some lines before the first of these words on.
+fn around(reader: &Reader, entry: &EntryId, words: &str) -> Option<Vec<Line>> {
+    let entry = reader.entry(entry).ok()?;
+    let (mark, said) = match &**entry.body.as_message()? {
+        Message::User(user) => (Span::new("▌ ", Role::Accent), typed(user)),
+        Message::Assistant(answer) => (Span::new("  ", Role::Text), answer.joined_text()),
+        Message::BashExecution(bash) => (Span::new("! ", Role::Muted), bash.command.clone()),
+        Message::ToolResult(_) | Message::System(_) => return None,
+    };
+    let lines: Vec<&str> = said.lines().collect();
+    let found = lines.iter().position(|line| !words.is_empty() && line.contains(words)).unwrap_or(0);
+    let from = found.saturating_sub(LINES_BEFORE);
+    let mut shown = vec![Line::default()];
+    if from > 0 {
+        shown.push(Line::new("…", Role::Muted));
+    }
+    for line in lines.iter().skip(from).take(PREVIEW_LINES) {
+        let mut spans = vec![mark.clone()];
+        spans.extend(with_found(line, words));
+        shown.push(Line::from(spans));
+    }
+    Some(shown)
+}
+
+/// A line with these words standing out; of a long one the part with them.
+fn with_found(line: &str, words: &str) -> Vec<Span> {
+    let found = Style::from(Role::Accent).with(Emphasis::BOLD.and(Emphasis::UNDERLINE));
+    // What stands at the ends of a piece belongs to the line: no space is taken away.
+    let shown = |text: &str| clean(text, Carriage::Shown).into_owned();
+    let cut = |text: &str| shown(&text.chars().take(LONGEST).collect::<String>());
+    let Some((before, after)) = line.split_once(words).filter(|_| !words.is_empty()) else {
+        return vec![Span::new(cut(line), Role::Text)];
+    };
+    let skipped = before.chars().count().saturating_sub(LONGEST / 2);
+    let start: String = before.chars().skip(skipped).collect();
+    let start = if skipped > 0 { format!("…{start}") } else { start };
+    vec![
+        Span::new(shown(&start), Role::Text),
+        Span::new(shown(words), found),
+        Span::new(cut(after), Role::Text),
+    ]
+}
+
+fn last_exchange(reader: &Reader) -> Vec<Line> {
     let ids = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
     let (mut prompt, mut answer) = (None, None);
     for id in ids.iter().rev().take(LAST_ENTRIES) {
@@ -288,5 +356,15 @@ mod tests {
         let mut drawn = drawn(&sessions, Order::Threads);
         drawn.sort();
         assert_eq!(drawn, ["a", "b", "self"]);
+    }
+
+    #[test]
+    fn a_line_shows_the_words_that_were_found_in_it_however_long_it_is() {
+        let line = format!("{}the window{}", "a".repeat(LONGEST), "b".repeat(2 * LONGEST));
+        let shown = with_found(&line, "window");
+        let texts: Vec<&str> = shown.iter().map(|span| span.text.as_str()).collect();
+        assert_eq!(texts[0], format!("…{}the ", "a".repeat(LONGEST / 2 - 4)));
+        assert_eq!((texts[1], texts[2].len()), ("window", LONGEST));
+        assert_eq!(with_found("nothing", "window").len(), 1);
     }
 }

@@ -69,6 +69,23 @@ fn the_row_stays_when_its_session_went_to_the_trash() {
 }
 
 #[test]
+fn a_list_of_sessions_does_not_begin_at_the_one_that_is_open() {
+    let session = |name: &str| Item::new(name, Choice::Open(name.into())).tagged(name.into(), None);
+    let known = |names: &[&str]| {
+        let sessions: Sessions = names.iter().map(|name| session(name)).collect::<Vec<_>>().into();
+        Browsed::Sessions(sessions.marking(&"open".into()))
+    };
+    let mut picker = Picker::browser("", Look(1));
+    picker.browsed(Look(1), Scope::ThisDirectory, &known(&["open", "b", "c"]));
+    assert_eq!(picker.chosen().unwrap().label, "b");
+    assert_eq!(shown(&picker, 1), [("b", true)]);
+    assert_eq!(picker.window(3).next().unwrap().0.note, "open here · ");
+    let mut alone = Picker::browser("", Look(1));
+    alone.browsed(Look(1), Scope::ThisDirectory, &known(&["open"]));
+    assert_eq!(alone.chosen().unwrap().label, "open");
+}
+
+#[test]
 fn what_was_said_is_shown_for_the_words_it_was_found_for_or_more_of_them_only() {
     let mut picker = Picker::browser("said", Look(1));
     picker.browsed(Look(1), Scope::ThisDirectory, &Browsed::Sessions(Sessions::default()));

@@ -144,7 +144,7 @@ fn tools_are_offered_or_not_and_their_list_stays() {
 }
 
 #[test]
-fn a_setting_goes_to_its_next_word_or_is_typed_and_checked() {
+fn a_setting_is_chosen_among_its_words_or_typed_and_checked() {
     let settings = || {
         let mut settings = Settings::default();
         let never = setting::SYNC.parse("never").unwrap();
@@ -157,7 +157,10 @@ fn a_setting_goes_to_its_next_word_or_is_typed_and_checked() {
         stage.report(settings());
         insta::assert_snapshot!(format!("settings_{width}x{height}"), stage.screen());
         stage.type_text("sync");
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Set(&setting::SYNC, "always".into())]);
+        assert_eq!(stage.key(KeyCode::Enter), [], "of three words one is chosen");
+        insta::assert_snapshot!(format!("setting_words_{width}x{height}"), stage.screen());
+        stage.key(KeyCode::Up);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Set(&setting::SYNC, "turn".into())]);
         assert_eq!(stage.control('x'), [Action::Set(&setting::SYNC, String::new())]);
         stage.control('u');
         stage.type_text("max_turns");

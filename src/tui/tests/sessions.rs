@@ -9,7 +9,7 @@ use crate::render::{Line, Role};
 use crate::session::{Hit, Piece, Scope, SessionSummary};
 use crate::tui::app::{Action, Browsed, Go, Input, Report};
 use crate::tui::browse::Ask;
-use crate::tui::picker::{Choice, Look, Word, hits, sessions};
+use crate::tui::picker::{Choice, Extract, Look, Word, hits, sessions};
 use crate::unit::{Tokens, UnixMs, Usd};
 
 fn summary(number: i64, name: Option<&str>, prompt: &str, cwd: &str) -> SessionSummary {
@@ -94,7 +94,10 @@ fn sessions_are_listed_and_what_was_said_in_others_appears_below() {
         let items = hits(&found, UnixMs(stage.now));
         stage.browsed(Scope::Everywhere, Browsed::Hits { words: "win".into(), items });
         insta::assert_snapshot!(format!("sessions_{width}x{height}"), stage.screen());
-        assert_eq!(stage.key(KeyCode::End), [Action::Preview("/s/9.jsonl".into())]);
+        assert_eq!(
+            stage.key(KeyCode::End),
+            [Action::Preview("/s/9.jsonl".into(), Extract::Around("e1".into(), "window".into()))]
+        );
         let lines = vec![Line::new("▌ open the window", Role::User)];
         let of = |name: &str| Choice::Open(format!("/s/{name}.jsonl").into());
         stage.input(Input::Report(Report::Preview { of: of("9"), lines }));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::super::app::{Action, App, List};
 use super::super::block::Level;
+use super::super::call::one_line;
 use super::super::picker::{Choice, Item, Picker};
 use super::super::popup::Popup;
 use super::Theme;
@@ -106,14 +107,19 @@ impl App {
         if name != AUTO
             && let Err(nearest) = self.place.theme.find(name)
         {
+            let broken = self.place.theme.problem_of(name).map(|problem| one_line(&problem.to_string()));
             let is_path = name.contains('/') || name.ends_with(".json");
             let instead = match nearest {
                 Some(name) => format!("did you mean {name}?"),
                 None if is_path => "`tiller --theme FILE` brings one of a file".to_owned(),
                 None => "/theme lists them".to_owned(),
             };
+            let said = match broken {
+                Some(problem) => format!("theme {problem}"),
+                None => format!("there is no theme {name}; {instead}"),
+            };
             self.editor.set_text(&format!("/theme {name}"));
-            self.flash(format!("there is no theme {name}; {instead}"));
+            self.flash(said);
             return Vec::new();
         }
         self.place.theme.wear(name);

@@ -193,7 +193,21 @@ fn item_line(item: &Item, chosen: bool, query: &mut Query, width: usize) -> Line
     let room = width.saturating_sub(before + beside.width() + 2).max(width.saturating_sub(before) / 2);
     left.extend(label(&item.label, style, query, room));
     let rest = width.saturating_sub(left.iter().map(Span::width).sum::<usize>() + 2);
-    spread(left, Span::new(cut_to(&item.note, rest), Role::Muted), width)
+    // What a session goes by stands last, and is what somebody needs to name it.
+    let note = if item.tag.is_some() { cut_front(&item.note, rest) } else { cut_to(&item.note, rest) };
+    spread(left, Span::new(note, Role::Muted), width)
+}
+
+/// The end of a text in so many columns, with a sign that more stood before it.
+fn cut_front(text: &str, room: usize) -> String {
+    if columns(text) <= room {
+        return text.to_owned();
+    }
+    let from = text.char_indices().map(|(at, _)| at).find(|at| columns(&text[*at..]) < room);
+    match from {
+        Some(from) => format!("…{}", &text[from..]),
+        None => String::new(),
+    }
 }
 
 /// A label in so much room, what is marked or was typed standing out.
