@@ -36,6 +36,7 @@ mod notify;
 mod offscreen;
 mod options;
 mod pace;
+mod page;
 mod passage;
 mod perform;
 mod picker;

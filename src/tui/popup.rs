@@ -1,9 +1,10 @@
 //! What may lie over the transcript: one stack of pickers, pages to read, and the tree.
 
 use super::app::List;
+pub(super) use super::page::Page;
 use super::picker::{Choice, Item, Picker};
 use super::tree::TreeView;
-use crate::render::Line;
+use crate::id::CallId;
 
 /// Something over the transcript.
 #[derive(Debug)]
@@ -13,19 +14,19 @@ pub(super) enum Popup {
     Tree(Box<TreeView>),
 }
 
-/// A text to read.
-#[derive(Debug)]
-pub(super) struct Page {
-    pub(super) title: String,
-    pub(super) lines: Vec<Line>,
-    pub(super) top: usize,
-}
-
 impl Popup {
     pub(super) fn as_picker(&mut self) -> Option<&mut Picker> {
         match self {
             Self::Pick(picker) => Some(picker),
             Self::Read(_) | Self::Tree(_) => None,
+        }
+    }
+
+    /// The call that asks and that it shows.
+    pub(super) fn call(&self) -> Option<&CallId> {
+        match self {
+            Self::Read(page) => page.call(),
+            Self::Pick(_) | Self::Tree(_) => None,
         }
     }
 
@@ -43,16 +44,5 @@ impl Popup {
     /// Whether it offers themes.
     pub(super) fn is_of_themes(&self) -> bool {
         self.lists(List::Themes)
-    }
-}
-
-impl Page {
-    pub(super) fn new(title: &str, lines: Vec<Line>) -> Self {
-        Self { title: title.to_owned(), lines, top: 0 }
-    }
-
-    /// Scrolls by `rows`, stopping at the ends.
-    pub(super) fn step(&mut self, rows: isize) {
-        self.top = self.top.saturating_add_signed(rows).min(self.lines.len().saturating_sub(1));
     }
 }

@@ -98,6 +98,7 @@ impl App {
         if let Some(Popup::Tree(tree)) = self.popups.last_mut() {
             tree.prepare(self.place.size, &self.place.keymap, &ctx);
         }
+        self.lay_out_page();
         self.follow_search();
         self.transcript.lay_out(usize::from(areas.transcript.height), &ctx);
         if self.transcript.lags() {
@@ -112,6 +113,15 @@ impl App {
     pub(super) fn links(&self) -> impl Iterator<Item = &Arc<str>> {
         let are_live = self.place.manner.links == Links::Live;
         self.transcript.links().filter(move |_| are_live)
+    }
+
+    /// Lays out the page that lies over the transcript, if there is one.
+    pub(super) fn lay_out_page(&mut self) {
+        let footer = Areas::of(self).footer.height;
+        let (width, height) = self.place.size;
+        if let Some(Popup::Read(page)) = self.popups.last_mut() {
+            page.lay_out(panel::page_room(Rect::new(0, 0, width, height - footer)));
+        }
     }
 
     /// The pictures on the screen as it was prepared: those of the transcript, where nothing lies over it.

@@ -5,10 +5,11 @@ use ratatui::layout::Rect;
 use ratatui::widgets::{Clear, Widget};
 
 use super::super::app::Place;
+use super::super::call::one_line;
 use super::super::keymap::KeyCommand;
 use super::super::popup::{Page, Popup};
 use super::{list, put};
-use crate::render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, wrap};
+use crate::render::{Emphasis, Line, Role, Span, Style};
 
 /// Draws a popup; says where the cursor stands, if it has one.
 pub(super) fn draw(popup: &Popup, area: Rect, buffer: &mut Buffer, place: &Place) -> Option<(u16, u16)> {
@@ -42,29 +43,23 @@ pub(super) fn title(words: &str, note: &str, width: u16) -> Line {
     .into()
 }
 
-/// A line of two columns, its second one wrapped beneath itself where there is room for that.
-fn hung(line: &Line, width: usize) -> Vec<Line> {
-    let column = match line.spans.as_slice() {
-        [first, _] if first.width() * 2 <= width => first.width(),
-        _ => 2,
-    };
-    let rest = vec![Span::new(" ".repeat(column.min(width / 2)), Role::Text)];
-    wrap(&line.spans, width, &Indent { first: Vec::new(), rest }, Breaks::Words)
+/// Columns and rows that a page has there.
+pub(super) fn page_room(area: Rect) -> (usize, usize) {
+    (usize::from(area.width.saturating_sub(3)).max(1), usize::from(area.height.saturating_sub(2)))
 }
 
 fn draw_page(page: &Page, area: Rect, buffer: &mut Buffer, place: &Place) {
     let (theme, keymap) = (&place.theme, &place.keymap);
-    let height = usize::from(area.height.saturating_sub(2));
-    let width = usize::from(area.width.saturating_sub(3)).max(1);
-    let lines: Vec<Line> = page.lines.iter().flat_map(|line| hung(line, width)).collect();
-    let top = page.top.min(lines.len().saturating_sub(height));
     let key = |command| keymap.key_of(command);
-    let mut note = key(KeyCommand::Back);
-    if lines.len() > height {
-        note = format!("{} {} · {note}", key(KeyCommand::PopupPageUp), key(KeyCommand::PopupPageDown));
+    let mut notes = Vec::new();
+    notes.extend(page.find().map(|words| format!("/{}", one_line(words))));
+    if let Some(percent) = page.percent() {
+        notes.push(format!("{percent}%"));
+        notes.push(format!("{} {}", key(KeyCommand::PopupPageUp), key(KeyCommand::PopupPageDown)));
     }
-    put(&title(&page.title, &note, area.width), row(area, 0), buffer, theme);
-    for (at, line) in (2..area.height).zip(lines.iter().skip(top)) {
+    notes.push(key(KeyCommand::Back));
+    put(&title(&page.title, &notes.join(" · "), area.width), row(area, 0), buffer, theme);
+    for (at, line) in (2..area.height).zip(page.shown()) {
         let inner =
             Rect { x: area.x + 2.min(area.width), width: area.width.saturating_sub(2), ..row(area, at) };
         put(line, inner, buffer, theme);
