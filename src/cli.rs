@@ -76,7 +76,8 @@ impl From<crate::session::SessionError> for Failure {
 
 impl From<crate::config::ConfigError> for Failure {
     fn from(error: crate::config::ConfigError) -> Self {
-        Self::usage(error)
+        let hint = error.hint().map(str::to_owned);
+        Self { hint, ..Self::usage(error) }
     }
 }
 

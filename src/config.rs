@@ -10,6 +10,7 @@ mod folders;
 mod foreign;
 mod trust;
 mod write;
+mod wrong;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,13 +19,14 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 use serde_json::Value;
 
-use crate::setting::{InvalidSetting, Scope, Setting, Settings, Source, TABLE};
+use crate::setting::{self, InvalidSetting, Scope, Setting, Settings, Source, TABLE};
 
 pub use auth::{Removed, remove_key, store_key};
 pub use folders::Folders;
 pub use foreign::ForeignLogs;
 pub use trust::{Project, TrustStore, Word};
 pub use write::store_setting;
+pub use wrong::WrongSetting;
 
 /// Environment variables: the process's own, or a test's.
 #[derive(Clone, Debug, Default)]
@@ -119,6 +121,8 @@ pub struct Config {
     pub settings: Settings,
     /// What was passed over, for the user to see.
     pub warnings: Vec<String>,
+    /// What is wrong in settings files, in the order it was read. It isn't among the warnings.
+    pub wrong: Vec<WrongSetting>,
     environment: Environment,
     /// Those of `auth.json`.
     keys: BTreeMap<String, SecretString>,
@@ -139,12 +143,16 @@ pub enum ConfigError {
         source: std::io::Error,
     },
     /// A settings file isn't JSON.
-    #[error("{path}: not a JSON object")]
+    #[error("{path}, line {line}, column {column}: not a JSON object ({what})")]
     Json {
         /// The file.
         path: PathBuf,
-        /// Why.
-        source: serde_json::Error,
+        /// The line where reading ended, from 1.
+        line: usize,
+        /// The column, from 1; 0 where the whole is no object.
+        column: usize,
+        /// What is wrong there.
+        what: String,
     },
     /// A setting got a value that it doesn't take.
     #[error("{origin}")]
@@ -156,11 +164,29 @@ pub enum ConfigError {
     },
 }
 
+impl ConfigError {
+    /// What to do about it, if that isn't plain.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Json { .. } => Some("mend it in an editor; until then it isn't written to"),
+            Self::NoHome | Self::Io { .. } | Self::Setting { .. } => None,
+        }
+    }
+
+    fn not_json(path: &Path, error: &serde_json::Error) -> Self {
+        let (line, column) = (error.line(), error.column());
+        let what = error.to_string();
+        let what = what.trim_end_matches(&format!(" at line {line} column {column}")).to_owned();
+        Self::Json { path: path.to_owned(), line, column, what }
+    }
+}
+
 impl Config {
-    /// Reads everything.
+    /// Reads everything. What is wrong in a settings file costs its own settings alone.
     ///
     /// # Errors
-    /// When a file is there and can't be used, or a setting got a value that it doesn't take.
+    /// When a file is there and can't be read, or a variable or a flag has a value that its setting doesn't take.
     pub fn load(mut environment: Environment, given: Given<'_>) -> Result<Self, ConfigError> {
         let folders = Folders::find(&environment)?;
         let dotenv = folders.config.join(".env");
@@ -182,9 +208,11 @@ impl Config {
         warnings.extend(of_keys);
         let mut settings = Settings::default();
         let own = folders.config.join("settings.json");
-        warnings.extend(take_file(&mut settings, &own, Scope::User)?);
+        let mut wrong = Vec::new();
+        let mut complaints = Complaints { warnings: &mut warnings, wrong: &mut wrong };
+        take_file(&mut settings, &own, Scope::User, &mut complaints)?;
         if let Some(path) = given.trusted.and_then(Project::settings) {
-            warnings.extend(take_file(&mut settings, &path, Scope::Project)?);
+            take_file(&mut settings, &path, Scope::Project, &mut complaints)?;
         }
         warnings.extend(trust::idle_scripts(&folders.config.join("extensions")));
         warnings.extend(given.trusted.map(Project::idle_extensions).into_iter().flatten());
@@ -194,7 +222,8 @@ impl Config {
             let value = flag.setting.parse(&flag.value).map_err(wrong)?;
             settings.set(flag.setting, value, Source::Flag(flag.flag.to_owned()));
         }
-        Ok(Self { folders, settings, warnings, environment, keys })
+        wrong.iter_mut().for_each(|wrong| wrong.settle(&settings));
+        Ok(Self { folders, settings, warnings, wrong, environment, keys })
     }
 
     /// Executables in the user's own folder of extensions, by name.
@@ -319,34 +348,54 @@ fn read(path: &Path) -> Result<String, ConfigError> {
     std::fs::read_to_string(path).map_err(|source| ConfigError::Io { path: path.to_owned(), source })
 }
 
-/// Takes the settings file of the user or of a project, if it is there; answers with what is passed over.
-fn take_file(settings: &mut Settings, path: &Path, whose: Scope) -> Result<Vec<String>, ConfigError> {
+/// What there is to say of settings files.
+struct Complaints<'a> {
+    warnings: &'a mut Vec<String>,
+    wrong: &'a mut Vec<WrongSetting>,
+}
+
+/// Takes the settings file of the user or of a project, if it is there.
+fn take_file(
+    settings: &mut Settings,
+    path: &Path,
+    whose: Scope,
+    complaints: &mut Complaints<'_>,
+) -> Result<(), ConfigError> {
     if !path.exists() {
-        return Ok(Vec::new());
+        return Ok(());
     }
-    let not_json = |source| ConfigError::Json { path: path.to_owned(), source };
-    let object: serde_json::Map<String, Value> = serde_json::from_str(&read(path)?).map_err(not_json)?;
+    let source = match whose {
+        Scope::User => Source::File(path.display().to_string()),
+        Scope::Project => Source::Project(path.display().to_string()),
+    };
+    let object: serde_json::Map<String, Value> = match serde_json::from_str(&read(path)?) {
+        Ok(object) => object,
+        Err(error) => {
+            complaints.wrong.push(WrongSetting::file(&ConfigError::not_json(path, &error)));
+            wrong::be_strict(settings, source);
+            return Ok(());
+        }
+    };
     let mut values = Vec::new();
     flatten("", &object, &mut values);
-    let mut warnings = Vec::new();
     for (name, value) in values {
         match TABLE.iter().find(|setting| setting.name == name) {
-            None => warnings.push(format!("{}: there is no setting `{name}`", path.display())),
-            Some(setting) if (whose, setting.scope) == (Scope::Project, Scope::User) => warnings
+            None => complaints.warnings.push(format!("{}: there is no setting `{name}`", path.display())),
+            Some(setting) if (whose, setting.scope) == (Scope::Project, Scope::User) => complaints
+                .warnings
                 .push(format!("{}: `{name}` is for the user alone to set, not a project", path.display())),
-            Some(setting) => {
-                let origin = path.display().to_string();
-                let wrong = |source| ConfigError::Setting { origin: origin.clone(), source };
-                let value = setting.parse_json(&value).map_err(wrong)?;
-                let source = match whose {
-                    Scope::User => Source::File(origin),
-                    Scope::Project => Source::Project(origin),
-                };
-                settings.set(setting, value, source);
-            }
+            Some(setting) => match setting.parse_json(&value) {
+                Ok(value) => settings.set(setting, value, source.clone()),
+                Err(error) => {
+                    complaints.wrong.push(WrongSetting::value(setting, path, &error));
+                    if **setting == setting::APPROVAL {
+                        wrong::be_strict(settings, source.clone());
+                    }
+                }
+            },
         }
     }
-    Ok(warnings)
+    Ok(())
 }
 
 /// `{"bash": {"timeout_s": 1}}` and `{"bash.timeout_s": 1}` are the same.
@@ -377,7 +426,6 @@ fn take_environment(settings: &mut Settings, environment: &Environment) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::setting;
     use secrecy::ExposeSecret;
 
     fn home_with(settings: &str) -> tempfile::TempDir {
@@ -434,10 +482,16 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_of_a_trusted_project_is_an_error_that_names_it() {
-        let (_home, config) = load_trusting("{}", "{", "");
-        let error = config.unwrap_err().to_string();
-        assert!(error.ends_with("project/.tiller/settings.json: not a JSON object"), "{error}");
+    fn a_broken_file_of_a_trusted_project_is_told_with_its_place_and_counts_for_nothing_but_strictness() {
+        let (_home, config) = load_trusting(r#"{"sync": "never"}"#, "{\n  \"sync\": always\n}", "");
+        let config = config.unwrap();
+        let told = config.wrong[0].warning();
+        assert!(
+            told.contains("project/.tiller/settings.json, line 2, column 11: not a JSON object"),
+            "{told}"
+        );
+        assert!(told.ends_with("nothing in it counts, and approval is read-only"), "{told}");
+        assert!(config.settings.is(&setting::SYNC, "never"));
     }
 
     #[test]
@@ -517,12 +571,38 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_names_file_setting_and_what_is_taken() {
-        let home = home_with(r#"{"sync": "sometimes"}"#);
-        let error = load(&home, &[], &[]).unwrap_err();
-        assert!(error.to_string().ends_with("settings.json"), "{error}");
+    fn a_wrong_value_in_a_file_costs_itself_alone_and_all_of_them_are_told() {
+        let home = home_with(r#"{"sync": "sometimes", "max_turns": "x", "bash": {"timeout_s": 5}}"#);
+        let config = load(&home, &[("TILLER_MAX_TURNS", "9")], &[]).unwrap();
+        let file = home.path().join("settings.json").display().to_string();
+        let told: Vec<String> = config.wrong.iter().map(WrongSetting::warning).collect();
+        let expected = [
+            "setting sync: `sometimes` is not one of always, turn, never; instead turn counts (default)",
+            "setting max_turns: `x` is not a whole number from 1 to 1000000; instead 9 counts (TILLER_MAX_TURNS)",
+        ];
+        assert_eq!(told, expected.map(|said| format!("{file}: {said}")));
+        assert_eq!(config.settings.count(&setting::BASH_TIMEOUT_S), Some(5));
+    }
+
+    #[test]
+    fn an_approval_that_is_not_understood_is_the_strictest_unless_a_flag_says_more() {
+        let home = home_with(r#"{"approval": "readonly"}"#);
+        let config = load(&home, &[], &[]).unwrap();
+        assert!(config.settings.is(&setting::APPROVAL, "read-only"));
+        assert!(config.wrong[0].instead.contains("read-only, the strictest"), "{:?}", config.wrong);
+        let flag = FlagValue { setting: &setting::APPROVAL, flag: "--approval", value: "auto".into() };
+        assert!(load(&home, &[], &[flag]).unwrap().settings.is(&setting::APPROVAL, "auto"));
+    }
+
+    #[test]
+    fn a_wrong_variable_or_flag_is_an_error_that_names_it() {
+        let home = home_with("{}");
+        let error = load(&home, &[("TILLER_SYNC", "sometimes")], &[]).unwrap_err();
+        assert_eq!(error.to_string(), "TILLER_SYNC");
         let source = std::error::Error::source(&error).unwrap().to_string();
         assert_eq!(source, "setting sync: `sometimes` is not one of always, turn, never");
+        let flag = FlagValue { setting: &setting::SYNC, flag: "--sync", value: "x".into() };
+        assert_eq!(load(&home, &[], &[flag]).unwrap_err().to_string(), "--sync");
     }
 
     #[test]

@@ -85,7 +85,8 @@ pub struct Outputs<Out, Err> {
     pub err: Err,
 }
 
-/// Runs until the lines are over, the user leaves or a signal asks for it; then closes the session.
+/// Runs until the lines are over, the user leaves or a signal asks for it; then closes the session, and tells a person how to open it
+/// again.
 ///
 /// # Errors
 /// When the output can't be written, or the session ended by itself.
@@ -96,9 +97,17 @@ pub async fn run(
     interrupts: mpsc::Receiver<Interrupt>,
     options: PlainOptions,
 ) -> Result<PlainExit, PlainError> {
+    let Outputs { out, mut err } = outputs;
+    let manner = options.manner;
+    let outputs = Outputs { out, err: &mut err };
     let ended = conversation::run(&agent, lines::read(input), outputs, interrupts, options).await;
+    let reader = agent.reader();
     if let Err(error) = agent.close().await {
         tracing::warn!(%error, "the session was closed before");
+    }
+    if manner == Manner::Conversation && reader.exists() {
+        // A closed output is nobody to tell.
+        let _ = writeln!(err, "tiller --session {}", reader.id());
     }
     ended
 }

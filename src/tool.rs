@@ -9,7 +9,7 @@
 //! `grep`, `{files}` of `list_files`.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
@@ -52,7 +52,8 @@ pub trait Tool: Send + Sync {
     /// A sentence for the model that names the argument and what is expected of it.
     fn check(&self, arguments: &Value) -> Result<(), String>;
 
-    /// Does the work. Dropping the future stops it, with every process it started.
+    /// Does the work. Dropping the future stops it, with every process it started; what there was of its result until then is
+    /// what it gave to [`Progress::if_stopped`], or else what it showed last.
     fn run(&self, invocation: Invocation) -> RunFuture<'_>;
 
     /// What a call with arguments that passed [`Tool::check`] would do, for whoever is asked about it; it changes nothing.
@@ -77,9 +78,40 @@ pub struct Invocation {
     pub progress: Progress,
 }
 
-/// Shows the newest part of a running tool's output. Each text replaces the one before, so none has to arrive; call it a
-/// few times a second at most.
-pub type Progress = Arc<dyn Fn(String) + Send + Sync>;
+/// Where a tool at work leaves what there is so far: to be shown, and to be kept if it is stopped.
+#[derive(Clone)]
+pub struct Progress {
+    show: Arc<dyn Fn(String) + Send + Sync>,
+    /// A lock because whoever stops the tool asks, on another thread, and nobody holds it for longer than a look.
+    remains: Arc<Mutex<Option<Box<Remains>>>>,
+}
+
+/// Says what a tool has at the moment.
+type Remains = dyn Fn() -> ToolOutput + Send;
+
+impl Progress {
+    /// Shows texts in this way.
+    pub fn new(show: impl Fn(String) + Send + Sync + 'static) -> Self {
+        Self { show: Arc::new(show), remains: Arc::default() }
+    }
+
+    /// Shows the newest part of the output. Each text replaces the one before, so none has to arrive; call it a few times a
+    /// second at most.
+    pub fn show(&self, text: String) {
+        (self.show)(text);
+    }
+
+    /// Names what says what there is of the output, should the tool be stopped: asked at that moment, once, and to be quick.
+    pub fn if_stopped(&self, remains: impl Fn() -> ToolOutput + Send + 'static) {
+        *self.remains.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(remains));
+    }
+
+    /// What there is of the output now, where the tool says so.
+    pub fn remains(&self) -> Option<ToolOutput> {
+        let remains = self.remains.lock().unwrap_or_else(PoisonError::into_inner);
+        remains.as_ref().map(|remains| remains())
+    }
+}
 
 /// What a call came to.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -36,7 +36,7 @@ use effect::Out;
 use step::Working;
 
 pub use effect::Effect;
-pub use input::{AfterFailure, Fate, Input, NotCompacted, Planned, Prompt, QueueFate, StoreFailed};
+pub use input::{AfterFailure, Fate, Input, NotCompacted, Planned, Prompt, QueueFate, SoFar, StoreFailed};
 pub use told::{Retry, Told};
 
 /// Most reading calls that run side by side.
@@ -213,7 +213,7 @@ impl Turn {
         match input {
             Input::Prompt(prompt) if self.is_running() => self.enqueue(prompt, to),
             Input::Prompt(prompt) => self.begin_run(prompt, to),
-            Input::SteerNow { prompt, partial } => self.steer_now(prompt, partial, to),
+            Input::SteerNow { prompt, so_far } => self.steer_now(prompt, so_far, to),
             Input::Release { id } => self.release(&id, to),
             Input::Answered { turn, answer } if self.streaming() == Some(turn) => self.answered(answer, to),
             Input::Failed { turn, answer, then } if self.streaming() == Some(turn) => {
@@ -233,7 +233,7 @@ impl Turn {
             Input::Cleared { call } => self.cleared(&call, to),
             Input::Compacted { reason, compaction } => self.compacted(reason, compaction, to),
             Input::NotCompacted { reason, why } => self.not_compacted(reason, why, to),
-            Input::Abort { partial, queue } => self.abort(partial, queue, to),
+            Input::Abort { so_far, queue } => self.abort(so_far, queue, to),
             Input::Unqueue(ids) => self.unqueue(&ids, to),
             Input::EditQueued { id, edit } => self.edit_queued(&id, edit, to),
             Input::PutBack { item, place } => self.put_back(item, place, to),

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 
 use super::args::{Arguments, PrintMode};
 use crate::agent::Audience;
+use crate::config::Environment;
 
 /// Who will watch the session, and whether somebody there answers questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,11 +20,42 @@ pub(super) enum Front {
 pub(super) struct Ends {
     pub(super) stdin_is_terminal: bool,
     pub(super) stdout_is_terminal: bool,
+    pub(super) powers: Powers,
+}
+
+/// What a terminal can show, going by its name in `TERM`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Powers {
+    /// A screen that is drawn anew.
+    Screen,
+    /// Lines, and nothing else is known of it: it has no name, or is called dumb.
+    Lines,
+}
+
+impl Powers {
+    fn of(term: Option<&str>) -> Self {
+        match term {
+            None | Some("" | "dumb") => Self::Lines,
+            Some(_) => Self::Screen,
+        }
+    }
 }
 
 impl Ends {
     pub(super) fn of_process() -> Self {
-        Self { stdin_is_terminal: io::stdin().is_terminal(), stdout_is_terminal: io::stdout().is_terminal() }
+        Self {
+            stdin_is_terminal: io::stdin().is_terminal(),
+            stdout_is_terminal: io::stdout().is_terminal(),
+            powers: Powers::of(Environment::of_process().value("TERM")),
+        }
+    }
+
+    /// Why there is no screen though nobody asked for lines; `None` where there is one, or was to be none.
+    pub(super) fn excuse(self, arguments: &Arguments) -> Option<&'static str> {
+        let fell_back = matches!(Front::choose(arguments, self), Front::Plain(_)) && !arguments.print.plain;
+        fell_back.then_some(
+            "this terminal can't show a screen (TERM is dumb or not set): going on as with --plain",
+        )
     }
 }
 
@@ -33,7 +65,10 @@ impl Front {
         match arguments.print.mode {
             Some(PrintMode::Rpc) => Self::Rpc(somebody_if(arguments.print.approvals)),
             _ if arguments.print.plain => Self::Plain(somebody_if(ends.stdin_is_terminal)),
-            None if !arguments.print.print && ends.stdout_is_terminal => Self::Tui,
+            None if !arguments.print.print && ends.stdout_is_terminal => match ends.powers {
+                Powers::Screen => Self::Tui,
+                Powers::Lines => Self::Plain(somebody_if(ends.stdin_is_terminal)),
+            },
             None | Some(PrintMode::Text | PrintMode::Json) => Self::Print,
         }
     }
@@ -68,8 +103,9 @@ mod tests {
 
     use super::*;
 
-    const TERMINAL: Ends = Ends { stdin_is_terminal: true, stdout_is_terminal: true };
-    const PIPES: Ends = Ends { stdin_is_terminal: false, stdout_is_terminal: false };
+    const TERMINAL: Ends = Ends { stdin_is_terminal: true, stdout_is_terminal: true, powers: Powers::Screen };
+    const DUMB: Ends = Ends { powers: Powers::Lines, ..TERMINAL };
+    const PIPES: Ends = Ends { stdin_is_terminal: false, stdout_is_terminal: false, powers: Powers::Screen };
 
     fn chosen(line: &[&str], ends: Ends) -> Front {
         Front::choose(&Arguments::try_parse_from(line).unwrap(), ends)
@@ -86,10 +122,30 @@ mod tests {
             (vec!["tiller", "--mode", "rpc", "--approvals"], PIPES, Front::Rpc(Audience::Somebody)),
             (vec!["tiller", "--plain"], TERMINAL, Front::Plain(Audience::Somebody)),
             (vec!["tiller", "--plain"], PIPES, Front::Plain(Audience::Nobody)),
+            (vec!["tiller"], DUMB, Front::Plain(Audience::Somebody)),
+            (vec!["tiller", "-p"], DUMB, Front::Print),
+            (vec!["tiller"], Ends { powers: Powers::Lines, ..PIPES }, Front::Print),
         ];
         for (line, ends, front) in cases {
             assert_eq!(chosen(&line, ends), front, "{line:?}");
         }
+    }
+
+    #[test]
+    fn a_terminal_without_a_name_is_dumb_and_lines_nobody_asked_for_are_explained() {
+        for (term, powers) in [
+            (None, Powers::Lines),
+            (Some(""), Powers::Lines),
+            (Some("dumb"), Powers::Lines),
+            (Some("xterm"), Powers::Screen),
+        ] {
+            assert_eq!(Powers::of(term), powers, "{term:?}");
+        }
+        let excuse = |line: &[&str], ends: Ends| ends.excuse(&Arguments::try_parse_from(line).unwrap());
+        assert!(excuse(&["tiller"], DUMB).is_some());
+        assert_eq!(excuse(&["tiller", "--plain"], DUMB), None);
+        assert_eq!(excuse(&["tiller"], TERMINAL), None);
+        assert_eq!(excuse(&["tiller", "-p"], DUMB), None);
     }
 
     #[test]

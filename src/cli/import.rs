@@ -52,7 +52,10 @@ fn take(arguments: &Arguments, config: &Config, cwd: &Path, typed: &str) -> Resu
         let refused = anyhow!("nothing is kept on disk here, so nothing can be imported");
         return Err(Failure::usage(refused).hint("start tiller without --no-session"));
     }
-    let logs = named(&[place(config, cwd, typed)])?.logs;
+    // On the screen there is no --all; the list of what there is takes its place.
+    let logs = named(&[place(config, cwd, typed)])
+        .map_err(|failure| failure.hint("/import alone lists the logs that there are"))?
+        .logs;
     let manager = assemble::manager(arguments, config, cwd.to_owned());
     let now = SystemTime::now().into();
     let importer = Importer { manager: &manager, only: None, mode: Mode::Write, now };

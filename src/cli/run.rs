@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::Arguments;
@@ -12,12 +12,17 @@ use super::screen::Given;
 use super::trust::{self, Asking};
 use super::{Failure, extensions, log, plain, print, rpc, screen};
 use crate::agent::{AgentSession, Parts};
-use crate::config::{Config, Project};
+use crate::config::{Config, Project, WrongSetting};
 
 pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
-    let front = Front::choose(&arguments, Ends::of_process());
+    let ends = Ends::of_process();
+    let front = Front::choose(&arguments, ends);
+    if let Some(excuse) = ends.excuse(&arguments) {
+        eprintln!("{excuse}");
+    }
     let asking = if front.has_person() { Asking::Terminal } else { Asking::Nobody };
-    let (config, project) = trust::config(&arguments, asking)?;
+    let (mut config, project) = trust::config(&arguments, asking)?;
+    heed(&mut config, front)?;
     // Without a session nothing is kept on disk, and that goes for the log file too.
     let warning = if arguments.session.no_session { None } else { log::begin(&config) };
     if let Some(warning) = warning {
@@ -40,6 +45,23 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
     // Whoever left while a long log was being opened doesn't wait for the rest of it.
     runtime.shutdown_background();
     done
+}
+
+/// What is wrong in settings files is told where somebody can mend it while they go on. Where nobody watches nothing runs with other
+/// settings than those that were meant.
+fn heed(config: &mut Config, front: Front) -> Result<(), Failure> {
+    if front.has_person() {
+        let told = config.wrong.iter().map(WrongSetting::warning);
+        config.warnings.extend(told);
+        return Ok(());
+    }
+    match &*config.wrong {
+        [] => Ok(()),
+        wrong => {
+            let each: Vec<String> = wrong.iter().map(|wrong| wrong.what.clone()).collect();
+            Err(Failure::usage(anyhow!(each.join("\n       "))).hint(WrongSetting::ADVICE))
+        }
+    }
 }
 
 /// A file that would grow over the limit on files (`ulimit -f`) is an error of the write then, which is told, and not a signal

@@ -17,6 +17,7 @@ use std::path::Path;
 use super::args::{Arguments, SessionsCommand};
 use super::out::{columns, fit, heard, say};
 use super::{DONE, Failure, assemble, log};
+use crate::config::WrongSetting;
 use crate::render::{Carriage, clean};
 use crate::session::{Entry, Farewell, Finding, Page, Reader, Scope, SessionSummary, Visibility};
 use crate::unit::UnixMs;
@@ -27,7 +28,8 @@ const SHOWN: usize = 72;
 pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8, Failure> {
     // No setting that a project may have has a word on sessions.
     let config = assemble::config(arguments, None)?;
-    if let Some(warning) = log::begin(&config) {
+    let wrong = config.wrong.iter().map(WrongSetting::warning);
+    for warning in wrong.chain(log::begin(&config)) {
         eprintln!("warning: {warning}");
     }
     let manager = assemble::manager(arguments, &config, assemble::cwd(arguments)?);

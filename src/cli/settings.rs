@@ -6,12 +6,12 @@ use super::args::Arguments;
 use super::out::say;
 use super::trust::{self, Asking};
 use super::{DONE, Failure};
-use crate::config::Config;
+use crate::config::{Config, WrongSetting};
 use crate::setting::{Setting, TABLE};
 
 pub(super) fn run(arguments: &Arguments, json: bool) -> Result<u8, Failure> {
     let (config, _) = trust::config(arguments, Asking::Nobody)?;
-    for warning in &config.warnings {
+    for warning in config.warnings.iter().cloned().chain(config.wrong.iter().map(WrongSetting::warning)) {
         eprintln!("warning: {warning}");
     }
     if json {
@@ -23,18 +23,25 @@ pub(super) fn run(arguments: &Arguments, json: bool) -> Result<u8, Failure> {
     for setting in TABLE {
         let (value, source) = config.settings.value(setting);
         let value = value.map_or_else(|| "(unset)".to_owned(), ToString::to_string);
-        let _ = writeln!(text, "{:<24} {:<16} {}", setting.name, value, source);
+        let wrong =
+            if wrong(&config, setting).is_some() { "  (what the file says is not taken)" } else { "" };
+        let _ = writeln!(text, "{:<24} {:<16} {}{wrong}", setting.name, value, source);
         let _ = writeln!(text, "    {} [{}]", setting.about.trim(), setting.env_name());
     }
     say(&text)?;
     Ok(DONE)
 }
 
+/// What is wrong with this setting in a file.
+fn wrong<'a>(config: &'a Config, setting: &Setting) -> Option<&'a WrongSetting> {
+    config.wrong.iter().find(|wrong| wrong.setting == Some(setting))
+}
+
 /// Every setting as JSON.
 pub(super) fn rows(config: &Config) -> Vec<serde_json::Value> {
     let row = |setting: &&Setting| {
         let (value, source) = config.settings.value(setting);
-        serde_json::json!({
+        let mut row = serde_json::json!({
             "name": setting.name,
             "value": value.map(ToString::to_string),
             "source": source.to_string(),
@@ -42,7 +49,11 @@ pub(super) fn rows(config: &Config) -> Vec<serde_json::Value> {
             "takes": setting.kind.to_string(),
             "environment": setting.env_name(),
             "about": setting.about.trim(),
-        })
+        });
+        if let Some(wrong) = wrong(config, setting) {
+            row["wrong"] = wrong.what.clone().into();
+        }
+        row
     };
     TABLE.iter().map(row).collect()
 }

@@ -94,7 +94,7 @@ fn object(path: &Path) -> Result<Map<String, Value>, ConfigError> {
     if !fs::exists(path).unwrap_or(true) {
         return Ok(Map::new());
     }
-    let not_json = |source| ConfigError::Json { path: path.to_owned(), source };
+    let not_json = |error| ConfigError::not_json(path, &error);
     // In two steps: an error of types would quote what it found.
     match serde_json::from_str(&read(path)?).map_err(not_json)? {
         Value::Object(object) => Ok(object),

@@ -19,8 +19,7 @@ pub fn store_setting(path: &Path, setting: &Setting, typed: &str) -> Result<(), 
     let value = if typed.trim().is_empty() { None } else { setting.parse(typed).map_err(wrong)? };
     // A link that leads nowhere is there too: it isn't replaced by a file.
     let mut object: Map<String, Value> = if path.symlink_metadata().is_ok() {
-        let not_json = |source| ConfigError::Json { path: path.to_owned(), source };
-        serde_json::from_str(&read(path)?).map_err(not_json)?
+        serde_json::from_str(&read(path)?).map_err(|error| ConfigError::not_json(path, &error))?
     } else {
         Map::new()
     };

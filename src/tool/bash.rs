@@ -96,6 +96,8 @@ impl Work for Bash {
         };
         let mut gathered = Gathered::new(self.limits, &self.scratch);
         let deadline = Instant::now() + Duration::from_secs(seconds);
+        let so_far = gathered.so_far();
+        progress.if_stopped(move || stopped(so_far()));
         let ending = gather(&mut running, &mut gathered, deadline, &progress).await;
         match running.wait().await {
             Ok(exit) => output(gathered.finish().await, exit, ending, seconds),
@@ -129,7 +131,7 @@ async fn gather(
                 ending = Ending::Timeout;
             }
             _ = ticks.tick(), if is_new => {
-                progress(gathered.glance());
+                progress.show(gathered.glance());
                 is_new = false;
             }
             chunk = running.chunk() => match chunk {
@@ -140,6 +142,23 @@ async fn gather(
                 None => return ending,
             },
         }
+    }
+}
+
+/// What a command printed that somebody stops.
+fn stopped(gathered: GatheredOutput) -> ToolOutput {
+    let GatheredOutput { mut text, notice, full_output } = gathered;
+    if let Some(notice) = notice {
+        end_line(&mut text);
+        text.push_str(&format!("[{notice}]"));
+    }
+    let path = full_output.map(|path| json!({ "fullOutputPath": path.display().to_string() }));
+    ToolOutput { details: path, ..ToolOutput::text(text) }
+}
+
+fn end_line(text: &mut String) {
+    if !text.ends_with('\n') {
+        text.push('\n');
     }
 }
 
@@ -154,9 +173,7 @@ fn output(gathered: GatheredOutput, exit: Exit, ending: Ending, seconds: u64) ->
         text.push_str("[no output]");
     }
     for notice in notice.clone().into_iter().chain(notices(exit, ending, seconds)) {
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
+        end_line(&mut text);
         text.push_str(&format!("[{notice}]"));
     }
     let is_timeout = ending == Ending::Timeout;

@@ -1,15 +1,16 @@
 //! A command's output while it grows: the end of it in memory, the whole of it in a file once it is long.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use tokio::io::AsyncWriteExt as _;
 
 use super::plain_text::plain;
-use super::truncation::{Extent, OutputLimits};
+use super::truncation::{self, Extent, OutputLimits};
 use crate::unit::thousands;
 
 /// Most bytes that are kept in a file. A command that prints for ever must not fill the disk.
@@ -29,10 +30,19 @@ const GLANCE: OutputLimits = OutputLimits { max_lines: 40, max_chars: 4_000 };
 pub struct Gathered {
     limits: OutputLimits,
     scratch: PathBuf,
+    /// A lock because whoever stops the command asks what there is, on another thread; it is held across no await.
+    seen: Arc<Mutex<Seen>>,
+    file: Kept,
+}
+
+/// What is in memory.
+#[derive(Debug, Default)]
+struct Seen {
     /// The end of the output; all of it as long as there is no file.
     end: Vec<u8>,
     newlines: usize,
-    file: Kept,
+    /// Where the whole is being kept.
+    file: Option<PathBuf>,
 }
 
 /// The file that holds the whole output.
@@ -63,37 +73,48 @@ impl Gathered {
     /// Nothing yet. Output over the limits goes to a file in `scratch`, which is made when needed.
     #[must_use]
     pub fn new(limits: OutputLimits, scratch: impl Into<PathBuf>) -> Self {
-        Self { limits, scratch: scratch.into(), end: Vec::new(), newlines: 0, file: Kept::Not }
+        Self { limits, scratch: scratch.into(), seen: Arc::default(), file: Kept::Not }
     }
 
     /// Adds what came next.
     pub async fn push(&mut self, chunk: &[u8]) {
-        self.newlines += memchr::memchr_iter(b'\n', chunk).count();
-        self.end.extend_from_slice(chunk);
+        let length = self.seen().add(chunk);
         // A character has at most four bytes; as much again for colours.
         let enough = self.limits.max_chars.saturating_mul(8);
         match &self.file {
-            Kept::Not if self.end.len() > enough => self.begin_file().await,
+            Kept::Not if length > enough => self.begin_file().await,
             Kept::Not => return,
             Kept::In { .. } => self.append(chunk).await,
             Kept::Failed(_) => {}
         }
-        if self.end.len() > enough.saturating_mul(2) {
-            self.end.drain(..self.end.len() - enough);
+        if length > enough.saturating_mul(2) {
+            self.seen().end.drain(..length - enough);
         }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        lock(&self.seen)
+    }
+
+    /// What says what there is of the output at the moment it is called, for a command that is stopped then and there: what is
+    /// over the limits is in a file here too.
+    pub fn so_far(&self) -> impl Fn() -> GatheredOutput + Send + use<> {
+        let (limits, scratch, seen) = (self.limits, self.scratch.clone(), Arc::clone(&self.seen));
+        move || lock(&seen).so_far(limits, &scratch)
     }
 
     /// The last lines, to show while the command runs.
     #[must_use]
     pub fn glance(&self) -> String {
-        let start = self.end.len().saturating_sub(GLANCE.max_chars * 8);
-        let text = plain(&String::from_utf8_lossy(&self.end[start..]));
+        let seen = self.seen();
+        let start = seen.end.len().saturating_sub(GLANCE.max_chars * 8);
+        let text = plain(&String::from_utf8_lossy(&seen.end[start..]));
         GLANCE.tail(&text).text.to_owned()
     }
 
     /// The output, now that no more will come.
     pub async fn finish(mut self) -> GatheredOutput {
-        let text = plain(&String::from_utf8_lossy(&self.end));
+        let text = self.seen().text();
         let kept = self.limits.tail(&text);
         if kept.extent == Extent::Whole && matches!(self.file, Kept::Not) {
             return GatheredOutput { text, ..GatheredOutput::default() };
@@ -101,13 +122,7 @@ impl Gathered {
         if matches!(self.file, Kept::Not) {
             self.begin_file().await;
         }
-        let lines = self.newlines + usize::from(self.end.last().is_some_and(|byte| *byte != b'\n'));
-        let shown = match kept.extent {
-            Extent::PartOfLine => "a part of the last line is".to_owned(),
-            Extent::Lines | Extent::Whole => {
-                format!("the last {} of {} lines are", thousands(kept.lines), thousands(lines))
-            }
-        };
+        let shown = self.seen().shown(&kept);
         let text = kept.text.to_owned();
         let (rest, full_output) = self.end_file().await;
         GatheredOutput { text, notice: Some(format!("output cut: {shown} shown; {rest}")), full_output }
@@ -118,9 +133,11 @@ impl Gathered {
             Ok((file, path)) => Kept::In { path, file: tokio::fs::File::from_std(file), bytes: 0 },
             Err(error) => Kept::Failed(error),
         };
-        let end = std::mem::take(&mut self.end);
+        if let Kept::In { path, .. } = &self.file {
+            self.seen().file = Some(path.clone());
+        }
+        let end = self.seen().end.clone();
         self.append(&end).await;
-        self.end = end;
     }
 
     async fn append(&mut self, chunk: &[u8]) {
@@ -147,6 +164,55 @@ impl Gathered {
             Kept::Not => ("the rest was not kept".into(), None),
         }
     }
+}
+
+impl Seen {
+    /// Adds what came next; answers with how many bytes there are.
+    fn add(&mut self, chunk: &[u8]) -> usize {
+        self.newlines += memchr::memchr_iter(b'\n', chunk).count();
+        self.end.extend_from_slice(chunk);
+        self.end.len()
+    }
+
+    fn text(&self) -> String {
+        plain(&String::from_utf8_lossy(&self.end))
+    }
+
+    /// How much of the output the kept part is, in words.
+    fn shown(&self, kept: &truncation::Kept<'_>) -> String {
+        let lines = self.newlines + usize::from(self.end.last().is_some_and(|byte| *byte != b'\n'));
+        match kept.extent {
+            Extent::PartOfLine => "a part of the last line is".to_owned(),
+            Extent::Lines | Extent::Whole => {
+                format!("the last {} of {} lines are", thousands(kept.lines), thousands(lines))
+            }
+        }
+    }
+
+    fn so_far(&self, limits: OutputLimits, scratch: &Path) -> GatheredOutput {
+        let text = self.text();
+        let kept = limits.tail(&text);
+        if kept.extent == Extent::Whole && self.file.is_none() {
+            return GatheredOutput { text, ..GatheredOutput::default() };
+        }
+        let path = self.file.clone().map_or_else(|| self.store(scratch), Ok);
+        let rest = match &path {
+            Ok(path) => format!("what was kept of the rest is in {}", path.display()),
+            Err(error) => format!("the rest could not be kept: {error}"),
+        };
+        let notice = format!("output cut: {} shown; {rest}", self.shown(&kept));
+        GatheredOutput { text: kept.text.to_owned(), notice: Some(notice), full_output: path.ok() }
+    }
+
+    fn store(&self, scratch: &Path) -> io::Result<PathBuf> {
+        let (mut file, path) = create(scratch)?;
+        file.write_all(&self.end)?;
+        Ok(path)
+    }
+}
+
+fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes a new file for this user only, and clears away old ones.
@@ -185,6 +251,25 @@ mod tests {
         let expected = GatheredOutput { text: "a\nb".into(), ..GatheredOutput::default() };
         assert_eq!(gathered.finish().await, expected);
         assert!(!folder.path().join("scratch").exists());
+    }
+
+    #[tokio::test]
+    async fn what_there_is_of_an_output_can_be_had_before_it_ends() {
+        for (count, shown) in [(2, "1\n2\n"), (3, "2\n3\n"), (500, "499\n500\n")] {
+            let folder = tempfile::TempDir::new().unwrap();
+            let mut gathered = Gathered::new(LIMITS, folder.path());
+            let so_far = gathered.so_far();
+            let whole: String = (1..=count).map(|n| format!("{n}\n")).collect();
+            gathered.push(whole.as_bytes()).await;
+            if let Kept::In { file, .. } = &mut gathered.file {
+                file.flush().await.unwrap();
+            }
+            let GatheredOutput { text, notice, full_output } = so_far();
+            assert_eq!(text, shown);
+            let kept = full_output.map(|path| fs::read_to_string(path).unwrap());
+            assert_eq!(kept, (count > 2).then_some(whole));
+            assert_eq!(notice.is_some(), count > 2, "{notice:?}");
+        }
     }
 
     #[tokio::test]

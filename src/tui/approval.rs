@@ -10,7 +10,8 @@ mod sheet;
 use crossterm::event::KeyEvent;
 
 use super::app::App;
-use super::popup::{Page, Popup};
+use super::page::Page;
+use super::popup::Popup;
 use super::question::Appeared;
 use super::view;
 use crate::event::ApprovalRequest;

@@ -214,7 +214,11 @@ impl Call {
         let text = joined_text(&outcome.content);
         let end = self.end();
         let quiet = self.reads();
-        if end == End::Unrun || (quiet && !is_error && !ctx.folds.output_open) {
+        if end == End::Unrun {
+            let remains = joined_text(outcome.content.get(1..).unwrap_or_default());
+            return if remains.is_empty() { Vec::new() } else { finished_output(&remains, ctx) };
+        }
+        if quiet && !is_error && !ctx.folds.output_open {
             return Vec::new();
         }
         // A command that failed still printed what it printed; what a tool says of its own failure is the error.
@@ -394,6 +398,21 @@ mod tests {
         assert_eq!(
             shown(&call, 70),
             ["– edit_file  a.rs                            skipped: the user steered"]
+        );
+    }
+
+    #[test]
+    fn a_call_that_was_stopped_shows_what_it_had_printed() {
+        let mut call = done("bash", json!({"command": "x"}), "aborted: the user stopped it", json!({}), true);
+        let CallState::Done { outcome, .. } = &mut call.state else { unreachable!() };
+        outcome.content.push(UserBlock::Text { text: "one\ntwo\n".into() });
+        assert_eq!(
+            shown(&call, 72),
+            [
+                "– bash       x                              aborted: the user stopped it",
+                "  │ one",
+                "  │ two"
+            ]
         );
     }
 

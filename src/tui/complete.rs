@@ -52,6 +52,17 @@ pub(super) enum Then {
     Open(PathBuf),
 }
 
+/// The project's files, as far as they are known.
+#[derive(Debug, Default)]
+struct Files {
+    /// Those there were at a moment.
+    known: Option<(Arc<FileList>, UnixMs)>,
+    /// Whether somebody looks for them already.
+    is_walking: bool,
+    /// Whether the best one is to be taken as soon as it is known: Tab came before it.
+    is_awaited: bool,
+}
+
 /// What is offered, and which of it is chosen.
 #[derive(Debug, Default)]
 pub(super) struct Completing {
@@ -64,9 +75,7 @@ pub(super) struct Completing {
     /// The text before the cursor when it was looked at last.
     seen: String,
     is_stale: bool,
-    files: Option<(Arc<FileList>, UnixMs)>,
-    /// Whether somebody looks for files already.
-    is_walking: bool,
+    files: Files,
     /// What may follow the command that is typed, if that had to be gathered.
     gathered: Option<Gathered>,
     /// What may follow it, where that isn't one of some words.
@@ -110,7 +119,7 @@ impl Completing {
 
     /// The directory is another one: its files are to be looked for.
     pub(super) fn forget_files(&mut self) {
-        self.files = None;
+        self.files.known = None;
     }
 
     /// Nobody gathers what may follow the command: there was too much else to do. The next key asks again.
@@ -120,7 +129,7 @@ impl Completing {
 
     /// Nobody looks for files: there was too much else to do. The next key asks again.
     pub(super) fn walk_refused(&mut self) {
-        self.is_walking = false;
+        self.files.is_walking = false;
     }
 
     /// Moves the choice, from the last to the first.
@@ -169,6 +178,7 @@ impl App {
             false => asked(before, self.editor.begins_command()),
         };
         before.clone_into(&mut self.complete.seen);
+        self.complete.files.is_awaited = false;
         let asked = self.complete.asked.clone();
         if !matches!(asked, Asked::Argument { .. }) {
             // The next time it is gathered anew: it may be something else then.
@@ -188,12 +198,14 @@ impl App {
         let complete = &mut self.complete;
         let mut actions = Vec::new();
         let is_fresh = |since: UnixMs| self.now.since_ms(since) < FRESH_MS;
-        if !complete.is_walking && complete.files.as_ref().is_none_or(|(_, since)| !is_fresh(*since)) {
-            complete.is_walking = true;
+        if !complete.files.is_walking
+            && complete.files.known.as_ref().is_none_or(|(_, since)| !is_fresh(*since))
+        {
+            complete.files.is_walking = true;
             actions.push(Action::WalkFiles(self.place.cwd.clone()));
         }
         complete.is_stale = true;
-        if let Some((files, _)) = &complete.files {
+        if let Some((files, _)) = &complete.files.known {
             actions.push(Action::RankFiles(Ranking { files: Arc::clone(files), words }));
         }
         actions
@@ -201,8 +213,8 @@ impl App {
 
     /// Takes the project's files.
     pub(super) fn know_files(&mut self, files: Arc<FileList>) -> Vec<Action> {
-        self.complete.is_walking = false;
-        self.complete.files = Some((Arc::clone(&files), self.now));
+        self.complete.files.is_walking = false;
+        self.complete.files.known = Some((Arc::clone(&files), self.now));
         match &self.complete.asked {
             Asked::File(words) => vec![Action::RankFiles(Ranking { files, words: words.clone() })],
             _ => Vec::new(),
@@ -210,10 +222,15 @@ impl App {
     }
 
     /// Takes files that fit, if these are the words still.
-    pub(super) fn files_ranked(&mut self, ranked: Ranked) {
-        if matches!(&self.complete.asked, Asked::File(words) if *words == ranked.words) {
-            self.complete.offer(ranked.offers);
-            self.complete.way = Way::Paths;
+    pub(super) fn files_ranked(&mut self, ranked: Ranked) -> Vec<Action> {
+        if !matches!(&self.complete.asked, Asked::File(words) if *words == ranked.words) {
+            return Vec::new();
+        }
+        self.complete.offer(ranked.offers);
+        self.complete.way = Way::Paths;
+        match std::mem::take(&mut self.complete.files.is_awaited) {
+            true => self.take_offer().map_or_else(Vec::new, |(_, actions)| actions),
+            false => Vec::new(),
         }
     }
 
@@ -274,11 +291,14 @@ impl App {
         }
         let count = self.complete.offers.len();
         match key.code {
+            Tab if self.complete.is_stale && matches!(self.complete.asked, Asked::File(_)) => {
+                self.complete.files.is_awaited = true;
+            }
             Tab if count == 0 => return self.list_paths(),
             Up if count > 1 => self.complete.step(-1),
             Down if count > 1 => self.complete.step(1),
             Esc if count > 0 || self.complete.hint.is_some() => self.complete.dismiss(),
-            Tab if count > 0 && !self.complete.is_stale => {
+            Tab if !self.complete.is_stale => {
                 return self.take_offer().map(|(_, actions)| actions);
             }
             Enter if count > 0 && !self.complete.is_stale => return self.enter_offer(),

@@ -67,7 +67,8 @@ pub(super) fn keys(keymap: &Keymap) -> Vec<Line> {
     let problems = keymap.problems().iter();
     let mut lines: Vec<Line> =
         problems.map(|problem| Line::new(format!("! {}", one_line(problem)), Role::Warning)).collect();
-    lines.push(Line::new("On the right: its name in keybindings.json. / looks for something.", Role::Muted));
+    let find = keymap.key_of(K::FindInPage);
+    lines.push(Line::new(format!("On the right: the name in keybindings.json. {find} finds."), Role::Muted));
     let mut context = None;
     for (binding, keys) in keymap.rows() {
         if context.replace(binding.context) != Some(binding.context) {
@@ -96,6 +97,7 @@ pub(super) const fn place(context: Context) -> &'static str {
         Context::Approval => "When a call asks",
         Context::Queue => "Among the messages that wait",
         Context::Popup => "In lists and pages",
+        Context::Page => "On a page",
         Context::Sessions => "In the list of sessions",
         Context::Models => "In the list of models",
         Context::Settings => "In the settings",

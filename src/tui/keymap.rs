@@ -27,6 +27,8 @@ pub(super) enum Context {
     Queue,
     /// Whatever lies over the transcript.
     Popup,
+    /// A page to read, besides.
+    Page,
     /// The tree, besides.
     Tree,
     /// A list of sessions, besides.
@@ -103,6 +105,8 @@ pub(super) enum KeyCommand {
     ClearFilter,
     DeleteWord,
     Switch,
+    LeavePage,
+    FindInPage,
     Hide,
     ShowHidden,
     Rename,
@@ -164,7 +168,7 @@ const fn row(
     Row { command, name, context, keys, about }
 }
 
-use Context::{Approval, Block, Editor, Main, Models, Popup, Queue, Search, Sessions, Settings, Tree};
+use Context::{Approval, Block, Editor, Main, Models, Page, Popup, Queue, Search, Sessions, Settings, Tree};
 use KeyCommand as K;
 
 /// Everything that a key can do, in the order it is likely to be wanted.
@@ -339,6 +343,8 @@ pub(super) const TABLE: &[Row] = &[
     row(K::ClearFilter, (Popup, "clear_filter"), &["ctrl+u"], "take back what narrows the list"),
     row(K::DeleteWord, (Popup, "delete_word"), &["ctrl+w"], "take back the last word of it"),
     row(K::Switch, (Popup, "switch"), &["tab"], "this directory's sessions, or all"),
+    row(K::LeavePage, (Page, "leave_page"), &["q", "?", "enter"], "leave the page"),
+    row(K::FindInPage, (Page, "find_in_page"), &["/"], "show only what contains the words that follow"),
     row(K::Rename, (Sessions, "rename_session"), &["ctrl+r"], "name a session of the list"),
     row(K::Trash, (Sessions, "trash_session"), &["ctrl+x", "delete"], "move it to the trash"),
     row(K::Untrash, (Sessions, "undo_trash"), &["ctrl+z"], "bring back what went to the trash last"),

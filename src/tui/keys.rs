@@ -12,8 +12,9 @@ use super::command::{self, Meaning, Verb};
 use super::editor::Edit;
 use super::keymap::{Context, KeyCommand};
 use super::login::may_hold_key;
+use super::page::Page;
 use super::picker::{Item, Picker, Way};
-use super::popup::{Page, Popup};
+use super::popup::Popup;
 use super::transcript::{Copied, Goal};
 use super::tree::Purpose;
 use super::{gather, help};
@@ -108,6 +109,10 @@ impl App {
         let command = self.place.keymap.command(Context::Main, key)?;
         let at_rest = self.editor.is_empty();
         Some(match command {
+            KeyCommand::Send if self.is_second(pressed, Twice::Leave, SHIFTED_MS) => {
+                self.notes.pressed = pressed;
+                Vec::new()
+            }
             KeyCommand::Send => self.enter(),
             KeyCommand::FollowUp => self.submit(When::Afterwards),
             KeyCommand::SteerNow => self.submit(When::AtOnce),
@@ -438,7 +443,8 @@ impl App {
     }
 
     fn popup_key(&mut self, key: KeyEvent) -> Vec<Action> {
-        let taken = self.tree_key(key).or_else(|| self.list_key(key)).or_else(|| self.find_key(key));
+        let taken = self.tree_key(key).or_else(|| self.list_key(key));
+        let taken = taken.or_else(|| self.find_key(key)).or_else(|| self.page_key(key));
         if let Some(actions) = taken {
             return actions;
         }
@@ -451,14 +457,16 @@ impl App {
             Some(KeyCommand::First) => isize::MIN / 2,
             Some(KeyCommand::Last) => isize::MAX / 2,
             Some(KeyCommand::Back) => {
+                self.keep_typed_ahead();
                 let left = self.popups.pop();
                 return self.left(left.as_slice());
             }
             Some(KeyCommand::Close) => {
+                self.keep_typed_ahead();
                 let left = std::mem::take(&mut self.popups);
                 return self.left(&left);
             }
-            command => return self.page_key(command, key),
+            _ => return Vec::new(),
         };
         match self.popups.last_mut() {
             Some(Popup::Pick(picker)) => picker.step(rows),
@@ -471,10 +479,11 @@ impl App {
     /// Keys of whoever looks for something on a page: what is typed narrows it.
     fn find_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let command = self.place.keymap.command(Context::Popup, key);
+        let finds = self.place.keymap.command(Context::Page, key) == Some(KeyCommand::FindInPage);
         let Some(Popup::Read(page)) = self.popups.last_mut() else { return None };
         let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         let find = match (page.find(), key.code) {
-            (None, KeyCode::Char('/')) if is_plain => Some(String::new()),
+            (None, _) if finds => Some(String::new()),
             (Some(words), KeyCode::Char(c)) if is_plain => Some(format!("{words}{c}")),
             (Some(words), KeyCode::Backspace) => {
                 let mut words = words.to_owned();
@@ -487,14 +496,14 @@ impl App {
         Some(Vec::new())
     }
 
-    /// A page is left by the keys that opened it, too.
-    fn page_key(&mut self, command: Option<KeyCommand>, key: KeyEvent) -> Vec<Action> {
+    /// What a key does on a page beside scrolling it.
+    fn page_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
         let is_page = matches!(self.popups.last(), Some(Popup::Read(_)));
-        let leaves = command == Some(KeyCommand::Accept) || matches!(key.code, KeyCode::Char('q' | '?'));
-        if is_page && leaves {
+        let leaves = self.place.keymap.command(Context::Page, key) == Some(KeyCommand::LeavePage);
+        (is_page && leaves).then(|| {
             self.popups.pop();
-        }
-        Vec::new()
+            Vec::new()
+        })
     }
 }
 

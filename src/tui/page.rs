@@ -45,7 +45,7 @@ impl Page {
     }
 
     /// Lays it out for a screen of so many columns and rows, unless it is already, and notes what of it is on the screen.
-    pub(super) fn lay_out(&mut self, (width, height): (usize, usize)) {
+    pub(super) fn lay_out(&mut self, width: usize, height: usize) {
         if self.width != width {
             self.width = width;
             self.lay_out_anew();
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn columns_stay_columns_however_long_one_of_them_is() {
         let mut page = page(&[["alt+u, ctrl+7", "take the last edit back", "undo"], ["up", "one up", "up"]]);
-        page.lay_out((40, 10));
+        page.lay_out(40, 10);
         assert_eq!(
             shown(&page),
             [
@@ -181,29 +181,55 @@ mod tests {
     fn a_page_ends_where_its_rows_do_and_was_seen_when_all_of_them_were_on_the_screen() {
         let line = |n: usize| Line::new(format!("line {n} which is wrapped"), Role::Text);
         let mut page = Page::new("long", (0..10).map(line).collect());
-        page.lay_out((12, 5));
+        page.lay_out(12, 5);
         assert!(page.percent().is_some_and(|percent| percent < 50) && !page.is_seen());
         page.step(isize::MAX / 2);
-        page.lay_out((12, 5));
+        page.lay_out(12, 5);
         assert_eq!((page.percent(), page.is_seen()), (Some(100), false), "what was jumped over wasn't seen");
         page.step(isize::MIN / 2);
         for _ in 0..20 {
-            page.lay_out((12, 5));
+            page.lay_out(12, 5);
             page.step(4);
         }
-        page.lay_out((12, 5));
+        page.lay_out(12, 5);
         assert!(page.is_seen());
     }
 
     #[test]
     fn what_is_looked_for_is_all_that_is_shown() {
         let mut page = page(&[["up", "one up", "up"], ["left", "fold", "fold"]]);
-        page.lay_out((40, 10));
+        page.lay_out(40, 10);
         page.look_for(Some("FOLD".into()));
-        page.lay_out((40, 10));
+        page.lay_out(40, 10);
         assert_eq!(shown(&page).len(), 1);
         page.look_for(None);
-        page.lay_out((40, 10));
+        page.lay_out(40, 10);
         assert_eq!(shown(&page).len(), 2);
+    }
+
+    fn top(page: &Page) -> String {
+        page.shown().next().map(|line| line.text().trim().to_owned()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_page_is_scrolled_by_the_rows_that_are_seen_and_from_its_end_back_at_once() {
+        let mut page = Page::new("a page", (0..30).map(|n| Line::new(format!("{n}"), Role::Text)).collect());
+        page.lay_out(20, 10);
+        page.step(isize::MAX / 2);
+        assert_eq!(top(&page), "20");
+        page.step(-1);
+        assert_eq!(top(&page), "19");
+    }
+
+    #[test]
+    fn of_a_single_line_that_is_longer_than_the_screen_the_end_can_be_read() {
+        let words: Vec<String> = (0..100).map(|n| format!("word{n:02}")).collect();
+        let mut page = Page::new("a page", vec![Line::new(words.join(" "), Role::Text)]);
+        page.lay_out(10, 10);
+        assert!(page.percent().is_some());
+        page.step(isize::MAX / 2);
+        assert_eq!(top(&page), "word90");
+        page.lay_out(1_000, 10);
+        assert_eq!(top(&page), words.join(" "));
     }
 }

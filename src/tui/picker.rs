@@ -241,6 +241,13 @@ impl Picker {
         }
     }
 
+    /// There is nothing chosen to be read of.
+    pub(super) fn show_nothing(&mut self) {
+        if self.preview != Preview::None {
+            self.preview = Preview::Lines { detail: Arc::default(), more: Vec::new() };
+        }
+    }
+
     /// The matches that fit into `height` rows with the chosen one among them, and whether each is chosen.
     pub(super) fn window(&self, height: usize) -> impl Iterator<Item = (&Item, bool)> {
         let most = self.matches.len().saturating_sub(height);

@@ -1,7 +1,7 @@
 //! What may lie over the transcript: one stack of pickers, pages to read, and the tree.
 
 use super::app::List;
-pub(super) use super::page::Page;
+use super::page::Page;
 use super::picker::{Choice, Item, Picker};
 use super::tree::TreeView;
 use crate::id::CallId;
@@ -19,6 +19,15 @@ impl Popup {
         match self {
             Self::Pick(picker) => Some(picker),
             Self::Read(_) | Self::Tree(_) => None,
+        }
+    }
+
+    /// Nobody goes elsewhere from it any more; what was typed since somebody was about to.
+    pub(super) fn stay(&mut self) -> Option<String> {
+        match self {
+            Self::Pick(picker) => picker.stay(),
+            Self::Tree(tree) => tree.stay(),
+            Self::Read(_) => None,
         }
     }
 

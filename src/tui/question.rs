@@ -76,6 +76,7 @@ impl App {
     }
 
     fn show_question(&mut self, Question { title, items }: Question) {
+        self.stay();
         let picker = Picker::of(&title, items).appearing(Appeared::at(self.now));
         self.popups.push(Popup::Pick(Box::new(picker)));
     }

@@ -145,6 +145,8 @@ pub(super) struct TreeView {
     labelling: Option<Labelling>,
     /// Where to go as soon as the agent has stopped.
     after_stop: Option<Go>,
+    /// What was typed since an entry was chosen; `None` as long as nobody is on the way to one.
+    leaving: Option<String>,
     pub(super) drawn: Drawn,
 }
 
@@ -190,6 +192,7 @@ impl TreeView {
             preview: Preview::default(),
             labelling: None,
             after_stop: None,
+            leaving: None,
             drawn: Drawn::default(),
         }
     }
@@ -354,7 +357,9 @@ impl TreeView {
 
     /// What is to be done as soon as nothing runs.
     pub(super) fn once_stopped(&mut self) -> Option<Action> {
-        self.after_stop.take().map(Action::Go)
+        let go = self.after_stop.take()?;
+        self.leaving = Some(String::new());
+        Some(Action::Go(go))
     }
 }
 

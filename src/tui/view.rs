@@ -120,7 +120,8 @@ impl App {
         let footer = Areas::of(self).footer.height;
         let (width, height) = self.place.size;
         if let Some(Popup::Read(page)) = self.popups.last_mut() {
-            page.lay_out(panel::page_room(Rect::new(0, 0, width, height - footer)));
+            let rows = height.saturating_sub(footer).saturating_sub(2);
+            page.lay_out(usize::from(width.saturating_sub(3)).max(1), usize::from(rows));
         }
     }
 

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tiller::event::Preview;
 use tiller::message::{UserBlock, joined_text};
 use tiller::process::Runner;
-use tiller::tool::{Invocation, OutputLimits, ToolEnvironment, ToolOutput, Tools};
+use tiller::tool::{Invocation, OutputLimits, Progress, ToolEnvironment, ToolOutput, Tools};
 use tiller::workspace::Workspace;
 
 /// Time for real processes to start or die on a busy machine.
@@ -62,7 +62,7 @@ impl Bench {
     async fn call(&self, tool: &str, arguments: Value) -> ToolOutput {
         let tool = self.tools.find(tool).unwrap();
         tool.check(&arguments).unwrap();
-        tool.run(Invocation { arguments, progress: Arc::new(|_| {}) }).await
+        tool.run(Invocation { arguments, progress: Progress::new(|_| {}) }).await
     }
 
     /// The text of a call that succeeds.
@@ -610,7 +610,7 @@ mod bash {
         let tool = bench.tools.find("bash").unwrap();
         let call = tokio::spawn(async move {
             let arguments = json!({ "command": command });
-            tool.run(Invocation { arguments, progress: Arc::new(|_| {}) }).await
+            tool.run(Invocation { arguments, progress: Progress::new(|_| {}) }).await
         });
         let (shell, child) = (pid_in(&bench, "shell").await, pid_in(&bench, "child").await);
         call.abort();
@@ -623,7 +623,7 @@ mod bash {
         let bench = Bench::new();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let keep = seen.clone();
-        let progress = Arc::new(move |text: String| keep.lock().unwrap().push(text));
+        let progress = Progress::new(move |text: String| keep.lock().unwrap().push(text));
         let command =
             r"seq 1 100; printf '\033[31mred\0\a\n'; while ! [ -e go ]; do sleep 0.01; done; echo end";
         let tool = bench.tools.find("bash").unwrap();

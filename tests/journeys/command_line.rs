@@ -59,6 +59,30 @@ fn settings_are_shown_with_their_sources() {
 }
 
 #[test]
+fn wrong_settings_in_a_file_are_all_told_and_stop_a_script_but_not_those_who_look_at_them() {
+    let house = House::new();
+    let file = house.home().join("tiller/settings.json");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, r#"{"approval": "maybe", "max_turns": "x"}"#).unwrap();
+    let ran = scripted(&house, &[r#"{"text": "Hi."}"#], &["hello"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
+    assert!(
+        ran.err.contains("`maybe` is not one of") && ran.err.contains("`x` is not a whole"),
+        "{}",
+        ran.err
+    );
+    let shown = house.run(&["settings"]);
+    assert_eq!(shown.code, Some(0), "{}", shown.err);
+    assert!(shown.err.contains("`maybe`") && shown.err.contains("read-only, the strictest"), "{}", shown.err);
+    let row = shown.out.lines().find(|line| line.starts_with("approval ")).unwrap();
+    assert!(row.contains("read-only") && row.contains("not taken"), "{row}");
+    std::fs::write(&file, "{\n  \"sync\": \"never\",\n}").unwrap();
+    let ran = scripted(&house, &[r#"{"text": "Hi."}"#], &["hello"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("settings.json, line 3, column 1: not a JSON object"), "{}", ran.err);
+}
+
+#[test]
 fn flags_may_stand_before_a_command_or_after_it() {
     let house = House::new();
     let project = house.project().canonicalize().unwrap().display().to_string();

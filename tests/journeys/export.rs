@@ -81,6 +81,10 @@ fn the_screen_exports_the_session_that_is_on_it() {
     enter("/export sum.md", "sum.md is there already");
     let text = fs::read_to_string(house.project().join("sum.md")).unwrap();
     assert!(text.contains("what is it?") && text.contains("\nFour.\n"), "{text}");
+    // What was refused is there to be mended.
+    terminal.wait_for("❯ /export sum.md");
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_without("❯ /export");
     terminal.key(Key::Ctrl('d'));
     assert_eq!(terminal.wait().exit_code(), 0);
 }

@@ -111,7 +111,7 @@ fn a_broken_settings_file_of_a_project_is_an_error_only_once_it_is_trusted() {
     assert_eq!(ask(&house, &["go"]).code, Some(0));
     let ran = ask(&house, &["--trust-project", "go"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains(".tiller/settings.json: not a JSON object"), "{}", ran.err);
+    assert!(ran.err.contains(".tiller/settings.json, line 1, column 1: not a JSON object"), "{}", ran.err);
 }
 
 #[test]

@@ -112,8 +112,8 @@ impl Driver {
             Ok(prompt) => prompt,
             Err(error) => return answer(reply, Err(error)),
         };
-        let partial = self.partial.as_ref().map(|_| self.answer_so_far());
-        self.apply_and_reply(Input::SteerNow { prompt, partial }, |result| answer(reply, result));
+        let so_far = self.so_far();
+        self.apply_and_reply(Input::SteerNow { prompt, so_far }, |result| answer(reply, result));
     }
 
     /// What the user says, expanded, with what the machine has to know of it.
@@ -166,8 +166,8 @@ impl Driver {
         let is_handed_back = self.turn.is_running() && queue == QueueFate::HandBack;
         let items = self.turn.queue().items().iter().filter(|item| is_handed_back && !item.held);
         let items = items.cloned().collect();
-        let partial = self.partial.as_ref().map(|_| self.answer_so_far());
-        self.apply_and_hand_back(Input::Abort { partial, queue }, items, |result| answer(reply, result));
+        let so_far = self.so_far();
+        self.apply_and_hand_back(Input::Abort { so_far, queue }, items, |result| answer(reply, result));
     }
 
     fn abort_compaction(&mut self) -> Result<(), AgentError> {
@@ -394,9 +394,9 @@ impl Driver {
         self.stop_summary();
         self.stop_commands();
         self.cut_bash();
-        let partial = self.partial.as_ref().map(|_| self.answer_so_far());
+        let so_far = self.so_far();
         if self.turn.is_running() {
-            self.apply(Input::Abort { partial, queue: QueueFate::Hold });
+            self.apply(Input::Abort { so_far, queue: QueueFate::Hold });
         }
         // A sync that is still under way holds nothing back now; the last one below covers it.
         while std::mem::take(&mut self.agenda.syncs) > 0 {

@@ -23,7 +23,7 @@ use crate::agent::resources::{Keeper, Read};
 use crate::agent::turn::TurnNumber;
 use crate::event::{ApprovalRequest, ToolOutcome};
 use crate::id::{CallId, EntryId};
-use crate::message::{BashExecutionMessage, ToolCall, ToolResultMessage};
+use crate::message::{BashExecutionMessage, ToolCall, ToolResultMessage, joined_text};
 use crate::process::Running;
 use crate::provider::{Part, Provider, ProviderError, Request, ToolChoice};
 use crate::session::DiskFile;
@@ -74,8 +74,25 @@ pub(super) struct Jobs {
     stream: Option<AbortHandle>,
     /// What has to come before calls.
     plan: Option<AbortHandle>,
-    calls: HashMap<CallId, (AbortHandle, RunningCall)>,
+    calls: HashMap<CallId, AtWork>,
     bash: Option<Bash>,
+}
+
+/// A call at work.
+struct AtWork {
+    task: AbortHandle,
+    shown: RunningCall,
+    progress: Progress,
+}
+
+impl AtWork {
+    /// What there is of its result.
+    fn remains(&self) -> ToolOutcome {
+        match self.progress.remains() {
+            Some(ToolOutput { content, details, .. }) => ToolOutcome { content, details },
+            None => self.shown.partial.clone(),
+        }
+    }
 }
 
 impl Jobs {
@@ -192,8 +209,9 @@ impl Jobs {
         };
         let (report, id) = (self.report.clone(), call.id.clone());
         let progress = self.progress(call.id.clone());
+        let given = progress.clone();
         let task = async move {
-            let invocation = Invocation { arguments: call.arguments.clone(), progress };
+            let invocation = Invocation { arguments: call.arguments.clone(), progress: given };
             let output = AssertUnwindSafe(tool.run(invocation)).catch_unwind().await;
             let output =
                 output.unwrap_or_else(|_| ToolOutput::error("crashed: the tool failed inside tiller"));
@@ -208,13 +226,13 @@ impl Jobs {
             };
             let _ = report.send(Report::ToolEnded { turn, result, warning: output.warning }).await;
         };
-        self.calls.insert(id, (self.tasks.spawn(task), running));
+        self.calls.insert(id, AtWork { task: self.tasks.spawn(task), shown: running, progress });
     }
 
     /// Progress replaces itself, so a full channel drops it.
     fn progress(&self, call: CallId) -> Progress {
         let report = self.report.clone();
-        Arc::new(move |text| {
+        Progress::new(move |text| {
             let _ = report.try_send(Report::ToolProgress { call: call.clone(), text });
         })
     }
@@ -223,8 +241,8 @@ impl Jobs {
         if let Some(task) = self.plan.take() {
             task.abort();
         }
-        for (_, (task, _)) in self.calls.drain() {
-            task.abort();
+        for (_, call) in self.calls.drain() {
+            call.task.abort();
         }
     }
 
@@ -234,11 +252,17 @@ impl Jobs {
     }
 
     pub(super) fn call_mut(&mut self, call: &CallId) -> Option<&mut RunningCall> {
-        self.calls.get_mut(call).map(|(_, running)| running)
+        self.calls.get_mut(call).map(|call| &mut call.shown)
     }
 
     pub(super) fn calls(&self) -> impl Iterator<Item = &RunningCall> {
-        self.calls.values().map(|(_, running)| running)
+        self.calls.values().map(|call| &call.shown)
+    }
+
+    /// What there is of the results of the calls at work, where there is anything.
+    pub(super) fn remains(&self) -> HashMap<CallId, ToolOutcome> {
+        let of = |(id, call): (&CallId, &AtWork)| (id.clone(), call.remains());
+        self.calls.iter().map(of).filter(|(_, outcome)| !joined_text(&outcome.content).is_empty()).collect()
     }
 
     /// Runs a command of the user's own that was just started.

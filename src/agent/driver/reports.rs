@@ -4,7 +4,7 @@ use super::jobs::Report;
 use super::{Driver, now};
 use crate::agent::partial::Growth;
 use crate::agent::retry::{self, Tried};
-use crate::agent::turn::{Fate, Input, Planned, TurnNumber};
+use crate::agent::turn::{Fate, Input, Planned, SoFar, TurnNumber};
 use crate::event::{EventKind, ToolOutcome};
 use crate::id::CallId;
 use crate::message::{AssistantMessage, StopReason, ToolCall, ToolResultMessage, UserBlock};
@@ -86,6 +86,11 @@ impl Driver {
         answer.usage.cost = self.current.asked.cost(&answer.usage);
         answer.usage.total_tokens = answer.usage.total();
         answer
+    }
+
+    /// What there is of everything in flight.
+    pub(super) fn so_far(&self) -> SoFar {
+        SoFar { answer: self.partial.as_ref().map(|_| self.answer_so_far()), calls: self.jobs.remains() }
     }
 
     fn answered(&mut self, turn: TurnNumber, answer: AssistantMessage) {

@@ -304,7 +304,7 @@ impl Keeper {
             }
             Ok(FromProcess::Progress { id, text }) => {
                 if let Some(Expected { progress: Some(progress), .. }) = self.expected.get(&id) {
-                    progress(text);
+                    progress.show(text);
                 }
             }
             Err(error) => {

@@ -1,10 +1,11 @@
 //! What the machine is told.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use super::{Told, TurnNumber};
 use crate::agent::queue::{Queue, QueueEdit};
-use crate::event::{CompactionReason, Decision, QueueItem, QueueKind};
+use crate::event::{CompactionReason, Decision, QueueItem, QueueKind, ToolOutcome};
 use crate::id::{CallId, QueueId};
 use crate::message::{Access, AssistantMessage, BashExecutionMessage, Image, ToolCall, ToolResultMessage};
 use crate::session::entry::Compaction;
@@ -18,8 +19,8 @@ pub enum Input {
     SteerNow {
         /// What the user says now, behind what waits already.
         prompt: Option<Prompt>,
-        /// What the answer in flight has so far.
-        partial: Option<AssistantMessage>,
+        /// What there is of what it stops.
+        so_far: SoFar,
     },
     /// A waiting message that was held is to go in after all.
     Release {
@@ -91,8 +92,8 @@ pub enum Input {
     },
     /// Everything stops.
     Abort {
-        /// What the answer in flight has so far.
-        partial: Option<AssistantMessage>,
+        /// What there is of what it stops.
+        so_far: SoFar,
         /// What becomes of the messages that wait.
         queue: QueueFate,
     },
@@ -116,6 +117,15 @@ pub enum Input {
     BashEnded(BashExecutionMessage),
     /// An entry could not be written; the effects after it were not performed.
     StoreFailed(StoreFailed),
+}
+
+/// What there is of what is in flight, to be kept when it is stopped.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SoFar {
+    /// The answer; `None` before it was asked for.
+    pub answer: Option<AssistantMessage>,
+    /// The results of calls at work that have anything to show.
+    pub calls: HashMap<CallId, ToolOutcome>,
 }
 
 /// What becomes of waiting messages when everything stops.

@@ -1,6 +1,6 @@
 //! Working off the calls of one answer: steps, the gaps between them, approvals.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -276,11 +276,22 @@ impl Turn {
         }
     }
 
-    /// Gives every call that has no result one that says that it was stopped.
-    pub(super) fn stop_calls(&mut self, working: &mut Working, stop: &Stop, out: &mut Out) {
+    /// Gives every call that has no result one that says that it was stopped, and what `remains` of it.
+    pub(super) fn stop_calls(
+        &mut self,
+        working: &mut Working,
+        stop: &Stop,
+        mut remains: HashMap<CallId, ToolOutcome>,
+        out: &mut Out,
+    ) {
         working.stopped += working.running.len();
         for call in std::mem::take(&mut working.running) {
-            self.answer(working, refusal(&call, stop.running, out), out);
+            let mut result = refusal(&call, stop.running, out);
+            if let Some(ToolOutcome { content, details }) = remains.remove(&call.id) {
+                result.content.extend(content);
+                result.details = details;
+            }
+            self.answer(working, result, out);
         }
         if let Some(Asking { call, .. }) = working.asking.take() {
             let decision = Decision::Deny { reason: stop.denied.to_owned() };

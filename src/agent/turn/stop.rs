@@ -3,7 +3,7 @@
 use super::again::tell_not_compacted;
 use super::effect::Out;
 use super::step::{ABORT, STEER_NOW, Stop, Working};
-use super::{Again, Effect, NotCompacted, Phase, Prompt, QueueFate, Retry, StoreFailed, Turn};
+use super::{Again, Effect, NotCompacted, Phase, Prompt, QueueFate, Retry, SoFar, StoreFailed, Turn};
 use crate::agent::queue::DeliveryMode;
 use crate::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
 use crate::id::QueueId;
@@ -12,7 +12,7 @@ use crate::session::entry::Receipt;
 use crate::unit::UnixMs;
 
 impl Turn {
-    pub(super) fn abort(&mut self, partial: Option<AssistantMessage>, queue: QueueFate, out: &mut Out) {
+    pub(super) fn abort(&mut self, so_far: SoFar, queue: QueueFate, out: &mut Out) {
         if !self.is_running() {
             return;
         }
@@ -20,7 +20,7 @@ impl Turn {
             out.effects.push(Effect::StopCompaction);
             tell_not_compacted(CompactionReason::Overflow, NotCompacted::Stopped, out);
         }
-        let working = self.stop_turn(partial, &ABORT, out);
+        let working = self.stop_turn(so_far, &ABORT, out);
         self.end_tries(Some(ABORT.why.to_owned()), out);
         let waiting = self.queue.items().iter().filter(|item| !item.held).map(|item| item.id.clone());
         let waiting: Vec<QueueId> = waiting.collect();
@@ -34,12 +34,7 @@ impl Turn {
     }
 
     /// Stops what is in flight, keeps what it said so far, and goes on with everything that steers.
-    pub(super) fn steer_now(
-        &mut self,
-        prompt: Option<Prompt>,
-        partial: Option<AssistantMessage>,
-        out: &mut Out,
-    ) {
+    pub(super) fn steer_now(&mut self, prompt: Option<Prompt>, so_far: SoFar, out: &mut Out) {
         if !self.is_running() {
             if let Some(prompt) = prompt {
                 self.begin_run(prompt, out);
@@ -54,7 +49,7 @@ impl Turn {
             return;
         }
         let was_paused = matches!(self.phase, Phase::Sleeping);
-        let working = self.stop_turn(partial, &STEER_NOW, out);
+        let working = self.stop_turn(so_far, &STEER_NOW, out);
         self.end_tries(Some(STEER_NOW.why.to_owned()), out);
         self.again = Again::default();
         if was_paused {
@@ -70,12 +65,7 @@ impl Turn {
     }
 
     /// Stops the turn at hand: the answer so far is kept, and every call has a result. `None` where there is no answer.
-    fn stop_turn(
-        &mut self,
-        partial: Option<AssistantMessage>,
-        stop: &Stop,
-        out: &mut Out,
-    ) -> Option<Box<Working>> {
+    fn stop_turn(&mut self, so_far: SoFar, stop: &Stop, out: &mut Out) -> Option<Box<Working>> {
         match std::mem::take(&mut self.phase) {
             Phase::Idle | Phase::Compacting => None,
             Phase::Sleeping => {
@@ -85,11 +75,11 @@ impl Turn {
             Phase::Streaming(_) => {
                 out.effects.push(Effect::StopStream);
                 // Without a partial answer it was not asked yet: there is nothing to keep.
-                partial.map(|partial| self.say_answer(aborted(partial, stop.why, out.now), out))
+                so_far.answer.map(|partial| self.say_answer(aborted(partial, stop.why, out.now), out))
             }
             Phase::Planning(mut working) | Phase::Working(mut working) => {
                 out.effects.push(Effect::StopTools);
-                self.stop_calls(&mut working, stop, out);
+                self.stop_calls(&mut working, stop, so_far.calls, out);
                 Some(working)
             }
         }

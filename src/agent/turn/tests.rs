@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::*;
 use crate::agent::queue::QueueEdit;
-use crate::event::{Decision, QueueItem};
+use crate::event::{Decision, QueueItem, ToolOutcome};
 use crate::id::QueueId;
 use crate::message::{Access, AssistantBlock, Content, ToolCall, ToolResultMessage, UserBlock};
 use crate::session::entry::{OwnFact, QueueChange};
@@ -35,8 +35,12 @@ fn said(text: &str, kind: QueueKind) -> Input {
     })
 }
 
+fn of_answer(answer: Option<AssistantMessage>) -> SoFar {
+    SoFar { answer, ..SoFar::default() }
+}
+
 fn abort(partial: Option<AssistantMessage>) -> Input {
-    Input::Abort { partial, queue: QueueFate::HandBack }
+    Input::Abort { so_far: of_answer(partial), queue: QueueFate::HandBack }
 }
 
 fn follow_up(text: &str) -> Input {
@@ -463,6 +467,32 @@ fn abort_in_a_tool_gives_every_call_a_result() {
 }
 
 #[test]
+fn what_a_stopped_call_had_to_show_is_kept_behind_the_word_that_it_was_stopped() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step_calls(&mut turn, calls(1, &["w1", "w2"]));
+    let shown = ToolOutcome {
+        content: vec![UserBlock::Text { text: "1\n2\n".into() }],
+        details: Some(json!({"fullOutputPath": "/x"})),
+    };
+    let calls = [("w1".into(), shown.clone())].into();
+    let so_far = SoFar { answer: None, calls };
+    step(&mut turn, prompt("now"));
+    let effects = turn.step(Input::SteerNow { prompt: None, so_far }, NOW);
+    let result = effects.iter().find_map(|effect| match effect {
+        Effect::Append(body) => match &**body.as_message()? {
+            Message::ToolResult(result) => Some(result.clone()),
+            _ => None,
+        },
+        _ => None,
+    });
+    let why = "aborted: the user steered; it may have had effects";
+    let content = vec![UserBlock::Text { text: why.into() }, shown.content[0].clone()];
+    let result = result.unwrap();
+    assert_eq!((result.content, result.details, result.is_error), (content, shown.details, true));
+}
+
+#[test]
 fn abort_between_calls_answers_the_one_that_asks() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
@@ -791,7 +821,7 @@ fn a_wait_for_the_next_try_can_be_called_off_stopped_or_steered() {
 
 fn steer_now(text: &str) -> Input {
     let Input::Prompt(prompt) = prompt(text) else { unreachable!() };
-    Input::SteerNow { prompt: Some(prompt), partial: Some(AssistantMessage::default()) }
+    Input::SteerNow { prompt: Some(prompt), so_far: of_answer(Some(AssistantMessage::default())) }
 }
 
 #[test]
@@ -823,7 +853,7 @@ fn steering_at_once_stops_the_call_at_work_and_skips_the_rest() {
     step(&mut turn, ended(1, "w1"));
     step(&mut turn, prompt("now"));
     assert_eq!(
-        step(&mut turn, Input::SteerNow { prompt: None, partial: None }),
+        step(&mut turn, Input::SteerNow { prompt: None, so_far: SoFar::default() }),
         lines(&[
             &one("stop tools"),
             &resulted("w2", "aborted: the user steered; it may have had effects"),
@@ -834,7 +864,10 @@ fn steering_at_once_stops_the_call_at_work_and_skips_the_rest() {
             &asked(2),
         ])
     );
-    assert!(step(&mut turn, Input::SteerNow { prompt: None, partial: None }).is_empty(), "nothing steers");
+    assert!(
+        step(&mut turn, Input::SteerNow { prompt: None, so_far: SoFar::default() }).is_empty(),
+        "nothing steers"
+    );
 }
 
 #[test]
@@ -899,7 +932,7 @@ fn a_request_longer_than_the_window_goes_out_again_once_the_context_is_smaller()
     assert!(turn.is_compacting() && turn.has_compacted());
     step(&mut turn, prompt("wait"));
     assert!(
-        step(&mut turn, Input::SteerNow { prompt: None, partial: None }).is_empty(),
+        step(&mut turn, Input::SteerNow { prompt: None, so_far: SoFar::default() }).is_empty(),
         "it can't be hurried"
     );
     assert_eq!(
@@ -1029,7 +1062,7 @@ fn what_waits_when_the_session_is_closed_is_held_and_what_was_held_is_not_handed
         effects.into_iter().filter(|line| line.starts_with("append queue")).collect()
     };
     let mut turn = running();
-    let hold = Input::Abort { partial: None, queue: QueueFate::Hold };
+    let hold = Input::Abort { so_far: SoFar::default(), queue: QueueFate::Hold };
     assert!(appended(step(&mut turn, hold)).is_empty());
     assert_eq!(turn.queue().items().iter().filter(|item| item.held).count(), 2);
     let mut turn = running();

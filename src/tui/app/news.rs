@@ -9,21 +9,31 @@ use crate::tui::attach::Picture;
 use crate::tui::block::{Block, BlockKind, Level};
 use crate::tui::keymap::KeyCommand;
 use crate::tui::pace::Stale;
-use crate::tui::popup::{Page, Popup};
+use crate::tui::page::Page;
+use crate::tui::popup::Popup;
 use crate::tui::queue;
 
 impl App {
     /// The session is elsewhere. A prompt that comes back with it doesn't take the place of a draft, and what was typed while it was
     /// being opened is one.
     fn moved(&mut self, moved: Moved) {
-        let mut pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
-        if let Some(typed) = pickers.find_map(|picker| picker.typed_ahead().map(str::to_owned)) {
-            self.editor.put_before(&[typed]);
-        }
+        self.keep_typed_ahead();
         self.popups.clear();
         self.queue.forget_removed();
         if let Some(text) = moved.editor {
             self.editor.put_before(&[text]);
+        }
+    }
+
+    /// Nobody goes elsewhere from a list or the tree any more, or something is asked before that. What was typed for there.
+    pub(in crate::tui) fn stay(&mut self) -> Option<String> {
+        self.popups.iter_mut().filter_map(Popup::stay).next()
+    }
+
+    /// What was typed while one went elsewhere is a draft.
+    pub(in crate::tui) fn keep_typed_ahead(&mut self) {
+        if let Some(typed) = self.stay() {
+            self.editor.put_before(&[typed]);
         }
     }
 
@@ -53,10 +63,13 @@ impl App {
             }
             Report::Words { of, items } => self.know_words(of, items),
             Report::Files(files) => return self.know_files(files),
-            Report::Ranked(ranked) => self.files_ranked(ranked),
+            Report::Ranked(ranked) => return self.files_ranked(ranked),
             Report::Listed(listing) => self.paths_listed(listing),
             Report::Settings(settings) => self.settings_changed(&settings),
-            Report::Said(word) => self.say_in_list(word),
+            Report::Said(word) => {
+                self.stay();
+                self.say_in_list(word);
+            }
             Report::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
             Report::NotRestored { path, why } => {
                 self.not_restored(path);
@@ -127,6 +140,8 @@ impl App {
             Action::WalkFiles(_) => self.complete.walk_refused(),
             Action::GatherWords(_) => self.complete.words_refused(),
             Action::RestoreSession(path) => self.not_restored(path),
+            Action::Attach(_, text) => self.editor.paste(&text),
+            Action::Go(_) => self.keep_typed_ahead(),
             Action::Queue(queue::Order::PutBack(removed)) => {
                 self.handed_back(removed.into_iter().map(|removed| removed.item).collect());
             }
@@ -144,8 +159,11 @@ impl App {
         if let Some(text) = text {
             self.editor.put_before(&[text]);
         }
+        // What was under way is over.
+        self.notes.flash = None;
         // A list would lie over what went wrong; but the agent waits for the answer to a failed summary.
         if matches!(self.popups.last(), Some(Popup::Pick(_) | Popup::Tree(_))) {
+            self.keep_typed_ahead();
             self.popups.retain(Popup::is_of_failure);
         }
         self.say(Level::Error, what, hint);
@@ -198,12 +216,9 @@ impl App {
     fn say_unanswered(&mut self) {
         if self.transcript.unanswered().is_some() {
             let send = self.place.keymap.key_of(KeyCommand::Send);
-            let hint = Some(format!("{send} takes it back into the editor, to be sent again"));
-            self.transcript.say(
-                Level::Warning,
-                "not answered: tiller was stopped before the model said anything",
-                hint,
-            );
+            let hint = Some(format!("{send} in an empty editor takes it back, to be sent again"));
+            let what = "not answered: tiller was stopped; anything said by then is lost";
+            self.transcript.say(Level::Warning, what, hint);
         }
     }
 

@@ -21,4 +21,6 @@ pub(in crate::tui) struct Notes {
 pub(in crate::tui) enum Twice {
     Escape,
     Interrupt,
+    /// Enter, where it chose to go elsewhere: pressed at once again it means nothing.
+    Leave,
 }

@@ -105,7 +105,7 @@ fn understand(name: &str, value: &Value, line: usize) -> Result<Bound, String> {
     let keys: Result<Vec<Chord>, String> = texts.into_iter().map(Chord::parse).collect();
     let keys = keys.map_err(|what| format!("{what}; {}", kept(row)))?;
     let own = |chord: &Chord| TABLE[row].keys.contains(&chord.to_string().as_str());
-    let is_typed = !matches!(TABLE[row].context, Context::Approval | Context::Queue);
+    let is_typed = !matches!(TABLE[row].context, Context::Approval | Context::Queue | Context::Page);
     if let Some(chord) = keys.iter().find(|chord| is_typed && chord.is_text() && !own(chord)) {
         return Err(format!("{chord} is needed to type with; {}", kept(row)));
     }

@@ -182,7 +182,10 @@ impl Worker {
     async fn set_approval(&self, mode: ApprovalMode) -> Result<Vec<Report>, AgentError> {
         self.agent.set_approval(mode).await?;
         let state = Box::new(self.agent.snapshot().await?.state);
-        Ok(vec![Report::State(state), Report::Note(format!("approval: {}", mode.name()))])
+        Ok(vec![
+            Report::State(state),
+            Report::Note(format!("approval: {}, for this session; /settings keeps it", mode.name())),
+        ])
     }
 
     async fn toggle_tool(&self, name: String) -> Result<Vec<Report>, AgentError> {
@@ -218,18 +221,24 @@ impl Worker {
     async fn set(&self, setting: &'static Setting, text: String) -> Vec<Report> {
         let Some(desk) = self.options.desks.settings.clone() else { return Vec::new() };
         let written = spawn_blocking(move || {
+            let before = desk.read()?;
             desk.write(setting, &text)?;
-            desk.read()
+            Ok((before, desk.read()?))
         });
-        let settings = match written.await {
+        let (before, settings) = match written.await {
             Ok(Ok(settings)) => settings,
-            Ok(Err((what, _))) => return vec![Report::Said(Word::trouble(what))],
+            Ok(Err((what, hint))) => return vec![Report::Said(Word::trouble(with_hint(what, hint)))],
             Err(_) => return vec![Report::Said(Word::trouble("the file of settings can't be written"))],
         };
         let word = match settings.value(setting).1 {
             Source::Default | Source::File(_) => match self.apply(setting, &settings).await {
-                Ok(Effect::Now) => Word::note("written, and in effect"),
-                Ok(Effect::NextStart) => Word::note("written; it takes effect from the next start on"),
+                Ok(Effect::Now) => {
+                    Word::note(format!("{}written, and in effect", step(setting, [&before, &settings])))
+                }
+                Ok(Effect::NextStart) => {
+                    let step = step(setting, [&before, &settings]);
+                    Word::note(format!("{step}written; it takes effect from the next start on"))
+                }
                 Err(error) => Word::trouble(format!("written, but: {error}")),
             },
             source => Word::note(format!("written, but {source} has the last word here")),
@@ -271,6 +280,21 @@ impl Worker {
         let _ = self.reports.send(Report::State(state)).await;
         Ok(Effect::Now)
     }
+}
+
+/// What a setting was and is: `ask → auto: `; nothing where it is what it was.
+fn step(setting: &Setting, [before, now]: [&Settings; 2]) -> String {
+    let shown = |settings: &Settings| {
+        settings.value(setting).0.map_or_else(|| "unset".to_owned(), |value| one_line(&value.to_string()))
+    };
+    match (shown(before), shown(now)) {
+        (before, now) if before == now => String::new(),
+        (before, now) => format!("{before} → {now}: "),
+    }
+}
+
+fn with_hint(what: String, hint: Option<String>) -> String {
+    hint.map_or(what.clone(), |hint| format!("{what}; {hint}"))
 }
 
 /// When a setting takes effect.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{Choice, Item, Look, Order, Picker, Sessions, Word};
 use crate::session::Scope;
-use crate::tui::app::{Action, Browsed};
+use crate::tui::app::{Action, Browsed, Go};
 use crate::tui::browse::Ask;
 
 /// A look through sessions.
@@ -24,8 +24,15 @@ pub(in crate::tui) struct Browser {
     pub(super) can_undo: bool,
     /// What comes back from the trash: once it is there it is chosen.
     pub(super) awaited: Option<Choice>,
-    /// What narrowed the list when one of it was chosen to be opened: what is typed from then on is for the session.
-    opening: Option<String>,
+    opening: Option<Opening>,
+}
+
+/// A session that was chosen to be opened.
+#[derive(Debug)]
+struct Opening {
+    path: PathBuf,
+    /// What narrowed the list then: what is typed from there on is for the session.
+    filter: String,
 }
 
 impl Browser {
@@ -72,19 +79,24 @@ impl Picker {
         self.browser = Some(Browser { order, can_undo, ..Browser::of(scope, look) });
     }
 
-    /// The chosen session is being opened, which may take a while.
-    pub(super) fn is_opening(&mut self) {
+    /// A session is to be opened, which may take a while; nothing is to be done when it is already.
+    pub(super) fn open(&mut self, path: PathBuf) -> Vec<Action> {
+        self.say(Some(Word::note("opening…")));
         let filter = self.filter.text().to_owned();
         if let Some(browser) = &mut self.browser {
-            browser.opening = Some(filter);
+            if browser.opening.as_ref().is_some_and(|opening| opening.path == path) {
+                return Vec::new();
+            }
+            browser.opening = Some(Opening { path: path.clone(), filter });
         }
-        self.say(Some(Word::note("opening…")));
+        vec![Action::Go(Go::Open(path))]
     }
 
-    /// What was typed since then.
-    pub(in crate::tui) fn typed_ahead(&self) -> Option<&str> {
-        let filter = self.browser.as_ref()?.opening.as_ref()?;
-        self.filter.text().strip_prefix(filter.as_str()).filter(|typed| !typed.is_empty())
+    /// No session is being opened any more; what was typed since one was.
+    pub(in crate::tui) fn stay(&mut self) -> Option<String> {
+        let Opening { filter, .. } = self.browser.as_mut()?.opening.take()?;
+        let typed = self.filter.text().strip_prefix(filter.as_str())?;
+        Some(typed.to_owned()).filter(|typed| !typed.is_empty())
     }
 
     /// Asks for a name of the chosen session, beginning with the one it has.

@@ -2,12 +2,12 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::settings::next_word;
+use super::settings::{Change, change, words};
 use super::{Asking, Choice, Order, Picker, Typed, Word};
 use crate::event::CompactionChoice;
 use crate::session::{Scope, Visibility};
 use crate::setting::{Setting, Settings};
-use crate::tui::app::{Action, App, Go, List};
+use crate::tui::app::{Action, App, Go, List, Twice};
 use crate::tui::keymap::{Context, KeyCommand};
 use crate::tui::login;
 use crate::tui::popup::Popup;
@@ -132,10 +132,7 @@ impl App {
             Choice::Tool(name) => vec![Action::ToggleTool(name)],
             Choice::Setting(setting, now) => self.change_setting(setting, &now),
             // The list goes when the session is there: it may be another's, and then one chooses again.
-            Choice::Open(path) => {
-                picker.is_opening();
-                vec![Action::Go(Go::Open(path))]
-            }
+            Choice::Open(path) => picker.open(path),
             Choice::Cant(why) => {
                 picker.say(Some(Word::trouble(why)));
                 Vec::new()
@@ -214,21 +211,37 @@ impl App {
         }
     }
 
-    /// Changes a setting to its next word, or asks for its value.
+    /// Changes a setting to the other of two words, or asks which of more, or for its value.
     fn change_setting(&mut self, setting: &'static Setting, now: &str) -> Vec<Action> {
-        if let Some(word) = next_word(setting, now) {
-            return vec![Action::Set(setting, word.to_owned())];
-        }
-        if let Some(picker) = self.top_picker() {
-            picker.ask_for(Choice::Setting(setting, now.to_owned()), setting.name, now);
+        match change(setting, now) {
+            Change::To(word) => return vec![Action::Set(setting, word.to_owned())],
+            Change::Among(all) => {
+                let (items, selected) = words(setting, all, now);
+                let mut picker = Picker::waiting(setting.name).previewing();
+                picker.fill(items, selected);
+                self.popups.push(Popup::Pick(Box::new(picker)));
+            }
+            Change::Typed => {
+                if let Some(picker) = self.top_picker() {
+                    picker.ask_for(Choice::Setting(setting, now.to_owned()), setting.name, now);
+                }
+            }
         }
         Vec::new()
     }
 
     fn chosen(&mut self, choice: Choice) -> Vec<Action> {
-        // The list beneath the question is done with: what is typed next is meant for the session that comes.
-        if leaves_tree(&choice) || matches!(choice, Choice::ForkOf(_)) {
+        if matches!(choice, Choice::ForkOf(_)) {
+            // The sessions beneath the question are done with: what is typed next is meant for the one that comes.
+            let lists_sessions =
+                |popup: &mut Popup| popup.as_picker().is_some_and(|picker| picker.browsing().is_some());
+            self.popups.retain_mut(|popup| !lists_sessions(popup));
+        }
+        if leaves_tree(&choice) {
             self.popups.clear();
+        }
+        if leaves_tree(&choice) || matches!(choice, Choice::ForkOf(_)) {
+            self.notes.pressed = Some((Twice::Leave, self.now));
         }
         vec![match choice {
             Choice::Leave(entry, summary) => Action::Go(Go::Navigate(entry, summary)),
@@ -245,6 +258,7 @@ impl App {
             Choice::Theme(name) => return self.wear_theme(&name),
             Choice::Thinking(level) => Action::SetThinking(level),
             Choice::Approval(mode) => Action::SetApproval(mode),
+            Choice::Word(setting, word) => Action::Set(setting, word.to_owned()),
             Choice::Prompt(text) => {
                 self.editor.recall_text(&text);
                 return Vec::new();
@@ -284,8 +298,9 @@ impl App {
         let Some(picker) = self.top_picker() else { return Vec::new() };
         let mut actions: Vec<Action> = picker.ask_to_narrow().map(Action::Narrow).into_iter().collect();
         if let Some(choice) = picker.moved() {
-            if let Some(choice) = &choice {
-                picker.show(choice, Vec::new());
+            match &choice {
+                Some(choice) => picker.show(choice, Vec::new()),
+                None => picker.show_nothing(),
             }
             let list = picker.list;
             actions.extend(self.looked_at(list, choice));

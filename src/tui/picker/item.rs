@@ -101,6 +101,8 @@ pub(in crate::tui) enum Choice {
     Tool(String),
     /// Change this setting, whose value is typed so; empty when it is unset.
     Setting(&'static Setting, String),
+    /// Write this word of the setting to the user's file.
+    Word(&'static Setting, &'static str),
     /// Go to a new session that begins as this one does.
     ForkOf(PathBuf),
     /// Put this prompt into the editor.

@@ -60,7 +60,7 @@ pub(in crate::tui) const fn mode_about(mode: ApprovalMode) -> &'static str {
 }
 
 /// What a mode means for each kind of call.
-const fn mode_says(mode: ApprovalMode) -> [(&'static str, &'static str); 4] {
+pub(super) const fn mode_says(mode: ApprovalMode) -> [(&'static str, &'static str); 4] {
     let reading = ("reading", "runs unasked");
     match mode {
         ApprovalMode::Ask => [

@@ -1,9 +1,11 @@
 //! The list of settings: each with its value, where that comes from, and what it does.
 
-use super::models::{fact, heading};
+use super::manners::{mode_about, mode_says};
+use super::models::{fact, heading, mark};
 use super::{Choice, Item};
+use crate::agent::ApprovalMode;
 use crate::render::{Line, Role};
-use crate::setting::{Kind, Scope, Setting, Settings, Source, TABLE};
+use crate::setting::{APPROVAL, Kind, Scope, Setting, Settings, Source, TABLE};
 use crate::tui::call::one_line;
 
 /// Every setting with its value.
@@ -47,17 +49,55 @@ const fn whence(source: &Source) -> &'static str {
     }
 }
 
-/// The value after this one of a setting that takes one of a few words; `None` for others.
-pub(super) fn next_word(setting: &Setting, now: &str) -> Option<&'static str> {
-    let Kind::Choice(words) = setting.kind else { return None };
-    let at = words.iter().position(|word| *word == now);
-    words.get(at.map_or(0, |at| (at + 1) % words.len())).copied()
+/// How a setting is changed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// To this: there is nothing else that it could be.
+    To(&'static str),
+    /// To one of these.
+    Among(&'static [&'static str]),
+    /// To something that is typed.
+    Typed,
+}
+
+/// How a setting is changed that is this now.
+pub(super) fn change(setting: &Setting, now: &str) -> Change {
+    match setting.kind {
+        Kind::Choice([one, other]) => Change::To(if now == *one { other } else { one }),
+        Kind::Choice(words) => Change::Among(words),
+        Kind::Text | Kind::Count { .. } | Kind::Number { .. } | Kind::List => Change::Typed,
+    }
+}
+
+/// What a setting may be, and which of it it is now.
+pub(super) fn words(
+    setting: &'static Setting,
+    all: &'static [&'static str],
+    now: &str,
+) -> (Vec<Item>, usize) {
+    let item = |word: &&'static str| {
+        let (mut note, mut detail) = (String::new(), vec![heading(setting.name)]);
+        match ApprovalMode::parse(word).filter(|_| *setting == APPROVAL) {
+            Some(mode) => {
+                note = mode_about(mode).to_owned();
+                detail.push(Line::default());
+                detail.extend(mode_says(mode).map(|(what, says)| fact(what, says)));
+            }
+            None => detail.push(Line::new(setting.about.trim(), Role::Text)),
+        }
+        if *word == setting.default {
+            note = if note.is_empty() { "default".to_owned() } else { format!("{note} · default") };
+        }
+        let item = Item::new(*word, Choice::Word(setting, word)).with_note(note).with_detail(detail);
+        item.with_lead(mark(*word == now))
+    };
+    (all.iter().map(item).collect(), all.iter().position(|word| *word == now).unwrap_or(0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::setting::{MAX_TURNS, SYNC};
+    use crate::setting::{MAX_TURNS, STEERING_MODE, SYNC};
 
     #[test]
     fn a_setting_says_its_value_and_whose_it_is() {
@@ -68,9 +108,19 @@ mod tests {
     }
 
     #[test]
-    fn words_go_round() {
-        assert_eq!(next_word(&SYNC, "turn"), Some("never"));
-        assert_eq!(next_word(&SYNC, "never"), Some("always"));
-        assert_eq!(next_word(&MAX_TURNS, "3"), None);
+    fn two_words_take_turns_and_more_are_listed_with_the_present_one_marked() {
+        assert_eq!(change(&STEERING_MODE, "all"), Change::To("one-at-a-time"));
+        assert_eq!(change(&STEERING_MODE, "one-at-a-time"), Change::To("all"));
+        assert_eq!(change(&MAX_TURNS, "3"), Change::Typed);
+        let Change::Among(all) = change(&APPROVAL, "auto") else { panic!("approval is one of three") };
+        let (items, selected) = words(&APPROVAL, all, "auto");
+        let shown: Vec<String> =
+            items.iter().map(|item| format!("{}{} {}", item.lead, item.label, item.note)).collect();
+        let expected = [
+            "  ask commands ask first; reading and editing here don't · default",
+            "● auto only commands that look dangerous ask",
+            "  read-only nothing that changes anything runs",
+        ];
+        assert_eq!((shown.as_slice(), selected), (expected.map(str::to_owned).as_slice(), 1));
     }
 }

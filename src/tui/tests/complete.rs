@@ -64,6 +64,27 @@ fn a_file_is_offered_after_an_at_sign_and_put_in_by_enter() {
 }
 
 #[test]
+fn tab_that_comes_before_it_is_known_what_fits_takes_the_best_once_it_is() {
+    let mut stage = Stage::new(80, 24);
+    stage.key(KeyCode::Char('@'));
+    let asked = stage.told(Report::Files(files()));
+    stage.ranked(asked);
+    let asked: Vec<Action> = "ma".chars().flat_map(|c| stage.key(KeyCode::Char(c))).collect();
+    assert_eq!(stage.key(KeyCode::Tab), []);
+    assert_eq!(stage.app.editor.text(), "@ma");
+    stage.ranked(asked);
+    assert_eq!(stage.app.editor.text(), "@src/main.rs ");
+
+    // Another key takes it back.
+    stage.types("@no");
+    let asked = stage.key(KeyCode::Char('t'));
+    stage.key(KeyCode::Tab);
+    let more = stage.key(KeyCode::Char('e'));
+    stage.ranked([asked, more].concat());
+    assert_eq!(stage.app.editor.text(), "@src/main.rs @note");
+}
+
+#[test]
 fn files_that_nobody_had_time_to_look_for_are_looked_for_at_the_next_key() {
     let mut stage = Stage::new(80, 24);
     let [walk] = &stage.key(KeyCode::Char('@'))[..] else { panic!("files are looked for") };

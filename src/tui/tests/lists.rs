@@ -227,6 +227,20 @@ fn a_preview_stands_beside_a_wide_list_and_beneath_a_high_one() {
 }
 
 #[test]
+fn where_nothing_fits_nothing_is_previewed() {
+    let mut stage = Stage::new(120, 24);
+    stage.control('l');
+    let item =
+        Item::new("a", Choice::Model("a".into())).with_detail(vec![Line::new("more of it", Role::Text)]);
+    stage.items(List::Models, (vec![item], 0));
+    assert!(stage.screen().contains("more of it"));
+    stage.type_text("zz");
+    assert!(!stage.screen().contains("more of it"), "{}", stage.screen());
+    stage.control('u');
+    assert!(stage.screen().contains("more of it"), "{}", stage.screen());
+}
+
+#[test]
 fn what_was_gathered_for_a_list_that_was_left_does_not_come_into_another() {
     let mut stage = Stage::new(80, 24);
     stage.say("/thinking");

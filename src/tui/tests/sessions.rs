@@ -207,6 +207,7 @@ fn a_session_is_found_by_either_end_of_its_id() {
         stage.control('u');
         stage.type_text(part);
         assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open(known[1].path.clone()))], "{part}");
+        stage.input(Input::Report(Report::Said(Word::note("that is the session that is open here"))));
     }
 }
 
@@ -253,6 +254,27 @@ fn what_is_typed_while_a_session_is_being_opened_is_for_that_session() {
     let moved = Moved { change: SessionChange::Open, session: "s".into(), editor: None };
     stage.input(Input::Report(Report::Moved(moved)));
     assert_eq!(stage.app.editor.text(), "and go on");
+}
+
+#[test]
+fn what_is_typed_while_a_session_is_being_opened_stays_when_that_fails_or_is_left() {
+    for left in [None, Some(KeyCode::Esc)] {
+        let mut stage = Stage::new(80, 24);
+        stage.type_text("/resume");
+        stage.key(KeyCode::Enter);
+        stage.know_sessions(Scope::ThisDirectory);
+        stage.key(KeyCode::Enter);
+        assert_eq!(stage.key(KeyCode::Enter), [], "it is being opened already");
+        stage.type_text("and then");
+        match left {
+            None => {
+                let (what, hint, text) = ("it is damaged".to_owned(), None, None);
+                stage.input(Input::Report(Report::Failed { what, hint, text }));
+            }
+            Some(key) => _ = stage.key(key),
+        }
+        assert_eq!(stage.app.editor.text(), "and then");
+    }
 }
 
 #[test]

@@ -534,6 +534,50 @@ fn choosing_how_to_leave_takes_the_tree_away() {
 }
 
 #[test]
+fn a_quick_second_enter_chooses_nothing_more_and_sends_no_draft() {
+    let mut grove = Grove::branched(80, 24);
+    grove.stage.app.editor.set_text("a draft");
+    grove.stage.app.open_tree(tree::Purpose::Go);
+    grove.report(Report::Note(String::new()));
+    grove.key(KeyCode::Up);
+    let fixture = grove.entry(7);
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Go::AskToLeave(fixture.clone()))]);
+    assert_eq!(grove.key(KeyCode::Enter), [], "one is on the way already");
+    let question = gather::leaving(&grove.writer.reader(), &fixture).unwrap();
+    grove.report(question);
+    grove.stage.wait(400);
+    let leaves = Action::Go(Go::Navigate(fixture, BranchSummary::None));
+    assert_eq!(grove.key(KeyCode::Enter), [leaves]);
+    assert!(!grove.screen().contains("── tree"), "what is typed now is for where one goes");
+    assert_eq!(grove.key(KeyCode::Enter), []);
+    assert_eq!(grove.stage.app.editor.text(), "a draft");
+}
+
+#[test]
+fn what_is_typed_on_the_way_to_an_entry_is_a_draft_there() {
+    let went = || {
+        let mut grove = Grove::branched(80, 24);
+        grove.open();
+        grove.key(KeyCode::Up);
+        grove.key(KeyCode::Enter);
+        grove.type_text("and theN");
+        grove.key(KeyCode::Backspace);
+        grove.stage.input(Input::Paste("n".into()));
+        grove
+    };
+    let mut grove = went();
+    let session = grove.writer.reader().id().clone();
+    grove.report(Report::Moved(Moved { change: SessionChange::Leaf, session, editor: None }));
+    assert_eq!(grove.stage.app.editor.text(), "and then");
+    let mut grove = went();
+    grove.report(Report::Failed { what: "the disk is full".into(), hint: None, text: None });
+    assert_eq!(grove.stage.app.editor.text(), "and then");
+    let mut grove = went();
+    grove.key(KeyCode::Esc);
+    assert_eq!(grove.stage.app.editor.text(), "and then");
+}
+
+#[test]
 fn only_what_is_on_the_screen_and_near_it_is_read() {
     let mut grove = Grove::new(80, 24);
     for at in 0..1_000 {

@@ -3,7 +3,6 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{Ask, Effect, Labelling, News, Purpose, TreeView};
-use crate::agent::BranchSummary;
 use crate::id::{EntryId, SessionId};
 use crate::session::Visibility;
 use crate::tui::app::{Action, App, Go};
@@ -83,6 +82,7 @@ impl App {
         let Some(Popup::Tree(tree)) = self.popups.last_mut() else { return None };
         let outcome = match (command, typed(key)) {
             _ if tree.labelling.is_some() => tree.label_key(command, key),
+            _ if tree.leaving.is_some() => tree.leaving_key(command, key),
             (Some(command), _) => tree.command(command),
             (None, Some(c)) => tree.type_text(&c.to_string()),
             (None, None) if key.code == KeyCode::Backspace => tree.erase(),
@@ -95,10 +95,12 @@ impl App {
         match outcome {
             Outcome::Nothing => Vec::new(),
             Outcome::Back => {
+                self.keep_typed_ahead();
                 self.popups.pop();
                 vec![Action::Tree(Ask::EndSearch)]
             }
             Outcome::Close => {
+                self.keep_typed_ahead();
                 self.popups.clear();
                 vec![Action::Tree(Ask::EndSearch)]
             }
@@ -112,7 +114,7 @@ impl App {
     /// Goes to the entry under the cursor; while the agent works the user is asked first.
     fn choose_entry(&mut self, purpose: Purpose) -> Vec<Action> {
         let is_working = self.is_working();
-        let Some(Popup::Tree(tree)) = self.popups.last() else { return Vec::new() };
+        let Some(Popup::Tree(tree)) = self.popups.last_mut() else { return Vec::new() };
         let Some((node, entry)) = tree.chosen().zip(tree.chosen_id()) else { return Vec::new() };
         match tree.effect_for(purpose, node) {
             Effect::Show => {
@@ -128,8 +130,14 @@ impl App {
                 self.popups.push(Popup::Pick(Box::new(Picker::of("the agent is at work", items))));
                 Vec::new()
             }
-            Effect::Before | Effect::From => vec![Action::Go(Go::AskToLeave(entry))],
-            Effect::Fork | Effect::ForkBefore => vec![Action::Go(Go::Fork(entry))],
+            Effect::Before | Effect::From => {
+                tree.leaving = Some(String::new());
+                vec![Action::Go(Go::AskToLeave(entry))]
+            }
+            Effect::Fork | Effect::ForkBefore => {
+                tree.leaving = Some(String::new());
+                vec![Action::Go(Go::Fork(entry))]
+            }
         }
     }
 
@@ -151,13 +159,11 @@ impl App {
 
     /// Stops what runs, and goes there once it has.
     pub(in crate::tui) fn stop_for(&mut self, go: Go) -> Vec<Action> {
-        if !self.is_working() {
-            return vec![Action::Go(go)];
-        }
+        let is_working = self.is_working();
         if let Some(tree) = self.tree() {
             tree.after_stop = Some(go);
         }
-        vec![Action::Abort]
+        if is_working { vec![Action::Abort] } else { Vec::new() }
     }
 }
 
@@ -205,8 +211,11 @@ impl TreeView {
         shape.hidden_with[node].map(|with| shape.node(with).id.clone())
     }
 
-    /// Types into whatever is being typed: the label, or what narrows the tree.
+    /// Types into whatever is being typed: the label, what narrows the tree, or what is for where one goes.
     pub(in crate::tui) fn paste(&mut self, text: &str) {
+        if let Some(ahead) = &mut self.leaving {
+            return ahead.push_str(text);
+        }
         let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
         match &mut self.labelling {
             Some(labelling) => labelling.push(&text),
@@ -300,6 +309,24 @@ impl TreeView {
         }
     }
 
+    /// A key on the way to an entry: it chooses no other, and what is typed is for where one goes.
+    fn leaving_key(&mut self, command: Option<KeyCommand>, key: KeyEvent) -> Outcome {
+        let Some(ahead) = &mut self.leaving else { return Outcome::Nothing };
+        match (command, typed(key)) {
+            (Some(KeyCommand::Back), _) => return Outcome::Back,
+            (Some(KeyCommand::Close), _) => return Outcome::Close,
+            (_, Some(c)) => ahead.push(c),
+            (_, None) if key.code == KeyCode::Backspace => _ = ahead.pop(),
+            _ => {}
+        }
+        Outcome::Nothing
+    }
+
+    /// Nobody is on the way to an entry any more; what was typed since somebody was.
+    pub(in crate::tui) fn stay(&mut self) -> Option<String> {
+        self.leaving.take().filter(|typed| !typed.is_empty())
+    }
+
     fn begin_label(&mut self) {
         let (Some(shape), Some(node)) = (&self.shape, self.chosen()) else { return };
         let text = shape.marks.label(node).unwrap_or_default().to_owned();
@@ -333,11 +360,7 @@ impl Labelling {
     }
 }
 
-/// What a choice made over the tree means, when the tree isn't to be there any more.
+/// Whether the tree beneath isn't to be there any more when this was chosen.
 pub(in crate::tui) fn leaves_tree(choice: &Choice) -> bool {
-    match choice {
-        Choice::Instruct(_) => true,
-        Choice::Leave(_, summary) => matches!(summary, BranchSummary::Made { .. }),
-        _ => false,
-    }
+    matches!(choice, Choice::Instruct(_) | Choice::Leave(..))
 }

@@ -7,7 +7,8 @@ use ratatui::widgets::{Clear, Widget};
 use super::super::app::Place;
 use super::super::call::one_line;
 use super::super::keymap::KeyCommand;
-use super::super::popup::{Page, Popup};
+use super::super::page::Page;
+use super::super::popup::Popup;
 use super::{list, put};
 use crate::render::{Emphasis, Line, Role, Span, Style};
 
@@ -41,11 +42,6 @@ pub(super) fn title(words: &str, note: &str, width: u16) -> Line {
         Span::new(" ──", Role::Muted),
     ]
     .into()
-}
-
-/// Columns and rows that a page has there.
-pub(super) fn page_room(area: Rect) -> (usize, usize) {
-    (usize::from(area.width.saturating_sub(3)).max(1), usize::from(area.height.saturating_sub(2)))
 }
 
 fn draw_page(page: &Page, area: Rect, buffer: &mut Buffer, place: &Place) {

@@ -119,6 +119,39 @@ fn stopping_keeps_what_was_said_and_hands_the_queue_back() {
 }
 
 #[test]
+fn what_a_stopped_command_printed_stays_on_the_screen_and_in_the_log() {
+    let printing = r#"{"calls": [{"name": "bash", "arguments": {"command": "seq 300; echo the end so far; sleep 600"}}]}"#;
+    let steered = r#"{"expect": "do less", "text": "Less then."}"#;
+    for (word, why) in [(None, "the user stopped it"), (Some("do less"), "the user steered")] {
+        let house = House::new();
+        let mut terminal = house.play(&[printing, steered], &[]);
+        ask(&mut terminal, "count");
+        terminal.wait_for("the end so far");
+        match word {
+            None => terminal.key(Key::Esc),
+            Some(word) => {
+                terminal.send(word);
+                terminal.key(Key::Enter);
+                terminal.wait_for("↳ steer");
+                terminal.key(Key::Enter);
+                terminal.wait_for("Less then.");
+            }
+        }
+        terminal.wait_for("aborted: ");
+        terminal.wait_without("esc stops");
+        let screen = terminal.screen();
+        assert!(screen.contains("│ the end so far") && screen.contains("│ 1\n"), "{screen}");
+        let log = house.log();
+        let result = log.iter().find(|line| line["message"]["role"] == "toolResult").unwrap();
+        let texts = &result["message"]["content"];
+        assert_eq!(texts[0]["text"], format!("aborted: {why}; it may have had effects"));
+        let printed: String = (1..=300).map(|n| format!("{n}\n")).collect();
+        assert_eq!(texts[1]["text"], printed + "the end so far\n");
+        assert_eq!(result["message"]["isError"], true);
+    }
+}
+
+#[test]
 fn a_message_waiting_when_tiller_is_killed_comes_back_held() {
     let house = House::new();
     let mut terminal = house.play(&[ENDLESS], &[]);

@@ -38,9 +38,9 @@ fn the_entry_under_the_cursor_is_shown_in_full_and_the_filter_changes() {
     let mut terminal = tree(&house);
     terminal.wait_for("enter: you are here");
     terminal.key(Key::Up);
-    terminal.wait_for("enter: goes to just before it");
+    terminal.wait_for("enter: goes to before it");
     terminal.key(Key::Ctrl('o'));
-    terminal.wait_without("enter: goes to just before it");
+    terminal.wait_without("enter: goes to before it");
     terminal.key(Key::Tab);
     terminal.wait_for("user only · 2 of ");
     terminal.wait_without("Answer one.");

@@ -160,6 +160,10 @@ impl Rig {
         self.begun.stream.map(|_| AssistantMessage::default())
     }
 
+    fn so_far(&self) -> SoFar {
+        of_answer(self.partial())
+    }
+
     fn answer(&mut self, stop: StopReason, letters: &[char]) -> Option<Input> {
         let turn = self.begun.stream.take()?;
         let names: Vec<String> = letters.iter().map(|letter| self.name(&letter.to_string())).collect();
@@ -186,9 +190,9 @@ impl Rig {
             Act::Prompt(kind) => Input::Prompt(self.said(kind)),
             Act::SteerNow => {
                 let prompt = Some(self.said(QueueKind::Steer));
-                Input::SteerNow { prompt, partial: self.partial() }
+                Input::SteerNow { prompt, so_far: self.so_far() }
             }
-            Act::Hurry => Input::SteerNow { prompt: None, partial: self.partial() },
+            Act::Hurry => Input::SteerNow { prompt: None, so_far: self.so_far() },
             Act::Release(at) => Input::Release { id: self.waiting(at)? },
             Act::Answer(stop, letters) => self.answer(stop, &letters)?,
             Act::Fail(then) => self.failure(then)?,
@@ -218,7 +222,7 @@ impl Rig {
                 }
                 Input::NotCompacted { reason: CompactionReason::Overflow, why }
             }
-            Act::Abort(queue) => Input::Abort { partial: self.partial(), queue },
+            Act::Abort(queue) => Input::Abort { so_far: self.so_far(), queue },
             Act::Unqueue(at) => Input::Unqueue(vec![self.waiting(at)?]),
             Act::Edit(at, kind, place) => Input::EditQueued {
                 id: self.waiting(at)?,

@@ -40,6 +40,15 @@ pub(super) const SETTINGS: Journey = Journey {
         Type("\r"),
         Wait(Has("── settings")),
         press("close", "ctrl+c", &[Lacks("── settings")]),
+        Type("?"),
+        Wait(Has("── help")),
+        press("leave_page", "q", &[Lacks("── help")]),
+        Type("?"),
+        Wait(Has("── help")),
+        press("leave_page", "?", &[Lacks("── help")]),
+        Type("?"),
+        Wait(Has("── help")),
+        press("leave_page", "enter", &[Lacks("── help")]),
     ],
 };
 
