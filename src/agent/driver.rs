@@ -417,7 +417,6 @@ impl Driver {
         self.perform();
     }
 
-    /// Applies an input and answers once its effects are performed.
     /// Steps the machine, which takes these messages out of the queue; hands them over when it is done.
     fn apply_and_hand_back(
         &mut self,
@@ -431,6 +430,7 @@ impl Driver {
         self.perform();
     }
 
+    /// Applies an input and answers once its effects are performed.
     fn apply_and_reply(&mut self, input: Input, reply: impl FnOnce(Result<(), AgentError>) + Send + 'static) {
         let effects = self.turn.step(input, now());
         self.queue(effects);

@@ -144,6 +144,15 @@ impl AgentSession {
         self.ask(|reply| Command::EditQueued { id, edit, reply }).await
     }
 
+    /// Keeps a waiting message from being delivered until it is released, as while somebody edits it. The log knows nothing of
+    /// it: after a restart the message waits as any other does.
+    ///
+    /// # Errors
+    /// When it no longer waits.
+    pub async fn hold_queued(&self, id: QueueId) -> Result<(), AgentError> {
+        self.ask(|reply| Command::Hold { id, reply }).await
+    }
+
     /// Lets a held message go in after all: at its time while the agent works, else now, as the beginning of a run.
     ///
     /// # Errors

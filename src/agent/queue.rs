@@ -128,6 +128,13 @@ impl Queue {
         Some(EntryBody::own(&OwnFact::Queue(change)))
     }
 
+    /// Holds one message for as long as somebody is at it; its receipt says nothing of that.
+    pub fn hold(&mut self, id: &QueueId) {
+        for item in self.items.iter_mut().filter(|item| item.id == *id) {
+            item.held = true;
+        }
+    }
+
     /// Lets a held message go in at the next occasion.
     pub fn release(&mut self, id: &QueueId) {
         for item in self.items.iter_mut().filter(|item| item.id == *id) {

@@ -214,6 +214,7 @@ impl Turn {
             Input::Prompt(prompt) if self.is_running() => self.enqueue(prompt, to),
             Input::Prompt(prompt) => self.begin_run(prompt, to),
             Input::SteerNow { prompt, so_far } => self.steer_now(prompt, so_far, to),
+            Input::Hold { id } => self.hold(&id, to),
             Input::Release { id } => self.release(&id, to),
             Input::Answered { turn, answer } if self.streaming() == Some(turn) => self.answered(answer, to),
             Input::Failed { turn, answer, then } if self.streaming() == Some(turn) => {

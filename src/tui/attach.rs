@@ -2,7 +2,8 @@
 //!
 //! Everything here may take its time and belongs on a thread that may block.
 
-use std::io::Cursor;
+use std::fs::File;
+use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
@@ -73,8 +74,18 @@ fn encoded(width: usize, height: usize, pixels: &[u8]) -> Result<Picture, String
 /// Reads a picture; `Err` says in a sentence why that can't be one.
 pub(super) fn file(path: &Path) -> Result<Picture, String> {
     let name = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|error| format!("{name}: {error}"))?;
+    let bytes = read(path).map_err(|error| format!("{name}: {error}"))?;
     of_bytes(&bytes, &name)
+}
+
+/// Reads no more than shows that it is too much.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if !path.metadata()?.is_file() {
+        return Err(io::Error::other("not a file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn of_bytes(bytes: &[u8], name: &str) -> Result<Picture, String> {
@@ -203,6 +214,14 @@ mod tests {
         assert_eq!(file(&path).unwrap().size, (3, 2));
         std::fs::write(&path, [data, vec![0; MOST_BYTES]].concat()).unwrap();
         assert!(file(&path).unwrap_err().ends_with("has more than 3.9 MB"));
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_read_whatever_it_is_called() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("endless.png");
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        assert!(file(&path).unwrap_err().ends_with("endless.png: not a file"));
     }
 
     #[test]

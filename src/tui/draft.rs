@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::Instant;
 
-use super::files;
+use super::files::{self, Claim};
 
 /// How long nothing is typed before the draft is kept.
 const REST: Duration = Duration::from_millis(700);
@@ -23,7 +23,9 @@ pub(super) struct Draft {
     kept: String,
     /// When the typing that isn't kept yet began, and when it went on last.
     typing: Option<(Instant, Instant)>,
-    writing: Option<JoinHandle<()>>,
+    /// That it is nobody else's.
+    claim: Option<Claim>,
+    writing: Option<JoinHandle<Option<Claim>>>,
 }
 
 impl Draft {
@@ -31,10 +33,11 @@ impl Draft {
         Self { path, ..Self::default() }
     }
 
-    /// The draft that was left in this folder.
+    /// The draft that was left in this folder, unless another tiller is at it.
     pub(super) fn load(&mut self, cwd: &Path) -> Option<String> {
-        let text = files::load_draft(self.path.as_deref()?, cwd)?;
+        let (text, claim) = files::load_draft(self.path.as_deref()?, cwd)?;
         self.kept.clone_from(&text);
+        self.claim = Some(claim);
         Some(text)
     }
 
@@ -54,19 +57,23 @@ impl Draft {
         self.typing = None;
         let Some(path) = self.path.clone().filter(|_| text != self.kept) else { return };
         self.kept.clone_from(&text);
-        let (cwd, before) = (cwd.to_owned(), self.writing.take());
+        let (cwd, before, mut claim) = (cwd.to_owned(), self.writing.take(), self.claim.take());
         self.writing = Some(tokio::spawn(async move {
             if let Some(before) = before {
-                let _ = before.await;
+                claim = before.await.ok().flatten();
             }
-            let _ = spawn_blocking(move || files::store_draft(&path, &cwd, &text)).await;
+            let write = move || {
+                drop(claim);
+                files::store_draft(&path, &cwd, &text)
+            };
+            spawn_blocking(write).await.ok().flatten()
         }));
     }
 
     /// Waits until all of it is kept.
     pub(super) async fn settle(&mut self) {
         if let Some(writing) = self.writing.take() {
-            let _ = writing.await;
+            self.claim = writing.await.ok().flatten();
         }
     }
 }
@@ -93,7 +100,10 @@ mod tests {
         draft.keep(folder.path(), "half a thought".into());
         assert_eq!(draft.due(), None);
         draft.settle().await;
-        assert_eq!(files::load_draft(&path, folder.path()).as_deref(), Some("half a thought"));
+        assert!(files::load_draft(&path, folder.path()).is_none(), "it is this one's");
+        drop(draft.claim.take());
+        let (text, _) = files::load_draft(&path, folder.path()).unwrap();
+        assert_eq!(text, "half a thought");
         std::fs::remove_file(&path).unwrap();
         draft.keep(folder.path(), "half a thought".into());
         draft.settle().await;

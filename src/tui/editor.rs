@@ -21,7 +21,7 @@ use self::tokens::Tokens;
 use super::keymap::{Context, KeyCommand, Keymap};
 use crate::message::Image;
 
-/// Bytes of a prompt with its pastes up to which they are remembered with it: all prompts are read before the first frame.
+/// Bytes of a prompt with its pastes up to which they are remembered with it: the newest prompts are read whole at every start.
 const MOST_REMEMBERED: usize = 16 * 1024;
 
 /// What the user is about to say.
@@ -208,9 +208,9 @@ impl Editor {
         self.insert(&format!("{gap}{token} "));
     }
 
-    /// Takes up pictures of a message that comes back, so that its tokens stand for them again.
-    pub(super) fn adopt(&mut self, text: &str, pictures: &[Image]) {
-        self.tokens.adopt(text, pictures);
+    /// Takes up pictures of a message that comes back, so that the tokens in the text that this answers with stand for them again.
+    pub(super) fn adopt(&mut self, text: &str, pictures: &[Image]) -> String {
+        self.tokens.adopt(text, pictures)
     }
 
     /// Puts a text in at the cursor.

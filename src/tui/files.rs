@@ -3,8 +3,8 @@
 //!
 //! None of them is worth a failure: what can't be read isn't there, what can't be written is lost.
 
-use std::fs;
-use std::io::Write;
+use std::fs::{self, File, TryLockError};
+use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -24,34 +24,54 @@ struct Draft {
     text: String,
 }
 
-/// Reads the draft that was left in `cwd`.
-pub(super) fn load_draft(path: &Path, cwd: &Path) -> Option<String> {
-    let draft: Draft = serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
-    (draft.cwd == cwd && !draft.text.is_empty()).then_some(draft.text)
+/// The file of a draft, locked: the draft is this process's for as long as it is kept open. The lock ends with the process, so
+/// what a crash leaves is free.
+#[derive(Debug)]
+pub(super) struct Claim {
+    _file: File,
 }
 
-/// Keeps the draft; an empty one takes away what was kept for the same folder.
-pub(super) fn store_draft(path: &Path, cwd: &Path, text: &str) {
+impl Claim {
+    /// `None` where another process has it. A file system without locks refuses nobody.
+    fn of(file: File) -> Option<Self> {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => None,
+            Ok(()) | Err(TryLockError::Error(_)) => Some(Self { _file: file }),
+        }
+    }
+}
+
+/// Takes up the draft that was left in `cwd`, unless a process that is at work has it.
+pub(super) fn load_draft(path: &Path, cwd: &Path) -> Option<(String, Claim)> {
+    let file = File::open(path).ok()?;
+    let draft: Draft = serde_json::from_reader(BufReader::new(&file)).ok()?;
+    let is_left = draft.cwd == cwd && !draft.text.is_empty();
+    Claim::of(file).filter(|_| is_left).map(|claim| (draft.text, claim))
+}
+
+/// Keeps the draft, as this process's; an empty one takes away what was kept for the same folder. The draft that was kept before
+/// it has to be given up first.
+pub(super) fn store_draft(path: &Path, cwd: &Path, text: &str) -> Option<Claim> {
     if text.trim().is_empty() {
         if load_draft(path, cwd).is_some() {
             let _ = fs::remove_file(path);
         }
-        return;
+        return None;
     }
     if let Some(folder) = path.parent() {
         let _ = fs::create_dir_all(folder);
     }
     let draft = Draft { cwd: cwd.to_owned(), text: text.to_owned() };
-    let _ = replace(path, serde_json::to_string(&draft).unwrap_or_default().as_bytes());
+    let file = replace(path, serde_json::to_string(&draft).unwrap_or_default().as_bytes());
+    file.ok().and_then(Claim::of)
 }
 
 /// Puts a file in the place of another: whoever reads it meets the one or the other, whole.
-fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<File> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    Ok(file.persist(path).map_err(|error| error.error)?)
 }
 
 /// The branch that `cwd` is on, or the beginning of the commit where it is on none.
@@ -78,12 +98,28 @@ mod tests {
     fn a_draft_is_for_its_own_folder_and_goes_when_it_is_sent() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state/draft.json");
-        store_draft(&path, Path::new("/a"), "half a thought");
-        assert_eq!(load_draft(&path, Path::new("/b")), None);
+        let left = |cwd: &str| load_draft(&path, Path::new(cwd)).map(|(text, _)| text);
+        drop(store_draft(&path, Path::new("/a"), "half a thought"));
+        assert_eq!(left("/b"), None);
         store_draft(&path, Path::new("/b"), "");
-        assert_eq!(load_draft(&path, Path::new("/a")).as_deref(), Some("half a thought"));
+        assert_eq!(left("/a").as_deref(), Some("half a thought"));
         store_draft(&path, Path::new("/a"), " ");
-        assert_eq!(load_draft(&path, Path::new("/a")), None);
+        assert_eq!(left("/a"), None);
+    }
+
+    #[test]
+    fn a_draft_that_somebody_is_at_is_not_taken_up_by_another_nor_taken_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, cwd) = (folder.path().join("draft.json"), Path::new("/a"));
+        let written = store_draft(&path, cwd, "half a thought");
+        assert!(written.is_some() && load_draft(&path, cwd).is_none());
+        store_draft(&path, cwd, "");
+        drop(written);
+        let (text, claim) = load_draft(&path, cwd).unwrap();
+        assert_eq!(text, "half a thought");
+        assert!(load_draft(&path, cwd).is_none(), "whoever took it up has it");
+        drop(claim);
+        assert!(load_draft(&path, cwd).is_some());
     }
 
     #[test]

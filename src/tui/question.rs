@@ -6,6 +6,7 @@
 //! moment.
 
 use super::app::App;
+use super::approval::Asked;
 use super::picker::{Choice, Item, Picker};
 use super::popup::Popup;
 use crate::unit::UnixMs;
@@ -54,10 +55,17 @@ impl App {
 
     /// Asks what waited until nobody was typing.
     pub(super) fn ask_waiting(&mut self) {
-        if self.editor.is_empty() && self.popups.is_empty() && !self.work.unasked.is_empty() {
+        if !self.is_typing() && self.popups.is_empty() && !self.work.unasked.is_empty() {
             let question = self.work.unasked.remove(0);
             self.show_question(question);
         }
+    }
+
+    /// Whether somebody is in the midst of something that keys go to: a message, a search, the messages that wait, the word on a call.
+    fn is_typing(&self) -> bool {
+        let gives_reason = self.work.approvals.first().is_some_and(Asked::is_reasoning);
+        let is_asked = gives_reason || self.queue.is_editing() || self.notes.leaving.is_some();
+        !self.editor.is_empty() || is_asked || self.moving.search.is_some() || self.queue.has_keys()
     }
 
     /// What to do about a summary that could not be made is no longer asked.

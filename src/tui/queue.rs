@@ -15,8 +15,10 @@ use crate::id::QueueId;
 /// What is to be done with messages that wait.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Order {
+    /// Isn't delivered while it is edited.
+    Hold(QueueId),
     /// Says something else from now on.
-    Edit(QueueId, String),
+    Edit(QueueId, String, Then),
     /// So many stand before it from now on.
     Place(QueueId, usize),
     /// Is delivered at another time from now on.
@@ -29,6 +31,15 @@ pub(super) enum Order {
     Clear,
     /// These wait again.
     PutBack(Vec<Removed>),
+}
+
+/// What becomes of a message when its words were changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    /// It is held or not, as before.
+    Stays,
+    /// It was held for the editing alone.
+    Goes,
 }
 
 /// A message that was taken out, and how many had stood before it.
@@ -56,7 +67,7 @@ enum Focus {
     /// The panel's. Nothing is chosen when nothing waits.
     Choosing(Option<Chosen>),
     /// The editor's, for a message that waits; what was in it before stands aside.
-    Editing { chosen: Chosen, shown: String, draft: Box<Draft> },
+    Editing { chosen: Chosen, shown: String, draft: Box<Draft>, then: Then },
 }
 
 /// A message and its row, which is where one goes on when it is gone.
@@ -72,6 +83,8 @@ pub(super) struct Panel {
     focus: Focus,
     /// What was taken out of this session's queue, a batch for each time.
     removed: Vec<Vec<Removed>>,
+    /// The message that was edited last: that it goes in then is what was wanted.
+    put_back: Option<QueueId>,
     /// Whether the keys are to come back when the last message is gone, for then it can be put back.
     expects_removal: bool,
 }
@@ -90,6 +103,11 @@ impl Panel {
     /// Whether the editor holds a message that waits.
     pub(super) fn is_editing(&self) -> bool {
         matches!(self.focus, Focus::Editing { .. })
+    }
+
+    /// Whether this message is held for nothing but its being edited.
+    pub(super) fn holds(&self, id: &QueueId) -> bool {
+        matches!(&self.focus, Focus::Editing { chosen, then: Then::Goes, .. } if chosen.id == *id)
     }
 
     /// Whether something that was taken out can be put back.
@@ -141,9 +159,11 @@ impl App {
         match std::mem::take(&mut self.queue.focus) {
             Focus::Choosing(Some(chosen)) => {
                 self.choose_row(chosen.row);
-                self.flash("that message waits no longer: it was delivered, or taken out");
+                if self.queue.put_back.take_if(|id| *id == chosen.id).is_none() {
+                    self.flash("that message waits no longer: it was delivered, or taken out");
+                }
             }
-            Focus::Editing { chosen, shown, draft } => {
+            Focus::Editing { chosen, shown, draft, .. } => {
                 let words = self.editor.expanded();
                 self.editor.take_up(*draft);
                 self.choose_row(chosen.row);

@@ -307,6 +307,11 @@ impl Transcript {
         parts.flat_map(|blocks| blocks.iter_mut().rev()).take(200).find(|block| wanted(block))
     }
 
+    /// Whether something of the log stands behind the newest block that `wanted` accepts.
+    pub(super) fn is_overtaken(&self, wanted: impl Fn(&Block) -> bool) -> bool {
+        self.newest().take_while(|block| !wanted(block)).any(|block| block.entry.is_some())
+    }
+
     /// Removes the newest block if `wanted` accepts it.
     pub(super) fn remove_last(&mut self, wanted: impl Fn(&Block) -> bool) {
         if let Some(blocks) = self.parts.last_mut().and_then(Part::blocks_mut)

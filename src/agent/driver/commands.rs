@@ -33,6 +33,7 @@ impl Driver {
             Command::Abort { queue, reply } => self.abort(queue, reply),
             Command::ClearQueue { kind, reply } => self.clear_queue(kind, reply),
             Command::EditQueued { id, edit, reply } => self.edit_queued(id, edit, reply),
+            Command::Hold { id, reply } => self.hold(id, reply),
             Command::Release { id, reply } => self.release(id, reply),
             Command::PutBack { item, place, reply } => {
                 self.apply_and_reply(Input::PutBack { item, place }, |result| answer(reply, result));
@@ -144,6 +145,13 @@ impl Driver {
             return answer(reply, Err(AgentError::Gone("message")));
         };
         self.apply_and_reply(Input::EditQueued { id, edit }, |result| answer(reply, result.map(|()| item)));
+    }
+
+    fn hold(&mut self, id: QueueId, reply: Reply<()>) {
+        if self.turn.queue().items().iter().all(|item| item.id != id) {
+            return answer(reply, Err(AgentError::Gone("message")));
+        }
+        self.apply_and_reply(Input::Hold { id }, |result| answer(reply, result));
     }
 
     fn release(&mut self, id: QueueId, reply: Reply<()>) {

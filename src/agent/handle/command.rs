@@ -33,6 +33,7 @@ pub(in crate::agent) enum Command {
     SteerNow { text: Option<String>, options: PromptOptions, reply: Reply<()> },
     AbortRetry { reply: Reply<()> },
     EditQueued { id: QueueId, edit: QueueEdit, reply: Reply<QueueItem> },
+    Hold { id: QueueId, reply: Reply<()> },
     Release { id: QueueId, reply: Reply<()> },
     PutBack { item: QueueItem, place: usize, reply: Reply<()> },
     ClearQueue { kind: Option<QueueKind>, reply: Reply<Vec<QueueItem>> },

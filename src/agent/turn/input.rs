@@ -27,6 +27,11 @@ pub enum Input {
         /// The message.
         id: QueueId,
     },
+    /// A waiting message isn't to go in until it is released.
+    Hold {
+        /// The message.
+        id: QueueId,
+    },
     /// The request's answer is complete.
     Answered {
         /// The request.

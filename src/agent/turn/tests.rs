@@ -493,6 +493,28 @@ fn what_a_stopped_call_had_to_show_is_kept_behind_the_word_that_it_was_stopped()
 }
 
 #[test]
+fn a_message_that_is_held_while_it_is_edited_goes_in_when_it_is_released() {
+    let waits = || {
+        let mut turn = machine(TurnOptions::default());
+        step(&mut turn, prompt("go"));
+        step(&mut turn, follow_up("later"));
+        let hold = step(&mut turn, Input::Hold { id: "q-later".into() });
+        assert_eq!(hold, one("tell queue_update [later (held)]"), "the log hears nothing of it");
+        turn
+    };
+    let release = || Input::Release { id: "q-later".into() };
+    let mut turn = waits();
+    assert!(!turn.queue().waits(QueueKind::FollowUp));
+    step(&mut turn, release());
+    assert!(step(&mut turn, text(1, StopReason::Stop)).iter().any(|line| line.contains("append user later")));
+
+    let mut turn = waits();
+    let ends = step(&mut turn, text(1, StopReason::Stop));
+    assert!(ends.iter().all(|line| !line.contains("append user")) && !turn.is_running(), "{ends:?}");
+    assert!(step(&mut turn, release()).iter().any(|line| line.contains("append user later")));
+}
+
+#[test]
 fn abort_between_calls_answers_the_one_that_asks() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));

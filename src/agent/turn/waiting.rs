@@ -69,6 +69,12 @@ impl Turn {
         }
     }
 
+    /// A message isn't delivered until it is released. Nothing of that is in the log: whatever waits there comes back held.
+    pub(super) fn hold(&mut self, id: &QueueId, out: &mut Out) {
+        self.queue.hold(id);
+        out.emit(self.queue.update());
+    }
+
     /// A held message goes in at its time, or begins a run now.
     pub(super) fn release(&mut self, id: &QueueId, out: &mut Out) {
         if self.is_running() {

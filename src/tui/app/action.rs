@@ -110,7 +110,7 @@ impl Action {
     pub(in crate::tui) fn typed(&self) -> Option<String> {
         match self {
             Self::Say(say) => say.text(),
-            Self::Queue(queue::Order::Edit(_, words)) => Some(words.clone()),
+            Self::Queue(queue::Order::Edit(_, words, _)) => Some(words.clone()),
             Self::Decide(_, Decision::Deny { reason }) => approval::words_of(reason).map(str::to_owned),
             _ => None,
         }

@@ -154,6 +154,19 @@ pub(in crate::tui) enum Report {
     CodeTold,
 }
 
+impl Report {
+    /// Whether words of the user's come back with it that are nowhere else.
+    pub(in crate::tui) fn returns_words(&self) -> bool {
+        match self {
+            Self::Failed { text, .. } => text.is_some(),
+            Self::Queue(items) => !items.is_empty(),
+            Self::Waiting(queue::Outcome::Gone(words)) => words.is_some(),
+            Self::Pasted(_) | Self::Edited(_) => true,
+            _ => false,
+        }
+    }
+}
+
 /// What a look through the sessions found.
 #[derive(Debug)]
 pub(in crate::tui) enum Browsed {

@@ -102,8 +102,8 @@ impl App {
 
     /// Messages that waited are in the editor again.
     fn handed_back(&mut self, items: Vec<QueueItem>) {
-        items.iter().for_each(|item| self.editor.adopt(&item.text, &item.images));
-        let texts: Vec<String> = items.iter().map(QueueItem::as_typed).collect();
+        let adopt = |item: &QueueItem| self.editor.adopt(&item.as_typed(), &item.images);
+        let texts: Vec<String> = items.iter().map(adopt).collect();
         if !texts.is_empty() {
             self.editor.put_before(&texts);
         }

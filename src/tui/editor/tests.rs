@@ -165,6 +165,20 @@ fn a_message_that_comes_back_has_its_pictures_again() {
 }
 
 #[test]
+fn pictures_of_several_messages_that_come_back_are_told_apart() {
+    let other = |data: &str| Image { data: data.into(), ..picture() };
+    let mut editor = typed("");
+    editor.attach(picture(), (640, 480));
+    let mut texts = vec![editor.text()];
+    for data in ["two", "three"] {
+        texts.push(editor.adopt("see [image #1: 640×480]", &[other(data)]));
+    }
+    assert_eq!(texts[1..], ["see [image #2: 640×480]", "see [image #3: 640×480]"].map(String::from));
+    editor.set_text(&texts.concat());
+    assert_eq!(editor.pictures(), [picture(), other("two"), other("three")]);
+}
+
+#[test]
 fn history_is_walked_at_the_edges_and_the_draft_is_kept() {
     let mut editor = typed("draft");
     assert!(editor.edit(Edit::Up));

@@ -8,6 +8,9 @@ use crate::message::Image;
 const PASTE_LINES: usize = 8;
 const PASTE_CHARS: usize = 1_000;
 
+/// What the token of a picture begins with, before its number.
+const PICTURE: &str = "[image #";
+
 /// What the tokens in a text stand for.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
@@ -59,20 +62,39 @@ impl Tokens {
     pub(super) fn picture(&mut self, image: Image, (width, height): (usize, usize)) -> String {
         self.begin();
         let number = self.number(|meaning| matches!(meaning, Meaning::Picture(_)));
-        let token = format!("[image #{number}: {width}×{height}]");
-        self.add(token.clone(), Meaning::Picture(image));
-        token
+        self.stand_for(format!("{PICTURE}{number}: {width}×{height}]"), image)
     }
 
-    /// Takes up the pictures that the tokens in a text stand for, in their order.
-    pub(super) fn adopt(&mut self, text: &str, pictures: &[Image]) {
+    /// Takes up the pictures that the tokens in a text stand for, in their order. Answers with the text, in which a token that stands
+    /// for another picture already is another one.
+    pub(super) fn adopt(&mut self, text: &str, pictures: &[Image]) -> String {
         self.begin();
-        let parts = text.split("[image #").skip(1);
-        let tokens = parts.filter_map(|part| Some(format!("[image #{}]", part.split_once(']')?.0)));
-        for (token, picture) in tokens.zip(pictures) {
-            self.tokens.retain(|(known, _)| *known != token);
-            self.add(token, Meaning::Picture(picture.clone()));
+        let (mut adopted, mut rest, mut pictures) = (String::new(), text, pictures.iter());
+        while let Some(at) = rest.find(PICTURE)
+            && let Some(length) = rest[at..].find(']')
+            && let Some(picture) = pictures.next()
+        {
+            let (before, token) = (&rest[..at], rest[at..=at + length].to_owned());
+            adopted.push_str(before);
+            adopted.push_str(&self.stand_for(token, picture.clone()));
+            rest = &rest[at + length + 1..];
         }
+        adopted + rest
+    }
+
+    /// Has a token stand for a picture, or another one of its size where that stands for something else.
+    fn stand_for(&mut self, mut token: String, picture: Image) -> String {
+        let size = token.split_once(": ").map_or("]", |(_, size)| size).to_owned();
+        let mut number = self.number(|meaning| matches!(meaning, Meaning::Picture(_)));
+        while let Some((_, meaning)) = self.tokens.iter().find(|(known, _)| *known == token) {
+            if matches!(meaning, Meaning::Picture(known) if *known == picture) {
+                return token;
+            }
+            token = format!("{PICTURE}{number}: {size}");
+            number += 1;
+        }
+        self.add(token.clone(), Meaning::Picture(picture));
+        token
     }
 
     fn number(&self, is_of_kind: impl Fn(&Meaning) -> bool) -> usize {

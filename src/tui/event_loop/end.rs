@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{Front, Link};
 use crate::agent::AgentSession;
 use crate::render;
-use crate::tui::app::{Action, App, Input, Report};
+use crate::tui::app::{Action, App, Input};
 use crate::tui::perform::now;
 use crate::tui::{ExitReason, TuiExit};
 
@@ -43,7 +43,7 @@ impl Front {
         let _task = performer.finish();
         let until = Instant::now() + SETTLE;
         while let Ok(Some(report)) = timeout_at(until, reports.recv()).await {
-            if matches!(report, Report::Failed { text: Some(_), .. }) {
+            if report.returns_words() {
                 self.app.update(Input::Report(report), now());
                 self.store_draft().await;
             }

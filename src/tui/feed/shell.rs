@@ -3,7 +3,8 @@
 use crate::id::EntryId;
 use crate::message::BashExecutionMessage;
 use crate::tui::app::App;
-use crate::tui::block::{Block, BlockKind, Shell, ShellState};
+use crate::tui::block::{Block, BlockKind, Level, Shell, ShellState};
+use crate::tui::call::one_line;
 use crate::tui::record::shell_record;
 use crate::unit::UnixMs;
 
@@ -11,13 +12,23 @@ use crate::unit::UnixMs;
 const MOST_OUTPUT: usize = 100_000;
 
 impl App {
-    /// The record of a command that was watched is on the screen already.
+    /// The record of a command that was watched is on the screen already. Where something was said meanwhile the record stands
+    /// behind that, as in the log, and here a word that it does: blocks keep their numbers.
     pub(super) fn adopt_shell(&mut self, entry: &EntryId, record: &BashExecutionMessage) -> bool {
         let watched = |block: &Block| match &block.kind {
             BlockKind::Shell(shell) => shell.id.is_some() && shell.command == record.command,
             _ => false,
         };
+        let is_overtaken = self.transcript.is_overtaken(watched);
         let Some(block) = self.transcript.find_last(watched) else { return false };
+        if is_overtaken {
+            let text = format!(
+                "! {} ran here; it stands below, where the model reads it",
+                one_line(&record.command)
+            );
+            *block = Block::notice(Level::Note, text, None);
+            return false;
+        }
         block.entry = Some(entry.clone());
         block.kind = BlockKind::Shell(shell_record(record));
         block.touch();

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::super::app::{Action, App};
 use super::super::keymap::{Context, KeyCommand};
-use super::{Chosen, Focus, Order, in_order, typed};
+use super::{Chosen, Focus, Order, Then, in_order, typed};
 use crate::event::{QueueItem, QueueKind};
 
 impl App {
@@ -14,6 +14,7 @@ impl App {
             self.flash("no message waits");
             return Vec::new();
         }
+        self.queue.put_back = None;
         self.choose_row(usize::MAX);
         Vec::new()
     }
@@ -68,7 +69,7 @@ impl App {
         match command {
             KeyCommand::QueueUp => self.choose_row(row.saturating_sub(1)),
             KeyCommand::QueueDown => self.choose_row(row + 1),
-            KeyCommand::QueueEdit => self.begin_editing(Chosen { id, row }, &item),
+            KeyCommand::QueueEdit => return self.begin_editing(Chosen { id, row }, &item),
             KeyCommand::QueueEarlier => return self.place_beside(&item, row.checked_sub(1)?),
             KeyCommand::QueueLater => return self.place_beside(&item, row + 1),
             KeyCommand::QueueTurn => {
@@ -110,10 +111,13 @@ impl App {
         Some(Order::Place(item.id.clone(), place))
     }
 
-    fn begin_editing(&mut self, chosen: Chosen, item: &QueueItem) {
+    /// A message that might go in any moment is held for as long as it is edited.
+    fn begin_editing(&mut self, chosen: Chosen, item: &QueueItem) -> Option<Order> {
         let (shown, draft) = (typed(item), Box::new(self.editor.put_aside()));
         self.editor.set_text(&shown);
-        self.queue.focus = Focus::Editing { chosen, shown, draft };
+        let then = if item.held { Then::Stays } else { Then::Goes };
+        self.queue.focus = Focus::Editing { chosen, shown, draft, then };
+        (then == Then::Goes).then(|| Order::Hold(item.id.clone()))
     }
 
     /// While a message that waits is in the editor, Enter puts it back in its place and Esc leaves it as it was.
@@ -134,26 +138,42 @@ impl App {
             self.flash(format!("there is nothing to send; {key} leaves it as it was"));
             return Vec::new();
         }
-        let Focus::Editing { chosen, shown, draft } = std::mem::take(&mut self.queue.focus) else {
+        let Focus::Editing { chosen, shown, draft, then } = std::mem::take(&mut self.queue.focus) else {
             return Vec::new();
         };
         let words = self.editor.expanded();
         self.editor.take_up(*draft);
-        let order = (words != shown).then(|| Action::Queue(Order::Edit(chosen.id.clone(), words)));
+        // After a failure everything waits for the user's word, and this is about its words.
+        let then = if self.work.failed { Then::Stays } else { then };
+        let order = match then {
+            _ if words != shown => Some(Order::Edit(chosen.id.clone(), words, then)),
+            Then::Goes => Some(Order::Release(chosen.id.clone())),
+            Then::Stays => None,
+        };
+        self.queue.put_back = Some(chosen.id.clone());
         self.queue.focus = Focus::Choosing(Some(chosen));
-        order.into_iter().collect()
+        order.map(Action::Queue).into_iter().collect()
     }
 
-    /// Leaves the message as it was. What was typed is in the history.
+    /// Whether a message that is edited goes in at once when that is done: the run it waited for is over.
+    pub(in crate::tui) fn editing_sends(&self) -> bool {
+        let is_idle = self.work.running_since.is_none() && !self.work.failed;
+        is_idle && self.queue.chosen().is_some_and(|id| self.queue.holds(id))
+    }
+
+    /// Leaves the message as it was. What was typed is in the history. When the run ended meanwhile it waits held, like all others.
     fn leave_editing(&mut self) -> Vec<Action> {
-        if let Focus::Editing { chosen, shown, draft } = std::mem::take(&mut self.queue.focus) {
+        let mut order = None;
+        if let Focus::Editing { chosen, shown, draft, then } = std::mem::take(&mut self.queue.focus) {
             let words = self.editor.expanded();
             if words != shown && !words.trim().is_empty() {
                 self.editor.remember(&words);
             }
             self.editor.take_up(*draft);
+            let goes = then == Then::Goes && self.work.running_since.is_some();
+            order = goes.then(|| Action::Queue(Order::Release(chosen.id.clone())));
             self.queue.focus = Focus::Choosing(Some(chosen));
         }
-        Vec::new()
+        order.into_iter().collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::app::Report;
 use super::super::perform::failed;
-use super::{Order, Outcome, Removed};
+use super::{Order, Outcome, Removed, Then};
 use crate::agent::queue::QueueEdit;
 use crate::agent::{AgentError, AgentSession};
 use crate::id::QueueId;
@@ -13,7 +13,9 @@ use crate::id::QueueId;
 /// When the change could not be kept.
 pub(in crate::tui) async fn perform(agent: &AgentSession, order: Order) -> Result<Vec<Report>, AgentError> {
     let words = match &order {
-        Order::Edit(_, words) => Some(words.clone()),
+        Order::Edit(_, words, _) => Some(words.clone()),
+        // The change of the queue tells that it is gone.
+        Order::Hold(_) => return carry_out(agent, order).await.or_else(gone_already),
         _ => None,
     };
     match carry_out(agent, order).await {
@@ -24,9 +26,14 @@ pub(in crate::tui) async fn perform(agent: &AgentSession, order: Order) -> Resul
 
 async fn carry_out(agent: &AgentSession, order: Order) -> Result<Vec<Report>, AgentError> {
     match order {
-        Order::Edit(id, words) => {
+        Order::Hold(id) => agent.hold_queued(id).await.map(|()| Vec::new()),
+        Order::Edit(id, words, then) => {
             let text = Some(agent.expand(words).await?);
-            edit(agent, id, QueueEdit { text, ..QueueEdit::default() }).await
+            let edited = edit(agent, id.clone(), QueueEdit { text, ..QueueEdit::default() }).await?;
+            if then == Then::Goes {
+                release(agent, id).await.or_else(gone_already)?;
+            }
+            Ok(edited)
         }
         Order::Place(id, place) => {
             edit(agent, id, QueueEdit { place: Some(place), ..QueueEdit::default() }).await
@@ -34,7 +41,7 @@ async fn carry_out(agent: &AgentSession, order: Order) -> Result<Vec<Report>, Ag
         Order::Turn(id, kind) => {
             edit(agent, id, QueueEdit { kind: Some(kind), ..QueueEdit::default() }).await
         }
-        Order::Release(id) => agent.release_queued(id).await.map(|()| Vec::new()),
+        Order::Release(id) => release(agent, id).await,
         Order::Remove(id, place) => {
             let item = agent.remove_queued(id).await?;
             Ok(vec![Outcome::Removed(vec![Removed { item, place }]).into()])
@@ -45,6 +52,17 @@ async fn carry_out(agent: &AgentSession, order: Order) -> Result<Vec<Report>, Ag
             Ok(vec![Outcome::Removed(removed.collect()).into()])
         }
         Order::PutBack(removed) => Ok(put_back(agent, removed).await),
+    }
+}
+
+async fn release(agent: &AgentSession, id: QueueId) -> Result<Vec<Report>, AgentError> {
+    agent.release_queued(id).await.map(|()| Vec::new())
+}
+
+fn gone_already(error: AgentError) -> Result<Vec<Report>, AgentError> {
+    match error {
+        AgentError::Gone(_) => Ok(Vec::new()),
+        error => Err(error),
     }
 }
 

@@ -52,6 +52,20 @@ fn what_is_typed_as_a_question_comes_is_typed_and_the_question_comes_again() {
 }
 
 #[test]
+fn a_question_waits_until_a_search_is_over() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    stage.control('f');
+    compaction_fails(&mut stage);
+    stage.wait(1_000);
+    stage.type_text("lexer");
+    assert!(!stage.screen().contains("try again"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Enter), [], "the place before");
+    stage.key(KeyCode::Esc);
+    assert!(stage.screen().contains("try again"), "{}", stage.screen());
+}
+
+#[test]
 fn what_is_pasted_and_esc_and_the_wheel_are_no_answers_either() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);

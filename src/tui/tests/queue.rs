@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use super::stage::{START, Stage, at_work};
+use super::stage::{START, Stage, at_work, text};
 use crate::event::{EventKind, QueueItem, QueueKind};
-use crate::message::{Image, Message, UserMessage};
+use crate::message::{BashExecutionMessage, Image, Message, UserMessage};
 use crate::session::entry::{MessageEntry, Receipt, Waited};
 use crate::tui::app::{Action, Input, Report, Say};
-use crate::tui::queue::{Order, Outcome, Removed};
+use crate::tui::queue::{Order, Outcome, Removed, Then};
 use crate::unit::UnixMs;
 
 const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
@@ -77,14 +77,18 @@ fn a_message_that_waits_is_edited_in_the_editor_and_put_back_in_its_place() {
         let mut stage = waiting(width, height);
         stage.type_text("a draft");
         stage.alt_up();
-        assert_eq!(stage.key(KeyCode::Enter), []);
+        assert_eq!(stage.key(KeyCode::Enter), ordered(Order::Hold("q3".into())));
         stage.type_text(", or better");
         insta::assert_snapshot!(format!("editing_{width}x{height}"), stage.screen());
         let words = "make it look like this, or better".to_owned();
-        assert_eq!(stage.key(KeyCode::Enter), ordered(Order::Edit("q3".into(), words)));
+        assert_eq!(stage.key(KeyCode::Enter), ordered(Order::Edit("q3".into(), words, Then::Goes)));
         assert_eq!(stage.app.editor.text(), "a draft");
         stage.key(KeyCode::Char('e'));
-        assert_eq!(stage.key(KeyCode::Enter), [], "nothing was changed");
+        assert_eq!(
+            stage.key(KeyCode::Enter),
+            ordered(Order::Release("q3".into())),
+            "nothing was changed but that it was held"
+        );
     }
 }
 
@@ -95,13 +99,55 @@ fn esc_leaves_a_message_as_it_was_and_what_was_typed_is_in_the_history() {
     stage.alt_up();
     stage.key(KeyCode::Enter);
     stage.type_text("!");
-    assert_eq!(stage.key(KeyCode::Esc), []);
+    assert_eq!(stage.key(KeyCode::Esc), ordered(Order::Release("q3".into())));
     assert_eq!(stage.app.editor.text(), "a draft");
     assert_eq!(stage.key(KeyCode::Esc), [], "first the panel is left");
     assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
     stage.control('u');
     stage.key(KeyCode::Up);
     assert_eq!(stage.app.editor.text(), "make it look like this!");
+}
+
+/// The third message is being edited and is held for that; the run is over.
+fn edited_when_the_run_ended() -> Stage {
+    let mut stage = waiting(80, 24);
+    stage.alt_up();
+    stage.key(KeyCode::Enter);
+    let held = three().into_iter().map(|item| QueueItem { held: item.id.as_str() == "q3", ..item });
+    stage.waits(held.collect());
+    stage
+}
+
+#[test]
+fn a_message_that_is_edited_waits_for_enter_also_when_the_run_ends_and_goes_in_then() {
+    let mut stage = edited_when_the_run_ended();
+    let screen = stage.screen();
+    assert!(!screen.contains("↳ held") && screen.contains("· being edited"), "{screen}");
+    assert!(screen.contains("enter puts it back"), "{screen}");
+    stage.event(EventKind::AgentSettled);
+    assert!(stage.screen().contains("enter sends it"), "{}", stage.screen());
+    stage.type_text("!");
+    let words = "make it look like this!".to_owned();
+    assert_eq!(stage.key(KeyCode::Enter), ordered(Order::Edit("q3".into(), words, Then::Goes)));
+    stage.waits(three()[..2].to_vec());
+    assert!(!stage.screen().contains("waits no longer"), "{}", stage.screen());
+}
+
+#[test]
+fn esc_after_the_run_leaves_a_message_that_was_edited_held() {
+    let mut stage = edited_when_the_run_ended();
+    stage.event(EventKind::AgentSettled);
+    assert_eq!(stage.key(KeyCode::Esc), []);
+    assert!(stage.screen().contains("↳ held    make it look like this"), "{}", stage.screen());
+}
+
+#[test]
+fn a_message_that_was_held_before_it_was_edited_stays_held() {
+    let mut stage = waiting(80, 24);
+    stage.waits(three().into_iter().map(|item| QueueItem { held: true, ..item }).collect());
+    stage.alt_up();
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert_eq!(stage.key(KeyCode::Enter), [], "nothing was changed");
 }
 
 #[test]
@@ -149,8 +195,33 @@ fn what_was_taken_out_is_brought_back() {
     assert_eq!(stage.key(KeyCode::Char('u')), ordered(Order::PutBack(cleared)));
     assert_eq!(stage.key(KeyCode::Char('u')), ordered(Order::PutBack(vec![removed])));
     stage.waits(three());
-    assert_eq!(stage.key(KeyCode::Enter), []);
+    stage.key(KeyCode::Enter);
     assert_eq!(stage.app.editor.text(), "make it look like this");
+}
+
+#[test]
+fn a_command_that_something_was_said_over_stands_where_the_log_has_it() {
+    let mut stage = Stage::new(80, 24);
+    stage.event(EventKind::BashExecutionStart {
+        id: "b".into(),
+        command: "make".into(),
+        exclude_from_context: false,
+    });
+    stage.event(EventKind::BashExecutionUpdate { id: "b".into(), delta: "built\n".into() });
+    stage.user("what is in it?");
+    stage.answer(vec![text("Not known yet.")]);
+    let record = BashExecutionMessage {
+        command: "make".into(),
+        output: "built\n".into(),
+        exit_code: Some(0),
+        ..BashExecutionMessage::default()
+    };
+    stage.said(Message::BashExecution(record.clone()));
+    stage.event(EventKind::BashExecutionEnd { id: "b".into(), message: Arc::new(record) });
+    let screen = stage.screen();
+    let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("{words}: {screen}"));
+    assert!(at("! make ran here") < at("what is in it?"), "{screen}");
+    assert!(at("Not known yet.") < at("built"), "{screen}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::event::{EventKind, QueueItem, QueueKind};
 use crate::message::Image;
 use crate::tui::app::{Action, Input, Report, Say};
 use crate::tui::attach::Picture;
-use crate::tui::queue::Order;
+use crate::tui::queue::{Order, Then};
 
 impl Stage {
     fn one_waits(&mut self) {
@@ -52,6 +52,39 @@ fn what_is_searched_for_is_no_order_to_the_messages_that_wait() {
     assert!(stage.screen().contains("/ dprD"), "{}", stage.screen());
     stage.key(KeyCode::Esc);
     assert_eq!(stage.key(KeyCode::Char('p')), [Action::Queue(Order::Turn("q1".into(), QueueKind::Steer))]);
+}
+
+#[test]
+fn messages_that_come_back_bring_all_their_pictures() {
+    let mut stage = Stage::new(80, 24);
+    let waiting = |id: &str| QueueItem {
+        id: id.into(),
+        kind: QueueKind::FollowUp,
+        text: "like [image #1: 3×2]".into(),
+        typed: None,
+        images: [Image { data: id.into(), mime_type: "image/png".into() }].into(),
+        held: false,
+    };
+    let report = Report::Queue(vec![waiting("q1"), waiting("q2")]);
+    assert!(report.returns_words(), "they are in no queue any more");
+    stage.input(Input::Report(report));
+    assert_eq!(stage.app.editor.text(), "like [image #1: 3×2]\n\nlike [image #2: 3×2]");
+    assert_eq!(
+        stage.app.editor.pictures().iter().map(|image| &*image.data).collect::<Vec<_>>(),
+        ["q1", "q2"]
+    );
+}
+
+#[test]
+fn the_path_of_a_picture_that_nobody_has_time_to_read_is_typed_instead() {
+    let mut stage = Stage::new(80, 24);
+    let actions = {
+        stage.input(Input::Paste("/tmp/shot.png".into()));
+        std::mem::take(&mut stage.actions)
+    };
+    let [action @ Action::Attach(..)] = &actions[..] else { panic!("{actions:?}") };
+    stage.app.refused(action.clone());
+    assert_eq!(stage.app.editor.text(), "/tmp/shot.png");
 }
 
 #[test]
@@ -198,7 +231,7 @@ fn an_order_that_nobody_takes_loses_no_message() {
     let mut stage = Stage::new(80, 24);
     stage.app.refused(Action::Queue(Order::PutBack(vec![removed("one"), removed("two")])));
     assert_eq!(stage.app.editor.text(), "one\n\ntwo");
-    stage.app.refused(Action::Queue(Order::Edit("q1".into(), "otherwise".into())));
+    stage.app.refused(Action::Queue(Order::Edit("q1".into(), "otherwise".into(), Then::Stays)));
     assert!(stage.app.editor.text().starts_with("otherwise"));
 }
 

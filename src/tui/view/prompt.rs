@@ -41,7 +41,8 @@ pub(super) fn status(app: &App) -> Option<Line> {
     }
     if app.queue.is_editing() {
         let (send, stop) = (key(app, KeyCommand::Send), key(app, KeyCommand::Stop));
-        let text = format!("a message that waits: {send} puts it back · {stop} leaves it as it was");
+        let does = if app.editing_sends() { "sends it" } else { "puts it back" };
+        let text = format!("a message that waits: {send} {does} · {stop} leaves it as it was");
         return Some(Line::from(vec![Span::new("  ✎ ", Role::Accent), Span::new(text, Role::Text)]));
     }
     let mut spans = activity(app)?;

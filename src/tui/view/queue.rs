@@ -52,7 +52,7 @@ pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
 /// A message on its line; one of them says which key leads to all.
 fn line(app: &App, item: &QueueItem, names_key: bool) -> Line {
     let is_chosen = app.queue.chosen() == Some(&item.id);
-    let (word, role) = match (item.held, item.kind) {
+    let (word, role) = match (is_held(app, item), item.kind) {
         (true, _) => ("held", Role::Warning),
         (false, QueueKind::Steer) => ("steer", Role::Accent),
         (false, QueueKind::FollowUp) => ("next", Role::Accent),
@@ -67,6 +67,11 @@ fn line(app: &App, item: &QueueItem, names_key: bool) -> Line {
     Line::from(vec![lead, Span::new(text, style), Span::new(note, Role::Muted)])
 }
 
+/// Whether it waits for somebody's word. One that is held while it is edited does so only as long.
+fn is_held(app: &App, item: &QueueItem) -> bool {
+    item.held && !app.queue.holds(&item.id)
+}
+
 /// What else there is to say of a message: its images, what it was queued for if it is held, which key sends it or leads to it.
 fn note(app: &App, item: &QueueItem, names_key: bool) -> String {
     let mut notes = Vec::new();
@@ -75,7 +80,7 @@ fn note(app: &App, item: &QueueItem, names_key: bool) -> String {
         1 => notes.push("1 image".to_owned()),
         count => notes.push(format!("{count} images")),
     }
-    if item.held && item.kind == QueueKind::Steer {
+    if is_held(app, item) && item.kind == QueueKind::Steer {
         notes.push("steers".to_owned());
     }
     let keymap = &app.place.keymap;

@@ -14,6 +14,7 @@ enum Act {
     Prompt(QueueKind),
     SteerNow,
     Hurry,
+    Hold(usize),
     Release(usize),
     Answer(StopReason, Vec<char>),
     Fail(AfterFailure),
@@ -56,6 +57,7 @@ fn act() -> impl Strategy<Value = Act> {
         6 => kind().prop_map(Act::Prompt),
         2 => Just(Act::SteerNow),
         1 => Just(Act::Hurry),
+        1 => (0..3_usize).prop_map(Act::Hold),
         2 => (0..3_usize).prop_map(Act::Release),
         8 => (stop, calls).prop_map(|(stop, calls)| Act::Answer(stop, calls)),
         4 => fate.prop_map(Act::Fail),
@@ -193,6 +195,7 @@ impl Rig {
                 Input::SteerNow { prompt, so_far: self.so_far() }
             }
             Act::Hurry => Input::SteerNow { prompt: None, so_far: self.so_far() },
+            Act::Hold(at) => Input::Hold { id: self.waiting(at)? },
             Act::Release(at) => Input::Release { id: self.waiting(at)? },
             Act::Answer(stop, letters) => self.answer(stop, &letters)?,
             Act::Fail(then) => self.failure(then)?,
