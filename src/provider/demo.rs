@@ -113,7 +113,8 @@ fn next(request: &Request) -> Answer {
         Station::Tree => answer(TREE.replace("{said}", &quoted(&user)), Vec::new()),
         Station::Free if !results.is_empty() => {
             let found = results.iter().map(|result| text_of(result).lines().count()).sum::<usize>();
-            answer(LOOKED.replace("{lines}", &found.to_string()), Vec::new())
+            let lines = if found == 1 { "1 line".to_owned() } else { format!("{found} lines") };
+            answer(LOOKED.replace("{lines}", &lines), Vec::new())
         }
         Station::Free => {
             let word = user.split_whitespace().max_by_key(|word| word.len()).unwrap_or("the").to_owned();

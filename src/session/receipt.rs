@@ -89,11 +89,17 @@ impl Receipt {
         if self.cut_off {
             overtaken.push("cut the answer off".to_owned());
         }
+        let done = self.after_calls.saturating_sub(self.stopped_calls);
+        let is_first = done == 0 && self.stopped_calls > 0;
         if all > 0 && self.kind == QueueKind::Steer {
             let noun = if all == 1 { "call" } else { "calls" };
-            overtaken.push(format!("after {} of {all} {noun}", self.after_calls));
+            overtaken.push(match is_first {
+                true => format!("{} of {all} {noun} stopped", self.stopped_calls),
+                false => format!("after {done} of {all} {noun}"),
+            });
         }
-        let counts = [(self.stopped_calls, "stopped"), (self.skipped_calls, "skipped")];
+        let stopped = if is_first { 0 } else { self.stopped_calls };
+        let counts = [(stopped, "stopped"), (self.skipped_calls, "skipped")];
         overtaken.extend(counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")));
         let was = match self.waited.queued_as {
             Some(QueueKind::FollowUp) => "queued as a follow-up",
@@ -118,7 +124,13 @@ mod tests {
         let steered = Receipt { after_calls: 2, skipped_calls: 3, ..Receipt::default() };
         assert_eq!(steered.story(), "after 2 of 5 calls, 3 skipped");
         let now = Receipt { after_calls: 1, stopped_calls: 1, ..Receipt::default() };
-        assert_eq!(now.story(), "after 1 of 1 call, 1 stopped");
+        assert_eq!(now.story(), "1 of 1 call stopped");
+        let third = Receipt { after_calls: 3, stopped_calls: 1, skipped_calls: 2, ..Receipt::default() };
+        assert_eq!(
+            third.story(),
+            "after 2 of 5 calls, 1 stopped, 2 skipped",
+            "one that was stopped isn't done"
+        );
         let cut = Receipt { cut_off: true, ..Receipt::default() };
         assert_eq!(cut.story(), "cut the answer off");
         let waited = Waited {

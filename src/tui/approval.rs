@@ -135,25 +135,39 @@ impl App {
             asked.sheet.code_told = code_told;
             asked.sheet.lines = sheet::lines(&asked.request, &place, width);
         }
+        self.look_at_page();
         let rows = if self.popups.is_empty() { Some(view::question_rows(self)) } else { None };
         let now = self.now;
+        let read = self.popups.last().and_then(Popup::call);
         let Some(asked) = self.work.approvals.first_mut() else { return };
         if let Some(rows) = rows {
             asked.sheet.step(0, rows);
             asked.sheet.shows(rows);
-        } else if asked.sheet.seen == 0 {
+        } else if asked.sheet.seen == 0 && read != Some(&asked.request.tool_call_id) {
             // Something lies over it: it hasn't appeared yet.
             asked.since = Appeared::at(now);
+        }
+    }
+
+    /// Notes when all of the call that asks has been on the screen on a page of its own.
+    fn look_at_page(&mut self) {
+        self.lay_out_page();
+        let Some(Popup::Read(page)) = self.popups.last() else { return };
+        let seen = page.call().filter(|_| page.is_seen());
+        if let Some(asked) =
+            self.work.approvals.first_mut().filter(|asked| Some(&asked.request.tool_call_id) == seen)
+        {
+            asked.sheet.seen = asked.sheet.lines.len();
         }
     }
 
     /// Shows the whole call on a page of its own.
     fn show_whole(&mut self) {
         if let Some(asked) = self.work.approvals.first_mut() {
-            asked.sheet.seen = asked.sheet.lines.len();
             let title = format!("{} asks", super::call::one_line(&asked.request.tool_name));
             let lines = asked.sheet.lines.iter().map(sheet::bare).collect();
-            self.popups.push(Popup::Read(Page::new(&title, lines)));
+            let call = asked.request.tool_call_id.clone();
+            self.popups.push(Popup::Read(Page::new(&title, lines).of_call(call)));
         }
     }
 

@@ -98,7 +98,10 @@ pub(super) fn facts(state: &State, reader: &Reader) -> Vec<Line> {
         "↑{} ↓{} · from cache {} · to cache {}",
         usage.input, usage.output, usage.cache_read, usage.cache_write
     );
-    let entries = format!("{} on {} branches", reader.entry_count(), reader.tree().branch_count());
+    let branches = reader.tree().branch_count();
+    let noun = if branches == 1 { "branch" } else { "branches" };
+    let entries = format!("{} on {branches} {noun}", reader.entry_count());
+    let unreadable = reader.findings().len();
     let rows = [
         ("session", state.session.to_string()),
         ("name", state.name.clone().unwrap_or_default()),
@@ -110,11 +113,12 @@ pub(super) fn facts(state: &State, reader: &Reader) -> Vec<Line> {
         ("tokens", tokens),
         ("cost", usage.cost.total.to_string()),
         ("entries", entries),
-        ("unreadable", reader.findings().len().to_string()),
+        ("unreadable", if unreadable == 0 { String::new() } else { unreadable.to_string() }),
         ("resume with", format!("tiller --session {}", state.session.short())),
     ];
     let row = |(name, value): (&str, String)| {
         Line::from(vec![Span::new(format!("{name:<13}"), Role::Muted), Span::new(value, Role::Text)])
     };
-    rows.into_iter().map(row).collect()
+    let says_something = |(name, value): &(&str, String)| *name != "unreadable" || !value.is_empty();
+    rows.into_iter().filter(says_something).map(row).collect()
 }

@@ -7,20 +7,27 @@ use crate::agent::SlashCommand;
 use crate::render::{Emphasis, Line, Role, Span, Style};
 
 /// Columns of what stands on the left.
-const LEFT: usize = 31;
+pub(super) const LEFT: usize = 31;
 
 /// Keys that a newcomer needs, and what they do in as few words as that takes.
-const FIRST: [(&[K], &str); 10] = [
+const FIRST: [(&[K], &str); 14] = [
     (&[K::Send], "send; while the agent works: steer it"),
     (&[K::FollowUp], "send when the agent has finished"),
     (&[K::Newline], "a new line"),
+    (&[K::EditQueue], "messages that wait: edit, move, remove them"),
+    (
+        &[K::Allow, K::AllowSession, K::Deny, K::DenyWithWord],
+        "a call asks: once, in this session, no, no and why",
+    ),
     (&[K::Stop], "stop the agent; twice, when nothing runs: go back in the tree"),
     (&[K::Clear, K::Quit], "clear the editor; leave"),
     (&[K::PickModel, K::NextThinking], "choose a model; think more"),
     (&[K::UnfoldOutput, K::UnfoldThinking], "unfold output; thinking"),
     (&[K::PageUp, K::PageDown], "scroll"),
+    (&[K::Search, K::ChooseOlder], "search in what was said; choose a block of it"),
     (&[K::SearchHistory, K::EditElsewhere], "earlier prompts; write in your own editor"),
     (&[K::PasteImage], "attach the picture on the clipboard"),
+    (&[K::Suspend], "back to the shell; `fg` comes back here"),
 ];
 
 /// What to type first, then the keys one needs, then commands.
@@ -30,6 +37,7 @@ pub(super) fn page(keymap: &Keymap, agents: &[SlashCommand]) -> Vec<Line> {
         row("!COMMAND", "run it in the shell; the model reads what it prints"),
         row("!!COMMAND", "run it in the shell; the model never sees it"),
         row("/", "a command, a template or a skill"),
+        row("@", "a file of this project"),
         Line::default(),
         heading("Keys"),
     ];
@@ -56,17 +64,15 @@ pub(super) fn page(keymap: &Keymap, agents: &[SlashCommand]) -> Vec<Line> {
 
 /// Every key by where it counts, those first that don't do what `keybindings.json` says.
 pub(super) fn keys(keymap: &Keymap) -> Vec<Line> {
-    let mut lines = Vec::new();
-    for problem in keymap.problems() {
-        lines.push(Line::new(format!("! {}", one_line(problem)), Role::Warning));
-    }
+    let problems = keymap.problems().iter();
+    let mut lines: Vec<Line> =
+        problems.map(|problem| Line::new(format!("! {}", one_line(problem)), Role::Warning)).collect();
+    let find = keymap.key_of(K::FindInPage);
+    lines.push(Line::new(format!("On the right: the name in keybindings.json. {find} finds."), Role::Muted));
     let mut context = None;
     for (binding, keys) in keymap.rows() {
         if context.replace(binding.context) != Some(binding.context) {
-            if !lines.is_empty() {
-                lines.push(Line::default());
-            }
-            lines.push(heading(place(binding.context)));
+            lines.extend([Line::default(), heading(place(binding.context))]);
         }
         lines.push(key_row(keymap, binding, &keys));
     }
@@ -75,10 +81,12 @@ pub(super) fn keys(keymap: &Keymap) -> Vec<Line> {
 
 fn key_row(keymap: &Keymap, binding: &Row, keys: &str) -> Line {
     let keys = if keys.is_empty() { "no key" } else { keys };
-    if keymap.is_changed(binding) {
-        return row(&format!("{keys} *"), &format!("{} (yours: {})", binding.about, binding.name));
-    }
-    row(keys, binding.about)
+    let mut line = match keymap.is_changed(binding) {
+        true => row(&format!("{keys} *"), &format!("{} (yours)", binding.about)),
+        false => row(keys, binding.about),
+    };
+    line.spans.push(Span::new(binding.name, Role::Muted));
+    line
 }
 
 /// Where keys of a context count.
@@ -121,7 +129,7 @@ mod tests {
         let keymap = Keymap::read(r#"{"suspend": "f9", "help": [], "quit": "q"}"#, "keybindings.json");
         let lines = texts(&keys(&keymap));
         assert_eq!(lines[0], "! keybindings.json, line 1: q is needed to type with; quit stays ctrl+d");
-        assert!(lines.contains(&format!("{:<LEFT$} suspend (yours: suspend)", "f9 *")), "{lines:?}");
+        assert!(lines.contains(&format!("{:<LEFT$} suspend (yours)suspend", "f9 *")), "{lines:?}");
         assert!(lines.iter().any(|line| line.starts_with("no key *")), "{lines:?}");
         assert!(lines.iter().any(|line| line == "In the text"));
     }

@@ -4,7 +4,7 @@
 //! complete the text, a chosen block and an approval that waits (only while the editor is empty, so that what is being typed is never
 //! taken for an answer), the keys of the whole screen, the editor.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::app::{Action, App, Go, List, Say, Twice};
 use super::attach;
@@ -53,6 +53,13 @@ impl App {
             return Vec::new();
         }
         let pressed = self.notes.pressed.take();
+        if matches!(pressed, Some((Twice::Interrupt, _))) {
+            // What it said of the next key holds for that key only.
+            self.notes.flash = None;
+        }
+        if self.editor.is_empty() {
+            self.notes.held_back = None;
+        }
         self.put_question_off();
         if !self.popups.is_empty() {
             return self.popup_key(key);
@@ -124,7 +131,7 @@ impl App {
             KeyCommand::Suspend => vec![Action::Suspend],
             KeyCommand::Help if at_rest => {
                 let page = help::page(&self.place.keymap, &self.facts.commands);
-                self.read("help", page)
+                self.read_help("help", page)
             }
             command => return self.transcript_key(command),
         })
@@ -191,7 +198,7 @@ impl App {
             let hurries = when != When::Afterwards && self.is_steered();
             return if hurries { vec![Action::Say(Say::Hurry)] } else { Vec::new() };
         }
-        if self.holds_back() {
+        if self.wants_command() || self.holds_back() {
             return Vec::new();
         }
         self.notes.flash = None;
@@ -209,18 +216,39 @@ impl App {
         actions
     }
 
-    /// Whether what is typed stays for now: images go with it and the model takes none. Once it was said it is sent.
+    /// Whether the shell is called without anything to do: that is no message to the model, and it stays to be gone on with.
+    fn wants_command(&mut self) -> bool {
+        let text = self.editor.expanded();
+        let wants = matches!(text.trim(), "!" | "!!");
+        if wants {
+            self.flash(format!("which command? it follows the {}", text.trim()));
+        }
+        wants
+    }
+
+    /// Whether what is typed stays for now: it is hardly meant to be sent as it is. Once that was said it is sent.
     fn holds_back(&mut self) -> bool {
         let text = self.editor.text();
+        let why = self.doubt(&text).filter(|_| self.notes.held_back.as_ref() != Some(&text));
+        self.notes.held_back = why.is_some().then_some(text);
+        let holds = why.is_some();
+        why.into_iter().for_each(|why| self.flash(why));
+        holds
+    }
+
+    /// Why a text may not be meant to be sent as it is: images go with it and the model takes none, or it is an answer that came before
+    /// the question.
+    fn doubt(&self, text: &str) -> Option<String> {
+        let send = self.place.keymap.key_of(KeyCommand::Send);
+        if self.holds_answer() {
+            let clear = self.place.keymap.key_of(KeyCommand::Clear);
+            return Some(format!("that {text} is no answer yet: {clear} clears it; {send} again sends it"));
+        }
         let shows = !self.editor.pictures().is_empty()
             || !attach::named_in(&self.editor.expanded(), self.place.home.as_deref()).is_empty();
-        let holds = shows && self.facts.sight == Sight::Blind && self.notes.held_back.as_ref() != Some(&text);
-        self.notes.held_back = holds.then_some(text);
-        if holds {
-            let (model, send) = (self.model_name(), self.place.keymap.key_of(KeyCommand::Send));
-            self.flash(format!("{model} takes no images, it would get a line of text; {send} sends it so"));
-        }
-        holds
+        let model = self.model_name();
+        (shows && self.facts.sight == Sight::Blind)
+            .then(|| format!("{model} takes no images, it would get a line of text; {send} sends it so"))
     }
 
     /// Whether a steering message waits while the agent works.
@@ -262,7 +290,7 @@ impl App {
             Verb::Tree => self.open_tree(Purpose::Go),
             Verb::Fork => self.open_tree(Purpose::Fork),
             Verb::Clone => vec![Action::Go(Go::Clone)],
-            Verb::Name if argument.is_empty() => self.ask_for("/name ", "a name follows /name"),
+            Verb::Name if argument.is_empty() => self.ask_for_name(),
             Verb::Name => vec![Action::Rename(argument.to_owned())],
             Verb::Label => vec![Action::Label(Some(argument.to_owned()).filter(|label| !label.is_empty()))],
             Verb::Compact => {
@@ -273,12 +301,12 @@ impl App {
             Verb::Thinking if argument.is_empty() => self.pick("thinking", List::Thinking),
             Verb::Thinking => match command::level(argument) {
                 Ok(level) => vec![Action::SetThinking(level)],
-                Err(what) => self.ask_for("/thinking ", &what),
+                Err(what) => self.ask_for(&format!("/thinking {argument}"), &what),
             },
             Verb::Approval if argument.is_empty() => self.pick("approval", List::Approval),
             Verb::Approval => match command::mode(argument) {
                 Ok(mode) => vec![Action::SetApproval(mode)],
-                Err(what) => self.ask_for("/approval ", &what),
+                Err(what) => self.ask_for(&format!("/approval {argument}"), &what),
             },
             Verb::Tools if argument.is_empty() => self.pick("tools", List::Tools),
             Verb::Tools => vec![Action::ToggleTool(argument.to_owned())],
@@ -299,11 +327,11 @@ impl App {
             Verb::Logs => vec![Action::ShowLogs],
             Verb::Help => {
                 let page = help::page(&self.place.keymap, &self.facts.commands);
-                self.read("help", page)
+                self.read_help("help", page)
             }
             Verb::Hotkeys => {
                 let keys = help::keys(&self.place.keymap);
-                self.read("keys", keys)
+                self.read_help("keys", keys)
             }
             Verb::Quit => vec![Action::Quit],
         }
@@ -313,6 +341,14 @@ impl App {
         self.editor.set_text(beginning);
         self.flash(what);
         Vec::new()
+    }
+
+    fn ask_for_name(&mut self) -> Vec<Action> {
+        let what = match &self.facts.name {
+            Some(name) => format!("it is called {name}; another name follows /name"),
+            None => "it has no name yet; one follows /name".to_owned(),
+        };
+        self.ask_for("/name ", &what)
     }
 
     fn copy(&mut self) -> Vec<Action> {
@@ -341,8 +377,8 @@ impl App {
         vec![Action::Gather(list)]
     }
 
-    fn read(&mut self, title: &str, lines: Vec<crate::render::Line>) -> Vec<Action> {
-        self.popups.push(Popup::Read(Page::new(title, lines)));
+    fn read_help(&mut self, title: &str, lines: Vec<crate::render::Line>) -> Vec<Action> {
+        self.popups.push(Popup::Read(Page::new(title, lines).in_columns(help::LEFT)));
         Vec::new()
     }
 
@@ -407,7 +443,8 @@ impl App {
     }
 
     fn popup_key(&mut self, key: KeyEvent) -> Vec<Action> {
-        let taken = self.tree_key(key).or_else(|| self.list_key(key)).or_else(|| self.page_key(key));
+        let taken = self.tree_key(key).or_else(|| self.list_key(key));
+        let taken = taken.or_else(|| self.find_key(key)).or_else(|| self.page_key(key));
         if let Some(actions) = taken {
             return actions;
         }
@@ -437,6 +474,26 @@ impl App {
             Some(Popup::Tree(_)) | None => {}
         }
         Vec::new()
+    }
+
+    /// Keys of whoever looks for something on a page: what is typed narrows it.
+    fn find_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let command = self.place.keymap.command(Context::Popup, key);
+        let finds = self.place.keymap.command(Context::Page, key) == Some(KeyCommand::FindInPage);
+        let Some(Popup::Read(page)) = self.popups.last_mut() else { return None };
+        let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
+        let find = match (page.find(), key.code) {
+            (None, _) if finds => Some(String::new()),
+            (Some(words), KeyCode::Char(c)) if is_plain => Some(format!("{words}{c}")),
+            (Some(words), KeyCode::Backspace) => {
+                let mut words = words.to_owned();
+                words.pop().map(|_| words)
+            }
+            (Some(_), _) if command == Some(KeyCommand::Back) => None,
+            _ => return None,
+        };
+        page.look_for(find);
+        Some(Vec::new())
     }
 
     /// What a key does on a page beside scrolling it.

@@ -81,7 +81,7 @@ impl App {
     }
 
     /// A key was kept or taken away.
-    pub(super) fn key_changed(&mut self, news: News) {
+    pub(super) fn key_changed(&mut self, news: News) -> Vec<Action> {
         let News { said, hint, answers } = news;
         let is_done = |popup: &Popup| popup.lists(List::Logins) || popup.lists(List::Logouts);
         self.popups.retain(|popup| !is_done(popup));
@@ -95,6 +95,9 @@ impl App {
             }
         };
         self.say(Level::Note, said, hint);
+        // Whoever chose a model without a key goes on choosing.
+        let chooses = self.popups.iter().any(|popup| popup.lists(List::Models));
+        if chooses { vec![Action::Gather(List::Models)] } else { Vec::new() }
     }
 }
 
@@ -104,7 +107,10 @@ impl Picker {
     pub(super) fn go_on_to_key(&mut self) {
         let asked = self.asking().filter(|_| self.list == Some(List::Logins));
         let Some(Choice::Login(words)) = asked.map(|asking| asking.of.clone()) else { return };
-        let meant = self.chosen().filter(|_| self.counts().0 == 1).map(|item| item.choice.clone());
+        let named = Choice::Login(words.clone());
+        let is_known = (0..self.items.len()).any(|at| self.items[at].choice == named);
+        let only = self.chosen().filter(|_| self.counts().0 == 1).map(|item| item.choice.clone());
+        let meant = if is_known { Some(named) } else { only };
         let typed = self.stop_asking().map(|asking| asking.typed);
         match (meant, typed) {
             (Some(Choice::Login(provider)), Some(typed)) => {

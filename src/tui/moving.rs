@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::app::{Action, App, Go};
+use super::editor::Edit;
 use super::keymap::{Context, KeyCommand};
 use super::mouse::Mouse;
 use super::search::Search;
@@ -26,7 +27,8 @@ impl App {
         match self.place.keymap.command(Context::Block, key)? {
             KeyCommand::BlockOlder => self.choose_block(Toward::Older),
             KeyCommand::BlockNewer => self.choose_block(Toward::Newer),
-            KeyCommand::BlockFold => _ = self.fold(at),
+            KeyCommand::BlockFold if self.fold(at) => {}
+            KeyCommand::BlockFold => self.flash("there is nothing in it to fold"),
             KeyCommand::BlockCopy => return Some(self.copy_block(at)),
             KeyCommand::BlockBack => self.transcript.set_focus(None),
             _ => return None,
@@ -60,7 +62,16 @@ impl App {
         Some(Vec::new())
     }
 
+    /// Chooses a block, unless something is being typed: then its keys would be the text's.
     fn choose_block(&mut self, toward: Toward) {
+        if !self.editor.is_empty() {
+            let key = |command| self.place.keymap.key_of(command);
+            let (clear, undo) = (key(KeyCommand::Clear), key(KeyCommand::Edit(Edit::Undo)));
+            self.flash(format!(
+                "a block is chosen with nothing typed; {clear} clears the text, {undo} brings it back"
+            ));
+            return;
+        }
         let (ctx, height) = (self.ctx(), usize::from(Areas::of(self).transcript.height));
         self.transcript.move_focus(toward, height, &ctx);
     }

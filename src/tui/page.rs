@@ -1,54 +1,138 @@
-//! A text to read over the transcript: wrapped once for a width, and scrolled by the rows that this makes.
+//! A page to read: its lines laid out for the screen, how much of it has been there, and what it is narrowed to. Pure.
 
-use crate::render::{Breaks, Indent, Line, Role, Span, wrap};
+use super::layout::right_aligned;
+use crate::id::CallId;
+use crate::render::{Breaks, Indent, Line, MEASURE, Role, Span, wrap};
 
 /// A text to read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Page {
     pub(super) title: String,
     lines: Vec<Line>,
-    laid: Laid,
-    /// The row on top.
-    top: usize,
-}
-
-/// A text as it was laid out.
-#[derive(Debug, Default)]
-struct Laid {
+    /// Columns of what stands on the left of lines that have columns: what it is, what is to be said of it, its name.
+    left: Option<usize>,
+    /// The call that it shows, if that asks.
+    of: Option<CallId>,
+    /// What its lines are to contain, while somebody looks for something.
+    find: Option<String>,
+    /// The lines as they are on the screen, for a width.
+    rows: Vec<Line>,
     width: usize,
     height: usize,
-    rows: Vec<Line>,
+    top: usize,
+    /// How many rows, from the first on, have been on the screen.
+    seen: usize,
 }
 
 impl Page {
     pub(super) fn new(title: &str, lines: Vec<Line>) -> Self {
-        Self { title: title.to_owned(), lines, laid: Laid::default(), top: 0 }
+        Self { title: title.to_owned(), lines, ..Self::default() }
     }
 
-    /// Lays it out in so many columns, of which so many rows are to be seen.
+    /// The same with lines of columns, the first of them so wide.
+    pub(super) fn in_columns(self, left: usize) -> Self {
+        Self { left: Some(left), ..self }
+    }
+
+    /// The same, showing a call that asks.
+    pub(super) fn of_call(self, call: CallId) -> Self {
+        Self { of: Some(call), ..self }
+    }
+
+    /// The call that it shows, if that asks.
+    pub(super) fn call(&self) -> Option<&CallId> {
+        self.of.as_ref()
+    }
+
+    /// Lays it out for a screen of so many columns and rows, unless it is already, and notes what of it is on the screen.
     pub(super) fn lay_out(&mut self, width: usize, height: usize) {
-        if self.laid.width != width {
-            self.laid.rows = self.lines.iter().flat_map(|line| hung(line, width)).collect();
+        if self.width != width {
+            self.width = width;
+            self.lay_out_anew();
         }
-        (self.laid.width, self.laid.height) = (width, height);
+        self.height = height;
         self.step(0);
+        if self.find.is_none() && self.top <= self.seen {
+            self.seen = self.seen.max((self.top + height).min(self.rows.len()));
+        }
+    }
+
+    fn lay_out_anew(&mut self) {
+        // What was seen at another width was seen.
+        let was_seen = self.seen > 0 && self.is_seen();
+        let wanted = self.find.as_deref().map(str::to_lowercase);
+        let fits =
+            |line: &&Line| wanted.as_ref().is_none_or(|words| line.text().to_lowercase().contains(words));
+        let shown = self.lines.iter().filter(fits);
+        self.rows = shown.flat_map(|line| laid_out(line, self.left, self.width)).collect();
+        self.seen = if was_seen { self.rows.len() } else { 0 };
     }
 
     /// Scrolls by `rows`, stopping at the ends.
     pub(super) fn step(&mut self, rows: isize) {
-        let last = self.laid.rows.len().saturating_sub(self.laid.height);
+        let last = self.rows.len().saturating_sub(self.height);
         self.top = self.top.saturating_add_signed(rows).min(last);
     }
 
-    /// The rows from the one on top on.
-    pub(super) fn rows(&self) -> &[Line] {
-        self.laid.rows.get(self.top..).unwrap_or_default()
+    /// Whether all of it has been on the screen.
+    pub(super) fn is_seen(&self) -> bool {
+        self.find.is_none() && self.seen >= self.rows.len()
     }
 
-    /// Whether some of it is off the screen.
-    pub(super) fn is_long(&self) -> bool {
-        self.laid.rows.len() > self.laid.height
+    /// The rows that are on the screen.
+    pub(super) fn shown(&self) -> impl Iterator<Item = &Line> {
+        self.rows.iter().skip(self.top).take(self.height)
     }
+
+    /// How much of it is above the lower end of the screen, in percent; `None` when all of it is on the screen.
+    pub(super) fn percent(&self) -> Option<usize> {
+        let all = self.rows.len();
+        (all > self.height).then(|| (self.top + self.height).min(all) * 100 / all.max(1))
+    }
+
+    /// What is looked for.
+    pub(super) fn find(&self) -> Option<&str> {
+        self.find.as_deref()
+    }
+
+    /// Looks for something else, or with `None` for nothing; from the top, which is where one reads on.
+    pub(super) fn look_for(&mut self, find: Option<String>) {
+        let seen = self.seen;
+        (self.find, self.top) = (find, 0);
+        self.lay_out_anew();
+        self.seen = seen;
+    }
+}
+
+fn laid_out(line: &Line, left: Option<usize>, width: usize) -> Vec<Line> {
+    match (left, line.spans.as_slice()) {
+        (Some(left), [what, about, name @ ..]) if (left + 1) * 2 <= width => {
+            columns((what, left), (about, name.first()), width.min(MEASURE))
+        }
+        _ => hung(line, width),
+    }
+}
+
+/// Columns side by side, each wrapped in its own; the name at the right end of the last line, or on one below where it has no room.
+fn columns((what, left): (&Span, usize), (about, name): (&Span, Option<&Span>), width: usize) -> Vec<Line> {
+    let room = width - left - 1;
+    let whole =
+        |span: &Span, width| wrap(std::slice::from_ref(span), width, &Indent::default(), Breaks::Words);
+    let (whats, mut abouts) = (whole(what, left), whole(about, room));
+    if let Some(name) = name {
+        let fits = abouts.last().is_some_and(|last| last.width() + 2 + name.width() <= room);
+        let last = if fits { abouts.pop().unwrap_or_default() } else { Line::default() };
+        abouts.push(right_aligned(last, Some(name.clone()), room));
+    }
+    let rows = whats.len().max(abouts.len());
+    let line = |at: usize| {
+        let mut spans = whats.get(at).map(|line| line.spans.clone()).unwrap_or_default();
+        let used: usize = spans.iter().map(Span::width).sum();
+        spans.push(Span::new(" ".repeat((left + 1).saturating_sub(used)), Role::Text));
+        spans.extend(abouts.get(at).into_iter().flat_map(|line| line.spans.clone()));
+        spans.into()
+    };
+    (0..rows).map(line).collect()
 }
 
 /// A line of two columns, its second one wrapped beneath itself where there is room for that.
@@ -58,15 +142,73 @@ fn hung(line: &Line, width: usize) -> Vec<Line> {
         _ => 2,
     };
     let rest = vec![Span::new(" ".repeat(column.min(width / 2)), Role::Text)];
-    wrap(&line.spans, width, &Indent { first: Vec::new(), rest }, Breaks::Words)
+    // Without columns, two spaces stand between them.
+    let mut spans = line.spans.clone();
+    if let [_, _, name] = spans.as_mut_slice() {
+        name.text.insert_str(0, "  ");
+    }
+    wrap(&spans, width, &Indent { first: Vec::new(), rest }, Breaks::Words)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn page(rows: &[[&str; 3]]) -> Page {
+        let line = |row: &[&str; 3]| Line::from(row.map(|text| Span::new(text, Role::Text)).to_vec());
+        Page::new("keys", rows.iter().map(line).collect()).in_columns(12)
+    }
+
+    fn shown(page: &Page) -> Vec<String> {
+        page.shown().map(|line| line.text().trim_end().to_owned()).collect()
+    }
+
+    #[test]
+    fn columns_stay_columns_however_long_one_of_them_is() {
+        let mut page = page(&[["alt+u, ctrl+7", "take the last edit back", "undo"], ["up", "one up", "up"]]);
+        page.lay_out(40, 10);
+        assert_eq!(
+            shown(&page),
+            [
+                "alt+u,       take the last edit back",
+                "ctrl+7                              undo",
+                "up           one up                   up",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_page_ends_where_its_rows_do_and_was_seen_when_all_of_them_were_on_the_screen() {
+        let line = |n: usize| Line::new(format!("line {n} which is wrapped"), Role::Text);
+        let mut page = Page::new("long", (0..10).map(line).collect());
+        page.lay_out(12, 5);
+        assert!(page.percent().is_some_and(|percent| percent < 50) && !page.is_seen());
+        page.step(isize::MAX / 2);
+        page.lay_out(12, 5);
+        assert_eq!((page.percent(), page.is_seen()), (Some(100), false), "what was jumped over wasn't seen");
+        page.step(isize::MIN / 2);
+        for _ in 0..20 {
+            page.lay_out(12, 5);
+            page.step(4);
+        }
+        page.lay_out(12, 5);
+        assert!(page.is_seen());
+    }
+
+    #[test]
+    fn what_is_looked_for_is_all_that_is_shown() {
+        let mut page = page(&[["up", "one up", "up"], ["left", "fold", "fold"]]);
+        page.lay_out(40, 10);
+        page.look_for(Some("FOLD".into()));
+        page.lay_out(40, 10);
+        assert_eq!(shown(&page).len(), 1);
+        page.look_for(None);
+        page.lay_out(40, 10);
+        assert_eq!(shown(&page).len(), 2);
+    }
+
     fn top(page: &Page) -> String {
-        page.rows().first().map(|line| line.text().trim().to_owned()).unwrap_or_default()
+        page.shown().next().map(|line| line.text().trim().to_owned()).unwrap_or_default()
     }
 
     #[test]
@@ -84,7 +226,7 @@ mod tests {
         let words: Vec<String> = (0..100).map(|n| format!("word{n:02}")).collect();
         let mut page = Page::new("a page", vec![Line::new(words.join(" "), Role::Text)]);
         page.lay_out(10, 10);
-        assert!(page.is_long());
+        assert!(page.percent().is_some());
         page.step(isize::MAX / 2);
         assert_eq!(top(&page), "word90");
         page.lay_out(1_000, 10);

@@ -275,8 +275,17 @@ impl Worker {
     }
 
     async fn set_thinking(&self, level: ThinkingLevel) -> Result<Vec<Report>, AgentError> {
-        let level = self.agent.set_thinking(level).await?;
-        Ok(vec![Report::Note(format!("thinking: {}", level.name()))])
+        let taken = self.agent.set_thinking(level).await?;
+        if taken == level {
+            return Ok(vec![Report::Note(format!("thinking: {}", taken.name()))]);
+        }
+        let model = self.agent.state().await?.state.model;
+        let can = self.agent.thinking_levels().await?;
+        let why = match can.iter().any(|level| *level != ThinkingLevel::Off) {
+            true => format!("{} has no {}; thinking: {}", model.id, level.name(), taken.name()),
+            false => format!("{} doesn't think", model.id),
+        };
+        Ok(vec![Report::Note(why)])
     }
 
     async fn label(&self, label: Option<String>) -> Result<Vec<Report>, AgentError> {
@@ -314,6 +323,7 @@ impl Worker {
         let snapshot = *self.agent.snapshot().await?;
         let reader = self.agent.reader();
         let cwd = snapshot.state.cwd.clone();
+        let fork = reader.header().parent_session.as_ref().map(|_| snapshot.state.session.clone());
         let read = move || (newest(&reader), files::git_branch(&cwd));
         let read = spawn_blocking(read).await;
         let fault = read.is_err().then(trouble::fault);
@@ -322,7 +332,7 @@ impl Worker {
         // The session is there whatever becomes of what can be typed into it.
         let commands = self.agent.slash_commands().await.map(Report::Commands);
         let commands = commands.unwrap_or_else(|error| failed(&error, None));
-        Ok([loaded, Report::Branch(branch), commands].into_iter().chain(fault).collect())
+        Ok([loaded, Report::Branch(branch), Report::Fork(fork), commands].into_iter().chain(fault).collect())
     }
 
     async fn read_resources(&self) -> Result<Vec<Report>, AgentError> {

@@ -45,7 +45,7 @@ const AT_ONCE: usize = 5_000;
 #[derive(Debug)]
 pub(super) struct Picker {
     pub(super) title: String,
-    items: Arc<[Item]>,
+    pub(super) items: Arc<[Item]>,
     filter: Typed,
     way: Way,
     /// Positions of the items that the filter lets through; those after the last item are hits of the browser.
@@ -195,6 +195,8 @@ impl Picker {
                 }
             }
         }
+        // What is known of the chosen one may have changed with it.
+        self.place.told = None;
         self.go_on_to_key();
     }
 
@@ -207,6 +209,7 @@ impl Picker {
         let last = self.matches.len().saturating_sub(1);
         self.place.row = self.place.row.saturating_add_signed(rows).min(last);
         self.place.is_held = true;
+        self.stop_awaiting();
     }
 
     pub(super) fn chosen(&self) -> Option<&Item> {

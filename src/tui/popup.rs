@@ -4,6 +4,7 @@ use super::app::List;
 use super::page::Page;
 use super::picker::{Choice, Item, Picker};
 use super::tree::TreeView;
+use crate::id::CallId;
 
 /// Something over the transcript.
 #[derive(Debug)]
@@ -27,6 +28,14 @@ impl Popup {
             Self::Pick(picker) => picker.stay(),
             Self::Tree(tree) => tree.stay(),
             Self::Read(_) => None,
+        }
+    }
+
+    /// The call that asks and that it shows.
+    pub(super) fn call(&self) -> Option<&CallId> {
+        match self {
+            Self::Read(page) => page.call(),
+            Self::Pick(_) | Self::Tree(_) => None,
         }
     }
 

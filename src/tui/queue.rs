@@ -81,7 +81,7 @@ struct Chosen {
 #[derive(Debug, Default)]
 pub(super) struct Panel {
     focus: Focus,
-    /// What was taken out since the panel was entered, a batch for each time.
+    /// What was taken out of this session's queue, a batch for each time.
     removed: Vec<Vec<Removed>>,
     /// The message that was edited last: that it goes in then is what was wanted.
     put_back: Option<QueueId>,
@@ -93,6 +93,11 @@ impl Panel {
     /// Whether keys go to the panel.
     pub(super) fn has_keys(&self) -> bool {
         matches!(self.focus, Focus::Choosing(_))
+    }
+
+    /// Another session is here: what was taken out belongs to the one before.
+    pub(super) fn forget_removed(&mut self) {
+        self.removed.clear();
     }
 
     /// Whether the editor holds a message that waits.
@@ -209,7 +214,10 @@ impl App {
                     self.queue.focus = Focus::Choosing(None);
                     self.choose_row(usize::MAX);
                 }
-                self.flash(format!("{what}; {key} brings it back"));
+                match self.queue.has_keys() {
+                    true => self.flash(format!("{what}; {key} brings it back")),
+                    false => self.flash(format!("{what}; {}", self.way_back())),
+                }
             }
             Outcome::Gone(words) => self.message_is_gone(words),
         }

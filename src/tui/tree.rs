@@ -16,7 +16,7 @@ mod search;
 mod shape;
 mod texts;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use ratatui::layout::Rect;
 
@@ -126,6 +126,8 @@ struct Sieve {
     filter: Filter,
     hidden: Visibility,
     folded: HashSet<usize>,
+    /// Rows that each of them would have beneath it.
+    kept_back: HashMap<usize, usize>,
 }
 
 /// The tree as it is shown.
@@ -177,7 +179,12 @@ impl TreeView {
             purpose,
             shape: None,
             freshness: Freshness::Stale,
-            sieve: Sieve { filter, hidden: Visibility::Hidden, folded: HashSet::new() },
+            sieve: Sieve {
+                filter,
+                hidden: Visibility::Hidden,
+                folded: HashSet::new(),
+                kept_back: HashMap::new(),
+            },
             search: Search::default(),
             rows: Rows::default(),
             place: Cursor::default(),
@@ -262,15 +269,19 @@ impl TreeView {
         // What was found is shown, however deep it was folded away.
         let folded =
             if found.is_some() { None } else { Some(shape.beneath(self.sieve.folded.iter().copied())) };
-        let shown = |at: usize| {
+        let takes = |at: usize| {
             let is_in_tree = self.sieve.hidden == Visibility::Shown || shape.hidden_with[at].is_none();
-            is_in_tree
-                && self.sieve.filter.takes(shape.node(at), shape.marks.label(at))
+            is_in_tree && self.sieve.filter.takes(shape.node(at), shape.marks.label(at))
+        };
+        let shown = |at: usize| {
+            takes(at)
                 && folded.as_ref().is_none_or(|folded| !folded[at])
                 && found.is_none_or(|found| found.get(at).copied().unwrap_or(false))
         };
+        let kept_back = shape.kept_back(&self.sieve.folded, takes);
         let above = self.place.row.saturating_sub(self.place.top);
         self.rows = Rows::of(shape, shown);
+        self.sieve.kept_back = kept_back;
         self.place.row = self.rows.nearest(shape, self.place.node);
         // The cursor stays where it was on the screen, too.
         self.place.top = self.place.row.saturating_sub(above);

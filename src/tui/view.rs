@@ -95,14 +95,10 @@ impl App {
         self.editor.lay_out(width.saturating_sub(MARK), height / 3);
         let areas = Areas::of(self);
         let ctx = self.ctx();
-        match self.popups.last_mut() {
-            Some(Popup::Tree(tree)) => tree.prepare(self.place.size, &self.place.keymap, &ctx),
-            Some(Popup::Read(page)) => {
-                let rows = height.saturating_sub(areas.footer.height).saturating_sub(2);
-                page.lay_out(usize::from(width.saturating_sub(3)).max(1), usize::from(rows));
-            }
-            Some(Popup::Pick(_)) | None => {}
+        if let Some(Popup::Tree(tree)) = self.popups.last_mut() {
+            tree.prepare(self.place.size, &self.place.keymap, &ctx);
         }
+        self.lay_out_page();
         self.follow_search();
         self.transcript.lay_out(usize::from(areas.transcript.height), &ctx);
         if self.transcript.lags() {
@@ -117,6 +113,16 @@ impl App {
     pub(super) fn links(&self) -> impl Iterator<Item = &Arc<str>> {
         let are_live = self.place.manner.links == Links::Live;
         self.transcript.links().filter(move |_| are_live)
+    }
+
+    /// Lays out the page that lies over the transcript, if there is one.
+    pub(super) fn lay_out_page(&mut self) {
+        let footer = Areas::of(self).footer.height;
+        let (width, height) = self.place.size;
+        if let Some(Popup::Read(page)) = self.popups.last_mut() {
+            let rows = height.saturating_sub(footer).saturating_sub(2);
+            page.lay_out(usize::from(width.saturating_sub(3)).max(1), usize::from(rows));
+        }
     }
 
     /// The pictures on the screen as it was prepared: those of the transcript, where nothing lies over it.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::agent::turn::Retry;
 use crate::agent::{ContextUse, SlashCommand, Summarizing};
 use crate::event::{Event, QueueItem};
-use crate::id::CallId;
+use crate::id::{CallId, SessionId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::provider::catalog::Sight;
 use crate::tui::approval::Asked;
@@ -27,6 +27,8 @@ pub(in crate::tui) struct Facts {
     pub(in crate::tui) usage: Usage,
     pub(in crate::tui) approval: String,
     pub(in crate::tui) branch: Option<String>,
+    /// The session's id, if it was forked from another one.
+    pub(in crate::tui) fork: Option<SessionId>,
     /// What the agent does with a `/`: templates, skills.
     pub(in crate::tui) commands: Vec<SlashCommand>,
 }

@@ -135,6 +135,8 @@ pub(in crate::tui) enum Report {
     },
     /// The prompts of earlier times, oldest first.
     Earlier(Vec<String>),
+    /// The session's id, if it was forked from another one.
+    Fork(Option<SessionId>),
     /// The branch of the working directory.
     Branch(Option<String>),
     /// What the agent does with a `/`, as it is now.

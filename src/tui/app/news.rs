@@ -19,6 +19,7 @@ impl App {
     fn moved(&mut self, moved: Moved) {
         self.keep_typed_ahead();
         self.popups.clear();
+        self.queue.forget_removed();
         if let Some(text) = moved.editor {
             self.editor.put_before(&[text]);
         }
@@ -78,13 +79,14 @@ impl App {
             Report::Ask(question) => self.ask(question),
             Report::AskToHide { entry, count } => self.ask_to_hide(entry, count),
             Report::CodeTold => {}
-            Report::Key(news) => self.key_changed(news),
+            Report::Key(news) => return self.key_changed(news),
             Report::Tree { session, news } => self.tree_news(&session, news),
             Report::Beside(session) => self.forked_beside(&session),
             Report::Page { title, lines } => {
                 self.popups.push(Popup::Read(Page::new(&title, lines)));
             }
             Report::Earlier(prompts) => self.editor.know_earlier(prompts),
+            Report::Fork(fork) => self.facts.fork = fork,
             Report::Branch(branch) => self.facts.branch = branch,
             Report::Commands(commands) => {
                 self.facts.commands = commands;
@@ -229,6 +231,7 @@ impl App {
             seq: self.facts.seq,
             gap: std::mem::take(&mut self.facts.gap),
             branch: self.facts.branch.take(),
+            fork: self.facts.fork.take(),
             commands: std::mem::take(&mut self.facts.commands),
             name: state.name,
             model: Some(state.model),

@@ -64,6 +64,18 @@ impl App {
         Some(self.carry_answer(command))
     }
 
+    /// Whether a call asks and nothing is in the editor but a letter that would answer it: whoever answers in a rhythm typed it before
+    /// the question was there.
+    pub(in crate::tui) fn holds_answer(&self) -> bool {
+        let text = self.editor.text();
+        let mut letters = text.chars();
+        let (Some(letter), None) = (letters.next(), letters.next()) else { return false };
+        let key = KeyEvent::from(KeyCode::Char(letter));
+        let command = self.place.keymap.command(Context::Approval, key);
+        let is_asked = self.work.approvals.first().is_some_and(|asked| asked.mode != Mode::Reasoning);
+        is_asked && command.is_some_and(|command| self.means_something(command))
+    }
+
     /// A letter that was to answer was the beginning of a text: it goes into the editor.
     pub(in crate::tui) fn take_answer_back(&mut self) {
         let held = self.work.approvals.first_mut().and_then(|asked| asked.answer.take());

@@ -14,14 +14,16 @@ const FOLDED_THOUGHT: usize = 2;
 /// are shown.
 const GLANCE: usize = 4 * (FOLDED_THOUGHT + 1);
 
-/// Lines of a message of the user's beyond which only its beginning is shown, and how many that is.
+/// Lines of a message of the user's beyond which only its beginning and its end are shown, and how many these are: what is asked
+/// often stands last.
 const MOST_SAID: usize = 20;
-const FOLDED_SAID: usize = 12;
+const FOLDED_SAID: usize = 8;
+const FOLDED_END: usize = 4;
 
 /// The same in bytes, for lines without end.
 const LONGEST_SAID: usize = 4 * 1024;
 
-/// Whether of a message of the user's only the beginning is shown.
+/// Whether a message of the user's is too long to be shown whole.
 pub(super) fn is_long(text: &str) -> bool {
     text.len() > LONGEST_SAID || text.trim_end().lines().nth(MOST_SAID).is_some()
 }
@@ -47,12 +49,16 @@ pub(super) fn user(
     let measure = ctx.width.min(ctx.measure);
     let room = measure.saturating_sub(time.chars().count() + 2).max(measure / 2);
     let text = typed.unwrap_or(text).trim_end();
-    let (shown, hidden) = if folded { beginning(text) } else { (text, 0) };
-    let mut lines =
-        said_lines(&clean(shown, Carriage::Shown), Style::from(Role::User).with(Emphasis::BOLD), room);
+    let (shown, hidden, end) = if folded { ends(text) } else { (text, 0, "") };
+    let bold = Style::from(Role::User).with(Emphasis::BOLD);
+    let mut lines = said_lines(&clean(shown, Carriage::Shown), bold, room);
     if hidden > 0 {
-        let note = format!("… {hidden} more lines ({})", ctx.unfold);
+        let noun = if hidden == 1 { "line" } else { "lines" };
+        let note = format!("… {hidden} more {noun} ({})", ctx.unfold);
         lines.extend(said_lines(&note, Role::Muted.into(), room));
+    }
+    if !end.is_empty() {
+        lines.extend(said_lines(&clean(end, Carriage::Shown), bold, room));
     }
     if let Some(first) = lines.first_mut() {
         *first = ctx.right_aligned(std::mem::take(first), Some(Span::new(time, Role::Muted)));
@@ -68,14 +74,17 @@ pub(super) fn user(
     lines
 }
 
-/// As much of a message as is shown folded, and how many lines are left out.
-fn beginning(text: &str) -> (&str, usize) {
+/// As much of a message as is shown folded: its beginning, how many lines are left out, its end.
+fn ends(text: &str) -> (&str, usize, &str) {
     if !is_long(text) {
-        return (text, 0);
+        return (text, 0, "");
     }
     let by_lines = text.match_indices('\n').nth(FOLDED_SAID - 1).map_or(text.len(), |(at, _)| at);
-    let end = text.floor_char_boundary(by_lines.min(LONGEST_SAID));
-    (&text[..end], text[end..].trim_start_matches('\n').lines().count())
+    let head = text.floor_char_boundary(by_lines.min(LONGEST_SAID / 2));
+    let by_lines = text.rmatch_indices('\n').nth(FOLDED_END - 1).map_or(0, |(at, _)| at + 1);
+    let tail = text.ceil_char_boundary(by_lines.max(text.len().saturating_sub(LONGEST_SAID / 2)).max(head));
+    let between = text[head..tail].trim_matches('\n');
+    (&text[..head], between.lines().count(), &text[tail..])
 }
 
 fn said_lines(text: &str, style: Style, width: usize) -> Vec<Line> {

@@ -60,10 +60,18 @@ impl Worker {
         let agent = &self.agent;
         Ok(match go {
             Go::New => vec![Report::Moved(agent.new_session().await?)],
-            Go::ForkOf(path) => vec![Report::Moved(agent.fork_session(path).await?)],
+            Go::ForkOf(path) => {
+                let moved = agent.fork_session(path).await?;
+                let note = format!("this is a fork now, session {}", moved.session.short());
+                vec![Report::Moved(moved), Report::Note(note)]
+            }
             // A list's.
             Go::Open(_) => Vec::new(),
-            Go::Fork(entry) => vec![Report::Moved(agent.fork(entry).await?)],
+            Go::Fork(entry) => {
+                let moved = agent.fork(entry).await?;
+                let note = format!("this is a fork now, session {}", moved.session.short());
+                vec![Report::Moved(moved), Report::Note(note)]
+            }
             Go::ForkBeside(entry) => vec![Report::Beside(agent.fork_beside(entry).await?.session)],
             Go::Clone => self.copy_session().await?,
             Go::AskToLeave(entry) => self.ask_to_leave(entry).await?,

@@ -5,6 +5,7 @@ use tokio::task::spawn_blocking;
 use super::{Worker, now};
 use crate::agent::{AgentError, KeyChange};
 use crate::tui::app::{List, Report};
+use crate::tui::call::one_line;
 use crate::tui::import;
 use crate::tui::login::{self, News, Order};
 use crate::tui::picker::Word;
@@ -28,12 +29,18 @@ impl Worker {
     pub(super) async fn change_key(&self, order: Order) -> Result<Vec<Report>, AgentError> {
         let Some(desk) = self.options.desks.keys.clone() else { return Ok(vec![nowhere()]) };
         let asked = desk.clone();
+        let is_typed = matches!(order, Order::Keep(..));
         let changed = spawn_blocking(move || match order {
             Order::Keep(provider, key) => asked.keep(&provider, &key.secret()),
             Order::Forget(provider) => asked.forget(&provider),
         });
         let KeyChange { change, said, hint } = match changed.await {
             Ok(Ok(change)) => change,
+            // Beside the line in which it was typed, where it can be mended.
+            Ok(Err((what, hint))) if is_typed => {
+                let what = hint.map_or(what.clone(), |hint| format!("{what}: {hint}"));
+                return Ok(vec![Report::Said(Word::trouble(one_line(&what)))]);
+            }
             Ok(Err((what, hint))) => return Ok(vec![Report::Failed { what, hint, text: None }]),
             Err(_) => return Ok(vec![nowhere()]),
         };

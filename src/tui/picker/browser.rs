@@ -22,6 +22,8 @@ pub(in crate::tui) struct Browser {
     order: Order,
     /// Whether there is something in the trash to be brought back.
     pub(super) can_undo: bool,
+    /// What comes back from the trash: once it is there it is chosen.
+    pub(super) awaited: Option<Choice>,
     opening: Option<Opening>,
 }
 
@@ -37,7 +39,9 @@ impl Browser {
     fn of(scope: Scope, look: Look) -> Self {
         let (sessions, order) = (Sessions::default(), Order::default());
         let (hits, hits_for) = (Vec::new(), String::new());
-        Self { scope, look, indexing: None, hits, hits_for, sessions, order, can_undo: false, opening: None }
+        let (awaited, opening) = (None, None);
+        let (indexing, can_undo) = (None, false);
+        Self { scope, look, indexing, hits, hits_for, sessions, order, can_undo, awaited, opening }
     }
 
     /// What the list is called.
@@ -145,7 +149,8 @@ impl Picker {
 
     /// Takes what a look through the sessions found, if that is still what is wanted.
     pub(super) fn browsed(&mut self, look: Look, scope: Scope, what: &Browsed) {
-        let (chosen, row) = (self.kept(), self.place.row);
+        let awaited = self.browser.as_ref().and_then(|browser| browser.awaited.clone());
+        let (chosen, row) = (awaited.clone().or_else(|| self.kept()), self.place.row);
         let is_wanted = |browser: &&mut Browser| (browser.look, browser.scope) == (look, scope);
         let Some(browser) = self.browser.as_mut().filter(is_wanted) else { return };
         match what {
@@ -171,10 +176,20 @@ impl Picker {
             let elsewhere = self.matches.iter().position(|at| !self.item(*at).is_here());
             self.place.row = elsewhere.unwrap_or(0);
         }
+        if awaited.is_some() && self.kept() == awaited {
+            self.stop_awaiting();
+        }
         // What was gone to went to the trash: whoever presses that key again means the next one, not the newest.
         if chosen.is_some() && self.kept() != chosen {
             self.place.row = row.min(self.matches.len().saturating_sub(1));
             self.place.is_held = true;
+        }
+    }
+
+    /// Whoever goes elsewhere doesn't wait for what comes back.
+    pub(super) fn stop_awaiting(&mut self) {
+        if let Some(browser) = &mut self.browser {
+            browser.awaited = None;
         }
     }
 

@@ -141,6 +141,7 @@ impl App {
                 picker.ask_for_key(provider);
                 Vec::new()
             }
+            Choice::Locked(provider) => self.log_in(&provider),
             Choice::Logout(provider) => {
                 picker.say(Some(Word::note("taking it away…")));
                 vec![Action::Key(login::Order::Forget(provider))]
@@ -187,6 +188,13 @@ impl App {
     /// Takes the line that was asked for.
     fn take_line(&mut self) -> Vec<Action> {
         let Some(picker) = self.top_picker() else { return Vec::new() };
+        let asked = picker.asking().filter(|asking| !asking.typed.text().trim().is_empty());
+        if let Some((Choice::Login(provider), typed)) =
+            asked.map(|asking| (asking.of.clone(), asking.typed.clone()))
+        {
+            // It stays until the key is kept: a wrong one is to be mended, and the list goes when it was right.
+            return picker.typed_key(provider, typed.text());
+        }
         let Some(Asking { of, what, typed, before, .. }) = picker.stop_asking() else { return Vec::new() };
         match of {
             Choice::Open(path) => picker.typed_name(path, (&before, typed.text())),
@@ -259,6 +267,7 @@ impl App {
             Choice::Nothing
             | Choice::Open(_)
             | Choice::Cant(_)
+            | Choice::Locked(_)
             | Choice::Tool(_)
             | Choice::Setting(..)
             | Choice::Login(_)

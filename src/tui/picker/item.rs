@@ -146,6 +146,8 @@ pub(in crate::tui) enum Choice {
     Prompt(String),
     /// Wear the theme of this name.
     Theme(String),
+    /// A model whose provider, this one, has no key yet: ask for that.
+    Locked(String),
     /// Give this provider a key.
     Login(String),
     /// Take the key of this provider away.

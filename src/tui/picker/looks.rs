@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::{Picker, Word};
+use super::{Choice, Picker, Word};
 use crate::session::Scope;
 use crate::tui::app::{Action, App, Browsed};
+use crate::tui::keymap::KeyCommand;
 use crate::tui::popup::Popup;
 
 /// A look through the sessions, by its number. Whoever looks for an older one may still be telling what it finds.
@@ -46,6 +47,11 @@ impl App {
 
     /// Looks through the sessions anew, after one was named, went to the trash or came back.
     pub(in crate::tui) fn sessions_changed(&mut self, word: Word, trashed: Option<PathBuf>) -> Vec<Action> {
+        let undo = self.place.keymap.key_of(KeyCommand::Untrash);
+        let word = match &trashed {
+            Some(_) => Word { text: format!("{}; {undo} brings it back", word.text), ..word },
+            None => word,
+        };
         self.looks.trashed.extend(trashed);
         let mut pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
         let ask = pickers.find_map(|picker| {
@@ -58,7 +64,12 @@ impl App {
 
     /// Brings back what went to the trash last.
     pub(super) fn restore_last(&mut self) -> Vec<Action> {
-        self.looks.trashed.pop().map(Action::RestoreSession).into_iter().collect()
+        let Some(path) = self.looks.trashed.pop() else { return Vec::new() };
+        let mut pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
+        if let Some(browser) = pickers.find_map(|picker| picker.browser.as_mut()) {
+            browser.awaited = Some(Choice::Open(path.clone()));
+        }
+        vec![Action::RestoreSession(path)]
     }
 
     /// A session could not be brought back. It is the last to be tried again: it must not keep the others from coming back.

@@ -36,7 +36,8 @@ pub(in crate::tui) fn models(models: &Models) -> (Vec<Item>, usize) {
         let missing = format!("/login takes its key; so does {}, from the next start on", locked.key_name);
         let mut detail = detail(&locked.facts);
         detail.extend([Line::default(), Line::new(format!("{missing}."), Role::Warning)]);
-        let item = Item::new(name, Choice::Cant(missing)).with_lead(mark(false));
+        let item = Item::new(name, Choice::Locked(locked.facts.provider.clone()));
+        let item = item.with_lead(mark(false));
         item.with_note(format!("needs {}", locked.key_name)).in_role(Role::Muted).with_detail(detail)
     });
     let selected = models.usable.iter().position(is_current).unwrap_or(0);
@@ -127,6 +128,6 @@ mod tests {
         assert!(items[0].note.starts_with("cycled · "), "{}", items[0].note);
         let last = items.last().unwrap();
         assert_eq!((last.note.as_str(), last.role), ("needs OPENAI_API_KEY", Role::Muted));
-        assert!(matches!(&last.choice, Choice::Cant(why) if why.contains("OPENAI_API_KEY")));
+        assert_eq!(last.choice, Choice::Locked("openai".into()));
     }
 }

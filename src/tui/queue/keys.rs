@@ -10,11 +10,10 @@ use crate::event::{QueueItem, QueueKind};
 impl App {
     /// Gives the keys to the messages that wait, the last one chosen: it stands next to the editor.
     pub(in crate::tui) fn enter_queue(&mut self) -> Vec<Action> {
-        if self.work.queue.is_empty() {
+        if self.work.queue.is_empty() && !self.queue.can_put_back() {
             self.flash("no message waits");
             return Vec::new();
         }
-        self.queue.removed.clear();
         self.queue.put_back = None;
         self.choose_row(usize::MAX);
         Vec::new()
@@ -41,6 +40,9 @@ impl App {
             KeyCommand::QueueBack => {
                 self.queue.focus = Focus::Away;
                 self.queue.expects_removal = false;
+                if self.queue.can_put_back() {
+                    self.flash(self.way_back());
+                }
             }
             KeyCommand::QueueUndo => return self.queue.removed.pop().map(Order::PutBack),
             KeyCommand::QueueClear if !self.work.queue.is_empty() => {
@@ -50,6 +52,13 @@ impl App {
             command => return self.command_for_chosen(command),
         }
         None
+    }
+
+    /// How to bring back what was taken out, for whoever has given the keys back.
+    pub(super) fn way_back(&self) -> String {
+        let key = |command| self.place.keymap.key_of(command);
+        let (enter, undo) = (key(KeyCommand::EditQueue), key(KeyCommand::QueueUndo));
+        format!("{enter}, then {undo} brings back what was removed")
     }
 
     /// What is done with the message that is chosen.

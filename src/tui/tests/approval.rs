@@ -127,6 +127,11 @@ fn a_call_is_shown_whole_on_a_page_of_its_own_and_esc_goes_back_to_the_question(
     assert!(screen.contains("── bash asks ──") && screen.contains("  echo step 17"), "{screen}");
     assert_eq!(stage.key(KeyCode::Char('y')), [], "the page takes the keys");
     assert_eq!(stage.key(KeyCode::Esc), []);
+    assert_eq!(stage.letter('y'), [], "its end wasn't on the screen");
+    stage.letter('v');
+    (0..4).for_each(|_| _ = stage.key(KeyCode::PageDown));
+    assert!(stage.screen().contains("echo step 40"), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
     assert_eq!(stage.letter('y'), once("c2"));
 }
 
@@ -138,6 +143,7 @@ fn where_the_call_has_no_room_the_screen_says_so_and_which_key_shows_it() {
     assert_eq!(stage.letter('y'), [], "it was not seen");
     assert_eq!(stage.letter('v'), []);
     assert!(stage.screen().contains("rm -r build"), "{}", stage.screen());
+    (0..4).for_each(|_| _ = stage.key(KeyCode::PageDown));
     stage.key(KeyCode::Esc);
     assert_eq!(stage.letter('y'), once("c2"));
 }
@@ -152,7 +158,7 @@ fn a_key_answers_only_after_a_moment_and_until_then_goes_into_the_editor() {
     stage.wait(500);
     assert_eq!(stage.key(KeyCode::Char('y')), []);
     assert_eq!(stage.app.editor.text(), "yesy");
-    assert!(stage.screen().contains("enter steers with what you typed; clear it to answer"));
+    assert!(stage.screen().contains("enter steers with what you typed · ctrl+c clears it, to answer"));
     stage.control('u');
     assert_eq!(stage.key(KeyCode::Char('a')), []);
     stage.type_text("nd first the tests");
@@ -160,6 +166,41 @@ fn a_key_answers_only_after_a_moment_and_until_then_goes_into_the_editor() {
     let sent = stage.key(KeyCode::Enter);
     assert!(sent.contains(&Action::Say(Say::Steer("and first the tests".into()))), "{sent:?}");
     assert_eq!(stage.letter('a'), [Action::Decide("c2".into(), Decision::Session)]);
+}
+
+#[test]
+fn an_answer_that_was_typed_before_the_question_isn_t_sent_as_a_message_unawares() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("cargo test one"));
+    assert_eq!(stage.letter('y'), once("c2"));
+    stage.type_text("y");
+    stage.asked(ApprovalRequest { tool_call_id: "c5".into(), ..command("cargo test two") });
+    assert!(stage.screen().contains("`y` came too soon to be an answer · ctrl+c clears it"));
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    let screen = stage.screen();
+    assert!(screen.contains("that y is no answer yet: ctrl+c clears it; enter again sends it"), "{screen}");
+    stage.control('c');
+    assert_eq!(stage.letter('y'), once("c5"));
+    stage.type_text("y");
+    stage.asked(ApprovalRequest { tool_call_id: "c6".into(), ..command("cargo test three") });
+    assert_eq!(stage.key(KeyCode::Enter), [], "what was said of the one before doesn't count");
+    let sent = stage.key(KeyCode::Enter);
+    assert!(sent.contains(&Action::Say(Say::Steer("y".into()))), "{sent:?}");
+    stage.type_text("no");
+    let sent = stage.key(KeyCode::Enter);
+    assert!(sent.contains(&Action::Say(Say::Steer("no".into()))), "a word is a message: {sent:?}");
+}
+
+#[test]
+fn a_long_command_shows_its_end_beside_its_beginning() {
+    let mut stage = asking(80, 24);
+    stage.asked(long());
+    let screen = stage.screen();
+    assert!(screen.contains("echo step 1\n") && screen.contains("echo step 40"), "{screen}");
+    assert!(screen.contains("lines between · shift+down goes there · v shows it whole"), "{screen}");
+    stage.press(KeyCode::Down, KeyModifiers::SHIFT);
+    assert!(!stage.screen().contains("echo step 1\n"), "{}", stage.screen());
+    assert!(!stage.screen().contains("echo step 40"), "{}", stage.screen());
 }
 
 #[test]

@@ -154,6 +154,88 @@ fn an_unknown_command_stays_in_the_editor_and_suggests() {
 }
 
 #[test]
+fn wrong_arguments_stay_in_the_editor_to_be_mended() {
+    for line in ["/theme nope", "/thinking nope", "/approval nope"] {
+        let mut stage = Stage::new(80, 24);
+        stage.type_text(line);
+        stage.key(KeyCode::Enter);
+        assert_eq!(stage.app.editor.text(), line);
+    }
+}
+
+#[test]
+fn a_shell_without_a_command_is_no_message_to_the_model() {
+    for line in ["!", "!!", " ! "] {
+        let mut stage = Stage::new(80, 24);
+        stage.type_text(line);
+        assert_eq!(stage.key(KeyCode::Enter), []);
+        assert_eq!(stage.press(KeyCode::Enter, KeyModifiers::ALT), []);
+        assert_eq!(stage.app.editor.text(), line);
+        assert!(stage.screen().contains("which command?"), "{}", stage.screen());
+    }
+}
+
+#[test]
+fn name_alone_says_what_the_session_is_called() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/name");
+    stage.key(KeyCode::Enter);
+    stage.key(KeyCode::Enter);
+    assert!(stage.screen().contains("it is called fix-crlf; another name follows /name"));
+    assert_eq!(stage.app.editor.text(), "/name ");
+}
+
+#[test]
+fn what_was_said_of_the_next_key_goes_with_it() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("text");
+    stage.control('c');
+    assert!(stage.screen().contains("cleared; alt+u brings it back"), "{}", stage.screen());
+    stage.type_text("o");
+    assert!(!stage.screen().contains("cleared;"), "{}", stage.screen());
+}
+
+#[test]
+fn the_page_of_keys_names_them_and_is_narrowed_by_what_is_typed() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        stage.type_text("/hotkeys");
+        stage.key(KeyCode::Enter);
+        insta::assert_snapshot!(format!("hotkeys_{width}x{height}"), stage.screen());
+        stage.type_text("/queue_un");
+        let screen = stage.screen();
+        assert!(screen.contains("bring back what was taken out") && !screen.contains("steer it"), "{screen}");
+        stage.key(KeyCode::Esc);
+        assert!(stage.screen().contains("Anywhere"), "{}", stage.screen());
+        stage.key(KeyCode::End);
+        let screen = stage.screen();
+        assert!(screen.contains("back to where one was") && screen.contains("100%"), "{screen}");
+        stage.key(KeyCode::Esc);
+        assert!(!stage.screen().contains("── keys"), "{}", stage.screen());
+    }
+}
+
+#[test]
+fn a_fork_without_a_name_is_marked() {
+    let mut stage = Stage::new(80, 24);
+    stage.input(Input::Report(Report::Fork(Some("01JD6X9QWERTYUIOPASDFGHJKL".into()))));
+    assert!(!stage.screen().contains("fork "), "its name tells it apart");
+    let state = crate::agent::State { name: None, ..super::stage::state() };
+    stage.input(Input::Report(Report::State(Box::new(state))));
+    assert!(stage.screen().contains("fork FGHJKL"), "{}", stage.screen());
+}
+
+#[test]
+fn of_many_commands_it_is_said_how_many_there_are() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/");
+    let screen = stage.screen();
+    assert!(screen.contains("7 of 26"), "{screen}");
+    (0..8).for_each(|_| _ = stage.key(KeyCode::Down));
+    assert!(stage.screen().contains("9 of 26"), "{}", stage.screen());
+}
+
+#[test]
 fn a_half_typed_command_is_completed() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/fo");

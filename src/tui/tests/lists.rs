@@ -51,8 +51,10 @@ fn models_say_what_they_cost_and_which_key_is_missing() {
         stage.items(List::Models, picker::models(&models()));
         insta::assert_snapshot!(format!("models_{width}x{height}"), stage.screen());
         stage.type_text("gpt");
-        assert_eq!(stage.key(KeyCode::Enter), [], "it can't answer");
-        assert!(stage.screen().contains("/login takes its key"), "{}", stage.screen());
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Gather(List::Logins)], "it can't answer");
+        assert!(stage.screen().contains("key of openai ❯"), "{}", stage.screen());
+        stage.key(KeyCode::Esc);
+        stage.key(KeyCode::Esc);
         stage.control('u');
         stage.type_text("haiku");
         insta::assert_snapshot!(format!("models_narrowed_{width}x{height}"), stage.screen());

@@ -8,7 +8,7 @@ use crate::session::import::{Glance, Origin};
 use crate::tui::app::{Action, Go, Input, List, Report};
 use crate::tui::import::{self, ForeignLog};
 use crate::tui::login::{self, Key, News, Order};
-use crate::tui::picker::{Choice, Item};
+use crate::tui::picker::{Choice, Item, Word};
 use crate::tui::question::Question;
 use crate::unit::UnixMs;
 
@@ -78,6 +78,35 @@ fn escape_leaves_the_key_then_the_list_and_an_empty_key_changes_nothing() {
     assert!(stage.screen().contains("no key was typed"), "{}", stage.screen());
     stage.key(KeyCode::Esc);
     assert!(!stage.screen().contains("log in"), "{}", stage.screen());
+}
+
+#[test]
+fn a_key_that_is_refused_leaves_the_list_and_the_line_to_be_mended() {
+    let (mut stage, _) = sent(SIZES[0], "/login anthropic");
+    offers(&mut stage, List::Logins, login::logins(&holders()));
+    stage.type_text("sk-bad");
+    stage.key(KeyCode::Enter);
+    stage.input(Input::Report(Report::Said(Word::trouble("that is no key"))));
+    let screen = stage.screen();
+    assert!(screen.contains("✗ that is no key") && screen.contains("6 characters"), "{screen}");
+    stage.type_text("x");
+    let kept = Action::Key(Order::Keep("anthropic".into(), Key::of("sk-badx")));
+    assert_eq!(stage.key(KeyCode::Enter), [kept]);
+}
+
+#[test]
+fn a_model_without_a_key_leads_to_the_line_for_it_and_back() {
+    let (mut stage, _) = sent(SIZES[0], "/model");
+    let locked = Item::new("anthropic/claude", Choice::Locked("anthropic".into()));
+    offers(&mut stage, List::Models, vec![locked]);
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Gather(List::Logins)]);
+    offers(&mut stage, List::Logins, login::logins(&holders()));
+    assert!(stage.screen().contains("key of anthropic ❯"), "{}", stage.screen());
+    stage.actions.clear();
+    let news = News { said: "anthropic can be asked now".into(), hint: None, answers: Answers::AsBefore };
+    stage.input(Input::Report(Report::Key(news)));
+    assert_eq!(stage.actions, [Action::Gather(List::Models)]);
+    assert!(stage.screen().contains("── models"), "{}", stage.screen());
 }
 
 #[test]

@@ -339,6 +339,22 @@ fn whoever_left_the_panel_keeps_the_keys_when_what_was_removed_is_told() {
     let removed = Removed { item: left.remove(2), place: 2 };
     stage.waits(left);
     stage.removed(vec![removed]);
+    let screen = stage.screen();
+    assert!(screen.contains("removed; alt+up, then u brings back what was removed"), "{screen}");
     stage.type_text("x and more");
     assert_eq!(stage.app.editor.text(), "x and more");
+}
+
+#[test]
+fn what_was_removed_can_be_brought_back_after_the_panel_was_left() {
+    let mut stage = waiting(80, 24);
+    stage.alt_up();
+    stage.key(KeyCode::Char('d'));
+    let removed = Removed { item: three().remove(2), place: 2 };
+    stage.waits(Vec::new());
+    stage.removed(vec![removed.clone()]);
+    stage.key(KeyCode::Esc);
+    assert!(stage.screen().contains("alt+up, then u brings back what was removed"), "{}", stage.screen());
+    stage.alt_up();
+    assert_eq!(stage.key(KeyCode::Char('u')), ordered(Order::PutBack(vec![removed])));
 }

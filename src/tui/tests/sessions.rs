@@ -138,8 +138,17 @@ fn a_session_is_named_and_trashed_in_its_list_and_brought_back() {
         let trashed = Some("/s/0.jsonl".into());
         stage.input(Input::Report(Report::SessionsChanged { word, trashed }));
         assert_eq!(stage.actions, [Action::EndBrowse, ask_in(2, scope, "")]);
-        assert!(stage.screen().contains("moved to the trash"));
+        assert!(stage.screen().contains("moved to the trash; ctrl+z brings it back"));
+        let ids: Vec<_> = summaries().into_iter().skip(1).collect();
+        let without = Browsed::Sessions(sessions(&ids, scope, UnixMs(stage.now)));
+        stage.browsed_in(2, scope, without);
+        stage.key(KeyCode::Down);
         assert_eq!(stage.control('z'), [Action::RestoreSession("/s/0.jsonl".into())]);
+        let word = Word::note("it is back");
+        stage.input(Input::Report(Report::SessionsChanged { word, trashed: None }));
+        stage.browsed_in(3, scope, Browsed::Sessions(sessions(&summaries(), scope, UnixMs(stage.now))));
+        stage.actions.clear();
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/0.jsonl".into()))], "it is chosen");
         assert_eq!(stage.control('z'), []);
     }
 }

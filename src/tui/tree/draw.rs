@@ -179,7 +179,8 @@ impl TreeView {
         let is_folded = self.sieve.folded.contains(&row.node) && self.search.found().is_none();
         let begins = row.branch != BranchMark::Continues;
         if is_folded {
-            facts.push(format!("{} folded", thousands(branch.entries.saturating_sub(1) as usize)));
+            let kept_back = self.sieve.kept_back.get(&row.node).copied().unwrap_or(0);
+            facts.push(format!("{} folded", thousands(kept_back)));
         }
         if begins {
             facts.push(branch.newest.age(ctx.now));
@@ -198,7 +199,8 @@ impl TreeView {
         let mut lines = vec![self.preview_head(usize::from(area.width), ctx)];
         let height = usize::from(area.height.saturating_sub(2));
         let inner = Ctx { width, ..ctx.clone() };
-        let (mut body, more) = self.preview.lines(height, &inner);
+        let is_empty = self.rows.len() == 0;
+        let (mut body, more) = if is_empty { Default::default() } else { self.preview.lines(height, &inner) };
         body.resize_with(height, Line::default);
         lines.extend(body);
         let what = self.chosen().filter(|_| self.rows.len() > 0).map(|node| self.effect(node).words());
@@ -218,6 +220,9 @@ impl TreeView {
 
     /// A rule that says when it was said, by whom, and what it took.
     fn preview_head(&self, width: usize, ctx: &Ctx) -> Line {
+        if self.rows.len() == 0 {
+            return Line::new("─".repeat(width), Role::Muted);
+        }
         let known = self.shape.as_ref().zip(self.preview.node());
         let moment = known.filter(|(shape, node)| *node < shape.len()).map(|(shape, node)| {
             let moment = shape.node(node).timestamp;
@@ -244,11 +249,12 @@ impl TreeView {
         if self.after_stop.is_some() {
             return Line::new("   stopping…", Role::Accent);
         }
+        let is_folded = self.chosen().is_some_and(|node| self.sieve.folded.contains(&node));
         let hints = [
             (KeyCommand::Accept, if self.purpose == Purpose::Go { "goes there" } else { "forks there" }),
             (KeyCommand::NextFilter, "filter"),
             (KeyCommand::EditLabel, "label"),
-            (KeyCommand::Fold, "fold"),
+            if is_folded { (KeyCommand::Unfold, "unfold") } else { (KeyCommand::Fold, "fold") },
             (KeyCommand::TogglePreview, "preview"),
             (KeyCommand::Hide, "hide"),
             (KeyCommand::ShowHidden, "hidden too"),

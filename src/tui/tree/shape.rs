@@ -1,5 +1,7 @@
 //! The session's shape as the tree needs it: links, labels, what is hidden, how large and how old branches are. No texts.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::id::{EntryId, SessionId};
 use crate::session::marks::Marks;
 use crate::session::tree::{Node, Tree};
@@ -126,6 +128,25 @@ impl Shape {
     /// The entry at or above `at` for which `wanted` says yes.
     pub(super) fn nearest(&self, at: usize, wanted: impl Fn(usize) -> bool) -> Option<usize> {
         std::iter::successors(Some(at), |at| self.node(*at).parent).find(|at| wanted(*at))
+    }
+
+    /// For each of these, the entries beneath it that `counts` takes; one beneath another of them counts for the upper one.
+    pub(super) fn kept_back(
+        &self,
+        these: &HashSet<usize>,
+        counts: impl Fn(usize) -> bool,
+    ) -> HashMap<usize, usize> {
+        let mut kept_back = HashMap::new();
+        let mut under: Vec<Option<usize>> = vec![None; if these.is_empty() { 0 } else { self.len() }];
+        for at in 0..under.len() {
+            let parent = self.node(at).parent;
+            under[at] =
+                parent.and_then(|parent| under[parent].or_else(|| these.contains(&parent).then_some(parent)));
+            if let Some(upper) = under[at].filter(|_| counts(at)) {
+                *kept_back.entry(upper).or_default() += 1;
+            }
+        }
+        kept_back
     }
 
     /// For each entry whether it follows one of these.

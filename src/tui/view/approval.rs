@@ -9,6 +9,10 @@ use crate::render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, cut_to, w
 /// Rows of a call without which it isn't shown at all: less says nothing.
 const FEWEST: usize = 3;
 
+/// Rows of a call from which on its end is shown beside its beginning, and the part of the rows that the end takes.
+const ENDED: usize = 8;
+const END_PART: usize = 3;
+
 /// Rows from which on one is left free above the question.
 const AIRY: usize = 8;
 
@@ -30,8 +34,18 @@ pub(super) fn wanted(app: &App) -> usize {
 /// Lines of the call itself that are on the screen when the question has so many rows.
 pub(super) fn body_rows(app: &App, height: usize) -> usize {
     let Some(asked) = app.work.approvals.first() else { return 0 };
-    let room = parts(app, asked, height).body.unwrap_or(0);
-    if asked.sheet.lines.len() <= room { room } else { room.saturating_sub(1) }
+    split(asked, parts(app, asked, height).body.unwrap_or(0)).0
+}
+
+/// Rows of a call in so much room: those that begin at its top, and those that show its end, where a line between them says what is
+/// left out. What was scrolled to is shown without the end.
+fn split(asked: &Asked, room: usize) -> (usize, usize) {
+    if asked.sheet.lines.len() <= room {
+        return (room, 0);
+    }
+    let rows = room.saturating_sub(1);
+    let end = if asked.sheet.top == 0 && rows >= ENDED { rows / END_PART } else { 0 };
+    (rows - end, end)
 }
 
 /// The question in so many rows.
@@ -42,9 +56,10 @@ pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
     let mut lines = vec![Line::default(); above];
     lines.extend(head);
     let sheet = &asked.sheet;
-    let rows = if sheet.lines.len() <= body { body } else { body.saturating_sub(1) };
+    let (rows, end) = split(asked, body);
     lines.extend(sheet.lines.iter().skip(sheet.top).take(rows).cloned());
-    lines.extend(more(app, asked, rows));
+    lines.extend(more(app, asked, (rows, end)));
+    lines.extend(sheet.lines[sheet.lines.len() - end..].iter().cloned());
     lines.extend(foot);
     lines
 }
@@ -85,14 +100,15 @@ fn head(app: &App, asked: &Asked) -> Vec<Line> {
 }
 
 /// Where the call goes on, unless it is on the screen whole.
-fn more(app: &App, asked: &Asked, rows: usize) -> Option<Line> {
+fn more(app: &App, asked: &Asked, (rows, end): (usize, usize)) -> Option<Line> {
     let (all, top) = (asked.sheet.lines.len(), asked.sheet.top);
     if all <= rows {
         return None;
     }
-    let below = all.saturating_sub(top + rows);
+    let below = all.saturating_sub(top + rows + end);
     let (count, where_to, command) = match below {
         0 => (top, "above", KeyCommand::QuestionUp),
+        below if end > 0 => (below, "between", KeyCommand::QuestionDown),
         below => (below, "below", KeyCommand::QuestionDown),
     };
     let noun = if count == 1 { "line" } else { "lines" };
@@ -120,8 +136,15 @@ fn foot(app: &App, asked: &Asked) -> Vec<Line> {
         return hung(&[why, send, said(" denies · "), back, said(" back")], app);
     }
     if !app.editor.is_empty() {
-        let send = key(app, KeyCommand::Send);
-        return hung(&[said("  "), send, said(" steers with what you typed; clear it to answer")], app);
+        let (send, clear) = (key(app, KeyCommand::Send), key(app, KeyCommand::Clear));
+        if app.holds_answer() {
+            let words = format!("  `{}` came too soon to be an answer · ", app.editor.text());
+            return hung(&[said(words), clear, said(" clears it, then answer")], app);
+        }
+        return hung(
+            &[said("  "), send, said(" steers with what you typed · "), clear, said(" clears it, to answer")],
+            app,
+        );
     }
     let mut spans = vec![said("  ")];
     if !asked.is_seen() {

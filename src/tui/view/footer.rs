@@ -57,7 +57,9 @@ fn left(app: &App) -> Vec<Fact> {
     let branch = app.facts.branch.as_ref().map(|branch| format!(" ({branch})")).unwrap_or_default();
     let folder = shortened(&app.place.cwd, app.place.home.as_deref());
     let mut facts = vec![Fact { text: format!("{folder}{branch}"), role: Role::Muted, rank: 4 }];
-    if let Some(name) = &app.facts.name {
+    // A fork looks like what it comes from: without a name its id tells them apart.
+    let fork = app.facts.fork.as_ref().map(|id| format!("fork {}", id.short()));
+    if let Some(name) = app.facts.name.as_ref().or(fork.as_ref()) {
         facts.push(Fact { text: cut_to(name, 30), role: Role::Text, rank: 5 });
     }
     facts

@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::widgets::{Clear, Widget};
 
 use super::super::app::Place;
+use super::super::call::one_line;
 use super::super::keymap::KeyCommand;
 use super::super::page::Page;
 use super::super::popup::Popup;
@@ -46,12 +47,15 @@ pub(super) fn title(words: &str, note: &str, width: u16) -> Line {
 fn draw_page(page: &Page, area: Rect, buffer: &mut Buffer, place: &Place) {
     let (theme, keymap) = (&place.theme, &place.keymap);
     let key = |command| keymap.key_of(command);
-    let mut note = key(KeyCommand::Back);
-    if page.is_long() {
-        note = format!("{} {} · {note}", key(KeyCommand::PopupPageUp), key(KeyCommand::PopupPageDown));
+    let mut notes = Vec::new();
+    notes.extend(page.find().map(|words| format!("/{}", one_line(words))));
+    if let Some(percent) = page.percent() {
+        notes.push(format!("{percent}%"));
+        notes.push(format!("{} {}", key(KeyCommand::PopupPageUp), key(KeyCommand::PopupPageDown)));
     }
-    put(&title(&page.title, &note, area.width), row(area, 0), buffer, theme);
-    for (at, line) in (2..area.height).zip(page.rows()) {
+    notes.push(key(KeyCommand::Back));
+    put(&title(&page.title, &notes.join(" · "), area.width), row(area, 0), buffer, theme);
+    for (at, line) in (2..area.height).zip(page.shown()) {
         let inner =
             Rect { x: area.x + 2.min(area.width), width: area.width.saturating_sub(2), ..row(area, at) };
         put(line, inner, buffer, theme);

@@ -190,7 +190,12 @@ pub(super) fn completion(app: &App) -> Vec<Line> {
     if let Some(hint) = app.complete.hint() {
         return vec![argument_hint(hint, width)];
     }
+    let last = top + height - 1;
     let mut row = |(at, offer): (usize, &Offer)| {
+        // Where not all of them have room the last row says how many there are.
+        let count =
+            (at == last && offers.len() > height).then(|| format!("  {} of {}", at + 1, offers.len()));
+        let width = width.saturating_sub(count.as_ref().map_or(0, String::len));
         let chosen = at == app.complete.chosen();
         let (mark, role) = if chosen { ("▸ ", Role::Accent) } else { ("  ", Role::Text) };
         let name = one_line(&offer.name);
@@ -202,7 +207,12 @@ pub(super) fn completion(app: &App) -> Vec<Line> {
         let gap = (NAME_WIDTH + 4).saturating_sub(line.width());
         let about = cut_to(&one_line(&offer.about), width.saturating_sub(line.width() + gap + 1));
         line.spans.push(Span::new(" ".repeat(gap) + &about, Role::Muted));
-        line
+        match count {
+            Some(count) => {
+                super::spread(line.spans, Span::new(count.clone(), Role::Muted), width + count.len())
+            }
+            None => line,
+        }
     };
     offers.iter().enumerate().skip(top).take(height).map(&mut row).collect()
 }

@@ -35,8 +35,9 @@ pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
     let at = waiting.iter().position(|item| Some(&item.id) == app.queue.chosen());
     let top = at.unwrap_or(0).saturating_sub(rows / 2).min(waiting.len().saturating_sub(rows));
     let first_held = waiting.iter().find(|item| item.held).map(|item| &item.id);
+    let names_key = first_held.or_else(|| waiting.last().map(|item| &item.id).filter(|_| !has_more));
     let shown = waiting.iter().skip(top).take(rows);
-    let mut lines: Vec<Line> = shown.map(|item| line(app, item, Some(&item.id) == first_held)).collect();
+    let mut lines: Vec<Line> = shown.map(|item| line(app, item, Some(&item.id) == names_key)).collect();
     if has_more {
         let key = app.place.keymap.key_of(KeyCommand::EditQueue);
         lines.push(Line::new(format!("    … {} more · {key}", waiting.len() - rows), Role::Muted));
@@ -48,7 +49,8 @@ pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
     lines
 }
 
-fn line(app: &App, item: &QueueItem, is_first_held: bool) -> Line {
+/// A message on its line; one of them says which key leads to all.
+fn line(app: &App, item: &QueueItem, names_key: bool) -> Line {
     let is_chosen = app.queue.chosen() == Some(&item.id);
     let (word, role) = match (is_held(app, item), item.kind) {
         (true, _) => ("held", Role::Warning),
@@ -59,7 +61,7 @@ fn line(app: &App, item: &QueueItem, is_first_held: bool) -> Line {
     let lead = Span::new(format!("{mark} ↳ {word:<7} "), role);
     let style = Style::from(if is_chosen { Role::Text } else { Role::Muted });
     let style = style.with(if is_chosen { Emphasis::BOLD } else { Emphasis::NONE });
-    let note = note(app, item, is_first_held);
+    let note = note(app, item, names_key);
     let room = usize::from(app.place.size.0).saturating_sub(LEAD + note.chars().count() + 1);
     let text = cut_to(&one_line(&typed(item)), room);
     Line::from(vec![lead, Span::new(text, style), Span::new(note, Role::Muted)])
@@ -70,8 +72,8 @@ fn is_held(app: &App, item: &QueueItem) -> bool {
     item.held && !app.queue.holds(&item.id)
 }
 
-/// What else there is to say of a message: its images, what it was queued for if it is held, which key sends it.
-fn note(app: &App, item: &QueueItem, is_first_held: bool) -> String {
+/// What else there is to say of a message: its images, what it was queued for if it is held, which key sends it or leads to it.
+fn note(app: &App, item: &QueueItem, names_key: bool) -> String {
     let mut notes = Vec::new();
     match item.images.len() {
         0 => {}
@@ -85,10 +87,12 @@ fn note(app: &App, item: &QueueItem, is_first_held: bool) -> String {
     let is_idle_editor = app.editor.is_empty() && !app.queue.has_keys() && !app.queue.is_editing();
     if app.queue.is_editing() && app.queue.chosen() == Some(&item.id) {
         notes.push("being edited".to_owned());
-    } else if item.held && is_first_held && !app.queue.has_keys() && !app.queue.is_editing() {
-        notes.push(format!("{} to edit or release it", keymap.key_of(KeyCommand::EditQueue)));
     } else if item.kind == QueueKind::Steer && !item.held && is_idle_editor {
         notes.push(format!("{}: now", keymap.key_of(KeyCommand::Send)));
+    }
+    if names_key && !app.queue.has_keys() && !app.queue.is_editing() {
+        let key = keymap.key_of(KeyCommand::EditQueue);
+        notes.push(if item.held { format!("{key} to edit or release it") } else { format!("{key} to edit") });
     }
     notes.iter().map(|note| format!(" · {note}")).collect()
 }
@@ -109,9 +113,13 @@ fn hints(app: &App) -> Line {
             QueueKind::FollowUp => "makes it steer",
         };
         offers.push((KeyCommand::QueueTurn, other));
-        if app.work.queue.len() > 1 {
-            offers.push((KeyCommand::QueueEarlier, "moves it up"));
-        }
+        let beside = in_order(&app.work.queue);
+        let row = beside.iter().position(|other| other.id == item.id).unwrap_or(0);
+        let is_like = |row: Option<usize>| {
+            row.and_then(|row| beside.get(row)).is_some_and(|other| other.kind == item.kind)
+        };
+        offers.extend(is_like(row.checked_sub(1)).then_some((KeyCommand::QueueEarlier, "earlier")));
+        offers.extend(is_like(Some(row + 1)).then_some((KeyCommand::QueueLater, "later")));
     }
     if app.queue.can_put_back() {
         offers.insert(0, (KeyCommand::QueueUndo, "brings back what was removed"));

@@ -17,7 +17,7 @@ use crate::render::{Carriage, Emphasis, Line, Role, Span, Style, clean, cut_to};
 /// Draws the rows that are on the screen.
 pub(super) fn draw(app: &App, area: Rect, buffer: &mut Buffer) {
     let mut finder = app.moving.search.as_ref().map(Finder::new);
-    let mut focus = app.transcript.focus();
+    let mut focus = app.transcript.focus().filter(|_| app.editor.is_empty());
     let theme = &app.place.theme;
     for (y, row) in (area.y..area.bottom()).zip(app.transcript.visible()) {
         let Some(row) = row else { continue };
