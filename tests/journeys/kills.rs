@@ -434,8 +434,9 @@ fn play(terminal: &mut Terminal, kill: u64, dice: &mut Dice) -> Vec<String> {
     let screen = terminal.screen();
     // A command that had to wait stays in the editor and is part of what is typed next.
     let queued = screen.lines().filter_map(|line| line.trim_start().strip_prefix("↳ ")?.split_once("   "));
-    // What the first of them says of the key that sends it at once is no part of it.
-    let texts = queued.map(|(_, text)| text.trim_start().trim_end_matches(" · enter: now").to_owned());
+    // What they say of keys is no part of them.
+    let words = |text: &str| text.split(" · ").next().map(|text| text.trim().to_owned());
+    let texts = queued.filter_map(|(_, text)| words(text));
     texts.filter(|text| text.contains(&format!("message {kill}-"))).collect()
 }
 

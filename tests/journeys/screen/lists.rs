@@ -110,6 +110,10 @@ fn a_session_is_named_trashed_and_brought_back_in_its_list_and_then_gone_on_with
     terminal.wait_for("it is back");
     terminal.wait_for("the first · question one");
     assert_eq!(house.logs().len(), 2);
+    // What came back is chosen.
+    terminal.wait_for("▸ the first · question one");
+    terminal.key(Key::Up);
+    terminal.wait_for("▸ question two");
     terminal.key(Key::Ctrl('x'));
     terminal.wait_for("this session is open here");
     terminal.send("first");
@@ -166,7 +170,8 @@ fn the_session_that_is_open_is_said_to_be_when_it_is_chosen() {
     let log = house.logs().remove(0);
     let id = log.file_stem().unwrap().to_str().unwrap().rsplit('_').next().unwrap().to_owned();
     enter(&mut terminal, &format!("/resume {}", &id[..10]));
-    terminal.wait_for("▸ question one");
+    // The offer beside what was typed looks like it; the list says whose it is.
+    terminal.wait_for("▸ question one  open here");
     terminal.key(Key::Enter);
     terminal.wait_for("that is the session that is open here");
     terminal.key(Key::Esc);

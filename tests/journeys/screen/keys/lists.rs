@@ -49,6 +49,13 @@ pub(super) const SETTINGS: Journey = Journey {
         Type("?"),
         Wait(Has("── help")),
         press("leave_page", "enter", &[Lacks("── help")]),
+        Type("?"),
+        Wait(Has("Type what you want done.")),
+        press("find_in_page", "/", &[Has("─ / · ")]),
+        Type("hotkeys"),
+        Wait(Lacks("Type what you want done.")),
+        Type("\x1b"),
+        Wait(Has("Type what you want done.")),
     ],
 };
 
