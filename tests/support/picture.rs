@@ -288,8 +288,24 @@ fn draw(svg: &mut String, run: &Run, top: f64, paper: Rgb) {
     let first = run.text.chars().next().unwrap_or(' ');
     match drawing(first) {
         Some(drawing) => draw_lines(svg, run, drawing, (left, top)),
-        None => set(svg, run, top),
+        None => pieces(run).iter().for_each(|run| set(svg, run, top)),
     }
+}
+
+/// A run without the wide gaps in it: there are browsers that make one blank of several whatever the picture says.
+fn pieces(run: &Run) -> Vec<Run> {
+    let is_even = run.text.chars().count() == run.columns;
+    if run.look.underline || !is_even {
+        return vec![Run { text: run.text.clone(), ..*run }];
+    }
+    let mut column = run.column;
+    let piece = |text: &str| {
+        let columns = text.chars().count();
+        let from = column;
+        column += columns + 2;
+        Run { column: from, columns, text: text.to_owned(), look: run.look }
+    };
+    run.text.split("  ").map(piece).collect()
 }
 
 /// Sets a run, without the blanks at its ends unless a line goes under them.
