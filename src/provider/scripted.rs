@@ -13,6 +13,7 @@ use std::time::Duration;
 use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use tokio::time::{Instant, sleep_until};
 
 use super::catalog::{ModelFacts, Sight};
 use super::{Failure, Part, PartStream, Provider, ProviderError, Request};
@@ -310,13 +311,18 @@ impl Answer {
     }
 }
 
-/// Streams pieces in their time.
+/// Streams pieces in their time, which goes on whether anybody takes them or not, as it does with a server.
 pub(super) fn play(beats: Vec<Beat>, end: End) -> PartStream {
-    let played = stream::iter(beats).then(|beat| async move {
-        if beat.delay_ms > 0 {
-            tokio::time::sleep(Duration::from_millis(beat.delay_ms)).await;
+    let mut due = None;
+    let played = stream::iter(beats).then(move |beat| {
+        let at = due.unwrap_or_else(Instant::now) + Duration::from_millis(beat.delay_ms);
+        due = Some(at);
+        async move {
+            if beat.delay_ms > 0 {
+                sleep_until(at).await;
+            }
+            beat.part
         }
-        beat.part
     });
     match end {
         End::Close => Box::pin(played),

@@ -9,9 +9,10 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{FutureExt, StreamExt};
+use futures_util::{FutureExt, Stream, StreamExt};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{Instant, sleep};
 
 use super::hooks::Considered;
 use super::summary::{Maker, SummaryNews};
@@ -31,6 +32,10 @@ use crate::tool::{Gathered, Invocation, Progress, Tool, ToolOutput};
 
 /// Longest that a question waits for a look at what the call would do: a slow disk's time for a large file.
 const LOOK: Duration = Duration::from_secs(2);
+
+/// Least time between two looks at a stream that is faster than that: what comes meanwhile is taken at once, for it is being woken
+/// that costs, not the parts. A stream as fast as one reads isn't held up at all.
+const GATHER: Duration = Duration::from_millis(10);
 
 /// What a job reports.
 pub(crate) enum Report {
@@ -114,15 +119,12 @@ impl Jobs {
     /// Streams the answer to a request.
     pub(super) fn stream(&mut self, turn: TurnNumber, provider: &dyn Provider, request: Request) {
         self.stop_stream();
-        let mut parts = provider.stream(request);
+        let parts = provider.stream(request);
         let (report, end) = (self.report.clone(), self.report.clone());
-        let stream = async move {
-            while let Some(part) = parts.next().await {
-                if report.send(Report::Part { turn, part }).await.is_err() {
-                    return;
-                }
-            }
-        };
+        let stream = forward(parts, move |part| {
+            let report = report.clone();
+            async move { report.send(Report::Part { turn, part }).await.is_ok() }
+        });
         let task = async move {
             // A provider that panics has ended its stream too early, like one that breaks off.
             let _ = AssertUnwindSafe(stream).catch_unwind().await;
@@ -299,5 +301,64 @@ impl Jobs {
             let result = synced.unwrap_or_else(|error| Err(io::Error::other(error)));
             let _ = report.send(Report::Synced(result)).await;
         });
+    }
+}
+
+/// Passes the parts of a stream on as long as somebody takes them, those of a fast one in bunches.
+async fn forward<T, F: Future<Output = bool>>(
+    mut parts: impl Stream<Item = T> + Unpin,
+    mut pass: impl FnMut(T) -> F,
+) {
+    let mut looked = Instant::now();
+    while let Some(part) = parts.next().await {
+        let is_fast = looked.elapsed() < GATHER;
+        if !pass(part).await {
+            return;
+        }
+        while let Some(next) = parts.next().now_or_never() {
+            let Some(part) = next else { return };
+            if !pass(part).await {
+                return;
+            }
+        }
+        if is_fast {
+            sleep(GATHER).await;
+        }
+        looked = Instant::now();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use futures_util::stream;
+
+    use super::*;
+
+    /// When each of some parts was passed on, in ms, of a stream that has them at these times.
+    async fn passed(times: &[u64]) -> Vec<u64> {
+        let began = Instant::now();
+        let parts = stream::iter(times.to_vec()).then(|at| async move {
+            tokio::time::sleep_until(began + Duration::from_millis(at)).await;
+        });
+        let seen = RefCell::new(Vec::new());
+        forward(Box::pin(parts), |()| {
+            seen.borrow_mut().push(began.elapsed().as_millis().try_into().unwrap());
+            async { true }
+        })
+        .await;
+        seen.into_inner()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_stream_is_passed_on_as_it_comes_and_a_fast_one_in_bunches() {
+        assert_eq!(passed(&[20, 40, 60]).await, [20, 40, 60]);
+        let fast: Vec<u64> = (100..200).collect();
+        let mut times = passed(&fast).await;
+        assert_eq!((times.len(), times[0]), (100, 100));
+        assert!(times.iter().zip(&fast).all(|(passed, came)| passed - came <= 11), "{times:?}");
+        times.dedup();
+        assert!(times.len() <= 12, "{times:?}");
     }
 }
