@@ -121,8 +121,10 @@ impl Transcript {
 
     /// The one that takes the place of this: the same session read anew, or another one. Answers with what this one leaves to it.
     pub(super) fn replace(&mut self, older: Vec<EntryId>, entries: &[Entry]) -> Former {
-        let (folds, former) = (self.folds, self.leave());
+        let (folds, next, former) = (self.folds, self.view.next, self.leave());
         *self = Self { folds, ..Self::of(self.epoch + 1, older, entries) };
+        // It may be one of several that were asked for at once.
+        self.view.next = next;
         former
     }
 

@@ -42,6 +42,11 @@ pub(super) struct Gap {
 }
 
 impl Gap {
+    /// Whether a snapshot is on its way.
+    pub(super) fn is_open(&self) -> bool {
+        self.expected > 0
+    }
+
     /// A snapshot was asked for.
     pub(super) fn expect(&mut self) {
         self.expected += 1;

@@ -318,9 +318,16 @@ fn what_is_read_stays_on_the_screen_when_events_were_missed_and_all_is_read_anew
         resumed(&mut stage, 320);
         read(&mut stage);
         assert_eq!(upper(&stage.screen()), upper(&before), "{scrolls} pages up");
-
         stage.input(Input::Lagged);
+        stage.input(Input::Lagged);
+        resumed(&mut stage, 320);
+        resumed(&mut stage, 320);
+        read(&mut stage);
+        assert_eq!(upper(&stage.screen()), upper(&before), "{scrolls} pages up, missed twice");
+
         stage.event(EventKind::SessionChanged { reason: SessionChange::Leaf, session_id: "s".into() });
+        stage.input(Input::Lagged);
+        resumed(&mut stage, 320);
         resumed(&mut stage, 320);
         assert!(stage.screen().contains("prompt 319 of the log"), "elsewhere: {}", stage.screen());
     }

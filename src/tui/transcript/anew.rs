@@ -40,7 +40,10 @@ enum Of {
 impl Transcript {
     /// What the transcript that takes the place of this one needs of it.
     pub(super) fn leave(&mut self) -> Former {
-        Former { top: self.named_top(), live: std::mem::take(&mut self.live) }
+        // What isn't read yet is still to be on top.
+        let top = self.view.former.take().or_else(|| self.named_top());
+        let top = top.filter(|_| self.view.next == NextTop::Same);
+        Former { top, live: std::mem::take(&mut self.live) }
     }
 
     /// Events were missed: what is read anew is this transcript, and more.
@@ -54,7 +57,7 @@ impl Transcript {
     }
 
     fn named_top(&self) -> Option<Top> {
-        let (at, row) = self.top().filter(|_| !self.follows() && self.view.next == NextTop::Same)?;
+        let (at, row) = self.top().filter(|_| !self.follows())?;
         let blocks = self.parts.get(at.part)?.blocks()?;
         let of = match blocks.get(at.block) {
             None => Of::Live(at.block - blocks.len()),
