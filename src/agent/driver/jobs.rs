@@ -121,10 +121,7 @@ impl Jobs {
         self.stop_stream();
         let parts = provider.stream(request);
         let (report, end) = (self.report.clone(), self.report.clone());
-        let stream = forward(parts, move |part| {
-            let report = report.clone();
-            async move { report.send(Report::Part { turn, part }).await.is_ok() }
-        });
+        let stream = forward(parts, report, move |part| Report::Part { turn, part });
         let task = async move {
             // A provider that panics has ended its stream too early, like one that breaks off.
             let _ = AssertUnwindSafe(stream).catch_unwind().await;
@@ -304,22 +301,25 @@ impl Jobs {
     }
 }
 
-/// Passes the parts of a stream on as long as somebody takes them, those of a fast one in bunches.
-async fn forward<T, F: Future<Output = bool>>(
+/// Reports the parts of a stream as long as somebody listens, those of a fast one in bunches.
+async fn forward<T, R>(
     mut parts: impl Stream<Item = T> + Unpin,
-    mut pass: impl FnMut(T) -> F,
+    report: mpsc::Sender<R>,
+    told: impl Fn(T) -> R,
 ) {
     let mut looked = Instant::now();
     while let Some(part) = parts.next().await {
         let is_fast = looked.elapsed() < GATHER;
-        if !pass(part).await {
-            return;
-        }
-        while let Some(next) = parts.next().now_or_never() {
-            let Some(part) = next else { return };
-            if !pass(part).await {
+        let mut ready = Some(part);
+        while let Some(part) = ready {
+            if report.send(told(part)).await.is_err() {
                 return;
             }
+            // What is there already comes along.
+            ready = match parts.next().now_or_never() {
+                Some(None) => return,
+                next => next.flatten(),
+            };
         }
         if is_fast {
             sleep(GATHER).await;
@@ -330,8 +330,6 @@ async fn forward<T, F: Future<Output = bool>>(
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
-
     use futures_util::stream;
 
     use super::*;
@@ -342,13 +340,11 @@ mod tests {
         let parts = stream::iter(times.to_vec()).then(|at| async move {
             tokio::time::sleep_until(began + Duration::from_millis(at)).await;
         });
-        let seen = RefCell::new(Vec::new());
-        forward(Box::pin(parts), |()| {
-            seen.borrow_mut().push(began.elapsed().as_millis().try_into().unwrap());
-            async { true }
-        })
-        .await;
-        seen.into_inner()
+        let (report, mut reports) = mpsc::channel(times.len());
+        forward(Box::pin(parts), report, |()| began.elapsed()).await;
+        let mut passed = Vec::new();
+        reports.recv_many(&mut passed, times.len()).await;
+        passed.into_iter().map(|at| at.as_millis().try_into().unwrap()).collect()
     }
 
     #[tokio::test(start_paused = true)]
