@@ -117,6 +117,9 @@ impl App {
 
     /// Lays out the page that lies over the transcript, if there is one.
     pub(super) fn lay_out_page(&mut self) {
+        if !matches!(self.popups.last(), Some(Popup::Read(_))) {
+            return;
+        }
         let footer = Areas::of(self).footer.height;
         let (width, height) = self.place.size;
         if let Some(Popup::Read(page)) = self.popups.last_mut() {
