@@ -14,6 +14,11 @@ pub(super) enum Popup {
     Tree(Box<TreeView>),
 }
 
+/// The lists among them, the lowest first.
+pub(super) fn pickers(popups: &mut [Popup]) -> impl DoubleEndedIterator<Item = &mut Picker> {
+    popups.iter_mut().filter_map(Popup::as_picker)
+}
+
 impl Popup {
     pub(super) fn as_picker(&mut self) -> Option<&mut Picker> {
         match self {

@@ -10,7 +10,7 @@ use crate::tui::block::{Block, BlockKind, Level};
 use crate::tui::keymap::KeyCommand;
 use crate::tui::pace::Stale;
 use crate::tui::page::Page;
-use crate::tui::popup::Popup;
+use crate::tui::popup::{Popup, pickers};
 use crate::tui::queue;
 
 impl App {
@@ -48,18 +48,15 @@ impl App {
             Report::Waiting(outcome) => self.queue_outcome(outcome),
             Report::Moved(moved) => self.moved(moved),
             Report::Items { list, items, selected } => {
-                let mut pickers = self.popups.iter_mut().rev().filter_map(Popup::as_picker);
-                if let Some(picker) = pickers.find(|picker| picker.list == Some(list)) {
+                if let Some(picker) = pickers(&mut self.popups).rfind(|picker| picker.list == Some(list)) {
                     picker.fill(items, selected);
                 }
             }
             Report::Narrowed(done) => {
-                let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
-                pickers.for_each(|picker| picker.narrowed(&done));
+                pickers(&mut self.popups).for_each(|picker| picker.narrowed(&done));
             }
             Report::Preview { of, lines } => {
-                let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
-                pickers.for_each(|picker| picker.show(&of, lines.clone()));
+                pickers(&mut self.popups).for_each(|picker| picker.show(&of, lines.clone()));
             }
             Report::Words { of, items } => self.know_words(of, items),
             Report::Files(files) => return self.know_files(files),

@@ -10,7 +10,7 @@ use crate::setting::{Setting, Settings};
 use crate::tui::app::{Action, App, Go, List, Twice};
 use crate::tui::keymap::{Context, KeyCommand};
 use crate::tui::login;
-use crate::tui::popup::Popup;
+use crate::tui::popup::{Popup, pickers};
 use crate::tui::tree::leaves_tree;
 
 /// What keys do in a list beside moving in it, the most important first; what has no room is left out.
@@ -286,8 +286,8 @@ impl App {
 
     /// Takes the settings as they are now into their list.
     pub(in crate::tui) fn settings_changed(&mut self, settings: &Settings) {
-        let mut pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
-        if let Some(picker) = pickers.find(|picker| picker.list == Some(List::Settings)) {
+        let mut lists = pickers(&mut self.popups);
+        if let Some(picker) = lists.find(|picker| picker.list == Some(List::Settings)) {
             picker.fill(super::settings(settings), 0);
         }
     }

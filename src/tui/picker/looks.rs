@@ -6,7 +6,7 @@ use super::{Choice, Picker, Word};
 use crate::session::Scope;
 use crate::tui::app::{Action, App, Browsed};
 use crate::tui::keymap::KeyCommand;
-use crate::tui::popup::Popup;
+use crate::tui::popup::{Popup, pickers};
 
 /// A look through the sessions, by its number. Whoever looks for an older one may still be telling what it finds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,8 +41,7 @@ impl App {
 
     /// Takes what a look through the sessions found.
     pub(in crate::tui) fn browsed(&mut self, look: Look, scope: Scope, what: &Browsed) {
-        let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
-        pickers.for_each(|picker| picker.browsed(look, scope, what));
+        pickers(&mut self.popups).for_each(|picker| picker.browsed(look, scope, what));
     }
 
     /// Looks through the sessions anew, after one was named, went to the trash or came back.
@@ -53,8 +52,7 @@ impl App {
             None => word,
         };
         self.looks.trashed.extend(trashed);
-        let mut pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
-        let ask = pickers.find_map(|picker| {
+        let ask = pickers(&mut self.popups).find_map(|picker| {
             picker.browser.as_mut()?.look = self.looks.begin();
             picker.ask()
         });
@@ -65,8 +63,7 @@ impl App {
     /// Brings back what went to the trash last.
     pub(super) fn restore_last(&mut self) -> Vec<Action> {
         let Some(path) = self.looks.trashed.pop() else { return Vec::new() };
-        let mut pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
-        if let Some(browser) = pickers.find_map(|picker| picker.browser.as_mut()) {
+        if let Some(browser) = pickers(&mut self.popups).find_map(|picker| picker.browser.as_mut()) {
             browser.awaited = Some(Choice::Open(path.clone()));
         }
         vec![Action::RestoreSession(path)]
@@ -80,8 +77,7 @@ impl App {
     /// Lets a list of sessions know what there is to bring back; ends the look when there is none.
     pub(in crate::tui) fn mind_looks(&mut self) -> Option<Action> {
         let can_undo = !self.looks.trashed.is_empty();
-        let pickers = self.popups.iter_mut().filter_map(Popup::as_picker);
-        let browsers = pickers.filter_map(|picker| picker.browser.as_mut());
+        let browsers = pickers(&mut self.popups).filter_map(|picker| picker.browser.as_mut());
         let is_open = browsers.map(|browser| browser.can_undo = can_undo).count() > 0;
         let was_open = std::mem::replace(&mut self.looks.is_open, is_open);
         (was_open && !is_open).then_some(Action::EndBrowse)
