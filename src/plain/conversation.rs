@@ -53,10 +53,10 @@ pub(super) async fn run<Out: Write, Err: Write>(
             Some(interrupt) = interrupts.recv() => talk.interrupt(interrupt).await?,
             event = heard.next() => match event {
                 Some(event) => {
-                    let asked = talk.questions.len();
+                    let (was_asked, typed) = (!talk.questions.is_empty(), lines.len());
                     let ended = talk.hear(&event).await?;
-                    if talk.questions.len() > asked {
-                        talk.pass_over(&mut lines)?;
+                    if !was_asked && !talk.questions.is_empty() {
+                        talk.pass_over(typed, &mut lines)?;
                     }
                     ended
                 }
@@ -140,10 +140,10 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
     ) -> io::Result<Option<Ended>> {
         let ended = match line {
             Some(Ok(line)) => {
-                let was_wanted = self.wanted.is_some();
+                let (was_wanted, typed) = (self.wanted.is_some(), lines.len());
                 let ended = self.line(&line).await?;
                 if self.wanted.is_some() && !was_wanted {
-                    self.pass_over(lines)?;
+                    self.pass_over(typed, lines)?;
                 }
                 ended
             }
@@ -330,11 +330,10 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
         if was_shown { self.show_question() } else { Ok(()) }
     }
 
-    /// Lines that were typed before a question was shown are no answer to it.
-    fn pass_over(&mut self, lines: &mut mpsc::Receiver<Line>) -> io::Result<()> {
-        while self.manner == Manner::Conversation
-            && let Ok(line) = lines.try_recv()
-        {
+    /// So many lines were there before a question was shown: they are no answer to it.
+    fn pass_over(&mut self, typed: usize, lines: &mut mpsc::Receiver<Line>) -> io::Result<()> {
+        let typed = if self.manner == Manner::Conversation { typed } else { 0 };
+        for line in (0..typed).map_while(|_| lines.try_recv().ok()) {
             let line = line.unwrap_or_else(|too_long| too_long.to_string());
             // What was meant for a key isn't printed.
             let what = if self.wanted.is_some() { "" } else { &line };
