@@ -10,7 +10,7 @@ const FRAME: Duration = Duration::from_micros(16_667);
 const QUIET_FRAME: Duration = Duration::from_millis(33);
 
 /// Of the time between frames that nobody but the agent asks for, drawing takes at most one part in this many.
-const SHARE: u32 = 32;
+const SHARE: u32 = 48;
 
 /// Longest time that a screen out of date stays so, however dear its frames are.
 const LONGEST: Duration = Duration::from_millis(200);
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn dear_frames_are_fewer_unless_the_user_waits_for_them() {
-        assert_eq!(frames(Stale::BySession, ms(4)), 8);
+        assert_eq!(frames(Stale::BySession, ms(4)), 6);
         assert_eq!(frames(Stale::BySession, ms(100)), 5);
         assert_eq!(frames(Stale::ByUser, ms(4)), 59);
     }

@@ -238,8 +238,23 @@ fn put(line: &Line, area: Rect, buffer: &mut Buffer, theme: &Theme) {
         }
         let room = usize::from(area.right() - x);
         let look = theme.style(span.style).underline_color(mark(span.link.as_deref()));
-        (x, _) = buffer.set_stringn(x, area.y, &span.text, room, look);
+        x = put_text(&span.text, Position { x, y: area.y }, room, look, buffer);
     }
+}
+
+/// Puts a text where it is told, in so many columns at most; answers with the column after it. Most of what is on a screen is ASCII,
+/// a column a byte, and to look for graphemes in that is a good part of what a frame costs.
+fn put_text(text: &str, at: Position, room: usize, look: ratatui::style::Style, buffer: &mut Buffer) -> u16 {
+    if !text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return buffer.set_stringn(at.x, at.y, text, room, look).0;
+    }
+    let mut x = at.x;
+    for char in text.chars().take(room) {
+        let Some(cell) = buffer.cell_mut((x, at.y)) else { break };
+        cell.set_char(char).set_style(look);
+        x += 1;
+    }
+    x
 }
 
 /// A line with something at its right end.

@@ -183,6 +183,10 @@ fn doing(app: &App) -> String {
 /// What the text before the cursor may become.
 pub(super) fn completion(app: &App) -> Vec<Line> {
     let offers = app.complete.offers();
+    // Nearly always; what finds matches takes its time to set up.
+    if offers.is_empty() && app.complete.hint().is_none() {
+        return Vec::new();
+    }
     let height = usize::from(super::MOST_COMPLETIONS).min(usize::from(app.place.size.1 / 3).max(1));
     let top = app.complete.chosen().saturating_sub(height.saturating_sub(1));
     let width = usize::from(app.place.size.0);
