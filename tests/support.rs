@@ -13,6 +13,7 @@ use std::convert::Infallible;
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -81,6 +82,8 @@ pub(crate) struct Stream {
     /// Ends for want of tokens.
     pub(crate) cut_short: bool,
     pub(crate) ending: Ending,
+    /// Time between two pieces; none lets the others have their turn.
+    pub(crate) every: Duration,
 }
 
 /// How a stream ends. Numbers count events sent before.
@@ -100,7 +103,7 @@ pub(crate) enum Ending {
 }
 
 /// Between two pings.
-pub(crate) const PING: std::time::Duration = std::time::Duration::from_millis(50);
+pub(crate) const PING: Duration = Duration::from_millis(50);
 
 impl Reply {
     /// An answer that says all of `says` and ends.
@@ -149,6 +152,11 @@ impl Reply {
     /// Ends in another way than it should.
     pub(crate) fn ending(self, ending: Ending) -> Self {
         self.with(|stream| stream.ending = ending)
+    }
+
+    /// Sends a piece every so often.
+    pub(crate) fn every(self, time: Duration) -> Self {
+        self.with(|stream| stream.every = time)
     }
 
     fn with(mut self, change: impl FnOnce(&mut Stream)) -> Self {
@@ -263,8 +271,13 @@ async fn answer(State(play): State<Arc<Mutex<Play>>>, request: Request) -> Respo
 fn streamed(reply: &Stream, protocol: Protocol) -> Response<Body> {
     let pieces = pieces(reply, protocol).into_iter().map(|piece| Ok::<_, Infallible>(Bytes::from(piece)));
     // A breath between two pieces, so that they go out one by one.
-    let pieces = futures::iter(pieces).then(|piece| async {
-        tokio::task::yield_now().await;
+    let every = reply.every;
+    let pieces = futures::iter(pieces).then(move |piece| async move {
+        if every.is_zero() {
+            tokio::task::yield_now().await;
+        } else {
+            tokio::time::sleep(every).await;
+        }
         piece
     });
     let body = match reply.ending {
@@ -274,7 +287,7 @@ fn streamed(reply: &Stream, protocol: Protocol) -> Response<Body> {
         Ending::Reset(_) => {
             // Late enough for what came before to be read.
             let reset = futures::once(async {
-                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                tokio::time::sleep(Duration::from_millis(20)).await;
                 Err(io::Error::from(io::ErrorKind::ConnectionReset))
             });
             Body::from_stream(pieces.map(|piece| piece.map_err(io::Error::other)).chain(reset))

@@ -5,6 +5,7 @@
 
 mod answer;
 mod endpoint;
+mod reader;
 
 use std::error::Error as _;
 use std::sync::{Arc, Once};
@@ -129,7 +130,10 @@ impl Wire {
                 Err(fault) => Err(explain(&wire.endpoint, fault)),
             }
         };
-        Box::pin(stream::once(opened).try_flatten())
+        reader::read(Box::pin(stream::once(opened).try_flatten())).unwrap_or_else(|error| {
+            let fault = Fault::new(Failure::Fatal, format!("no thread to read answers on: {error}"));
+            Box::pin(stream::iter([Err(explain(&self.endpoint, fault))]))
+        })
     }
 
     async fn open(&self, post: Post, deadline: Instant) -> Result<Response, Fault> {

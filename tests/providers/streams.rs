@@ -1,5 +1,8 @@
 //! Answers put together again, however they were cut.
 
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tiller::message::{StopReason, Usage};
@@ -148,5 +151,21 @@ async fn an_answer_cut_short_says_so() {
     ]);
     for provider in both(&server) {
         assert_eq!(put_together(&*provider).await.finished, Some(StopReason::Length));
+    }
+}
+
+#[tokio::test]
+async fn a_fast_answer_is_read_in_bunches() {
+    let text = "many small pieces ".repeat(60);
+    let fast = Reply::says([Say::text(&text)]).every(Duration::from_millis(2));
+    let server = MockServer::start([fast.clone(), fast]);
+    for provider in both(&server) {
+        let began = Instant::now();
+        let bunches: Vec<_> = provider.stream(hello("some-model")).ready_chunks(1_000).collect().await;
+        let parts: usize = bunches.iter().map(Vec::len).sum();
+        assert!(parts > 200, "{parts}");
+        // However long it took: no more than one in 33 ms, but for the first and the last.
+        let most = began.elapsed().as_millis() / 33 + 4;
+        assert!(bunches.len() as u128 <= most, "{} bunches, {most} at most", bunches.len());
     }
 }

@@ -96,10 +96,10 @@ impl<D: Decode + 'static> Answer<D> {
 
     async fn read(&mut self) {
         let timeouts = self.wire.endpoint.timeouts;
-        let (deadline, silent) = match self.progress {
-            Progress::Silent(deadline) => (deadline, silence("no answer", timeouts.first_byte)),
+        let (deadline, silent, limit) = match self.progress {
+            Progress::Silent(deadline) => (deadline, "no answer", timeouts.first_byte),
             Progress::Begun | Progress::Over => {
-                (Instant::now() + timeouts.stall, silence("the answer stalled: nothing", timeouts.stall))
+                (Instant::now() + timeouts.stall, "the answer stalled: nothing", timeouts.stall)
             }
         };
         match timeout_at(deadline, self.bytes.next()).await {
@@ -112,7 +112,7 @@ impl<D: Decode + 'static> Answer<D> {
                 self.ready.push_back(Err(Fault::new(Failure::Interrupted, message)));
             }
             Ok(None) => self.take_end(),
-            Err(_) => self.ready.push_back(Err(silent)),
+            Err(_) => self.ready.push_back(Err(silence(silent, limit))),
         }
     }
 
