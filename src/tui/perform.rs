@@ -198,24 +198,25 @@ impl Worker {
             Say::WithPictures(say, images) => (*say, images),
             say => (say, Vec::new()),
         };
-        let (named, problems) = self.pictures_named(&say).await?;
+        let (named, problems) = self.named(&say).await?;
         images.extend(named);
         self.tell_agent(say, images).await?;
-        Ok(problems.into_iter().map(Report::Note).collect())
+        // The foot of the screen has room for one.
+        let note = (!problems.is_empty()).then(|| Report::Note(problems.join("; ")));
+        Ok(note.into_iter().collect())
     }
 
-    async fn pictures_named(&self, say: &Say) -> Result<(Vec<Image>, Vec<String>), AgentError> {
-        let paths = match say {
-            Say::Steer(text) | Say::SteerNow(text) | Say::FollowUp(text) => {
-                attach::named_in(text, self.options.home.as_deref())
-            }
-            Say::Hurry | Say::Bash(..) | Say::WithPictures(..) => Vec::new(),
+    /// The pictures that a message names with an `@`, and what is to be said of whatever else it names so.
+    async fn named(&self, say: &Say) -> Result<(Vec<Image>, Vec<String>), AgentError> {
+        let text = match say {
+            Say::Steer(text) | Say::SteerNow(text) | Say::FollowUp(text) => text.clone(),
+            Say::Hurry | Say::Bash(..) | Say::WithPictures(..) => String::new(),
         };
-        if paths.is_empty() {
+        if !text.contains('@') {
             return Ok(Default::default());
         }
-        let cwd = self.agent.snapshot().await?.state.cwd;
-        let read = move || attach::files(paths.into_iter().map(|path| cwd.join(path)).collect());
+        let (cwd, home) = (self.agent.state().await?.state.cwd, self.options.home.clone());
+        let read = move || attach::gathered(&text, &cwd, home.as_deref());
         Ok(spawn_blocking(read).await.unwrap_or_default())
     }
 

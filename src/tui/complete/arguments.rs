@@ -146,7 +146,7 @@ impl App {
         }
     }
 
-    fn ask_for_paths(&mut self, purpose: Purpose, typed: &str) -> Vec<Action> {
+    pub(super) fn ask_for_paths(&mut self, purpose: Purpose, typed: &str) -> Vec<Action> {
         self.complete.is_stale = true;
         let before = self.editor.line_before_cursor().to_owned();
         let (cwd, home) = (self.place.cwd.clone(), self.place.home.clone());

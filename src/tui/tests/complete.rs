@@ -189,6 +189,59 @@ fn tab_completes_a_path_as_far_as_it_goes_and_offers_the_rest() {
 }
 
 #[test]
+fn a_path_from_elsewhere_is_offered_after_an_at_sign_as_one_types() {
+    let folder = tempfile::TempDir::new().unwrap();
+    std::fs::create_dir_all(folder.path().join("notes/old")).unwrap();
+    std::fs::write(folder.path().join("notes/map.md"), "").unwrap();
+    std::fs::write(folder.path().join("notes/shot.png"), "").unwrap();
+    let mut stage = Stage::new(80, 24);
+    stage.app.place.home = Some(folder.path().to_owned());
+    let press = |stage: &mut Stage, code| {
+        let mut actions = stage.key(code);
+        while let Some(at) = actions.iter().position(|action| matches!(action, Action::ListPaths(_))) {
+            let Action::ListPaths(wanted) = actions.remove(at) else { unreachable!() };
+            actions.extend(stage.told(Report::Listed(list(wanted))));
+        }
+        actions
+    };
+    let types = |stage: &mut Stage, text: &str| {
+        text.chars().for_each(|c| _ = press(stage, KeyCode::Char(c)));
+    };
+    types(&mut stage, "see @~/no");
+    assert!(stage.screen().contains(" ▸ notes/"), "{}", stage.screen());
+    press(&mut stage, KeyCode::Enter);
+    assert_eq!(stage.app.editor.text(), "see @~/notes/");
+    assert!(stage.screen().contains("map.md") && stage.screen().contains("old/"), "{}", stage.screen());
+    types(&mut stage, "ma");
+    press(&mut stage, KeyCode::Tab);
+    assert_eq!(stage.app.editor.text(), "see @~/notes/map.md ");
+    types(&mut stage, "@~/notes/sh");
+    let attach = Action::Attach(folder.path().join("notes/shot.png"), "@~/notes/shot.png ".into());
+    assert_eq!(press(&mut stage, KeyCode::Tab), [attach], "pictures are attached");
+    // A name that is whole is sent, and so is a folder.
+    for whole in ["@~/notes/map.md", "@~/notes/", "@~/notes"] {
+        stage.control('u');
+        types(&mut stage, whole);
+        assert!(stage.screen().contains(" ▸ "), "{whole}: {}", stage.screen());
+        let sent = press(&mut stage, KeyCode::Enter);
+        assert!(sent.contains(&Action::Say(Say::Steer(whole.into()))), "{whole}: {sent:?}");
+    }
+}
+
+#[test]
+fn tab_after_a_path_from_elsewhere_waits_for_what_is_there() {
+    let folder = tempfile::TempDir::new().unwrap();
+    std::fs::write(folder.path().join("map.md"), "").unwrap();
+    let mut stage = Stage::new(80, 24);
+    stage.app.place.home = Some(folder.path().to_owned());
+    stage.type_text("@~/");
+    let [Action::ListPaths(wanted)] = &stage.key(KeyCode::Char('m'))[..] else { panic!("it is looked for") };
+    assert_eq!(stage.key(KeyCode::Tab), []);
+    stage.told(Report::Listed(list(wanted.clone())));
+    assert_eq!(stage.app.editor.text(), "@~/map.md ");
+}
+
+#[test]
 fn what_follows_a_command_is_offered_too() {
     let mut stage = Stage::new(80, 24);
     let models = Words::Of(List::Models);
