@@ -12,7 +12,7 @@ use crate::setting;
 use crate::tui::app::{Action, Go, Input, List, Report, Say};
 use crate::tui::attach::Picture;
 use crate::tui::complete::{FileList, Purpose, Ranking, Wanted, Words, list};
-use crate::tui::picker::{Choice, Item};
+use crate::tui::picker::{self, Choice, Item};
 
 impl Stage {
     fn told(&mut self, report: Report) -> Vec<Action> {
@@ -263,7 +263,6 @@ fn what_follows_a_command_is_offered_too() {
 #[test]
 fn what_may_follow_is_offered_with_what_it_is_and_enter_takes_the_best_fit() {
     for (line, expected) in [
-        ("/thinking hi", Action::SetThinking(ThinkingLevel::High)),
         ("/approval ro", Action::SetApproval(ApprovalMode::ReadOnly)),
         ("/theme gruv", Action::Keep { setting: &setting::THEME, value: "gruvbox".into() }),
         ("/settings steerpt", Action::Gather(List::Settings)),
@@ -276,11 +275,27 @@ fn what_may_follow_is_offered_with_what_it_is_and_enter_takes_the_best_fit() {
     }
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
-        stage.types("/thinking ");
-        insta::assert_snapshot!(format!("levels_{width}x{height}"), stage.screen());
-        stage.control('u');
         stage.types("/theme ");
         insta::assert_snapshot!(format!("theme_names_{width}x{height}"), stage.screen());
+    }
+}
+
+#[test]
+fn of_the_levels_of_thinking_those_are_offered_that_the_model_can_do() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        let of = Words::Of(List::Thinking);
+        stage.types("/thinking");
+        assert_eq!(stage.key(KeyCode::Char(' ')), [Action::GatherWords(of)]);
+        let can = vec![ThinkingLevel::Off, ThinkingLevel::Low, ThinkingLevel::High];
+        let levels = picker::Levels { can, current: ThinkingLevel::Low, model: state().model };
+        stage.told(Report::Words { of, items: picker::levels(&levels).0 });
+        insta::assert_snapshot!(format!("levels_{width}x{height}"), stage.screen());
+        stage.types("xhi");
+        assert!(!stage.screen().contains("xhigh"), "{}", stage.screen());
+        (0..3).for_each(|_| _ = stage.key(KeyCode::Backspace));
+        stage.types("hi");
+        assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::SetThinking(ThinkingLevel::High)]);
     }
 }
 
