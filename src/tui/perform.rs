@@ -188,7 +188,7 @@ impl Worker {
     }
 
     async fn facts(&self) -> Result<Vec<Report>, AgentError> {
-        let lines = gather::facts(&self.agent.snapshot().await?.state, &self.agent.reader());
+        let lines = gather::facts(&self.agent.state().await?.state, &self.agent.reader());
         Ok(vec![Report::Page { title: "session".to_owned(), lines }])
     }
 
@@ -250,7 +250,7 @@ impl Worker {
     }
 
     async fn refresh(&self, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
-        let state = self.agent.snapshot().await?.state;
+        let state = self.agent.state().await?.state;
         let cwd = state.cwd.clone();
         self.read_beside(beside, move || Report::Branch(files::git_branch(&cwd)));
         Ok(vec![Report::State(Box::new(state))])
@@ -310,7 +310,7 @@ impl Worker {
         let Some(exporter) = self.options.desks.exporter.clone() else {
             return Ok(vec![Report::Note("there is nothing here to export with".to_owned())]);
         };
-        let cwd = self.agent.snapshot().await?.state.cwd;
+        let cwd = self.agent.state().await?.state.cwd;
         let reader = self.agent.reader();
         self.read_beside(beside, move || match exporter.export(&reader, &cwd, &file) {
             Ok(path) => Report::Note(format!("exported to {}", path.display())),
@@ -350,7 +350,7 @@ impl Worker {
         text: String,
         beside: &mut JoinSet<()>,
     ) -> Result<Vec<Report>, AgentError> {
-        let path = self.agent.snapshot().await?.state.cwd.join(path);
+        let path = self.agent.state().await?.state.cwd.join(path);
         let reports = self.reports.clone();
         beside.spawn_blocking(move || {
             let (pasted, why) = match attach::file(&path) {
