@@ -205,7 +205,7 @@ fn read(line: Line) -> Result<Option<Call>, Answer> {
         Line::TooLong => return Err(unreadable(Line::too_long())),
     };
     let mut fields = fields(&bytes).map_err(unreadable)?;
-    let id = fields.remove("id").and_then(|id| Id::of(id));
+    let id = fields.remove("id").and_then(Id::of);
     let name = fields.remove("type").and_then(|name| serde_json::from_str::<String>(name.get()).ok());
     let Some(name) = name else {
         let outcome = Err("the field `type` must name a command".to_owned());
