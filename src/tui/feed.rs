@@ -51,6 +51,7 @@ impl App {
             }
             EventKind::SessionChanged { .. } => {
                 self.transcript.expect_other();
+                self.work.unasked.clear();
                 return vec![Action::Reload];
             }
             EventKind::ThinkingLevelChanged { level } => self.facts.thinking = *level,

@@ -19,6 +19,7 @@ impl App {
     fn moved(&mut self, moved: Moved) {
         self.keep_typed_ahead();
         self.popups.clear();
+        self.work.unasked.clear();
         self.queue.forget_removed();
         if let Some(text) = moved.editor {
             self.editor.put_before(&[text]);
@@ -182,10 +183,12 @@ impl App {
         let former = self.transcript.replace(older, &entries);
         self.know(snapshot.state);
         self.questions_are(&live.approvals);
+        // Whether that is still to be asked is in the snapshot; other questions that wait are nowhere but here.
+        self.forget_failure();
         self.work = Work {
             opening_since: None,
             retry: live.retry.clone(),
-            unasked: Vec::new(),
+            unasked: std::mem::take(&mut self.work.unasked),
             running_since: live.running_since,
             calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),

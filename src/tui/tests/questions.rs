@@ -2,10 +2,11 @@
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseEvent, MouseEventKind};
 
-use super::stage::{Stage, at_work};
+use super::stage::{Stage, at_work, state};
 use super::summaries::compaction_fails;
-use crate::event::CompactionChoice;
-use crate::tui::app::{Action, Go, Input, List, Report, Say};
+use crate::agent::{Live, Snapshot};
+use crate::event::{CompactionChoice, EventKind, SessionChange};
+use crate::tui::app::{Action, Go, Input, List, Loaded, Report, Say};
 use crate::tui::picker::{Choice, Item};
 use crate::tui::question::Question;
 
@@ -80,4 +81,39 @@ fn what_is_pasted_and_esc_and_the_wheel_are_no_answers_either() {
     stage.wait(400);
     stage.control('c');
     assert!(stage.screen().contains("── late"), "{}", stage.screen());
+}
+
+/// The session is read anew, with nothing at work in it.
+fn reloads(stage: &mut Stage) {
+    let snapshot = Snapshot { seq: stage.seq, state: state(), live: Live::default() };
+    let loaded = Loaded { snapshot, older: vec![], entries: vec![] };
+    stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
+}
+
+#[test]
+fn a_question_that_was_put_off_is_asked_still_when_events_were_missed_and_all_is_read_anew() {
+    let mut stage = Stage::new(80, 24);
+    asked(&mut stage);
+    stage.type_text("and");
+    stage.input(Input::Lagged);
+    reloads(&mut stage);
+    assert!(!stage.screen().contains("── late"), "{}", stage.screen());
+    stage.control('c');
+    assert!(stage.screen().contains("── late"), "{}", stage.screen());
+}
+
+#[test]
+fn a_question_that_was_put_off_is_not_asked_any_more_when_one_is_elsewhere_or_it_is_settled() {
+    let mut stage = Stage::new(80, 24);
+    asked(&mut stage);
+    stage.type_text("and");
+    stage.event(EventKind::SessionChanged { reason: SessionChange::New, session_id: "s".into() });
+    reloads(&mut stage);
+    stage.control('c');
+    assert!(!stage.screen().contains("── late"), "{}", stage.screen());
+    compaction_fails(&mut stage);
+    assert!(stage.screen().contains("try again"), "{}", stage.screen());
+    stage.input(Input::Lagged);
+    reloads(&mut stage);
+    assert!(!stage.screen().contains("try again"), "the agent doesn't wait for it: {}", stage.screen());
 }
