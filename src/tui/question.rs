@@ -4,11 +4,17 @@
 //! answers: what came over the transcript steps back for it, and is asked again as soon as nobody is typing; what came over a list
 //! stays, and isn't taken by Enter yet. Calls that ask stand above the editor and have rules of their own (`approval`), with the same
 //! moment.
+//!
+//! The other way round, the key that answered is spent: pressed again at once it doesn't reach what comes to light beneath.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::app::App;
 use super::approval::Asked;
+use super::keymap::{Context, KeyCommand};
 use super::picker::{Choice, Item, Picker};
 use super::popup::Popup;
+use crate::id::CallId;
 use crate::unit::UnixMs;
 
 /// How long a question is on the screen before keys answer it, in milliseconds: longer than a key already on its way.
@@ -27,6 +33,24 @@ impl Appeared {
     pub(super) fn is_noticed(self, now: UnixMs) -> bool {
         now.since_ms(self.0) >= NOTICED_MS
     }
+}
+
+/// A key that answered something, and since when what it could reach next is on the screen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spent {
+    key: (KeyCode, KeyModifiers),
+    since: Appeared,
+}
+
+/// Who asks something that a key can answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Asker {
+    /// A question that came by itself, so many popups high: whichever key ends it is its last.
+    Question(usize),
+    /// A list that lies over something else, so many popups high: from one to the next one goes back by the same key, so that only the
+    /// one that chooses is its last.
+    List(usize),
+    Call(CallId),
 }
 
 /// A question that comes by itself, with its answers.
@@ -81,6 +105,44 @@ impl App {
             self.work.unasked.insert(0, picker.question());
             self.popups.clear();
         }
+    }
+
+    /// Who would be answered by a key now.
+    pub(super) fn asker(&self) -> Option<Asker> {
+        let height = self.popups.len();
+        match self.popups.last() {
+            Some(Popup::Pick(picker)) if picker.came_by_itself() => Some(Asker::Question(height)),
+            Some(Popup::Pick(_)) if height > 1 => Some(Asker::List(height)),
+            Some(_) => None,
+            None => self.work.approvals.first().map(|asked| Asker::Call(asked.request.tool_call_id.clone())),
+        }
+    }
+
+    /// Notes that a key was the last of somebody who asked before it was pressed, if it was.
+    pub(super) fn note_spent(&mut self, key: KeyEvent, asker: Option<Asker>) {
+        let accepts = self.place.keymap.command(Context::Popup, key) == Some(KeyCommand::Accept);
+        let is_over = match asker {
+            None => false,
+            Some(Asker::Question(height)) => self.popups.len() < height,
+            Some(Asker::List(height)) => accepts && self.popups.len() < height,
+            Some(Asker::Call(call)) => {
+                self.work.approvals.first().is_none_or(|asked| asked.request.tool_call_id != call)
+            }
+        };
+        if is_over {
+            self.notes.spent = Some(Spent { key: (key.code, key.modifiers), since: Appeared::at(self.now) });
+        }
+    }
+
+    /// Whether a key is the one that has just answered something; then it means nothing as long as it goes on being pressed.
+    pub(super) fn is_spent(&mut self, key: KeyEvent) -> bool {
+        let again =
+            |spent: &Spent| spent.key == (key.code, key.modifiers) && !spent.since.is_noticed(self.now);
+        self.notes.spent = self.notes.spent.take().filter(again);
+        if let Some(spent) = &mut self.notes.spent {
+            spent.since = Appeared::at(self.now);
+        }
+        self.notes.spent.is_some()
     }
 
     fn show_question(&mut self, Question { title, items }: Question) {
