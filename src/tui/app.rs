@@ -23,6 +23,7 @@ use super::moving::Moving;
 use super::pace::Stale;
 use super::picker::Looks;
 use super::popup::Popup;
+use super::question::Touch;
 use super::queue;
 use super::terminal::Images;
 use super::transcript::Transcript;
@@ -203,7 +204,7 @@ impl App {
         if self.popups.is_empty() && self.moving.search.is_some() {
             return self.search_for(|typed| typed.extend(text.chars().filter(|c| !c.is_control())));
         }
-        self.put_question_off();
+        self.put_off(Touch::Types);
         if self.popups.is_empty() {
             self.take_answer_back();
         }

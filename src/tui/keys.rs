@@ -15,6 +15,7 @@ use super::login::may_hold_key;
 use super::page::Page;
 use super::picker::{Item, Picker, Way};
 use super::popup::Popup;
+use super::question::Touch;
 use super::transcript::{Copied, Goal};
 use super::tree::Purpose;
 use super::{gather, help};
@@ -63,7 +64,7 @@ impl App {
         if self.editor.is_empty() {
             self.notes.held_back = None;
         }
-        self.put_question_off();
+        self.put_off(Touch::of(key));
         let asker = self.asker();
         let actions = self.offer(key, pressed);
         self.note_spent(key, asker);

@@ -9,7 +9,7 @@ use crate::id::{CallId, SessionId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::provider::catalog::Sight;
 use crate::tui::approval::Asked;
-use crate::tui::question::Question;
+use crate::tui::question::Late;
 use crate::unit::UnixMs;
 
 /// What the session is.
@@ -79,8 +79,8 @@ pub(in crate::tui) struct Work {
     pub(in crate::tui) running_since: Option<UnixMs>,
     /// Calls at work, with the names of their tools.
     pub(in crate::tui) calls: Vec<(CallId, String)>,
-    /// What is to be asked as soon as nobody is typing.
-    pub(in crate::tui) unasked: Vec<Question>,
+    /// What is to be asked or read as soon as nobody is typing.
+    pub(in crate::tui) unasked: Vec<Late>,
     /// The next try of a request that failed.
     pub(in crate::tui) retry: Option<Retry>,
     /// Since when a command of the user's own is at work.

@@ -80,9 +80,7 @@ impl App {
             Report::Key(news) => return self.key_changed(news),
             Report::Tree { session, news } => self.tree_news(&session, news),
             Report::Beside(session) => self.forked_beside(&session),
-            Report::Page { title, lines } => {
-                self.popups.push(Popup::Read(Page::new(&title, lines)));
-            }
+            Report::Page { title, lines } => self.open_late(Page::new(&title, lines)),
             Report::Earlier(prompts) => self.editor.know_earlier(prompts),
             Report::Fork(fork) => self.facts.fork = fork,
             Report::Branch(branch) => self.facts.branch = branch,
