@@ -100,13 +100,7 @@ impl App {
                 Some(event) => self.agent(&event),
                 None => Vec::new(),
             },
-            Input::Lagged => {
-                // While one is on its way elsewhere, that is where one gets.
-                if !self.facts.gap.is_open() {
-                    self.transcript.expect_same();
-                }
-                vec![Action::Reload]
-            }
+            Input::Lagged => self.read_anew(),
             Input::Report(report) => self.report(report),
             Input::Ground(ground) => {
                 self.place.theme.learn(ground);

@@ -17,7 +17,7 @@ use crate::unit::UnixMs;
 pub(in crate::tui) struct Facts {
     /// Events up to this one are known.
     pub(in crate::tui) seq: u64,
-    pub(super) gap: Gap,
+    pub(in crate::tui) gap: Gap,
     pub(in crate::tui) name: Option<String>,
     pub(in crate::tui) model: Option<ModelRef>,
     pub(in crate::tui) thinking: ThinkingLevel,
@@ -35,7 +35,7 @@ pub(in crate::tui) struct Facts {
 
 /// Events that came while a snapshot was on its way: it may not know of them yet.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gap {
+pub(in crate::tui) struct Gap {
     /// Snapshots that were asked for and have not arrived.
     expected: usize,
     events: Vec<Arc<Event>>,
@@ -43,7 +43,7 @@ pub(super) struct Gap {
 
 impl Gap {
     /// Whether a snapshot is on its way.
-    pub(super) fn is_open(&self) -> bool {
+    pub(in crate::tui) fn is_open(&self) -> bool {
         self.expected > 0
     }
 
