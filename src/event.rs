@@ -522,6 +522,8 @@ pub enum SessionChange {
     Fork,
     /// The same one from another leaf.
     Leaf,
+    /// The same one, with which another program went on for longer than is told entry by entry.
+    Grown,
 }
 
 #[cfg(test)]

@@ -7,17 +7,19 @@
 
 mod tail;
 
+use std::borrow::Cow;
+
 use pulldown_cmark::{Event, Parser, Tag};
 
 use super::code::{Highlighter, shelf};
 use super::markdown::{options, part, passing};
-use super::{Carriage, Language, Line, Page, Role, Span, Telling, clean, code};
+use super::{Carriage, Joint, Language, Line, Page, Role, Span, Telling, clean, code};
 
 /// Bytes of one unfinished block beyond which it is finished by force at a line's end, so that no block makes a piece dear. Most
 /// blocks are shorter. The lines of a longer one break where they broke in the source, until the answer is whole.
 const LARGEST_BLOCK: usize = 2 * 1024;
 
-/// The same for one line without end, finished at a space.
+/// The same for one line without end, finished at a space; of code at the end of a row.
 const LARGEST_LINE: usize = 4 * 1024;
 
 /// The same for a block that can't be cut without showing as something else: a table.
@@ -66,6 +68,8 @@ struct Reading {
     /// `None` while the grammar isn't at hand.
     highlighter: Option<Highlighter>,
     words: Vec<shelf::Words>,
+    /// Where in the text the line begins whose first rows are finished, if one's are.
+    line: Option<usize>,
 }
 
 impl MarkdownStream {
@@ -120,7 +124,7 @@ impl MarkdownStream {
         let mut end = self.text.floor_char_boundary(from + MOST_AT_ONCE);
         self.finish_up_to(end);
         if self.from == from && end < self.text.len() {
-            // A line of code that is longer than that.
+            // A line without a space that is longer than that.
             end = self.text.len();
             self.finish_up_to(end);
         }
@@ -228,16 +232,15 @@ impl MarkdownStream {
     }
 
     fn finish_code_lines(&mut self, fence: Fence, end: usize) {
-        if self.from == self.reading.from && self.text[self.from..end].contains('\n') {
+        let rest = &self.text[self.from..end];
+        if self.from == self.reading.from && (rest.contains('\n') || rest.len() > LARGEST_LINE) {
             self.begin_reading();
         }
         while let Some(length) = self.text[self.from..end].find('\n') {
             let line = &self.text[self.from..self.from + length];
-            let closes = fence.is_closed_by(line);
+            let closes = self.reading.line.is_none() && fence.is_closed_by(line);
             if !closes {
-                let line = clean(line.trim_end_matches('\r'), Carriage::Shown);
-                let spans = self.reading.line(&line);
-                self.finished.extend(code::code_line(&spans, self.page.width));
+                self.finish_code_line(self.from + length);
             }
             self.from += length + 1;
             if closes {
@@ -246,6 +249,49 @@ impl MarkdownStream {
                 return self.end_reading(self.from - length - 1);
             }
         }
+        if end - self.from > LARGEST_LINE {
+            self.finish_rows(end);
+        }
+    }
+
+    /// Finishes a line of code, which ends before `end`.
+    fn finish_code_line(&mut self, end: usize) {
+        let begin = self.reading.line;
+        let line = self.text[begin.unwrap_or(self.from)..end].trim_end_matches('\r');
+        let spans = self.reading.tell(&clean(line, Carriage::Shown));
+        let rest = self.text[self.from..end].trim_end_matches('\r');
+        match begin {
+            None => self.finished.extend(code::code_line(&spans, self.page.width)),
+            Some(_) if rest.is_empty() => {}
+            Some(_) => self.finished.extend(self.going_on(rest)),
+        }
+        self.reading.line = None;
+    }
+
+    /// Finishes the rows of a long line of code that goes on beyond `end`, but for the last of them. Its words aren't told apart.
+    fn finish_rows(&mut self, end: usize) {
+        let rest = &self.text[self.from..end];
+        let (mut rows, mut cut) = (self.going_on(rest), end);
+        // Where signs stand for what can't be shown nobody knows where in the text a row begins: then the last one ends here.
+        if matches!(clean(rest, Carriage::Shown), Cow::Borrowed(_)) {
+            let last = rows.pop().map(|row| row.text()).unwrap_or_default();
+            cut = end - last.strip_prefix(code::INDENT).unwrap_or(&last).len();
+        }
+        if !rows.is_empty() {
+            self.reading.line.get_or_insert(self.from);
+            self.finished.extend(rows);
+            self.from = cut;
+        }
+    }
+
+    /// The rows of the rest of a line of code that isn't finished.
+    fn going_on(&self, rest: &str) -> Vec<Line> {
+        let span = Span::new(clean(rest, Carriage::Shown), self.reading.ground());
+        let mut rows = code::code_line(&[span], self.page.width);
+        if let (Some(_), Some(first)) = (self.reading.line, rows.first_mut()) {
+            first.joint = Joint::GoesOn { spaces: 0 };
+        }
+        rows
     }
 
     /// Takes the grammar for the block of code that begins, if that costs no more than its lines.
@@ -275,12 +321,13 @@ impl MarkdownStream {
     fn render_tail(&self, end: usize) -> Vec<Line> {
         let rest = &self.text[self.from..end];
         if let Some(fence) = self.fence {
-            let begins_to_close = !rest.is_empty() && rest.trim().chars().all(|c| c == fence.mark);
+            let may_close = self.reading.line.is_none();
+            let begins_to_close =
+                may_close && !rest.is_empty() && rest.trim().chars().all(|c| c == fence.mark);
             if begins_to_close || rest.is_empty() {
                 return Vec::new();
             }
-            let span = Span::new(clean(rest, Carriage::Shown), self.reading.ground());
-            return code::code_line(&[span], self.page.width);
+            return self.going_on(rest);
         }
         let mut lines = passing(&tail::mended(tail::steady(rest)), self.page);
         if !lines.is_empty() && !self.finished.is_empty() && !self.inside {
@@ -291,7 +338,8 @@ impl MarkdownStream {
 }
 
 impl Reading {
-    fn line(&mut self, line: &str) -> Vec<Span> {
+    /// The words of the next line, which is whole.
+    fn tell(&mut self, line: &str) -> Vec<Span> {
         let ground = self.ground();
         let Some(highlighter) = &mut self.highlighter else {
             return if line.is_empty() { Vec::new() } else { vec![Span::new(line, ground)] };

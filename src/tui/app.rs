@@ -23,6 +23,7 @@ use super::moving::Moving;
 use super::pace::Stale;
 use super::picker::Looks;
 use super::popup::Popup;
+use super::question::Touch;
 use super::queue;
 use super::terminal::Images;
 use super::transcript::Transcript;
@@ -99,13 +100,7 @@ impl App {
                 Some(event) => self.agent(&event),
                 None => Vec::new(),
             },
-            Input::Lagged => {
-                // While one is on its way elsewhere, that is where one gets.
-                if !self.facts.gap.is_open() {
-                    self.transcript.expect_same();
-                }
-                vec![Action::Reload]
-            }
+            Input::Lagged => self.read_anew(),
             Input::Report(report) => self.report(report),
             Input::Ground(ground) => {
                 self.place.theme.learn(ground);
@@ -203,7 +198,7 @@ impl App {
         if self.popups.is_empty() && self.moving.search.is_some() {
             return self.search_for(|typed| typed.extend(text.chars().filter(|c| !c.is_control())));
         }
-        self.put_question_off();
+        self.put_off(Touch::Types);
         if self.popups.is_empty() {
             self.take_answer_back();
         }

@@ -15,8 +15,14 @@ use crate::unit::UnixMs;
 /// Columns of a tool's name, so that the arguments of calls stand in a column.
 const NAME: usize = 10;
 
-/// Columns of an argument that a note follows, so that notes stand in a column where they can.
-const ARGUMENT: usize = 30;
+/// Columns of an argument that a note follows, so that notes stand in a column; on a wide screen two fifths of it.
+const ARGUMENT: usize = 32;
+
+/// Columns of a note that an argument makes way for: as many as most notes have.
+const NOTE: usize = 30;
+
+/// Columns that an argument has all the same.
+const LEAST_ARGUMENT: usize = 8;
 
 /// Lines of output shown before it is unfolded.
 const FOLDED: usize = 5;
@@ -56,6 +62,13 @@ pub(super) enum CallState {
     Lost,
     /// Nor did it begin: one before it was cut off.
     Unbegun,
+}
+
+/// Columns of a call's line.
+#[derive(Clone, Copy)]
+struct Room {
+    argument: usize,
+    note: usize,
 }
 
 /// How a call ended, as its sign shows it.
@@ -123,28 +136,44 @@ impl Call {
     pub(super) fn head(&self, ctx: &Ctx) -> Line {
         let (sign, role) = self.sign(ctx);
         let mut left = vec![Span::new(format!("{sign} "), role)];
-        let name = clean(&self.name, Carriage::Shown).into_owned();
-        let padding = NAME.saturating_sub(name.chars().count()) + 1;
         let name_style = if self.unrun() { Role::Muted } else { Role::Text };
-        left.push(Span::new(format!("{name}{}", " ".repeat(padding)), name_style));
-        let (note, note_role) = self.note();
+        left.push(Span::new(self.padded_name(), name_style));
         let right = self.elapsed(ctx).map(|text| Span::new(text, Role::Muted));
-        let used: usize =
-            left.iter().map(Span::width).sum::<usize>() + right.as_ref().map_or(0, |r| r.width() + 2);
-        let room = ctx.width.saturating_sub(used);
-        let argument = one_line(&argument(&self.name, &self.args));
-        let for_argument = if note.is_empty() { room } else { room.saturating_sub(note.chars().count() + 2) };
-        let mut argument = cut_to(&argument, for_argument.max(room.min(8)));
-        if !note.is_empty() {
+        let room = self.room(ctx);
+        let mut argument = cut_to(&one_line(&argument(&self.name, &self.args)), room.argument);
+        let (note, note_role) = self.note();
+        if note.is_empty() {
+            left.push(Span::new(argument, Role::Muted));
+        } else {
             let width = Span::new(argument.clone(), Role::Muted).width();
-            argument.push_str(&" ".repeat(ARGUMENT.min(for_argument).saturating_sub(width)));
-        }
-        left.push(Span::new(argument, Role::Muted));
-        if !note.is_empty() {
-            left.push(Span::new(format!("  {note}"), note_role));
+            argument.push_str(&" ".repeat(room.argument.saturating_sub(width)));
+            left.push(Span::new(argument, Role::Muted));
+            left.push(Span::new(format!("  {}", cut_to(&note, room.note)), note_role));
         }
         let left = Line { margins: Margins { before: 1, behind: 0 }, ..Line::from(left) };
         ctx.right_aligned(left, right)
+    }
+
+    fn padded_name(&self) -> String {
+        let name = clean(&self.name, Carriage::Shown);
+        let padding = NAME.saturating_sub(name.chars().count()) + 1;
+        format!("{name}{}", " ".repeat(padding))
+    }
+
+    /// How its line is shared out. A note begins where the others do, however long the argument is; on a screen that is too narrow
+    /// for a column, as soon as it can.
+    fn room(&self, ctx: &Ctx) -> Room {
+        let right = self.elapsed(ctx).map_or(0, |text| Span::new(text, Role::Muted).width() + 2);
+        let used = 2 + Span::new(self.padded_name(), Role::Text).width() + right;
+        let free = ctx.width.saturating_sub(used);
+        let note = Span::new(self.note().0, Role::Muted).width();
+        if note == 0 {
+            return Room { argument: free, note };
+        }
+        let column = ARGUMENT.max(ctx.width.min(ctx.measure) * 2 / 5);
+        let beside = free.saturating_sub(note.min(NOTE) + 2).max(free.min(LEAST_ARGUMENT));
+        let argument = column.min(beside);
+        Room { argument, note: free.saturating_sub(argument + 2).max(NOTE) }
     }
 
     fn sign(&self, ctx: &Ctx) -> (&'static str, Role) {
@@ -215,7 +244,10 @@ impl Call {
         let end = self.end();
         let quiet = self.reads();
         if end == End::Unrun {
-            let remains = joined_text(outcome.content.get(1..).unwrap_or_default());
+            // What its line had no room for is told beneath.
+            let is_told = Span::new(self.note().0, Role::Muted).width() <= self.room(ctx).note;
+            let rest = outcome.content.get(usize::from(is_told)..).unwrap_or_default();
+            let remains = joined_text(rest);
             return if remains.is_empty() { Vec::new() } else { finished_output(&remains, ctx) };
         }
         if quiet && !is_error && !ctx.folds.output_open {
@@ -387,7 +419,7 @@ mod tests {
         let call = done("grep", json!({"pattern": "\\n", "path": "src"}), "…", json!({"matches": 6}), false);
         assert_eq!(
             shown(&call, 70),
-            [r#"✓ grep       "\\n" src                       6 matches            1.2s"#]
+            [r#"✓ grep       "\\n" src                         6 matches          1.2s"#]
         );
         assert_eq!(shown(&call, 24), [r#"✓ grep       "\\n…  6 matches"#]);
     }
@@ -399,6 +431,42 @@ mod tests {
             shown(&call, 70),
             ["– edit_file  a.rs                            skipped: the user steered"]
         );
+    }
+
+    #[test]
+    fn what_became_of_a_call_stands_in_its_column_however_long_the_command_is() {
+        let long =
+            "find . -name '*.rs' -newer Cargo.toml -exec grep -n 'unwrap()' {} + | sort | head -40 | tac";
+        let said =
+            "denied: the user said no: not all of them, only those under src, and no tests at all please";
+        for width in [79, 119] {
+            let column = |command: &str, words: &str, state: Option<CallState>| {
+                let mut call = done("bash", json!({"command": command}), said, json!({}), true);
+                call.state = state.unwrap_or(call.state);
+                let line = shown(&call, width).swap_remove(0);
+                assert!(Span::new(line.clone(), Role::Text).width() <= width, "{line}");
+                line.split_once(words).map(|(before, _)| before.chars().count())
+            };
+            let at = column("ls", "denied: the user said no", None);
+            assert!(at.is_some());
+            assert_eq!(column(long, "denied: the user said no", None), at);
+            assert_eq!(column("ls", "asks", Some(CallState::Asks)), at);
+            assert_eq!(column(long, "asks", Some(CallState::Asks)), at);
+        }
+    }
+
+    #[test]
+    fn what_a_line_has_no_room_for_of_a_refusal_is_told_beneath() {
+        let why = "denied: the user said no: not all of them, only those in src";
+        let call = done("bash", json!({"command": "ls"}), why, json!({}), true);
+        assert_eq!(
+            shown(&call, 70),
+            [
+                "– bash       ls                         denied: the user said no: not…",
+                "  │ denied: the user said no: not all of them, only those in src"
+            ]
+        );
+        assert_eq!(shown(&call, 140).len(), 1);
     }
 
     #[test]

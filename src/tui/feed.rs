@@ -15,7 +15,7 @@ use super::call::{Call, CallState};
 use super::transcript::Former;
 use crate::agent::turn::Retry;
 use crate::agent::{BashContext, Live, SummaryOf};
-use crate::event::{Event, EventKind, RunOutcome, ToolOutcome};
+use crate::event::{Event, EventKind, RunOutcome, SessionChange, ToolOutcome};
 use crate::id::{CallId, EntryId};
 use crate::message::{AssistantBlock, Message};
 use crate::render::MarkdownStream;
@@ -26,6 +26,7 @@ impl App {
     /// Takes an event, unless a snapshot told it already.
     pub(super) fn agent(&mut self, event: &Event) -> Vec<Action> {
         if event.seq <= self.facts.seq {
+            self.say_of(&event.kind);
             return Vec::new();
         }
         self.facts.seq = event.seq;
@@ -49,8 +50,10 @@ impl App {
                 self.facts.model = Some(model.clone());
                 return vec![Action::Refresh];
             }
+            EventKind::SessionChanged { reason: SessionChange::Grown, .. } => return self.read_anew(),
             EventKind::SessionChanged { .. } => {
                 self.transcript.expect_other();
+                self.work.unasked.clear();
                 return vec![Action::Reload];
             }
             EventKind::ThinkingLevelChanged { level } => self.facts.thinking = *level,
@@ -64,11 +67,28 @@ impl App {
                 self.flash("skills, templates or context files have changed; they count from now on");
                 return vec![Action::AskCommands];
             }
-            EventKind::Notice { message } => self.say(Level::Note, message, None),
-            EventKind::Warning { message, hint } => self.say(Level::Warning, message, hint.clone()),
+            kind @ (EventKind::Notice { .. } | EventKind::Warning { .. }) => self.say_of(kind),
             kind => self.at_work(kind, event.time),
         }
         Vec::new()
+    }
+
+    /// Says what the agent has to say to the user, which no snapshot knows of.
+    fn say_of(&mut self, kind: &EventKind) {
+        match kind {
+            EventKind::Notice { message } => self.say(Level::Note, message, None),
+            EventKind::Warning { message, hint } => self.say(Level::Warning, message, hint.clone()),
+            _ => {}
+        }
+    }
+
+    /// There is more than was told: all is read anew, and what is read stays on the screen.
+    pub(super) fn read_anew(&mut self) -> Vec<Action> {
+        // While one is on its way elsewhere, that is where one gets.
+        if !self.facts.gap.is_open() {
+            self.transcript.expect_same();
+        }
+        vec![Action::Reload]
     }
 
     /// Takes what tells of a run, its calls, or a command of the user's own.

@@ -15,6 +15,7 @@ use super::login::may_hold_key;
 use super::page::Page;
 use super::picker::{Item, Picker, Way};
 use super::popup::Popup;
+use super::question::Touch;
 use super::transcript::{Copied, Goal};
 use super::tree::Purpose;
 use super::{gather, help};
@@ -52,6 +53,9 @@ impl App {
         if key.kind == KeyEventKind::Release {
             return Vec::new();
         }
+        if self.is_spent(key) {
+            return Vec::new();
+        }
         let pressed = self.notes.pressed.take();
         if matches!(pressed, Some((Twice::Interrupt, _))) {
             // What it said of the next key holds for that key only.
@@ -60,7 +64,15 @@ impl App {
         if self.editor.is_empty() {
             self.notes.held_back = None;
         }
-        self.put_question_off();
+        self.put_off(Touch::of(key));
+        let asker = self.asker();
+        let actions = self.offer(key, pressed);
+        self.note_spent(key, asker);
+        actions
+    }
+
+    /// Offers a key to whoever may take it, one after the other.
+    fn offer(&mut self, key: KeyEvent, pressed: Option<(Twice, UnixMs)>) -> Vec<Action> {
         if !self.popups.is_empty() {
             return self.popup_key(key);
         }
@@ -109,10 +121,6 @@ impl App {
         let command = self.place.keymap.command(Context::Main, key)?;
         let at_rest = self.editor.is_empty();
         Some(match command {
-            KeyCommand::Send if self.is_second(pressed, Twice::Leave, SHIFTED_MS) => {
-                self.notes.pressed = pressed;
-                Vec::new()
-            }
             KeyCommand::Send => self.enter(),
             KeyCommand::FollowUp => self.submit(When::Afterwards),
             KeyCommand::SteerNow => self.submit(When::AtOnce),

@@ -6,6 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent,
 use ratatui::layout::{Position, Rect};
 
 use super::app::{Action, App};
+use super::question::Touch;
 use super::transcript::{Spot, Toward, Unit};
 use super::view::Areas;
 use crate::unit::UnixMs;
@@ -76,7 +77,7 @@ impl App {
 
     /// In a list the wheel is an arrow key.
     fn wheel(&mut self, toward: Toward) -> Vec<Action> {
-        self.put_question_off();
+        self.put_off(Touch::Moves);
         if !self.popups.is_empty() {
             let code = if toward == Toward::Older { KeyCode::Up } else { KeyCode::Down };
             return self.key(KeyEvent::new(code, KeyModifiers::NONE));

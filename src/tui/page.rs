@@ -1,11 +1,13 @@
 //! A page to read: its lines laid out for the screen, how much of it has been there, and what it is narrowed to. Pure.
 
 use super::layout::right_aligned;
+use super::question::Appeared;
 use crate::id::CallId;
 use crate::render::{Breaks, Indent, Line, MEASURE, Role, Span, wrap};
+use crate::unit::UnixMs;
 
 /// A text to read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Page {
     pub(super) title: String,
     lines: Vec<Line>,
@@ -13,6 +15,8 @@ pub(super) struct Page {
     left: Option<usize>,
     /// The call that it shows, if that asks.
     of: Option<CallId>,
+    /// When it came, if that was later than the key that asked for it.
+    appeared: Option<Appeared>,
     /// What its lines are to contain, while somebody looks for something.
     find: Option<String>,
     /// The lines as they are on the screen, for a width.
@@ -37,6 +41,16 @@ impl Page {
     /// The same, showing a call that asks.
     pub(super) fn of_call(self, call: CallId) -> Self {
         Self { of: Some(call), ..self }
+    }
+
+    /// The same, come by now.
+    pub(super) fn appearing(self, appeared: Appeared) -> Self {
+        Self { appeared: Some(appeared), ..self }
+    }
+
+    /// Whether whoever presses a key by now can mean it.
+    pub(super) fn is_noticed(&self, now: UnixMs) -> bool {
+        self.appeared.is_none_or(|appeared| appeared.is_noticed(now))
     }
 
     /// The call that it shows, if that asks.

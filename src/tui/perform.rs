@@ -46,8 +46,17 @@ impl Performer {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
-        let (looked, searches, lookup) = (Arc::default(), Arc::default(), Arc::default());
-        task.spawn(Worker { agent, options, reports, browser: None, looked, searches, lookup }.work(todo));
+        let worker = Worker {
+            agent,
+            options,
+            reports,
+            browser: None,
+            looked: Arc::default(),
+            searches: Arc::default(),
+            lookup: Arc::default(),
+            tellings: Arc::default(),
+        };
+        task.spawn(worker.work(todo));
         (Self { actions, task }, received)
     }
 
@@ -74,6 +83,8 @@ struct Worker {
     searches: Arc<AtomicU64>,
     /// The number of the newest look for words.
     lookup: Arc<AtomicU64>,
+    /// How often code was told apart.
+    tellings: Arc<AtomicU64>,
 }
 
 impl Worker {

@@ -1,14 +1,22 @@
-//! Questions that come by themselves, and keys that were on their way to something else when they came.
+//! Questions and pages that come by themselves, and keys that were on their way to something else when they came.
 //!
 //! Nobody's key has just opened such a question, so the next one may have been pressed before it could be read. For a moment no key
 //! answers: what came over the transcript steps back for it, and is asked again as soon as nobody is typing; what came over a list
-//! stays, and isn't taken by Enter yet. Calls that ask stand above the editor and have rules of their own (`approval`), with the same
+//! stays, and isn't taken by Enter yet. A page that had to be read first steps back only for what types, for its other keys do no
+//! harm; while somebody is typing already, or something else is open, neither comes at all. Calls that ask stand above the editor and have rules of their own (`approval`), with the same
 //! moment.
+//!
+//! The other way round, the key that answered is spent: pressed again at once it doesn't reach what comes to light beneath.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::app::App;
 use super::approval::Asked;
+use super::keymap::{Chord, Context, KeyCommand};
+use super::page::Page;
 use super::picker::{Choice, Item, Picker};
 use super::popup::Popup;
+use crate::id::CallId;
 use crate::unit::UnixMs;
 
 /// How long a question is on the screen before keys answer it, in milliseconds: longer than a key already on its way.
@@ -29,11 +37,58 @@ impl Appeared {
     }
 }
 
+/// A key that answered something, and since when what it could reach next is on the screen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spent {
+    key: (KeyCode, KeyModifiers),
+    since: Appeared,
+}
+
+/// Who asks something that a key can answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Asker {
+    /// A question that came by itself, so many popups high: whichever key ends it is its last.
+    Question(usize),
+    /// A list that lies over something else, so many popups high: from one to the next one goes back by the same key, so that only the
+    /// one that chooses is its last.
+    List(usize),
+    Call(CallId),
+}
+
 /// A question that comes by itself, with its answers.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Question {
     pub(super) title: String,
     pub(super) items: Vec<Item>,
+}
+
+/// Something that comes over the transcript when nobody is typing.
+#[derive(Clone, Debug)]
+pub(super) enum Late {
+    Ask(Question),
+    Read(Box<Page>),
+}
+
+/// What somebody does who may not have seen yet what has just come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Touch {
+    /// Types, or sends what was typed.
+    Types,
+    /// Stops, leaves or moves something.
+    Moves,
+}
+
+impl Touch {
+    pub(super) fn of(key: KeyEvent) -> Self {
+        if key.code == KeyCode::Enter || Chord::of(key).is_text() { Self::Types } else { Self::Moves }
+    }
+}
+
+impl Late {
+    /// Whether it is what to do after a summary could not be made.
+    fn is_of_failure(&self) -> bool {
+        matches!(self, Self::Ask(question) if question.is_of_failure())
+    }
 }
 
 impl Question {
@@ -44,20 +99,37 @@ impl Question {
 }
 
 impl App {
-    /// Asks at once what follows from something that the user did, and anything else as soon as nobody is typing.
+    /// Asks at once what follows from something that the user did in a list, and anything else as soon as nobody is typing.
     pub(super) fn ask(&mut self, question: Question) {
-        if question.is_of_failure() {
-            self.work.unasked.push(question);
+        if question.is_of_failure() || self.popups.is_empty() {
+            self.work.unasked.push(Late::Ask(question));
         } else {
             self.show_question(question);
         }
     }
 
-    /// Asks what waited until nobody was typing.
+    /// Opens a page that had to be read first, as soon as nobody is typing.
+    pub(super) fn open_late(&mut self, page: Page) {
+        if self.is_typing() || !self.popups.is_empty() {
+            self.flash(format!(
+                "{} is read; it opens when nothing else is open and nothing typed",
+                page.title
+            ));
+        }
+        self.work.unasked.push(Late::Read(Box::new(page)));
+    }
+
+    /// Shows what waited until nobody was typing.
     pub(super) fn ask_waiting(&mut self) {
-        if !self.is_typing() && self.popups.is_empty() && !self.work.unasked.is_empty() {
-            let question = self.work.unasked.remove(0);
-            self.show_question(question);
+        if self.is_typing() || !self.popups.is_empty() || self.work.unasked.is_empty() {
+            return;
+        }
+        match self.work.unasked.remove(0) {
+            Late::Ask(question) => self.show_question(question),
+            Late::Read(page) => {
+                let page = page.appearing(Appeared::at(self.now));
+                self.popups.push(Popup::Read(page));
+            }
         }
     }
 
@@ -71,16 +143,58 @@ impl App {
     /// What to do about a summary that could not be made is no longer asked.
     pub(super) fn forget_failure(&mut self) {
         self.popups.retain(|popup| !popup.is_of_failure());
-        self.work.unasked.retain(|question| !question.is_of_failure());
+        self.work.unasked.retain(|late| !late.is_of_failure());
     }
 
-    /// Something is typed: a question over the transcript that nobody can have read yet steps back for it.
-    pub(super) fn put_question_off(&mut self) {
-        let [Popup::Pick(picker)] = self.popups.as_slice() else { return };
-        if !picker.is_noticed(self.now) {
-            self.work.unasked.insert(0, picker.question());
-            self.popups.clear();
+    /// Something is done: what lies over the transcript and nobody can have read yet steps back for it.
+    pub(super) fn put_off(&mut self, touch: Touch) {
+        let late = match self.popups.as_slice() {
+            [Popup::Pick(picker)] if !picker.is_noticed(self.now) => Late::Ask(picker.question()),
+            [Popup::Read(page)] if touch == Touch::Types && !page.is_noticed(self.now) => {
+                Late::Read(Box::new(page.clone()))
+            }
+            _ => return,
+        };
+        self.work.unasked.insert(0, late);
+        self.popups.clear();
+    }
+
+    /// Who would be answered by a key now.
+    pub(super) fn asker(&self) -> Option<Asker> {
+        let height = self.popups.len();
+        match self.popups.last() {
+            Some(Popup::Pick(picker)) if picker.came_by_itself() => Some(Asker::Question(height)),
+            Some(Popup::Pick(_)) if height > 1 => Some(Asker::List(height)),
+            Some(_) => None,
+            None => self.work.approvals.first().map(|asked| Asker::Call(asked.request.tool_call_id.clone())),
         }
+    }
+
+    /// Notes that a key was the last of somebody who asked before it was pressed, if it was.
+    pub(super) fn note_spent(&mut self, key: KeyEvent, asker: Option<Asker>) {
+        let accepts = self.place.keymap.command(Context::Popup, key) == Some(KeyCommand::Accept);
+        let is_over = match asker {
+            None => false,
+            Some(Asker::Question(height)) => self.popups.len() < height,
+            Some(Asker::List(height)) => accepts && self.popups.len() < height,
+            Some(Asker::Call(call)) => {
+                self.work.approvals.first().is_none_or(|asked| asked.request.tool_call_id != call)
+            }
+        };
+        if is_over {
+            self.notes.spent = Some(Spent { key: (key.code, key.modifiers), since: Appeared::at(self.now) });
+        }
+    }
+
+    /// Whether a key is the one that has just answered something; then it means nothing as long as it goes on being pressed.
+    pub(super) fn is_spent(&mut self, key: KeyEvent) -> bool {
+        let again =
+            |spent: &Spent| spent.key == (key.code, key.modifiers) && !spent.since.is_noticed(self.now);
+        self.notes.spent = self.notes.spent.take().filter(again);
+        if let Some(spent) = &mut self.notes.spent {
+            spent.since = Appeared::at(self.now);
+        }
+        self.notes.spent.is_some()
     }
 
     fn show_question(&mut self, Question { title, items }: Question) {

@@ -1,4 +1,5 @@
-//! Entries that another program appended to the log of the session at hand: found before the next append, and told like one's own.
+//! Entries that another program appended to the log of the session at hand: found before the next append, and told like one's own,
+//! unless they are many.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,16 +10,23 @@ use crate::event::{EventKind, SessionChange};
 use crate::session::Reader;
 use crate::session::tree::Node;
 
-/// What to tell of the entries at these positions. Those that go on from where the session was are told one by one; if any of them
-/// begins elsewhere, the path is another one, and front ends have to read it anew.
+/// Entries that are told one by one, about a screen of them. More would keep front ends busy with what nobody watched grow.
+const MOST: usize = 50;
+
+/// What to tell of the entries at these positions. A few that go on from where the session was are told one by one; if any of them
+/// begins elsewhere the path is another one, and of many it is enough that they are there: then front ends have to read it anew.
 pub(super) fn told(reader: &Reader, positions: Range<usize>) -> Vec<EventKind> {
     let tree = reader.tree();
     let nodes = tree.nodes().get(positions.clone()).unwrap_or_default();
-    if !is_chain(nodes, positions.start) {
-        return vec![EventKind::SessionChanged {
-            reason: SessionChange::Leaf,
-            session_id: reader.id().clone(),
-        }];
+    let changed = if !is_chain(nodes, positions.start) {
+        Some(SessionChange::Leaf)
+    } else if nodes.len() > MOST {
+        Some(SessionChange::Grown)
+    } else {
+        None
+    };
+    if let Some(reason) = changed {
+        return vec![EventKind::SessionChanged { reason, session_id: reader.id().clone() }];
     }
     let entry = |(at, node): (usize, &Node)| {
         // What can't be read is told of by the log's findings.

@@ -163,9 +163,41 @@ fn of_a_lot_of_text_a_part_is_read_at_once_and_the_rest_when_the_lines_are_asked
 fn a_line_of_code_longer_than_what_is_read_at_once_holds_nothing_up() {
     let mut stream = MarkdownStream::new(30);
     stream.push(&format!("```\n{}\n```\n\nend", "x".repeat(2 * MOST_AT_ONCE)));
-    lines(&mut stream);
+    for _ in 0..3 {
+        lines(&mut stream);
+    }
     assert_eq!(texts(&lines(&mut stream)).last().unwrap(), "end");
     assert!(!stream.lags());
+}
+
+#[test]
+fn a_line_of_code_without_end_is_laid_out_but_for_its_last_row_once() {
+    for (piece, width) in [("0123456789abcdef", 80), ("数字 {\"k\": 1}, ", 31), ("a\tb\u{1b}[0m", 40)] {
+        let mut stream = MarkdownStream::new(width);
+        let mut text = "```json\n[\n".to_owned();
+        stream.push(&text);
+        for _ in 0..300 {
+            let more = piece.repeat(40);
+            stream.push(&more);
+            text.push_str(&more);
+            stream.settle();
+            let unfinished = stream.text.len() - stream.from;
+            assert!(unfinished <= LARGEST_LINE, "{unfinished} bytes are laid out with each frame");
+            let rows = stream.tail.len();
+            assert!(rows <= LARGEST_LINE / 20, "{rows}");
+        }
+        let mark = "```".repeat(100) + "\n]\n```\n\nend";
+        stream.push(&mark);
+        text.push_str(&mark);
+        let shown = lines(&mut stream);
+        let whole = markdown(&text, width);
+        if !piece.contains('\t') {
+            assert_eq!(texts(&shown), texts(&whole));
+        }
+        assert_eq!(texts(&shown)[texts(&shown).len() - 3..], texts(&whole)[texts(&whole).len() - 3..]);
+        let begins = |lines: &[Line]| lines.iter().filter(|line| line.joint == Joint::Begins).count();
+        assert_eq!(begins(&shown), begins(&whole), "copied it is one line still");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::id::{CallId, SessionId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::provider::catalog::Sight;
 use crate::tui::approval::Asked;
-use crate::tui::question::Question;
+use crate::tui::question::Late;
 use crate::unit::UnixMs;
 
 /// What the session is.
@@ -17,7 +17,7 @@ use crate::unit::UnixMs;
 pub(in crate::tui) struct Facts {
     /// Events up to this one are known.
     pub(in crate::tui) seq: u64,
-    pub(super) gap: Gap,
+    pub(in crate::tui) gap: Gap,
     pub(in crate::tui) name: Option<String>,
     pub(in crate::tui) model: Option<ModelRef>,
     pub(in crate::tui) thinking: ThinkingLevel,
@@ -35,7 +35,7 @@ pub(in crate::tui) struct Facts {
 
 /// Events that came while a snapshot was on its way: it may not know of them yet.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gap {
+pub(in crate::tui) struct Gap {
     /// Snapshots that were asked for and have not arrived.
     expected: usize,
     events: Vec<Arc<Event>>,
@@ -43,7 +43,7 @@ pub(super) struct Gap {
 
 impl Gap {
     /// Whether a snapshot is on its way.
-    pub(super) fn is_open(&self) -> bool {
+    pub(in crate::tui) fn is_open(&self) -> bool {
         self.expected > 0
     }
 
@@ -79,8 +79,8 @@ pub(in crate::tui) struct Work {
     pub(in crate::tui) running_since: Option<UnixMs>,
     /// Calls at work, with the names of their tools.
     pub(in crate::tui) calls: Vec<(CallId, String)>,
-    /// What is to be asked as soon as nobody is typing.
-    pub(in crate::tui) unasked: Vec<Question>,
+    /// What is to be asked or read as soon as nobody is typing.
+    pub(in crate::tui) unasked: Vec<Late>,
     /// The next try of a request that failed.
     pub(in crate::tui) retry: Option<Retry>,
     /// Since when a command of the user's own is at work.

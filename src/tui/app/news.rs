@@ -19,6 +19,7 @@ impl App {
     fn moved(&mut self, moved: Moved) {
         self.keep_typed_ahead();
         self.popups.clear();
+        self.work.unasked.clear();
         self.queue.forget_removed();
         if let Some(text) = moved.editor {
             self.editor.put_before(&[text]);
@@ -79,9 +80,7 @@ impl App {
             Report::Key(news) => return self.key_changed(news),
             Report::Tree { session, news } => self.tree_news(&session, news),
             Report::Beside(session) => self.forked_beside(&session),
-            Report::Page { title, lines } => {
-                self.popups.push(Popup::Read(Page::new(&title, lines)));
-            }
+            Report::Page { title, lines } => self.open_late(Page::new(&title, lines)),
             Report::Earlier(prompts) => self.editor.know_earlier(prompts),
             Report::Fork(fork) => self.facts.fork = fork,
             Report::Branch(branch) => self.facts.branch = branch,
@@ -182,10 +181,12 @@ impl App {
         let former = self.transcript.replace(older, &entries);
         self.know(snapshot.state);
         self.questions_are(&live.approvals);
+        // Whether that is still to be asked is in the snapshot; other questions that wait are nowhere but here.
+        self.forget_failure();
         self.work = Work {
             opening_since: None,
             retry: live.retry.clone(),
-            unasked: Vec::new(),
+            unasked: std::mem::take(&mut self.work.unasked),
             running_since: live.running_since,
             calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),

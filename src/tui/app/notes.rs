@@ -1,6 +1,7 @@
 //! Short-lived words to the user, and what keys mean for a while.
 
 use crate::id::EntryId;
+use crate::tui::question::Spent;
 use crate::unit::UnixMs;
 
 /// Short-lived words to the user, and keys that mean something when pressed twice.
@@ -8,6 +9,8 @@ use crate::unit::UnixMs;
 pub(in crate::tui) struct Notes {
     pub(in crate::tui) flash: Option<(String, UnixMs)>,
     pub(in crate::tui) pressed: Option<(Twice, UnixMs)>,
+    /// The key that answered something.
+    pub(in crate::tui) spent: Option<Spent>,
     /// When what is in the editor came to mean something else without the user's doing: Enter isn't meant for that yet.
     pub(in crate::tui) shifted: Option<UnixMs>,
     /// What was not sent at once, because the model doesn't take what goes with it.
@@ -21,6 +24,4 @@ pub(in crate::tui) struct Notes {
 pub(in crate::tui) enum Twice {
     Escape,
     Interrupt,
-    /// Enter, where it chose to go elsewhere: pressed at once again it means nothing.
-    Leave,
 }

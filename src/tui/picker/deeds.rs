@@ -7,7 +7,7 @@ use super::{Asking, Choice, Extract, Order, Picker, Typed, Word};
 use crate::event::CompactionChoice;
 use crate::session::{Scope, Visibility};
 use crate::setting::{Setting, Settings};
-use crate::tui::app::{Action, App, Go, List, Twice};
+use crate::tui::app::{Action, App, Go, List};
 use crate::tui::keymap::{Context, KeyCommand};
 use crate::tui::login;
 use crate::tui::popup::{Popup, pickers};
@@ -239,9 +239,6 @@ impl App {
         }
         if leaves_tree(&choice) {
             self.popups.clear();
-        }
-        if leaves_tree(&choice) || matches!(choice, Choice::ForkOf(_)) {
-            self.notes.pressed = Some((Twice::Leave, self.now));
         }
         vec![match choice {
             Choice::Leave(entry, summary) => Action::Go(Go::Navigate(entry, summary)),

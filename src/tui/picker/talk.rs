@@ -66,6 +66,11 @@ impl Picker {
         self.talk.appeared.is_none_or(|appeared| appeared.is_noticed(now))
     }
 
+    /// Whether no key opened it.
+    pub(in crate::tui) fn came_by_itself(&self) -> bool {
+        self.talk.appeared.is_some()
+    }
+
     /// The question that it is.
     pub(in crate::tui) fn question(&self) -> Question {
         Question { title: self.title.clone(), items: self.items.to_vec() }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::stage::{Stage, at_work, state};
 use crate::agent::{Live, Snapshot};
-use crate::event::{ApprovalRequest, Decision, EventKind, FileChange, Preview};
+use crate::event::{ApprovalRequest, Decision, EventKind, FileChange, Preview, QueueItem, QueueKind};
 use crate::tui::app::{Action, Input, Loaded, Report, Say};
 use crate::unit::UnixMs;
 
@@ -221,6 +221,28 @@ fn enter_answers_only_what_the_arrows_have_chosen() {
     stage.key(KeyCode::Left);
     stage.key(KeyCode::Left);
     assert_eq!(stage.key(KeyCode::Enter), denied("c2", "the user said no"));
+}
+
+#[test]
+fn enter_that_answered_a_call_does_not_hurry_what_waits_when_it_is_pressed_again_at_once() {
+    let mut stage = asking(80, 24);
+    let item = QueueItem {
+        id: "q".into(),
+        kind: QueueKind::Steer,
+        text: "look at the lexer".into(),
+        typed: None,
+        images: [].into(),
+        held: false,
+    };
+    stage.event(EventKind::QueueUpdate { steering: vec![], follow_up: vec![], items: vec![item] });
+    stage.asked(command("cargo test"));
+    stage.wait(400);
+    stage.key(KeyCode::Right);
+    assert_eq!(stage.key(KeyCode::Enter), once("c2"));
+    stage.wait(200);
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    stage.wait(400);
+    assert_eq!(stage.key(KeyCode::Enter), [Action::Say(Say::Hurry)]);
 }
 
 #[test]

@@ -334,6 +334,27 @@ fn what_is_read_stays_on_the_screen_when_events_were_missed_and_all_is_read_anew
 }
 
 #[test]
+fn many_entries_of_another_program_are_one_note_and_what_is_read_stays_on_the_screen() {
+    let mut stage = Stage::new(80, 24);
+    resumed(&mut stage, 300);
+    stage.key(KeyCode::PageUp);
+    read(&mut stage);
+    let before = stage.screen();
+    stage.event(EventKind::SessionChanged { reason: SessionChange::Grown, session_id: "s".into() });
+    let message = "another program appended to it (200 entries)".to_owned();
+    stage.event(EventKind::Warning { message, hint: None });
+    let snapshot = Snapshot { seq: stage.seq, state: state(), live: Live::default() };
+    let older = (0..490).map(|at| EntryId::new(format!("o{at}"))).collect();
+    let entries = (490..500).map(logged).collect();
+    stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, older, entries }))));
+    read(&mut stage);
+    assert_eq!(upper(&stage.screen()), upper(&before));
+    stage.key(KeyCode::End);
+    let screen = stage.screen();
+    assert_eq!(screen.matches("another program appended to it (200 entries)").count(), 1, "{screen}");
+}
+
+#[test]
 fn an_answer_goes_on_from_what_is_on_the_screen_when_events_were_missed() {
     let mut stage = Stage::new(80, 24);
     at_work(&mut stage);

@@ -2,10 +2,12 @@
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseEvent, MouseEventKind};
 
-use super::stage::{Stage, at_work};
+use super::stage::{Stage, at_work, state};
 use super::summaries::compaction_fails;
-use crate::event::CompactionChoice;
-use crate::tui::app::{Action, Go, Input, List, Report, Say};
+use crate::agent::{Live, Snapshot};
+use crate::event::{CompactionChoice, EventKind, SessionChange};
+use crate::render::{Line, Role};
+use crate::tui::app::{Action, Go, Input, List, Loaded, Report, Say};
 use crate::tui::picker::{Choice, Item};
 use crate::tui::question::Question;
 
@@ -80,4 +82,94 @@ fn what_is_pasted_and_esc_and_the_wheel_are_no_answers_either() {
     stage.wait(400);
     stage.control('c');
     assert!(stage.screen().contains("── late"), "{}", stage.screen());
+}
+
+fn page(stage: &mut Stage) {
+    let lines = vec![Line::new("the end of the log", Role::Text)];
+    stage.input(Input::Report(Report::Page { title: "log".into(), lines }));
+}
+
+#[test]
+fn what_is_typed_before_a_page_is_there_and_as_it_comes_is_typed_and_the_page_comes_afterwards() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("q");
+    page(&mut stage);
+    assert!(!stage.screen().contains("the end of the log"), "{}", stage.screen());
+    assert!(stage.screen().contains("log is read"), "{}", stage.screen());
+    stage.wait(1_000);
+    stage.type_text("uick");
+    assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Say(Say::Steer("quick".into()))));
+    assert!(stage.screen().contains("the end of the log"), "{}", stage.screen());
+    stage.wait(399);
+    stage.type_text("q/");
+    stage.input(Input::Paste("n".into()));
+    assert!(stage.screen().contains("❯ q/n"), "{}", stage.screen());
+    stage.control('c');
+    assert!(stage.screen().contains("the end of the log"), "{}", stage.screen());
+    stage.key(KeyCode::Down);
+    assert!(stage.screen().contains("the end of the log"), "to move in it is no answer: {}", stage.screen());
+    stage.wait(400);
+    stage.type_text("q");
+    assert!(!stage.screen().contains("the end of the log"), "{}", stage.screen());
+    assert_eq!(stage.app.editor.text(), "");
+}
+
+#[test]
+fn a_page_that_comes_while_a_list_is_open_waits_until_that_is_left() {
+    let mut stage = Stage::new(80, 24);
+    stage.control('l');
+    page(&mut stage);
+    stage.type_text("opus");
+    assert!(!stage.screen().contains("the end of the log"), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    assert!(stage.screen().contains("the end of the log"), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    assert!(stage.app.popups.is_empty());
+}
+
+#[test]
+fn a_question_that_comes_late_waits_until_nobody_is_typing() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("and");
+    asked(&mut stage);
+    stage.wait(1_000);
+    stage.type_text(" also");
+    assert!(stage.screen().contains("❯ and also"), "{}", stage.screen());
+    stage.key(KeyCode::Enter);
+    assert!(stage.screen().contains("── late"), "{}", stage.screen());
+}
+
+/// The session is read anew, with nothing at work in it.
+fn reloads(stage: &mut Stage) {
+    let snapshot = Snapshot { seq: stage.seq, state: state(), live: Live::default() };
+    let loaded = Loaded { snapshot, older: vec![], entries: vec![] };
+    stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
+}
+
+#[test]
+fn a_question_that_was_put_off_is_asked_still_when_events_were_missed_and_all_is_read_anew() {
+    let mut stage = Stage::new(80, 24);
+    asked(&mut stage);
+    stage.type_text("and");
+    stage.input(Input::Lagged);
+    reloads(&mut stage);
+    assert!(!stage.screen().contains("── late"), "{}", stage.screen());
+    stage.control('c');
+    assert!(stage.screen().contains("── late"), "{}", stage.screen());
+}
+
+#[test]
+fn a_question_that_was_put_off_is_not_asked_any_more_when_one_is_elsewhere_or_it_is_settled() {
+    let mut stage = Stage::new(80, 24);
+    asked(&mut stage);
+    stage.type_text("and");
+    stage.event(EventKind::SessionChanged { reason: SessionChange::New, session_id: "s".into() });
+    reloads(&mut stage);
+    stage.control('c');
+    assert!(!stage.screen().contains("── late"), "{}", stage.screen());
+    compaction_fails(&mut stage);
+    assert!(stage.screen().contains("try again"), "{}", stage.screen());
+    stage.input(Input::Lagged);
+    reloads(&mut stage);
+    assert!(!stage.screen().contains("try again"), "the agent doesn't wait for it: {}", stage.screen());
 }

@@ -445,6 +445,32 @@ fn a_branch_is_hidden_after_a_question_and_brought_back_from_the_whole_tree() {
 }
 
 #[test]
+fn the_key_that_answered_a_question_chooses_nothing_in_the_tree_beneath() {
+    for (last, answered) in [(KeyCode::Enter, true), (KeyCode::Esc, false)] {
+        let mut grove = Grove::branched(80, 24);
+        grove.open();
+        grove.alt(KeyCode::Up);
+        grove.alt(KeyCode::Up);
+        let entry = grove.entry(2);
+        grove.control('x');
+        let question = gather::hiding(&grove.writer.reader(), entry.clone());
+        grove.report(question);
+        grove.stage.wait(400);
+        let hides = vec![Action::Hide(entry.clone(), Visibility::Hidden)];
+        assert_eq!(grove.key(last), if answered { hides } else { vec![] });
+        for pause in [0, 150, 399] {
+            grove.stage.wait(pause);
+            assert_eq!(grove.key(last), [], "{last:?} goes on being pressed");
+            assert!(grove.screen().contains("── tree"), "{}", grove.screen());
+        }
+        // Another key means what it says.
+        grove.key(KeyCode::Down);
+        grove.key(KeyCode::Up);
+        assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Go::AskToLeave(entry))]);
+    }
+}
+
+#[test]
 fn entries_that_come_appear_in_the_open_tree_and_the_cursor_stays() {
     let mut grove = Grove::branched(80, 24);
     grove.open();
@@ -467,6 +493,7 @@ fn choosing_while_the_agent_works_stops_it_first_and_goes_only_then() {
     grove.key(KeyCode::Enter);
     assert_eq!(grove.key(KeyCode::Enter), [], "the first choice leaves everything as it is");
     assert!(grove.screen().contains("── tree"), "{}", grove.screen());
+    grove.stage.wait(400);
     grove.key(KeyCode::Enter);
     grove.key(KeyCode::Down);
     assert_eq!(grove.key(KeyCode::Enter), [Action::Abort]);

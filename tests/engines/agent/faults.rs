@@ -201,6 +201,43 @@ async fn what_another_program_did_to_the_log_is_told_and_what_it_appended_is_in_
 }
 
 #[tokio::test]
+async fn of_many_lines_that_another_program_appended_only_their_number_is_told() {
+    let disk = FaultyDisk::default();
+    let mut stage = stage(&disk, SyncPolicy::Turn);
+    assert_eq!(try_prompt(&mut stage, "go").await.unwrap(), RunOutcome::Completed);
+    let path = stage.agent.reader().path().unwrap().to_owned();
+    let mut parent = stage.agent.reader().leaf().unwrap().as_str().to_owned();
+    let mut text = std::fs::read_to_string(&path).unwrap();
+    for n in 0..200 {
+        let message = json!({"role": "user", "content": format!("elsewhere {n}"), "timestamp": 1});
+        let line = json!({"type": "message", "id": format!("x{n}"), "parentId": parent,
+                          "timestamp": "2026-11-21T03:16:58.249Z", "message": message});
+        (text, parent) = (text + &format!("{line}\n"), format!("x{n}"));
+    }
+    std::fs::write(&path, text).unwrap();
+    stage.prompt("on").await;
+    let told = stage
+        .until(|event| match event {
+            EventKind::SessionChanged { reason, .. } => Some(*reason),
+            EventKind::EntryAppended { entry_id, .. } => panic!("{entry_id} was told first"),
+            _ => None,
+        })
+        .await;
+    assert_eq!(told, SessionChange::Grown);
+    let told = stage
+        .until(|event| match event {
+            EventKind::Warning { message, .. } => Some(message.clone()),
+            EventKind::EntryAppended { entry_id, .. } => panic!("{entry_id} was told first"),
+            _ => None,
+        })
+        .await;
+    assert!(told.contains("another program appended to it (200 entries)"), "{told}");
+    stage.settled().await;
+    let sent = format!("{:?}", stage.requests().last().unwrap().messages);
+    assert!(sent.contains("elsewhere 0") && sent.contains("elsewhere 199"), "{sent}");
+}
+
+#[tokio::test]
 async fn what_another_program_appended_elsewhere_in_the_tree_has_front_ends_read_the_path_anew() {
     let disk = FaultyDisk::default();
     let mut stage = stage(&disk, SyncPolicy::Turn);
