@@ -1,25 +1,25 @@
 //! What a frame costs: of sessions of every length, and while a long answer is still arriving.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
+#[path = "support/off_screen.rs"]
+mod off_screen;
+
 use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use divan::{Bencher, black_box};
 use serde_json::json;
-use tiller::agent::{ContextUse, Live, Snapshot, State};
+use tiller::agent::Live;
 use tiller::event::{AssistantDelta, Event, EventKind};
 use tiller::message::{
-    AssistantBlock, AssistantMessage, Message, ModelRef, StopReason, ThinkingLevel, ToolCall,
-    ToolResultMessage, Usage, UserBlock, UserMessage,
+    AssistantBlock, AssistantMessage, Message, StopReason, ToolCall, ToolResultMessage, Usage, UserBlock,
+    UserMessage,
 };
-use tiller::provider::catalog::Sight;
 use tiller::render;
 use tiller::session::{EntryBody, Placement, SessionManager};
-use tiller::tui::{OffScreen, TuiOptions};
-use tiller::unit::{Tokens, UnixMs};
+use tiller::tui::OffScreen;
 
-const SIZE: (u16, u16) = (120, 40);
-const NOW: UnixMs = UnixMs(1_795_269_720_000);
+use off_screen::NOW;
 
 /// Some of what models write, about 500 bytes.
 const PIECE: &str = "## What happens\n\nThe **lexer** counts `\\r` as a line of its own, which is why line numbers drift apart in files with \
@@ -67,21 +67,7 @@ fn screen(entries: usize) -> OffScreen {
     for at in 0..entries {
         writer.append(entry(at), NOW).unwrap();
     }
-    let reader = writer.reader();
-    let state = State {
-        session: reader.id().clone(),
-        path: None,
-        name: None,
-        cwd: "/home/ada/code".into(),
-        model: ModelRef { provider: "anthropic".into(), id: "claude-sonnet-4-5".into() },
-        thinking: ThinkingLevel::Off,
-        context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
-        usage: Usage::default(),
-        approval: "ask".into(),
-        sight: Sight::Sees,
-    };
-    let live = Live { running_since: Some(NOW), ..Live::default() };
-    OffScreen::new(SIZE, Snapshot { seq: 0, state, live }, reader, &TuiOptions::default(), NOW)
+    off_screen::screen(writer.reader(), Live { running_since: Some(NOW), ..Live::default() })
 }
 
 fn press(screen: &mut OffScreen, code: KeyCode) {

@@ -1,23 +1,22 @@
 //! What a key costs in the tree of a long session: 100,000 entries, of which every twentieth begins a branch.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
+#[path = "support/off_screen.rs"]
+mod off_screen;
+
 use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use divan::{Bencher, black_box};
 use tempfile::TempDir;
-use tiller::agent::{ContextUse, Live, Snapshot, State};
+use tiller::agent::Live;
 use tiller::id::EntryId;
-use tiller::message::{
-    AssistantBlock, AssistantMessage, Message, ModelRef, StopReason, ThinkingLevel, Usage, UserMessage,
-};
-use tiller::provider::catalog::Sight;
+use tiller::message::{AssistantBlock, AssistantMessage, Message, StopReason, UserMessage};
 use tiller::session::{EntryBody, Placement, Reader, SessionManager};
-use tiller::tui::{OffScreen, TuiOptions};
-use tiller::unit::{Tokens, UnixMs};
+use tiller::tui::OffScreen;
 
-const SIZE: (u16, u16) = (120, 40);
-const NOW: UnixMs = UnixMs(1_795_269_720_000);
+use off_screen::{NOW, screen};
+
 const ENTRIES: usize = 100_000;
 
 /// After so many entries the session goes on from an earlier one.
@@ -59,23 +58,6 @@ fn session(folder: &TempDir) -> Reader {
     writer.reader()
 }
 
-fn screen(reader: Reader) -> OffScreen {
-    let state = State {
-        session: reader.id().clone(),
-        path: None,
-        name: None,
-        cwd: "/home/ada/code".into(),
-        model: ModelRef { provider: "anthropic".into(), id: "claude-sonnet-4-5".into() },
-        thinking: ThinkingLevel::Off,
-        context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
-        usage: Usage::default(),
-        approval: "ask".into(),
-        sight: Sight::Sees,
-    };
-    let snapshot = Snapshot { seq: 0, state, live: Live::default() };
-    OffScreen::new(SIZE, snapshot, reader, &TuiOptions::default(), NOW)
-}
-
 fn press(screen: &mut OffScreen, code: KeyCode, modifiers: KeyModifiers) {
     screen.key(KeyEvent::new(code, modifiers), NOW);
     black_box(screen.draw(NOW));
@@ -92,7 +74,7 @@ fn open(screen: &mut OffScreen) {
 #[divan::bench]
 fn opening(bencher: Bencher<'_, '_>) {
     let folder = TempDir::new().unwrap();
-    let mut screen = screen(session(&folder));
+    let mut screen = screen(session(&folder), Live::default());
     bencher.bench_local(move || {
         open(&mut screen);
         press(&mut screen, KeyCode::Esc, KeyModifiers::NONE);
@@ -102,7 +84,7 @@ fn opening(bencher: Bencher<'_, '_>) {
 /// Two keys of one kind, and back again.
 fn keys(bencher: Bencher<'_, '_>, there: (KeyCode, KeyModifiers), back: (KeyCode, KeyModifiers)) {
     let folder = TempDir::new().unwrap();
-    let mut screen = screen(session(&folder));
+    let mut screen = screen(session(&folder), Live::default());
     open(&mut screen);
     let mut keys = [there, back].into_iter().cycle();
     bencher.bench_local(move || {
@@ -136,7 +118,7 @@ fn folding_all_others(bencher: Bencher<'_, '_>) {
 #[divan::bench(sample_count = 10)]
 fn a_search(bencher: Bencher<'_, '_>) {
     let folder = TempDir::new().unwrap();
-    let mut screen = screen(session(&folder));
+    let mut screen = screen(session(&folder), Live::default());
     open(&mut screen);
     "entry 777".chars().for_each(|c| press(&mut screen, KeyCode::Char(c), KeyModifiers::NONE));
     let mut keys = [KeyCode::Char('7'), KeyCode::Backspace].into_iter().cycle();

@@ -20,7 +20,7 @@ mod wrap;
 use std::sync::Arc;
 
 pub use clean::{Carriage, clean};
-pub use code::{Highlighter, Language, code_told, code_waits, highlight, tell_waiting};
+pub use code::{Highlighter, Language, code_told, code_waits, highlight, let_go_of_grammars, tell_waiting};
 pub use columns::columns;
 pub use diff::{DiffKind, DiffLine, diff, diff_lines};
 pub use link::{Found, linked, safe_address};

@@ -23,6 +23,7 @@ use futures_util::StreamExt;
 use futures_util::stream as futures;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 /// Something the model says. Told in the dialect of whichever protocol asks.
 #[derive(Clone, Debug)]
@@ -82,7 +83,7 @@ pub(crate) struct Stream {
     /// Ends for want of tokens.
     pub(crate) cut_short: bool,
     pub(crate) ending: Ending,
-    /// Time between two pieces; none lets the others have their turn.
+    /// Time between two pieces, kept by the clock; none lets the others have their turn.
     pub(crate) every: Duration,
 }
 
@@ -271,12 +272,12 @@ async fn answer(State(play): State<Arc<Mutex<Play>>>, request: Request) -> Respo
 fn streamed(reply: &Stream, protocol: Protocol) -> Response<Body> {
     let pieces = pieces(reply, protocol).into_iter().map(|piece| Ok::<_, Infallible>(Bytes::from(piece)));
     // A breath between two pieces, so that they go out one by one.
-    let every = reply.every;
-    let pieces = futures::iter(pieces).then(move |piece| async move {
+    let (every, began) = (reply.every, Instant::now());
+    let pieces = futures::iter((0..).zip(pieces)).then(move |(at, piece)| async move {
         if every.is_zero() {
             tokio::task::yield_now().await;
         } else {
-            tokio::time::sleep(every).await;
+            tokio::time::sleep_until(began + every * at).await;
         }
         piece
     });

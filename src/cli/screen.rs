@@ -88,7 +88,7 @@ fn options(given: &Given, cwd: &Path, themes: &Themes) -> TuiOptions {
         mouse: if config.settings.is(&setting::MOUSE, "off") { MouseUse::Terminal } else { MouseUse::Tiller },
     };
     let files = TuiFiles {
-        draft: kept("draft.json"),
+        drafts: kept("drafts"),
         history: kept("history.jsonl"),
         keybindings: Some(config.folders.config.join("keybindings.json")),
         log: log::path(config).filter(|_| !arguments.session.no_session),

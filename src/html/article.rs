@@ -4,7 +4,7 @@ use super::markup::{Markup, fragment};
 use super::outline::{Item, ItemKind, Outline};
 use super::prose::prose;
 use super::result;
-use crate::message::{AssistantBlock, AssistantMessage, Content, Message, StopReason};
+use crate::message::{AssistantBlock, AssistantMessage, Message, StopReason, UserMessage};
 use crate::session::entry::{MessageEntry, Receipt};
 use crate::session::{Entry, EntryBody};
 use crate::unit::UnixMs;
@@ -85,7 +85,8 @@ fn body(outline: &Outline, at: usize, entry: &Entry) -> Markup {
             out.tags(">an earlier entry</a></p>");
         }
         EntryBody::CustomMessage { custom_type, content, .. } => {
-            user(&mut out, &format!("Added by {custom_type}"), "", entry.timestamp, content);
+            header(&mut out, &format!("Added by {custom_type}"), "", entry.timestamp);
+            result::blocks(&mut out, &content.to_blocks(), spoken);
         }
         EntryBody::Custom { .. }
         | EntryBody::Label { .. }
@@ -105,7 +106,8 @@ fn message(outline: &Outline, at: usize, said: &MessageEntry, moment: UnixMs) ->
                 (None, Some(_)) => "queued".to_owned(),
                 (None, None) => String::new(),
             };
-            user(&mut out, "You", &note, moment, &message.content);
+            header(&mut out, "You", &note, moment);
+            user(&mut out, message);
         }
         Message::Assistant(message) => answer(&mut out, outline, at, message),
         Message::ToolResult(message) => {
@@ -125,15 +127,31 @@ fn told(receipt: &Receipt) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
-fn user(out: &mut Markup, who: &str, note: &str, at: UnixMs, content: &Content) {
+fn header(out: &mut Markup, who: &str, note: &str, at: UnixMs) {
     out.tags("<header><h2>").text(who).tags("</h2>");
     if !note.is_empty() {
         out.tags("<span class=\"note\">").text(note).tags("</span>");
     }
     out.markup(&time(at)).tags("</header>\n");
-    result::blocks(out, &content.to_blocks(), |out, text| {
-        out.tags("<p class=\"said\">").text(text.trim()).tags("</p>\n");
-    });
+}
+
+/// What the user typed; what a template or a skill made of it is folded beneath.
+fn user(out: &mut Markup, message: &UserMessage) {
+    let blocks = message.content.to_blocks();
+    match message.short() {
+        Some(typed) => {
+            spoken(out, &typed);
+            result::blocks(out, &blocks, |out, text| {
+                out.tags("<details class=\"made\"><summary>what the model was sent</summary>\n<div class=\"prose\">");
+                out.markup(&prose(text)).tags("</div></details>\n");
+            });
+        }
+        None => result::blocks(out, &blocks, spoken),
+    }
+}
+
+fn spoken(out: &mut Markup, text: &str) {
+    out.tags("<p class=\"said\">").text(text.trim()).tags("</p>\n");
 }
 
 /// A moment as `14:02`, in full when pointed at.

@@ -1,18 +1,19 @@
 //! Blocks of code, and which words of it are what.
 //!
-//! The grammars are read when the first block of code is shown, and one grammar's patterns when its language first
-//! appears; before that they cost nothing. What is beyond the limits below is shown all the same, in one style.
+//! The grammars are read when a block of code is shown, and one grammar's patterns when its language first
+//! appears; before that they cost nothing, and a while after it nothing again. What is beyond the limits below is shown all the same, in one style.
 
 mod grammar;
+mod set;
 pub(super) mod shelf;
 
-use std::sync::LazyLock;
+use std::sync::Arc;
 
 use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
 
 use super::{Breaks, Carriage, Emphasis, Indent, Line, Page, Role, Span, Style, Telling, clean, wrap};
 
-pub use shelf::{code_told, code_waits, tell_waiting};
+pub use shelf::{code_told, code_waits, let_go_of_grammars, tell_waiting};
 
 /// Columns by which code stands in.
 pub(super) const INDENT: &str = "  ";
@@ -26,8 +27,6 @@ const LARGEST_BLOCK: usize = 64 * 1024;
 /// Bytes of code of one answer beyond which its lines stay plain on the screen: some 300 lines, which is a tenth of a second
 /// when the answer is laid out whole.
 pub(super) const MOST_OF_AN_ANSWER: usize = 16 * 1024;
-
-static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
 
 /// How the language of some code is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +49,7 @@ pub struct Highlighter {
 /// Where a grammar is in the middle of some code.
 #[derive(Clone, Debug)]
 struct Reading {
+    grammars: Arc<SyntaxSet>,
     state: ParseState,
     scopes: ScopeStack,
     /// For each of the scopes what its text is.
@@ -65,12 +65,10 @@ impl Highlighter {
 
     /// The same, for at most so many bytes.
     pub(super) fn limited(language: Language<'_>, left: usize) -> Self {
-        let reading = |grammar| Reading {
-            state: ParseState::new(grammar),
-            scopes: ScopeStack::new(),
-            roles: vec![Role::Text],
-        };
-        Self { reading: grammar_of(language).map(reading), left }
+        let grammars = set::grammars();
+        let state = grammar_of(language, &grammars).map(ParseState::new);
+        let reading = |state| Reading { grammars, state, scopes: ScopeStack::new(), roles: vec![Role::Text] };
+        Self { reading: state.map(reading), left }
     }
 
     /// For how many more bytes it would tell words apart.
@@ -103,17 +101,17 @@ fn plain(line: &str, role: Role) -> Vec<Span> {
     if line.is_empty() { Vec::new() } else { vec![Span::new(line, role)] }
 }
 
-fn grammar_of(language: Language<'_>) -> Option<&'static SyntaxReference> {
+fn grammar_of<'a>(language: Language<'_>, grammars: &'a SyntaxSet) -> Option<&'a SyntaxReference> {
     match language {
         Language::Named(name) => {
             let token = grammar::token(name)?;
-            GRAMMARS.find_syntax_by_token(&token)
+            grammars.find_syntax_by_token(&token)
         }
         Language::OfFile(path) => {
             let name = path.rsplit('/').next().filter(|name| !name.is_empty())?;
             let ending = name.rsplit_once('.').map(|(_, ending)| ending);
-            let whole = GRAMMARS.find_syntax_by_extension(name);
-            whole.or_else(|| GRAMMARS.find_syntax_by_token(&grammar::token(ending?)?))
+            let whole = grammars.find_syntax_by_extension(name);
+            whole.or_else(|| grammars.find_syntax_by_token(&grammar::token(ending?)?))
         }
     }
 }
@@ -122,7 +120,9 @@ impl Reading {
     fn line(&mut self, line: &str) -> Vec<Span> {
         let ended = format!("{line}\n");
         // A grammar that fails on a line leaves that line plain and goes on after it.
-        let Ok(changes) = self.state.parse_line(&ended, &GRAMMARS) else { return plain(line, Role::Text) };
+        let Ok(changes) = self.state.parse_line(&ended, &self.grammars) else {
+            return plain(line, Role::Text);
+        };
         let (mut spans, mut from) = (Vec::new(), 0);
         for (at, change) in changes {
             let at = at.min(line.len());
@@ -200,7 +200,7 @@ pub(super) fn told_later(code: &str, language: Language<'_>) -> Vec<Line> {
 /// The same, its words not told apart: for a block that is soon shown anew.
 pub(super) fn unread_block(code: &str, language: &str, page: Page) -> Vec<Line> {
     let known = match page.manner.code {
-        Telling::Now => grammar_of(Language::Named(language)).is_some(),
+        Telling::Now => grammar_of(Language::Named(language), &set::grammars()).is_some(),
         Telling::Later => is_code(Language::Named(language)),
     };
     let role = if known { Role::Text } else { Role::Code };

@@ -1,10 +1,13 @@
 //! The conversation with one client.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::io::{self, Write};
 use std::pin::Pin;
 use std::time::Duration;
 
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -201,20 +204,38 @@ fn read(line: Line) -> Result<Option<Call>, Answer> {
         Line::Whole(bytes) => bytes,
         Line::TooLong => return Err(unreadable(Line::too_long())),
     };
-    let mut fields: Map<String, Value> = match serde_json::from_slice(&bytes) {
-        Ok(Value::Object(fields)) => fields,
-        Ok(_) => return Err(unreadable("a command is a JSON object".to_owned())),
-        Err(error) => return Err(unreadable(format!("not JSON: {error}"))),
-    };
-    let id = fields.remove("id").and_then(|_| Id::of(&bytes));
-    let Some(Value::String(name)) = fields.remove("type") else {
+    let mut fields = fields(&bytes).map_err(unreadable)?;
+    let id = fields.remove("id").and_then(Id::of);
+    let name = fields.remove("type").and_then(|name| serde_json::from_str::<String>(name.get()).ok());
+    let Some(name) = name else {
         let outcome = Err("the field `type` must name a command".to_owned());
         return Err(Answer { id, command: "parse".to_owned(), outcome });
     };
-    match Command::parse(&name, Fields::new(fields)) {
+    let command = values(fields)
+        .and_then(|fields| Command::parse(&name, Fields::new(fields)).map_err(|error| error.to_string()));
+    match command {
         Ok(command) => Ok(Some(Call { id, name, command })),
-        Err(error) => Err(Answer { id, command: name, outcome: Err(error.to_string()) }),
+        Err(error) => Err(Answer { id, command: name, outcome: Err(error) }),
     }
+}
+
+/// The fields of a line that holds an object, not looked into: a number that we can't hold may be an id.
+fn fields(line: &[u8]) -> Result<HashMap<String, &RawValue>, String> {
+    let not_json = |error| format!("not JSON: {error}");
+    if line.trim_ascii_start().starts_with(b"{") {
+        return serde_json::from_slice(line).map_err(not_json);
+    }
+    serde_json::from_slice::<IgnoredAny>(line).map_err(not_json)?;
+    Err("a command is a JSON object".to_owned())
+}
+
+/// The fields looked into; what can't be held is named.
+fn values(fields: HashMap<String, &RawValue>) -> Result<Map<String, Value>, String> {
+    let value = |(name, raw): (String, &RawValue)| match serde_json::from_str(raw.get()) {
+        Ok(value) => Ok((name, value)),
+        Err(error) => Err(format!("the field `{name}` can't be read: {error}")),
+    };
+    fields.into_iter().map(value).collect()
 }
 
 #[cfg(test)]
@@ -236,7 +257,25 @@ mod tests {
 
     #[test]
     fn an_id_is_answered_to_the_letter() {
-        for id in ["123456789012345678901234567890", "-0.10", r#""\u0041""#, "[1,  2.50]"] {
+        let (digits, letters) = ("7".repeat(100_000), format!("\"{}\"", "a\\\"".repeat(100_000)));
+        let deep = [vec![b'['; 1_000], vec![b']'; 1_000]].concat();
+        let deep = String::from_utf8(deep).unwrap();
+        for id in [
+            "123456789012345678901234567890",
+            "-0.10",
+            "1e400",
+            "1E400",
+            "-1e+0400",
+            "-0",
+            "1.0",
+            r#""\u0041""#,
+            r#""\/\"\\\n\ud83d\ude00 \ud800 é""#,
+            "[1,  2.50]",
+            r#"{"a" :1e999,"a":[ ]}"#,
+            &digits,
+            &letters,
+            &deep,
+        ] {
             let line = format!(r#"{{"type": "dance", "id": {id}}}"#);
             let mut out = Vec::new();
             read(Line::Whole(line.into())).unwrap_err().write_line(&mut out).unwrap();
@@ -256,8 +295,12 @@ mod tests {
         assert_eq!(refused(br#"{"id": 4, "type": 1}"#), named);
         let unknown = (Some("b".into()), "dance".to_owned(), "unknown command `dance`".into());
         assert_eq!(refused(br#"{"type": "dance", "id": "b"}"#), unknown);
-        let deep = [vec![b'['; 100_000], vec![b']'; 100_000]].concat();
-        assert!(refused(&deep).2.starts_with("not JSON: recursion limit"));
+        let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+        assert_eq!(refused(deep.as_bytes()).2, "a command is a JSON object");
+        let (id, command, error) = refused(format!(r#"{{"id":1e400,"type":"abort","a":{deep}}}"#).as_bytes());
+        assert_eq!((id.is_some(), command.as_str()), (true, "abort"));
+        assert!(error.starts_with("the field `a` can't be read: recursion limit"), "{error}");
+        assert!(refused(b"[1").2.starts_with("not JSON: EOF"));
         assert!(refused(b"{\"type\": \"\xff\"}").2.starts_with("not JSON: "));
         let too_long = read(Line::TooLong).unwrap_err().outcome.unwrap_err();
         assert_eq!(too_long, "the line is longer than 64 MiB");

@@ -2,6 +2,8 @@
 //!
 //! Everything here may take its time and belongs on a thread that may block.
 
+mod named;
+
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -11,6 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::message::Image;
 
+pub(super) use self::named::{gathered, named_in};
+
 /// Most bytes of a picture. Anthropic takes 5 MiB of base64 a picture (API docs, Vision, November 2026), others more.
 const MOST_BYTES: usize = 3_900_000;
 
@@ -19,9 +23,6 @@ const LONGEST_PATH: usize = 4_096;
 
 /// Endings of the pictures that models take.
 const ENDINGS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
-
-/// Characters that may stand behind a name without belonging to it.
-const AFTER_NAME: [char; 10] = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '\''];
 
 /// A picture that is ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,34 +136,6 @@ fn at_home(path: &str, home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// The pictures that a text names with an `@` before them, `@shot.png` or `@"my shot.png"`, each once.
-pub(super) fn named_in(text: &str, home: Option<&Path>) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for (at, _) in text.match_indices('@') {
-        let begins = text[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || "([{\"'".contains(c));
-        let rest = &text[at + 1..];
-        let name = match rest.strip_prefix('"') {
-            Some(quoted) => quoted.split('"').next(),
-            None => rest.split(char::is_whitespace).next().map(|name| name.trim_end_matches(AFTER_NAME)),
-        };
-        let path = name.filter(|name| begins && has_ending(name)).map(|name| at_home(name, home));
-        found.extend(path.filter(|path| !found.contains(path)));
-    }
-    found
-}
-
-/// Reads the pictures at these paths; of those that are there and can't be sent, says why. What isn't there is only a word with an `@`.
-pub(super) fn files(paths: Vec<PathBuf>) -> (Vec<Image>, Vec<String>) {
-    let (mut images, mut problems) = (Vec::new(), Vec::new());
-    for path in paths.into_iter().filter(|path| path.is_file()) {
-        match file(&path) {
-            Ok(picture) => images.push(picture.image),
-            Err(why) => problems.push(why),
-        }
-    }
-    (images, problems)
-}
-
 /// Takes away what makes characters of a path harmless: a backslash before one, or `%` and its number.
 fn unescaped(text: &str, sign: char) -> String {
     let mut bytes = Vec::with_capacity(text.len());
@@ -237,33 +210,5 @@ mod tests {
         for no in ["look at a.png", "/tmp/a.txt", "/tmp/a.png\n/tmp/b.png", "", "a.png"] {
             assert_eq!(path(no), None, "{no}");
         }
-    }
-
-    #[test]
-    fn pictures_are_named_by_an_at_sign() {
-        let named = |text: &str| {
-            let paths = named_in(text, Some(Path::new("/home/ada")));
-            paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
-        };
-        assert_eq!(
-            named("see @a.png, (@src/B.JPG) and @\"my shot.webp\"."),
-            ["a.png", "src/B.JPG", "my shot.webp"]
-        );
-        assert_eq!(named("@~/a.gif @a.png\n@a.png"), ["/home/ada/a.gif", "a.png"]);
-        for none in ["a.png", "ada@a.png", "@a.txt", "@ a.png", "@\"a.png b", "@"] {
-            assert_eq!(named(none), [""; 0], "{none}");
-        }
-    }
-
-    #[test]
-    fn what_is_named_and_not_there_is_no_picture_and_what_is_there_and_none_says_why() {
-        let folder = tempfile::tempdir().unwrap();
-        let [good, bad, missing] =
-            ["good.png", "bad.png", "missing.png"].map(|name| folder.path().join(name));
-        std::fs::write(&good, STANDARD.decode(encoded(3, 2, &[0; 24]).unwrap().image.data).unwrap()).unwrap();
-        std::fs::write(&bad, "no").unwrap();
-        let (images, problems) = files(vec![missing, bad.clone(), good]);
-        assert_eq!(images, [encoded(3, 2, &[0; 24]).unwrap().image]);
-        assert_eq!(problems, [file(&bad).unwrap_err()]);
     }
 }

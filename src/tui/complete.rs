@@ -108,7 +108,7 @@ impl Completing {
     /// What was typed of it, to be shown in what is offered. Of paths only the last part is.
     pub(super) fn query(&self) -> Query {
         let typed = self.asked.typed();
-        let is_path = matches!(self.asked, Asked::Path(_)) || self.asks_for_path();
+        let is_path = matches!(self.asked, Asked::Path(_) | Asked::Place(_)) || self.asks_for_path();
         let part = if is_path { typed.rsplit('/').next().unwrap_or(typed) } else { typed };
         Query::new(part, self.way)
     }
@@ -189,6 +189,7 @@ impl App {
             Asked::Command(typed) => command::offers(&typed, &self.facts.commands),
             Asked::Argument { command, typed } => return self.mind_argument(&command, &typed),
             Asked::File(words) => return self.ask_for_files(words),
+            Asked::Place(typed) => return self.ask_for_paths(Purpose::Name, &typed),
         };
         self.complete.offer(offers);
         Vec::new()
@@ -228,6 +229,11 @@ impl App {
         }
         self.complete.offer(ranked.offers);
         self.complete.way = Way::Paths;
+        self.take_awaited()
+    }
+
+    /// Takes the best offer, if Tab came before it.
+    fn take_awaited(&mut self) -> Vec<Action> {
         match std::mem::take(&mut self.complete.files.is_awaited) {
             true => self.take_offer().map_or_else(Vec::new, |(_, actions)| actions),
             false => Vec::new(),
@@ -235,14 +241,16 @@ impl App {
     }
 
     /// Takes what is in a directory: one name is put in, of several what they have in common, and they are offered.
-    pub(super) fn paths_listed(&mut self, listing: Listing) {
-        if self.editor.line_before_cursor() != listing.before {
-            return;
+    pub(super) fn paths_listed(&mut self, listing: Listing) -> Vec<Action> {
+        // Esc may have put it away meanwhile.
+        let is_wanted = listing.purpose != Purpose::Name || matches!(self.complete.asked, Asked::Place(_));
+        if self.editor.line_before_cursor() != listing.before || !is_wanted {
+            return Vec::new();
         }
         if listing.purpose != Purpose::Word {
             self.complete.offer(listing.offers);
             (self.complete.way, self.complete.range) = (Way::Paths, Range::Open);
-            return;
+            return self.take_awaited();
         }
         match listing.offers.as_slice() {
             [] => self.flash("no path begins like that"),
@@ -257,6 +265,7 @@ impl App {
                 self.complete.offer(listing.offers);
             }
         }
+        Vec::new()
     }
 
     fn insert(&mut self, text: &str, instead_of: usize) {
@@ -269,7 +278,8 @@ impl App {
         let offer = self.complete.offers.get(self.complete.chosen)?.clone();
         let typed = self.complete.asked.length();
         self.complete.is_held = false;
-        let is_file = matches!(self.complete.asked, Asked::File(_)) && self.takes_pictures();
+        let is_file =
+            matches!(self.complete.asked, Asked::File(_) | Asked::Place(_)) && self.takes_pictures();
         let named = attach::named_in(&offer.insert, self.place.home.as_deref());
         Some(match named.into_iter().next().filter(|_| is_file) {
             Some(picture) => {
@@ -291,7 +301,9 @@ impl App {
         }
         let count = self.complete.offers.len();
         match key.code {
-            Tab if self.complete.is_stale && matches!(self.complete.asked, Asked::File(_)) => {
+            Tab if self.complete.is_stale
+                && matches!(self.complete.asked, Asked::File(_) | Asked::Place(_)) =>
+            {
                 self.complete.files.is_awaited = true;
             }
             Tab if count == 0 => return self.list_paths(),
@@ -317,6 +329,7 @@ impl App {
                 Asked::Command(_) => true,
                 Asked::Argument { typed, .. } => !typed.is_empty() && complete.range == Range::Closed,
                 Asked::File(words) => *words != offer.name,
+                Asked::Place(path) => !is_whole(path, &offer.name),
             };
         if !is_meant {
             return None;
@@ -339,4 +352,10 @@ impl App {
         let purpose = Purpose::Word;
         Some(vec![Action::ListPaths(paths::Wanted { purpose, before, typed, cwd, home })])
     }
+}
+
+/// Whether a path needs nothing of a name in its directory: it ends with that name, or with the directory.
+fn is_whole(path: &str, name: &str) -> bool {
+    let typed = path.rsplit('/').next().unwrap_or_default();
+    typed.is_empty() || typed == name.trim_end_matches('/')
 }

@@ -1,12 +1,14 @@
 //! What is being typed, kept a moment after the typing stops, so that a crash costs no more than that moment.
 
+mod desk;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::Instant;
 
-use super::files::{self, Claim};
+use self::desk::Claim;
 
 /// How long nothing is typed before the draft is kept.
 const REST: Duration = Duration::from_millis(700);
@@ -17,25 +19,25 @@ const LONGEST: Duration = Duration::from_secs(5);
 /// Keeps the draft.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
-    /// Where; `None` keeps none.
-    path: Option<PathBuf>,
+    /// In which folder; `None` keeps none.
+    folder: Option<PathBuf>,
     /// What was kept last.
     kept: String,
     /// When the typing that isn't kept yet began, and when it went on last.
     typing: Option<(Instant, Instant)>,
-    /// That it is nobody else's.
+    /// The file that it is in, which is nobody else's.
     claim: Option<Claim>,
     writing: Option<JoinHandle<Option<Claim>>>,
 }
 
 impl Draft {
-    pub(super) fn new(path: Option<PathBuf>) -> Self {
-        Self { path, ..Self::default() }
+    pub(super) fn new(folder: Option<PathBuf>) -> Self {
+        Self { folder, ..Self::default() }
     }
 
-    /// The draft that was left in this folder, unless another tiller is at it.
+    /// A draft that was left in this working directory, unless another tiller is at it.
     pub(super) fn load(&mut self, cwd: &Path) -> Option<String> {
-        let (text, claim) = files::load_draft(self.path.as_deref()?, cwd)?;
+        let (text, claim) = desk::take_up(self.folder.as_deref()?, cwd)?;
         self.kept.clone_from(&text);
         self.claim = Some(claim);
         Some(text)
@@ -44,7 +46,7 @@ impl Draft {
     /// Something was typed.
     pub(super) fn typed(&mut self, now: Instant) {
         let began = self.typing.map_or(now, |(began, _)| began);
-        self.typing = self.path.is_some().then_some((began, now));
+        self.typing = self.folder.is_some().then_some((began, now));
     }
 
     /// When the draft is to be kept, if there is anything to keep.
@@ -55,17 +57,14 @@ impl Draft {
     /// Keeps it, on a thread that may block; one after the other.
     pub(super) fn keep(&mut self, cwd: &Path, text: String) {
         self.typing = None;
-        let Some(path) = self.path.clone().filter(|_| text != self.kept) else { return };
+        let Some(folder) = self.folder.clone().filter(|_| text != self.kept) else { return };
         self.kept.clone_from(&text);
         let (cwd, before, mut claim) = (cwd.to_owned(), self.writing.take(), self.claim.take());
         self.writing = Some(tokio::spawn(async move {
             if let Some(before) = before {
                 claim = before.await.ok().flatten();
             }
-            let write = move || {
-                drop(claim);
-                files::store_draft(&path, &cwd, &text)
-            };
+            let write = move || desk::put(&folder, &cwd, &text, claim);
             spawn_blocking(write).await.ok().flatten()
         }));
     }
@@ -85,8 +84,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_draft_is_kept_when_typing_rests_or_goes_on_for_long() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("draft.json");
-        let mut draft = Draft::new(Some(path.clone()));
+        let mut draft = Draft::new(Some(folder.path().into()));
         assert_eq!(draft.due(), None);
         let began = Instant::now();
         draft.typed(began);
@@ -100,18 +98,20 @@ mod tests {
         draft.keep(folder.path(), "half a thought".into());
         assert_eq!(draft.due(), None);
         draft.settle().await;
-        assert!(files::load_draft(&path, folder.path()).is_none(), "it is this one's");
+        let left = || desk::take_up(folder.path(), folder.path());
+        assert!(left().is_none(), "it is this one's");
         drop(draft.claim.take());
-        let (text, _) = files::load_draft(&path, folder.path()).unwrap();
+        let (text, claim) = left().unwrap();
         assert_eq!(text, "half a thought");
-        std::fs::remove_file(&path).unwrap();
+        assert!(desk::put(folder.path(), folder.path(), "", Some(claim)).is_none());
         draft.keep(folder.path(), "half a thought".into());
         draft.settle().await;
-        assert!(!path.exists(), "what is kept isn't written again");
+        assert!(left().is_none(), "what is kept isn't written again");
+        assert!(draft.claim.is_none());
     }
 
     #[test]
-    fn without_a_file_nothing_is_ever_due() {
+    fn without_a_folder_nothing_is_ever_due() {
         let mut draft = Draft::new(None);
         draft.typed(Instant::now());
         assert_eq!(draft.due(), None);

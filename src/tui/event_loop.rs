@@ -122,7 +122,7 @@ impl Front {
             cell: (8, 16),
         };
         let mut app = App::new(place, Vec::new());
-        let mut draft = Draft::new(options.files.draft.clone());
+        let mut draft = Draft::new(options.files.drafts.clone());
         if let Some(text) = draft.load(&app.place.cwd) {
             app.editor.set_text(&text);
         }

@@ -44,8 +44,9 @@ pub struct TerminalOptions {
 /// What the front end reads and keeps on disk.
 #[derive(Clone, Debug, Default)]
 pub struct TuiFiles {
-    /// Where an unsent draft is kept for the next time; `None` keeps none.
-    pub draft: Option<PathBuf>,
+    /// The folder where unsent drafts are kept for the next time, a file each, by working directory; `None` keeps none. One that
+    /// earlier versions kept, in `draft.json` beside it, is taken over.
+    pub drafts: Option<PathBuf>,
     /// Where prompts are kept over sessions, one JSON string a line; `None` keeps none.
     pub history: Option<PathBuf>,
     /// The file with other keys than the table's, `keybindings.json`; `None` has none.

@@ -46,8 +46,17 @@ impl Performer {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
-        let (looked, searches, lookup) = (Arc::default(), Arc::default(), Arc::default());
-        task.spawn(Worker { agent, options, reports, browser: None, looked, searches, lookup }.work(todo));
+        let worker = Worker {
+            agent,
+            options,
+            reports,
+            browser: None,
+            looked: Arc::default(),
+            searches: Arc::default(),
+            lookup: Arc::default(),
+            tellings: Arc::default(),
+        };
+        task.spawn(worker.work(todo));
         (Self { actions, task }, received)
     }
 
@@ -74,6 +83,8 @@ struct Worker {
     searches: Arc<AtomicU64>,
     /// The number of the newest look for words.
     lookup: Arc<AtomicU64>,
+    /// How often code was told apart.
+    tellings: Arc<AtomicU64>,
 }
 
 impl Worker {
@@ -188,7 +199,7 @@ impl Worker {
     }
 
     async fn facts(&self) -> Result<Vec<Report>, AgentError> {
-        let lines = gather::facts(&self.agent.snapshot().await?.state, &self.agent.reader());
+        let lines = gather::facts(&self.agent.state().await?.state, &self.agent.reader());
         Ok(vec![Report::Page { title: "session".to_owned(), lines }])
     }
 
@@ -198,24 +209,25 @@ impl Worker {
             Say::WithPictures(say, images) => (*say, images),
             say => (say, Vec::new()),
         };
-        let (named, problems) = self.pictures_named(&say).await?;
+        let (named, problems) = self.named(&say).await?;
         images.extend(named);
         self.tell_agent(say, images).await?;
-        Ok(problems.into_iter().map(Report::Note).collect())
+        // The foot of the screen has room for one.
+        let note = (!problems.is_empty()).then(|| Report::Note(problems.join("; ")));
+        Ok(note.into_iter().collect())
     }
 
-    async fn pictures_named(&self, say: &Say) -> Result<(Vec<Image>, Vec<String>), AgentError> {
-        let paths = match say {
-            Say::Steer(text) | Say::SteerNow(text) | Say::FollowUp(text) => {
-                attach::named_in(text, self.options.home.as_deref())
-            }
-            Say::Hurry | Say::Bash(..) | Say::WithPictures(..) => Vec::new(),
+    /// The pictures that a message names with an `@`, and what is to be said of whatever else it names so.
+    async fn named(&self, say: &Say) -> Result<(Vec<Image>, Vec<String>), AgentError> {
+        let text = match say {
+            Say::Steer(text) | Say::SteerNow(text) | Say::FollowUp(text) => text.clone(),
+            Say::Hurry | Say::Bash(..) | Say::WithPictures(..) => String::new(),
         };
-        if paths.is_empty() {
+        if !text.contains('@') {
             return Ok(Default::default());
         }
-        let cwd = self.agent.snapshot().await?.state.cwd;
-        let read = move || attach::files(paths.into_iter().map(|path| cwd.join(path)).collect());
+        let (cwd, home) = (self.agent.state().await?.state.cwd, self.options.home.clone());
+        let read = move || attach::gathered(&text, &cwd, home.as_deref());
         Ok(spawn_blocking(read).await.unwrap_or_default())
     }
 
@@ -249,7 +261,7 @@ impl Worker {
     }
 
     async fn refresh(&self, beside: &mut JoinSet<()>) -> Result<Vec<Report>, AgentError> {
-        let state = self.agent.snapshot().await?.state;
+        let state = self.agent.state().await?.state;
         let cwd = state.cwd.clone();
         self.read_beside(beside, move || Report::Branch(files::git_branch(&cwd)));
         Ok(vec![Report::State(Box::new(state))])
@@ -309,7 +321,7 @@ impl Worker {
         let Some(exporter) = self.options.desks.exporter.clone() else {
             return Ok(vec![Report::Note("there is nothing here to export with".to_owned())]);
         };
-        let cwd = self.agent.snapshot().await?.state.cwd;
+        let cwd = self.agent.state().await?.state.cwd;
         let reader = self.agent.reader();
         self.read_beside(beside, move || match exporter.export(&reader, &cwd, &file) {
             Ok(path) => Report::Note(format!("exported to {}", path.display())),
@@ -349,7 +361,7 @@ impl Worker {
         text: String,
         beside: &mut JoinSet<()>,
     ) -> Result<Vec<Report>, AgentError> {
-        let path = self.agent.snapshot().await?.state.cwd.join(path);
+        let path = self.agent.state().await?.state.cwd.join(path);
         let reports = self.reports.clone();
         beside.spawn_blocking(move || {
             let (pasted, why) = match attach::file(&path) {

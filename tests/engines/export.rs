@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use tiller::html;
+use tiller::resource;
 use tiller::session::export::{self, transcript};
 use tiller::session::{Reader, context};
 use tiller::unit::UnixMs;
@@ -156,6 +157,49 @@ fn a_hidden_branch_is_not_on_the_page() {
 fn a_transcript_keeps_words_as_they_are_and_fences_what_tools_say() {
     let (_folder, path) = log(&conversation());
     insta::assert_snapshot!(transcript_of(&path));
+}
+
+/// A prompt that a template made, with a picture, and one that a skill became.
+fn expanded() -> Vec<Value> {
+    let image = json!({"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"});
+    let made = json!([{"type": "text", "text": "# Review\n\nLook at <b>all</b> of it.\n```"}, image]);
+    let skill = resource::skill_message("tidy", "/s/tidy/SKILL.md", "Tidy up.", "with care");
+    vec![
+        message("u1", None, json!({"role": "user", "content": made, "tillerTyped": "/review <all>"})),
+        message("u2", Some("u1"), json!({"role": "user", "content": skill})),
+    ]
+}
+
+#[test]
+fn a_transcript_shows_what_was_typed_and_folds_what_was_made_of_it() {
+    let (_folder, path) = log(&expanded());
+    let text = transcript_of(&path);
+    let said = text.split_once(" UTC\n\n").unwrap().1;
+    assert_eq!(
+        said,
+        "/review <all>\n\n<details><summary>What the model was sent</summary>\n\n# Review\n\n\
+         Look at <b>all</b> of it.\n```\n```\n\n</details>\n\n*Image: `image/png`, 9 bytes*\n\n\
+         ## User · 2026-11-21 14:02 UTC\n\n/skill:tidy with care\n\n<details><summary>What the model was sent</summary>\n\n\
+         <skill name=\"tidy\" location=\"/s/tidy/SKILL.md\">\nTidy up.\n</skill>\n\nwith care\n\n</details>\n"
+    );
+}
+
+#[test]
+fn a_page_shows_what_was_typed_and_folds_what_was_made_of_it() {
+    let (_folder, path) = log(&expanded());
+    let page = page_of(&path);
+    let first = between(&page, "id=\"u1\"", "</article>");
+    let said = first.split_once("</header>\n").unwrap().1;
+    let beginning = "<p class=\"said\">/review &lt;all&gt;</p>\n<details class=\"made\"><summary>what the model was sent</summary>\n\
+                     <div class=\"prose\"><h3 class=\"first\">Review</h3>\n<p>Look at &lt;b&gt;all&lt;/b&gt; of it.</p>";
+    assert!(said.starts_with(beginning), "{said}");
+    assert!(said.contains("</div></details>\n<img alt=\"image\""), "{said}");
+    let second = between(&page, "id=\"u2\"", "</article>");
+    assert!(
+        second.contains("<p class=\"said\">/skill:tidy with care</p>\n<details class=\"made\">"),
+        "{second}"
+    );
+    assert!(second.contains("Tidy up."), "{second}");
 }
 
 #[test]

@@ -164,8 +164,8 @@ async fn a_fast_answer_is_read_in_bunches() {
         let bunches: Vec<_> = provider.stream(hello("some-model")).ready_chunks(1_000).collect().await;
         let parts: usize = bunches.iter().map(Vec::len).sum();
         assert!(parts > 200, "{parts}");
-        // However long it took: no more than one in 33 ms, but for the first and the last.
-        let most = began.elapsed().as_millis() / 33 + 4;
+        // However long it took: about one in 33 ms, and more only where the server, held up, sends a lot at once.
+        let most = began.elapsed().as_millis() * 2 / 33 + 6;
         assert!(bunches.len() as u128 <= most, "{} bunches, {most} at most", bunches.len());
     }
 }

@@ -325,6 +325,11 @@ impl Terminal {
         modes.contains("ICANON") && modes.contains("ECHO")
     }
 
+    /// The number of the process.
+    pub(crate) fn process(&self) -> Option<u32> {
+        self.child.process_id()
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         let pid = self.child.process_id().unwrap();
         kill(Pid::from_raw(i32::try_from(pid).unwrap()), signal).unwrap();

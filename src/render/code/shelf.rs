@@ -9,8 +9,9 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use super::{Highlighter, LARGEST_BLOCK, Language};
+use super::{Highlighter, LARGEST_BLOCK, Language, set};
 use crate::render::{Role, Span};
 
 /// Bytes of code whose words are kept: what many screens hold.
@@ -86,6 +87,23 @@ pub fn code_told() -> u64 {
 /// When a piece made the highlighter panic: that piece stays plain, and the panic goes on when all the others are told.
 pub fn tell_waiting(told: impl FnMut()) {
     SHELF.tell(words_of, told);
+}
+
+/// Lets go of the grammars if no words were told apart for so long; whether there are none now. What was told stays. Takes
+/// milliseconds: this belongs where nobody waits for it.
+#[must_use]
+pub fn let_go_of_grammars(unused: Duration) -> bool {
+    let grammars = {
+        let mut shelf = shelf();
+        if shelf.at_work || !set::is_unused(unused) {
+            return false;
+        }
+        shelf.warm.clear();
+        set::take()
+    };
+    // Only now: frames look at the shelf.
+    drop(grammars);
+    true
 }
 
 fn words_of(waiting: &Waiting) -> Vec<Words> {

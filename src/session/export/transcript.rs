@@ -11,8 +11,8 @@ use crate::message::{
 use crate::session::entry::{Compaction, Entry, EntryBody, Header, MessageEntry, Receipt};
 use crate::unit::{Tokens, UnixMs};
 
-/// The transcript of a path, root first, under a title. Prompts and answers stand as they are; what tools were given and
-/// said is fenced, so that nothing of it is taken for Markdown.
+/// The transcript of a path, root first, under a title. Prompts and answers stand as they are, what templates and
+/// skills made of prompts is folded; what tools were given and said is fenced, so that nothing of it is taken for Markdown.
 #[must_use]
 pub fn transcript(header: &Header, title: &str, path: &[Entry]) -> String {
     let mut page = Page::default();
@@ -88,7 +88,7 @@ impl Page {
             }
             EntryBody::CustomMessage { content, display: true, custom_type } => {
                 self.block(&format!("## Added by {} · {}", inline(custom_type), moment(entry.timestamp)));
-                self.content(content);
+                self.content(content, Self::spoken);
             }
             EntryBody::Usage { provider, model, usage, .. } => {
                 self.spend(&format!("{provider}/{model}"), Some(usage));
@@ -108,7 +108,15 @@ impl Page {
                 let steers = |receipt: &Receipt| receipt.kind == QueueKind::Steer;
                 let note = if said.tiller_receipt.as_ref().is_some_and(steers) { ", steering" } else { "" };
                 self.block(&format!("## User{note} · {}", moment(at)));
-                self.content(&user.content);
+                match user.short() {
+                    Some(typed) => {
+                        self.block(&closed(&typed));
+                        self.content(&user.content, |page, text| {
+                            page.folded("What the model was sent", text)
+                        });
+                    }
+                    None => self.content(&user.content, Self::spoken),
+                }
             }
             Message::Assistant(answer) => self.answer(answer, at),
             Message::ToolResult(result) => self.result(result),
@@ -120,14 +128,18 @@ impl Page {
         }
     }
 
-    fn content(&mut self, content: &Content) {
+    fn content(&mut self, content: &Content, said: impl Fn(&mut Self, &str)) {
         for block in content.to_blocks() {
             match block {
-                UserBlock::Text { text } => self.block(&closed(&text)),
+                UserBlock::Text { text } => said(self, &text),
                 UserBlock::Image { mime_type, data } => self.image(&mime_type, &data),
                 UserBlock::Unknown => {}
             }
         }
+    }
+
+    fn spoken(&mut self, text: &str) {
+        self.block(&closed(text));
     }
 
     /// An image is named, not shown: as text it would be as long as all the rest.

@@ -62,7 +62,7 @@ impl App {
             Report::Words { of, items } => self.know_words(of, items),
             Report::Files(files) => return self.know_files(files),
             Report::Ranked(ranked) => return self.files_ranked(ranked),
-            Report::Listed(listing) => self.paths_listed(listing),
+            Report::Listed(listing) => return self.paths_listed(listing),
             Report::Settings(settings) => self.settings_changed(&settings),
             Report::Said(word) => {
                 self.stay();

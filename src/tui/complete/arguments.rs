@@ -3,13 +3,12 @@
 use super::paths::{Purpose, Wanted};
 use super::{Asked, Offer, Then};
 use crate::agent::ApprovalMode;
-use crate::message::ThinkingLevel;
 use crate::render::Role;
 use crate::setting;
 use crate::tui::app::{Action, App, List};
 use crate::tui::call::one_line;
 use crate::tui::command::{self, Verb};
-use crate::tui::picker::{Choice, Item, Way, fitting, level_about, mode_about};
+use crate::tui::picker::{Choice, Item, Way, fitting, mode_about};
 use crate::tui::theme;
 
 /// Offers of one kind at most: more than anybody reads.
@@ -69,11 +68,12 @@ impl App {
 
     fn following(&self, verb: Verb) -> Following {
         match verb {
-            Verb::Thinking => Following::Items(levels()),
             Verb::Approval => Following::Items(modes()),
             Verb::Theme => Following::Items(theme::names(&self.place.theme)),
             Verb::Settings => Following::Items(settings()),
             Verb::Model => Following::Gathered(Words::Of(List::Models)),
+            // Which of them there are depends on the model.
+            Verb::Thinking => Following::Gathered(Words::Of(List::Thinking)),
             Verb::Tools => Following::Gathered(Words::Of(List::Tools)),
             Verb::Login => Following::Gathered(Words::Of(List::Logins)),
             Verb::Logout => Following::Gathered(Words::Of(List::Logouts)),
@@ -146,7 +146,7 @@ impl App {
         }
     }
 
-    fn ask_for_paths(&mut self, purpose: Purpose, typed: &str) -> Vec<Action> {
+    pub(super) fn ask_for_paths(&mut self, purpose: Purpose, typed: &str) -> Vec<Action> {
         self.complete.is_stale = true;
         let before = self.editor.line_before_cursor().to_owned();
         let (cwd, home) = (self.place.cwd.clone(), self.place.home.clone());
@@ -179,12 +179,6 @@ fn offer(item: &Item) -> Option<Offer> {
         _ => return None,
     };
     Some(Offer { name: one_line(&item.label), about: item.note.clone(), insert, then, ..Offer::default() })
-}
-
-fn levels() -> Vec<Item> {
-    let item =
-        |level: ThinkingLevel| Item::new(level.name(), Choice::Thinking(level)).with_note(level_about(level));
-    ThinkingLevel::ALL.map(item).to_vec()
 }
 
 fn modes() -> Vec<Item> {

@@ -69,14 +69,17 @@ impl Ranking {
 }
 
 fn offer(name: &str) -> Offer {
-    // After a folder one goes on typing.
-    let after = if name.ends_with('/') { "" } else { " " };
-    let insert = match name.contains(char::is_whitespace) {
-        true if after.is_empty() => format!("@\"{name}"),
-        true => format!("@\"{name}\"{after}"),
-        false => format!("@{name}{after}"),
-    };
-    Offer { name: one_line(name), insert, then: Then::GoOn, ..Offer::default() }
+    Offer { name: one_line(name), insert: named(name), then: Then::GoOn, ..Offer::default() }
+}
+
+/// A path as a message names it. After a folder one goes on typing.
+pub(super) fn named(path: &str) -> String {
+    let after = if path.ends_with('/') { "" } else { " " };
+    match path.contains(char::is_whitespace) {
+        true if after.is_empty() => format!("@\"{path}"),
+        true => format!("@\"{path}\"{after}"),
+        false => format!("@{path}{after}"),
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::files::named;
 use super::{Offer, Then};
 use crate::tui::call::one_line;
 use crate::tui::picker::{Query, Way};
@@ -15,6 +16,8 @@ pub(in crate::tui) enum Purpose {
     /// It is a word of the text, which Tab completes.
     #[default]
     Word,
+    /// A message names it with an `@`.
+    Name,
     /// A session is to be written there: folders are offered, and how the file's name may end.
     Export,
     /// Something of it is to be imported.
@@ -56,6 +59,10 @@ pub(in crate::tui) fn list(wanted: Wanted) -> Listing {
     let mut offers = held(&place, &folder, &start);
     match purpose {
         Purpose::Word => offers.retain(|offer| offer.name.starts_with(&start)),
+        Purpose::Name => {
+            offers = fitting(offers, &start);
+            offers.iter_mut().for_each(|offer| offer.insert = named(&offer.insert));
+        }
         Purpose::Import => offers = fitting(offers, &start),
         Purpose::Export => {
             offers.retain(|offer| offer.name.ends_with('/'));
@@ -169,6 +176,21 @@ mod tests {
         assert_eq!(inserts("pages/talk"), ["pages/talk.html", "pages/talk.md", "pages/talk.jsonl"]);
         assert_eq!(inserts("talk.j"), ["talk.jsonl"]);
         assert_eq!(inserts("pgs")[3..], ["pages/"], "letters in order find a folder");
+    }
+
+    #[test]
+    fn a_path_that_is_named_is_found_by_letters_in_order_and_quoted_where_it_has_to_be() {
+        let folder = tempfile::TempDir::new().unwrap();
+        fs::create_dir_all(folder.path().join("my notes")).unwrap();
+        fs::write(folder.path().join("lexer.rs"), "").unwrap();
+        let inserts = |typed: &str| {
+            let (purpose, home) = (Purpose::Name, Some(folder.path().to_owned()));
+            let wanted = Wanted { purpose, typed: typed.into(), home, ..Wanted::default() };
+            list(wanted).offers.into_iter().map(|offer| offer.insert).collect::<Vec<_>>()
+        };
+        assert_eq!(inserts("~/"), ["@~/lexer.rs ", "@\"~/my notes/"]);
+        assert_eq!(inserts("~/lx"), ["@~/lexer.rs "]);
+        assert_eq!(inserts("~/nowhere/"), [""; 0]);
     }
 
     #[test]

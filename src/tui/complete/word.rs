@@ -11,6 +11,8 @@ pub(in crate::tui) enum Asked {
     Argument { command: String, typed: String },
     /// A file of the project, after `@`.
     File(String),
+    /// A path that begins elsewhere than with the project's files, after `@`.
+    Place(String),
     /// A path that Tab completed so far.
     Path(String),
 }
@@ -20,9 +22,11 @@ impl Asked {
     pub(in crate::tui) fn typed(&self) -> &str {
         match self {
             Self::Nothing => "",
-            Self::Command(typed) | Self::Argument { typed, .. } | Self::File(typed) | Self::Path(typed) => {
-                typed
-            }
+            Self::Command(typed)
+            | Self::Argument { typed, .. }
+            | Self::File(typed)
+            | Self::Place(typed)
+            | Self::Path(typed) => typed,
         }
     }
 
@@ -33,8 +37,8 @@ impl Asked {
             Self::Nothing | Self::Argument { .. } | Self::Path(_) => typed,
             // The sign before it goes too.
             Self::Command(_) => typed + 1,
-            Self::File(words) if words.contains(' ') => typed + 2,
-            Self::File(_) => typed + 1,
+            Self::File(words) | Self::Place(words) if words.contains(' ') => typed + 2,
+            Self::File(_) | Self::Place(_) => typed + 1,
         }
     }
 }
@@ -42,11 +46,10 @@ impl Asked {
 /// What is asked for by the text before the cursor; `is_command` says whether all of the text is one line that begins with a slash.
 pub(in crate::tui) fn asked(before: &str, is_command: bool) -> Asked {
     if let Some(words) = file(before) {
-        // No file of the project: Tab looks there.
-        if is_elsewhere(words) {
-            return Asked::Nothing;
-        }
-        return Asked::File(words.to_owned());
+        return match is_elsewhere(words) {
+            true => Asked::Place(words.to_owned()),
+            false => Asked::File(words.to_owned()),
+        };
     }
     let Some(line) = before.strip_prefix('/').filter(|_| is_command) else { return Asked::Nothing };
     match line.split_once(char::is_whitespace) {
@@ -57,9 +60,9 @@ pub(in crate::tui) fn asked(before: &str, is_command: bool) -> Asked {
     }
 }
 
-/// Whether a path begins outside of the working directory.
+/// Whether a path says where it begins, so that it isn't looked for among the project's files.
 fn is_elsewhere(path: &str) -> bool {
-    path.starts_with('/') || path.starts_with("~/")
+    ["/", "~/", "./", "../"].iter().any(|start| path.starts_with(start))
 }
 
 /// What follows an `@` that begins a word: to the cursor without a space, or from a quote that isn't closed.
@@ -94,8 +97,10 @@ mod tests {
         let cases = [
             ("look at @src/ma", false, file("src/ma")),
             ("@", false, file("")),
-            ("@/etc/pa", false, Asked::Nothing),
-            ("see @~/no", false, Asked::Nothing),
+            ("@/etc/pa", false, Asked::Place("/etc/pa".into())),
+            ("see @~/no", false, Asked::Place("~/no".into())),
+            ("@../no", false, Asked::Place("../no".into())),
+            ("(@\"/my no", false, Asked::Place("/my no".into())),
             ("(@lib", false, file("lib")),
             ("see @\"my no", false, file("my no")),
             ("see @\"my notes.md\" and", false, Asked::Nothing),

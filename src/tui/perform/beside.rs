@@ -1,9 +1,11 @@
 //! What goes on beside, on other threads, and reports when it is done.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::sleep;
 
 use super::{Worker, look_up, read_part};
 use crate::id::EntryId;
@@ -15,11 +17,27 @@ use crate::tui::history::History;
 use crate::tui::search::Lookup;
 use crate::tui::{gather, logs, tree};
 
+/// How long grammars are kept at least that nobody uses; at most it is twice that.
+const UNUSED: Duration = Duration::from_secs(10);
+
 /// What became of an action that may go on beside.
 pub(super) enum Begun {
     Here,
     /// It isn't one.
     NotHere(Action),
+}
+
+/// Lets go of the grammars when they are at rest, unless code was told apart once more since.
+async fn let_go_of_grammars(number: u64, newest: Arc<AtomicU64>) {
+    let mut is_done = false;
+    while !is_done {
+        sleep(UNUSED).await;
+        let newest = Arc::clone(&newest);
+        let ended = spawn_blocking(move || {
+            newest.load(Ordering::Relaxed) != number || render::let_go_of_grammars(UNUSED)
+        });
+        is_done = ended.await.unwrap_or(true);
+    }
 }
 
 impl Worker {
@@ -109,6 +127,9 @@ impl Worker {
         let reports = self.reports.clone();
         // Nobody listens any more when the front end has ended.
         beside.spawn_blocking(move || render::tell_waiting(|| _ = reports.blocking_send(Report::CodeTold)));
+        let number = self.tellings.fetch_add(1, Ordering::Relaxed) + 1;
+        // Not among what is finished before tiller ends.
+        tokio::spawn(let_go_of_grammars(number, Arc::clone(&self.tellings)));
     }
 
     pub(super) fn read_beside(

@@ -67,7 +67,7 @@ impl Worker {
         beside: &mut tokio::task::JoinSet<()>,
     ) -> Result<Vec<Report>, AgentError> {
         let Some(desk) = self.options.desks.importer.clone() else { return Ok(vec![nothing_imports()]) };
-        let cwd = self.agent.snapshot().await?.state.cwd;
+        let cwd = self.agent.state().await?.state.cwd;
         self.read_beside(beside, move || match desk.take(&cwd, &typed) {
             Ok(imported) => import::told(&imported),
             Err((what, hint)) => Report::Failed { what, hint, text: None },

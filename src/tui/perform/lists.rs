@@ -181,7 +181,7 @@ impl Worker {
 
     async fn set_approval(&self, mode: ApprovalMode) -> Result<Vec<Report>, AgentError> {
         self.agent.set_approval(mode).await?;
-        let state = Box::new(self.agent.snapshot().await?.state);
+        let state = Box::new(self.agent.state().await?.state);
         Ok(vec![
             Report::State(state),
             Report::Note(format!("approval: {}, for this session; /settings keeps it", mode.name())),
@@ -275,7 +275,7 @@ impl Worker {
         } else {
             return Ok(Effect::NextStart);
         }
-        let state = Box::new(agent.snapshot().await?.state);
+        let state = Box::new(agent.state().await?.state);
         // Whoever would show it may be gone.
         let _ = self.reports.send(Report::State(state)).await;
         Ok(Effect::Now)

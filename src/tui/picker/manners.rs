@@ -19,7 +19,7 @@ pub(in crate::tui) struct Levels {
 }
 
 /// What a level is good for, in a few words.
-pub(in crate::tui) const fn level_about(level: ThinkingLevel) -> &'static str {
+const fn level_about(level: ThinkingLevel) -> &'static str {
     match level {
         ThinkingLevel::Off => "answers at once",
         ThinkingLevel::Minimal => "hardly any: quick errands",

@@ -12,7 +12,7 @@ use crate::setting;
 use crate::tui::app::{Action, Go, Input, List, Report, Say};
 use crate::tui::attach::Picture;
 use crate::tui::complete::{FileList, Purpose, Ranking, Wanted, Words, list};
-use crate::tui::picker::{Choice, Item};
+use crate::tui::picker::{self, Choice, Item};
 
 impl Stage {
     fn told(&mut self, report: Report) -> Vec<Action> {
@@ -189,6 +189,59 @@ fn tab_completes_a_path_as_far_as_it_goes_and_offers_the_rest() {
 }
 
 #[test]
+fn a_path_from_elsewhere_is_offered_after_an_at_sign_as_one_types() {
+    let folder = tempfile::TempDir::new().unwrap();
+    std::fs::create_dir_all(folder.path().join("notes/old")).unwrap();
+    std::fs::write(folder.path().join("notes/map.md"), "").unwrap();
+    std::fs::write(folder.path().join("notes/shot.png"), "").unwrap();
+    let mut stage = Stage::new(80, 24);
+    stage.app.place.home = Some(folder.path().to_owned());
+    let press = |stage: &mut Stage, code| {
+        let mut actions = stage.key(code);
+        while let Some(at) = actions.iter().position(|action| matches!(action, Action::ListPaths(_))) {
+            let Action::ListPaths(wanted) = actions.remove(at) else { unreachable!() };
+            actions.extend(stage.told(Report::Listed(list(wanted))));
+        }
+        actions
+    };
+    let types = |stage: &mut Stage, text: &str| {
+        text.chars().for_each(|c| _ = press(stage, KeyCode::Char(c)));
+    };
+    types(&mut stage, "see @~/no");
+    assert!(stage.screen().contains(" ▸ notes/"), "{}", stage.screen());
+    press(&mut stage, KeyCode::Enter);
+    assert_eq!(stage.app.editor.text(), "see @~/notes/");
+    assert!(stage.screen().contains("map.md") && stage.screen().contains("old/"), "{}", stage.screen());
+    types(&mut stage, "ma");
+    press(&mut stage, KeyCode::Tab);
+    assert_eq!(stage.app.editor.text(), "see @~/notes/map.md ");
+    types(&mut stage, "@~/notes/sh");
+    let attach = Action::Attach(folder.path().join("notes/shot.png"), "@~/notes/shot.png ".into());
+    assert_eq!(press(&mut stage, KeyCode::Tab), [attach], "pictures are attached");
+    // A name that is whole is sent, and so is a folder.
+    for whole in ["@~/notes/map.md", "@~/notes/", "@~/notes"] {
+        stage.control('u');
+        types(&mut stage, whole);
+        assert!(stage.screen().contains(" ▸ "), "{whole}: {}", stage.screen());
+        let sent = press(&mut stage, KeyCode::Enter);
+        assert!(sent.contains(&Action::Say(Say::Steer(whole.into()))), "{whole}: {sent:?}");
+    }
+}
+
+#[test]
+fn tab_after_a_path_from_elsewhere_waits_for_what_is_there() {
+    let folder = tempfile::TempDir::new().unwrap();
+    std::fs::write(folder.path().join("map.md"), "").unwrap();
+    let mut stage = Stage::new(80, 24);
+    stage.app.place.home = Some(folder.path().to_owned());
+    stage.type_text("@~/");
+    let [Action::ListPaths(wanted)] = &stage.key(KeyCode::Char('m'))[..] else { panic!("it is looked for") };
+    assert_eq!(stage.key(KeyCode::Tab), []);
+    stage.told(Report::Listed(list(wanted.clone())));
+    assert_eq!(stage.app.editor.text(), "@~/map.md ");
+}
+
+#[test]
 fn what_follows_a_command_is_offered_too() {
     let mut stage = Stage::new(80, 24);
     let models = Words::Of(List::Models);
@@ -210,7 +263,6 @@ fn what_follows_a_command_is_offered_too() {
 #[test]
 fn what_may_follow_is_offered_with_what_it_is_and_enter_takes_the_best_fit() {
     for (line, expected) in [
-        ("/thinking hi", Action::SetThinking(ThinkingLevel::High)),
         ("/approval ro", Action::SetApproval(ApprovalMode::ReadOnly)),
         ("/theme gruv", Action::Keep { setting: &setting::THEME, value: "gruvbox".into() }),
         ("/settings steerpt", Action::Gather(List::Settings)),
@@ -223,11 +275,27 @@ fn what_may_follow_is_offered_with_what_it_is_and_enter_takes_the_best_fit() {
     }
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
-        stage.types("/thinking ");
-        insta::assert_snapshot!(format!("levels_{width}x{height}"), stage.screen());
-        stage.control('u');
         stage.types("/theme ");
         insta::assert_snapshot!(format!("theme_names_{width}x{height}"), stage.screen());
+    }
+}
+
+#[test]
+fn of_the_levels_of_thinking_those_are_offered_that_the_model_can_do() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        let of = Words::Of(List::Thinking);
+        stage.types("/thinking");
+        assert_eq!(stage.key(KeyCode::Char(' ')), [Action::GatherWords(of)]);
+        let can = vec![ThinkingLevel::Off, ThinkingLevel::Low, ThinkingLevel::High];
+        let levels = picker::Levels { can, current: ThinkingLevel::Low, model: state().model };
+        stage.told(Report::Words { of, items: picker::levels(&levels).0 });
+        insta::assert_snapshot!(format!("levels_{width}x{height}"), stage.screen());
+        stage.types("xhi");
+        assert!(!stage.screen().contains("xhigh"), "{}", stage.screen());
+        (0..3).for_each(|_| _ = stage.key(KeyCode::Backspace));
+        stage.types("hi");
+        assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::SetThinking(ThinkingLevel::High)]);
     }
 }
 

@@ -329,6 +329,7 @@ fn a_picture_that_is_named_with_an_at_sign_goes_with_the_message() {
     // With a space behind it nothing is offered any more: it is sent as it was typed.
     terminal.send("what is @shot.png and @lost.png ");
     terminal.key(Key::Enter);
+    terminal.wait_for("there is nothing at lost.png; sent as it stands");
     terminal.wait_for("A dot.");
     terminal.wait_for("▣ image/png 1×1");
     let log = house.log();

@@ -267,8 +267,11 @@ fn a_draft_outlives_a_kill() {
     let mut terminal = house.play(&[HELLO], &[]);
     terminal.wait_for("Say what you want done");
     terminal.send("half a thought");
-    let file = house.home().join("tiller/state/draft.json");
-    wait_until("a draft", || fs::read_to_string(&file).is_ok_and(|text| text.contains("half a thought")));
+    let drafts = || -> Vec<String> {
+        let files = fs::read_dir(house.home().join("tiller/state/drafts")).into_iter().flatten();
+        files.filter_map(|file| fs::read_to_string(file.ok()?.path()).ok()).collect()
+    };
+    wait_until("a draft", || drafts().iter().any(|text| text.contains("half a thought")));
     terminal.signal(Signal::SIGKILL);
     terminal.wait();
 
@@ -276,5 +279,5 @@ fn a_draft_outlives_a_kill() {
     terminal.wait_for("❯ half a thought");
     terminal.key(Key::Enter);
     terminal.wait_for("Hello yourself.");
-    wait_until("no draft", || !file.exists());
+    wait_until("no draft", || drafts().is_empty());
 }

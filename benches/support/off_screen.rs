@@ -1,0 +1,31 @@
+//! A front end off screen over a session of the benchmark's, at a moment of its own.
+
+use tiller::agent::{ContextUse, Live, Snapshot, State};
+use tiller::message::{ModelRef, ThinkingLevel, Usage};
+use tiller::provider::catalog::Sight;
+use tiller::session::Reader;
+use tiller::tui::{OffScreen, TuiOptions};
+use tiller::unit::{Tokens, UnixMs};
+
+/// When everything happens.
+pub(crate) const NOW: UnixMs = UnixMs(1_795_269_720_000);
+
+/// Columns and rows.
+const SIZE: (u16, u16) = (120, 40);
+
+/// The session on the screen, with this going on in it.
+pub(crate) fn screen(reader: Reader, live: Live) -> OffScreen {
+    let state = State {
+        session: reader.id().clone(),
+        path: None,
+        name: None,
+        cwd: "/home/ada/code".into(),
+        model: ModelRef { provider: "anthropic".into(), id: "claude-sonnet-4-5".into() },
+        thinking: ThinkingLevel::Off,
+        context: ContextUse { used: Tokens(68_000), window: Tokens(200_000) },
+        usage: Usage::default(),
+        approval: "ask".into(),
+        sight: Sight::Sees,
+    };
+    OffScreen::new(SIZE, Snapshot { seq: 0, state, live }, reader, &TuiOptions::default(), NOW)
+}

@@ -1,0 +1,156 @@
+//! What a text names with an `@`: pictures, which go with it, and paths at which there is nothing.
+
+use std::path::{Path, PathBuf};
+
+use super::{at_home, file, has_ending};
+use crate::message::Image;
+use crate::tui::call::one_line;
+
+/// Characters that may stand behind a name without belonging to it.
+const AFTER_NAME: [char; 10] = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '\''];
+
+/// Longest ending by which a word without a slash is taken for a file's name, in characters.
+const LONGEST_ENDING: usize = 10;
+
+/// The words that a text has after an `@`, each with what may stand behind a name: `@shot.png` or `@"my shot.png"`.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices('@').filter_map(|(at, _)| {
+        let begins = text[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || "([{\"'".contains(c));
+        let rest = &text[at + 1..];
+        let word = match rest.strip_prefix('"') {
+            Some(quoted) => quoted.split('"').next(),
+            None => rest.split(char::is_whitespace).next(),
+        };
+        word.filter(|_| begins)
+    })
+}
+
+/// The pictures that a text names with an `@` before them, each once.
+pub(in crate::tui) fn named_in(text: &str, home: Option<&Path>) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let names = words(text).map(|word| word.trim_end_matches(AFTER_NAME)).filter(|name| has_ending(name));
+    for path in names.map(|name| at_home(name, home)) {
+        if !found.contains(&path) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Reads the pictures that a text names, and says what is to be said of the others and of the paths at which there is nothing. Paths
+/// begin in `cwd`.
+pub(in crate::tui) fn gathered(text: &str, cwd: &Path, home: Option<&Path>) -> (Vec<Image>, Vec<String>) {
+    let (mut images, mut problems) = (Vec::new(), Vec::new());
+    let there = named_in(text, home).into_iter().map(|path| cwd.join(path)).filter(|path| path.is_file());
+    for path in there {
+        match file(&path) {
+            Ok(picture) => images.push(picture.image),
+            Err(why) => problems.push(why),
+        }
+    }
+    problems.extend(told(&missing(text, cwd, home)));
+    (images, problems)
+}
+
+/// The names in a text that look like paths and lead nowhere, each once.
+fn missing<'a>(text: &'a str, cwd: &Path, home: Option<&Path>) -> Vec<&'a str> {
+    let mut missing = Vec::new();
+    let is_there = |name: &str| cwd.join(at_home(name, home)).exists();
+    for word in words(text) {
+        let name = word.trim_end_matches(AFTER_NAME);
+        let is_missing = is_like_path(name) && ![word, name, without_line(name)].into_iter().any(is_there);
+        if is_missing && !missing.contains(&name) {
+            missing.push(name);
+        }
+    }
+    missing
+}
+
+/// Whether a name can be meant for a file: it has a slash or an ending. An address, a person or a call in pasted code is none.
+fn is_like_path(name: &str) -> bool {
+    let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
+    let is_ending = |ending: &str| {
+        (1..=LONGEST_ENDING).contains(&ending.len()) && ending.chars().all(|c| c.is_ascii_alphanumeric())
+    };
+    (name.contains('/') || ending.is_some_and(is_ending)) && !name.contains(['(', '<', '*', '@', '='])
+}
+
+/// A path without the line, or line and column, that it is followed by: `lexer.rs:12:5`.
+fn without_line(name: &str) -> &str {
+    let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '-');
+    let cut = |name| match str::rsplit_once(name, ':') {
+        Some((path, line)) if is_number(line) => path,
+        _ => name,
+    };
+    cut(cut(name))
+}
+
+/// Says that names lead nowhere, though they were sent.
+fn told(missing: &[&str]) -> Option<String> {
+    let first = one_line(missing.first()?);
+    let more = match missing.len() {
+        1 => String::new(),
+        count => format!(" nor at {} more", count - 1),
+    };
+    Some(format!("there is nothing at {first}{more}; sent as it stands"))
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
+    use super::super::encoded;
+    use super::*;
+
+    #[test]
+    fn pictures_are_named_by_an_at_sign() {
+        let named = |text: &str| {
+            let paths = named_in(text, Some(Path::new("/home/ada")));
+            paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            named("see @a.png, (@src/B.JPG) and @\"my shot.webp\"."),
+            ["a.png", "src/B.JPG", "my shot.webp"]
+        );
+        assert_eq!(named("@~/a.gif @a.png\n@a.png"), ["/home/ada/a.gif", "a.png"]);
+        for none in ["a.png", "ada@a.png", "@a.txt", "@ a.png", "@\"a.png b", "@"] {
+            assert_eq!(named(none), [""; 0], "{none}");
+        }
+    }
+
+    #[test]
+    fn a_picture_goes_along_and_one_that_is_none_or_nowhere_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let image = encoded(3, 2, &[0; 24]).unwrap().image;
+        std::fs::write(folder.path().join("good.png"), STANDARD.decode(&image.data).unwrap()).unwrap();
+        std::fs::write(folder.path().join("bad.png"), "no").unwrap();
+        let (images, problems) = gathered("@missing.png @bad.png @good.png", folder.path(), None);
+        assert_eq!(images, [image]);
+        let bad = file(&folder.path().join("bad.png")).unwrap_err();
+        assert_eq!(problems, [bad, "there is nothing at missing.png; sent as it stands".into()]);
+    }
+
+    #[test]
+    fn paths_that_lead_nowhere_are_told_and_what_only_has_an_at_sign_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("src/(app)")).unwrap();
+        std::fs::write(folder.path().join("src/my lexer.rs"), "").unwrap();
+        std::fs::write(folder.path().join("lexer.rs"), "").unwrap();
+        let told = |text: &str| gathered(text, folder.path(), Some(folder.path())).1;
+        for there in [
+            "@lexer.rs, (@./lexer.rs) @src @src/ @src/(app) @\"src/my lexer.rs\" @~/lexer.rs",
+            "@lexer.rs:12 and @lexer.rs:3-5: and @lexer.rs:12:5.",
+            "ask @someone or @some-one. or ada@example.org, see ... @ and @. too",
+            "@pytest.mark.skipif(True) @app.get(\"/x\") @src/*.rs @v1.2=x @user@host.org",
+        ] {
+            assert_eq!(told(there), [""; 0], "{there}");
+        }
+        assert_eq!(told("see @lexer.tom"), ["there is nothing at lexer.tom; sent as it stands"]);
+        assert_eq!(told("(@src/x) @src/x"), ["there is nothing at src/x; sent as it stands"]);
+        assert_eq!(
+            told("@~/a @\"/no where/a\nb\" @lexer.tom"),
+            ["there is nothing at ~/a nor at 2 more; sent as it stands"]
+        );
+    }
+}
