@@ -192,6 +192,7 @@ impl App {
     }
 
     fn pasted(&mut self, text: &str) -> Vec<Action> {
+        self.notes.spent = None;
         if self.popups.is_empty() && self.moving.search.is_some() {
             return self.search_for(|typed| typed.extend(text.chars().filter(|c| !c.is_control())));
         }

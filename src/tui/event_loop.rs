@@ -1,8 +1,8 @@
 //! The one loop: inputs in, frames and actions out.
 //!
 //! A frame that is due comes first, then keys, then everything else, so that no stream of events delays what is typed, and no
-//! flood of keys what is shown. [`Pace`] says when a frame is due; when nothing changes, nothing is written. While one is awaited the agent's events gather, and are taken all
-//! at once before it is drawn: a fast stream wakes the loop twice a frame, not once a piece.
+//! flood of keys what is shown. [`Pace`] says when a frame is due; when nothing changes, nothing is written. While one is awaited the
+//! agent's events gather, and are taken all at once before it is drawn: a fast stream wakes the loop twice a frame, not once a piece.
 
 mod away;
 mod console;
