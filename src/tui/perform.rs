@@ -164,7 +164,8 @@ impl Worker {
             Action::ShowFacts => self.facts().await?,
             Action::Export(file) => self.export(file, beside).await?,
             Action::Attach(path, text) => self.attach(path, text, beside).await?,
-            // What lists want, and what goes on beside, is begun already; looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
+            // What lists want, and what goes on beside, is begun already; looks through sessions are begun and ended by the caller;
+            // the others need the terminal, and the loop does them itself. All are named, so that a new one is thought of.
             Action::Gather(_)
             | Action::GatherWords(_)
             | Action::Narrow(_)

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr;
 
 use super::said::kind_sign;
-use super::{Areas, Purpose, TreeView, area};
+use super::{Areas, Going, Purpose, TreeView, area};
 use crate::render::{Emphasis, Line, Role, Span, Style, cut_to};
 use crate::session::Visibility;
 use crate::session::tree::{BranchMark, Row};
@@ -246,7 +246,7 @@ impl TreeView {
             );
             return Line::new(format!("   {words} leaves it as it was"), Role::Muted);
         }
-        if self.after_stop.is_some() {
+        if matches!(self.going, Going::OnceStopped(_)) {
             return Line::new("   stopping…", Role::Accent);
         }
         let is_folded = self.chosen().is_some_and(|node| self.sieve.folded.contains(&node));
