@@ -150,7 +150,8 @@ fn a_call_that_asks_can_be_read_whole() {
         stage.screen();
         stage.wait(400);
         stage.type_text("v");
-        assert!(stage.app.popups.len() == 1);
+        stage.wait(400);
+        assert_eq!(stage.app.popups.len(), 1);
     });
 }
 
