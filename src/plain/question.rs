@@ -104,6 +104,7 @@ mod tests {
             reason: "it removes files".into(),
             rule: "rm".into(),
             preview: None,
+            later: 0,
         };
         let text = Question::Approval(request.clone()).text();
         assert!(

@@ -19,6 +19,7 @@ fn request(id: &str, tool: &str, args: Value) -> ApprovalRequest {
         reason: "runs a command".into(),
         rule: "cargo test …".into(),
         preview: None,
+        later: 0,
     }
 }
 

@@ -172,6 +172,7 @@ impl Stage {
             reason: "runs a command".into(),
             rule: "bash: cargo test".into(),
             preview: None,
+            later: 0,
         }));
     }
 
