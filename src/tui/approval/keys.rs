@@ -52,7 +52,10 @@ impl App {
                 return Some(self.answer_approval(0));
             }
             if is_typed {
-                self.editor.key(begun, &self.place.keymap);
+                self.begin_text(begun);
+            }
+            if self.work.approvals[0].is_reasoning() {
+                return self.reasoning_key(key);
             }
             // One level back: the letter is taken back, and what runs goes on.
             let takes_back = self.place.keymap.command(Context::Main, key) == Some(KeyCommand::Stop);
@@ -84,6 +87,24 @@ impl App {
         Some(Vec::new())
     }
 
+    /// More follows a letter that was to answer: it was the beginning of a text, or of the reason if it is the one that asks for it.
+    fn begin_text(&mut self, letter: KeyEvent) {
+        if self.place.keymap.command(Context::Approval, letter) == Some(KeyCommand::DenyWithWord) {
+            self.begin_reason();
+        } else {
+            self.editor.key(letter, &self.place.keymap);
+        }
+    }
+
+    fn begin_reason(&mut self) {
+        let Some(asked) = self.work.approvals.first_mut() else { return };
+        asked.mode = Mode::Reasoning;
+        let reason = std::mem::take(&mut asked.reason);
+        if !reason.is_empty() {
+            self.editor.set_text(&reason);
+        }
+    }
+
     /// Whether a call asks and nothing is in the editor but a letter that would answer it: whoever answers in a rhythm typed it before
     /// the question was there.
     pub(in crate::tui) fn holds_answer(&self) -> bool {
@@ -96,11 +117,11 @@ impl App {
         is_asked && command.is_some_and(|command| self.means_something(command))
     }
 
-    /// A letter that was to answer was the beginning of a text: it goes into the editor.
+    /// A letter that was to answer was the beginning of what comes now.
     pub(in crate::tui) fn take_answer_back(&mut self) {
         let held = self.work.approvals.first_mut().and_then(|asked| asked.answer.take());
         if let Some((letter, _)) = held {
-            self.editor.key(letter, &self.place.keymap);
+            self.begin_text(letter);
         }
     }
 
@@ -148,7 +169,7 @@ impl App {
     }
 
     fn answer(&mut self, answer: Answer) -> Vec<Action> {
-        let Some(asked) = self.work.approvals.first_mut() else { return Vec::new() };
+        let Some(asked) = self.work.approvals.first() else { return Vec::new() };
         let allows = matches!(answer, Answer::Once | Answer::Session);
         if allows && !asked.is_seen() {
             let key = self.place.keymap.key_of(KeyCommand::ShowWhole);
@@ -160,11 +181,7 @@ impl App {
             Answer::Session => self.decide(Decision::Session),
             Answer::Deny => self.decide(Decision::Deny { reason: NO.to_owned() }),
             Answer::DenyWithWord => {
-                asked.mode = Mode::Reasoning;
-                let reason = std::mem::take(&mut asked.reason);
-                if !reason.is_empty() {
-                    self.editor.set_text(&reason);
-                }
+                self.begin_reason();
                 Vec::new()
             }
         }

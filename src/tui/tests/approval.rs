@@ -350,6 +350,20 @@ fn a_question_long_after_the_answer_or_after_something_typed_comes_by_itself() {
 }
 
 #[test]
+fn a_reason_typed_at_once_after_its_letter_is_the_reason() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("cargo test"));
+    stage.type_text("dbecause");
+    assert_eq!(stage.app.editor.text(), "because");
+    assert!(stage.screen().contains("why not? the model reads it"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Enter), denied("c2", "the user said no: because"));
+    stage.asked(command("cargo test"));
+    stage.type_text("d");
+    stage.input(Input::Paste("it is slow".into()));
+    assert_eq!(stage.key(KeyCode::Enter), denied("c2", "the user said no: it is slow"));
+}
+
+#[test]
 fn without_a_rule_there_is_nothing_to_allow_for_the_session() {
     let mut stage = asking(80, 24);
     stage.asked(ApprovalRequest { rule: String::new(), ..command("ls") });
