@@ -376,7 +376,8 @@ async fn a_word_for_the_session_covers_the_other_calls_of_the_same_answer() {
 
 #[tokio::test]
 async fn a_call_that_asks_says_how_many_of_its_answer_are_going_to() {
-    let mut stage = Stage::new(Access::Executes, vec![calls(&[json!({}), json!({}), json!({})]), says("done")]);
+    let mut stage =
+        Stage::new(Access::Executes, vec![calls(&[json!({}), json!({}), json!({})]), says("done")]);
     stage.go.add_permits(3);
     stage.prompt("go").await;
     for (later, decision) in [(2, Decision::Once), (1, Decision::Session)] {
