@@ -131,7 +131,7 @@ impl App {
     }
 
     /// Whether somebody is in the midst of something that keys go to: a message, a search, the messages that wait, the word on a call.
-    fn is_typing(&self) -> bool {
+    pub(super) fn is_typing(&self) -> bool {
         let gives_reason = self.work.approvals.first().is_some_and(Asked::is_reasoning);
         let is_asked = gives_reason || self.queue.is_editing() || self.notes.leaving.is_some();
         !self.editor.is_empty() || is_asked || self.moving.search.is_some() || self.queue.has_keys()

@@ -176,6 +176,7 @@ impl Stage {
             reason: "runs a command".into(),
             rule: "bash: cargo test".into(),
             preview: None,
+            later: 0,
         }));
     }
 
