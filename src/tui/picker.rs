@@ -204,6 +204,11 @@ impl Picker {
         self.filter.text()
     }
 
+    /// Whether what was typed narrows it. On the way to a session that is typed for the session.
+    fn is_narrowed(&self) -> bool {
+        !self.filter.is_empty() && !self.is_opening()
+    }
+
     /// Moves the choice by `rows`, stopping at the ends.
     pub(super) fn step(&mut self, rows: isize) {
         let last = self.matches.len().saturating_sub(1);

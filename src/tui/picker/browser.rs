@@ -92,6 +92,11 @@ impl Picker {
         vec![Action::Go(Go::Open(path))]
     }
 
+    /// Whether a session is being opened.
+    pub(super) fn is_opening(&self) -> bool {
+        self.browser.as_ref().is_some_and(|browser| browser.opening.is_some())
+    }
+
     /// No session is being opened any more; what was typed since one was.
     pub(in crate::tui) fn stay(&mut self) -> Option<String> {
         let Opening { filter, .. } = self.browser.as_mut()?.opening.take()?;

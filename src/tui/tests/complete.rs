@@ -336,6 +336,7 @@ fn a_session_that_is_gone_to_in_the_offers_is_opened_and_words_are_looked_for() 
         "{actions:?}"
     );
     stage.key(KeyCode::Esc);
+    stage.key(KeyCode::Esc);
     stage.types("/resume ");
     stage.told(Report::Words { of: Words::Sessions, items: vec![session("lexer"), session("parser")] });
     stage.key(KeyCode::Down);

@@ -53,8 +53,7 @@ fn models_say_what_they_cost_and_which_key_is_missing() {
         stage.type_text("gpt");
         assert_eq!(stage.key(KeyCode::Enter), [Action::Gather(List::Logins)], "it can't answer");
         assert!(stage.screen().contains("key of openai ❯"), "{}", stage.screen());
-        stage.key(KeyCode::Esc);
-        stage.key(KeyCode::Esc);
+        (0..3).for_each(|_| _ = stage.key(KeyCode::Esc));
         stage.control('u');
         stage.type_text("haiku");
         insta::assert_snapshot!(format!("models_narrowed_{width}x{height}"), stage.screen());
@@ -68,6 +67,22 @@ fn models_say_what_they_cost_and_which_key_is_missing() {
 fn all_levels(id: &str) -> Levels {
     let model = ModelRef { provider: "anthropic".into(), id: id.into() };
     Levels { can: ThinkingLevel::ALL.to_vec(), current: ThinkingLevel::High, model }
+}
+
+#[test]
+fn escape_takes_back_what_narrows_a_list_and_then_closes_it() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("dear draft");
+    stage.control('l');
+    stage.items(List::Models, picker::models(&models()));
+    stage.type_text("haiku");
+    assert!(stage.screen().contains("esc shows all"), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    let screen = stage.screen();
+    assert!(screen.contains("type to narrow") && screen.contains("esc back"), "{screen}");
+    stage.key(KeyCode::Esc);
+    assert!(!stage.screen().contains("── models"), "{}", stage.screen());
+    assert_eq!(stage.app.editor.text(), "dear draft");
 }
 
 #[test]
@@ -178,6 +193,7 @@ fn a_setting_is_chosen_among_its_words_or_typed_and_checked() {
         stage.key(KeyCode::Enter);
         stage.key(KeyCode::Esc);
         assert!(stage.screen().contains("── settings ──"), "esc leaves the value alone, and the list open");
+        stage.key(KeyCode::Esc);
         stage.key(KeyCode::Esc);
         assert!(!stage.screen().contains("── settings ──"));
     }

@@ -242,6 +242,7 @@ fn what_a_look_found_for_other_words_or_another_scope_is_dropped() {
     assert!(stage.screen().contains("nothing fits"));
     stage.browsed(Scope::ThisDirectory, Browsed::Hits { words: "not there".into(), items });
     assert!(stage.screen().contains("» said"));
+    assert_eq!(stage.key(KeyCode::Esc)[..1], [ask(Scope::ThisDirectory, "")], "all of them again");
     assert_eq!(stage.key(KeyCode::Esc), [Action::EndBrowse]);
 }
 
