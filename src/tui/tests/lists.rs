@@ -246,6 +246,20 @@ fn a_preview_stands_beside_a_wide_list_and_beneath_a_high_one() {
 }
 
 #[test]
+fn the_preview_of_a_model_stands_beside_the_list_only_where_names_and_prices_have_their_room() {
+    for (width, is_beside) in [(100, false), (104, false), (110, true), (120, true)] {
+        let mut stage = Stage::new(width, 30);
+        stage.control('l');
+        stage.items(List::Models, picker::models(&models()));
+        let screen = stage.screen();
+        assert_eq!(screen.contains(" │ claude-opus"), is_beside, "{screen}");
+        assert!(screen.contains("cycled · thinks · $4/$20 · 1.0M"), "{screen}");
+        assert!(screen.contains("  needs OPENAI_API_KEY"), "{screen}");
+        assert!(screen.contains("thinking   off, minimal"), "{screen}");
+    }
+}
+
+#[test]
 fn where_nothing_fits_nothing_is_previewed() {
     let mut stage = Stage::new(120, 24);
     stage.control('l');
