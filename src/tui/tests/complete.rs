@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crossterm::event::KeyCode;
 
 use super::stage::{Stage, state};
-use crate::agent::{ApprovalMode, State};
+use crate::agent::{ApprovalMode, CommandSource, SlashCommand, State};
 use crate::message::{Image, ThinkingLevel};
 use crate::provider::catalog::Sight;
 use crate::setting;
@@ -385,6 +385,38 @@ fn what_may_follow_is_said_where_it_is_what_somebody_likes() {
     assert_eq!(stage.app.editor.text(), "/compact ");
     stage.types("the");
     assert!(!stage.screen().contains("[WORDS]"), "{}", stage.screen());
+}
+
+#[test]
+fn what_a_command_is_stands_in_its_column_however_long_that_is_which_may_follow() {
+    let mut stage = Stage::new(80, 24);
+    let command = |name: &str, hint: Option<&str>| SlashCommand {
+        name: name.into(),
+        description: "Review a change.".into(),
+        argument_hint: hint.map(str::to_owned),
+        source: CommandSource::Prompt,
+        location: None,
+    };
+    let commands = vec![
+        command("review", Some("[file, branch or commit]")),
+        command("review-all", None),
+        command("review-what-was-committed-today", Some("[NAME]")),
+    ];
+    stage.told(Report::Commands(commands));
+    stage.type_text("/review");
+    let screen = stage.screen();
+    let rows: Vec<&str> = screen.lines().filter(|line| line.contains("Review a change.")).collect();
+    assert_eq!(
+        rows,
+        [
+            " ▸ /review [file, branch o…  Review a change.",
+            "   /review-all               Review a change.",
+            "   /review-what-was-committed-today  Review a change.",
+        ],
+        "{screen}"
+    );
+    stage.type_text(" ");
+    assert!(stage.screen().contains("   /review [file, branch or commit]  Review a change."));
 }
 
 #[test]
