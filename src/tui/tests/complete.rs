@@ -154,6 +154,31 @@ fn a_file_that_is_typed_in_full_is_sent_by_enter() {
 }
 
 #[test]
+fn tab_goes_into_a_folder_and_from_there_to_what_it_holds() {
+    let cases = [
+        (&["docs/", "src/", "src/main.rs"][..], "@sr", ["@src/", "@src/main.rs "]),
+        (&["my notes/", "my notes/map.md"][..], "@my", ["@\"my notes/", "@\"my notes/map.md\" "]),
+    ];
+    for (names, typed, expected) in cases {
+        let mut stage = Stage::new(80, 24);
+        stage.told(Report::Files(Arc::new(FileList::from(names))));
+        stage.types(typed);
+        for expected in expected {
+            // What follows from the text is looked at after the key.
+            let actions = stage.key(KeyCode::Tab);
+            stage.ranked(actions);
+            assert_eq!(stage.app.editor.text(), expected);
+        }
+    }
+    // A folder that is meant as it stands is sent.
+    let mut stage = Stage::new(80, 24);
+    stage.told(Report::Files(files()));
+    stage.types("@src/");
+    assert!(stage.screen().contains(" ▸ src/main.rs"), "{}", stage.screen());
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Say::Steer("@src/".into()))));
+}
+
+#[test]
 fn files_that_were_ranked_for_other_words_are_not_offered() {
     let mut stage = Stage::new(80, 24);
     stage.told(Report::Files(files()));
