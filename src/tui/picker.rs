@@ -251,6 +251,16 @@ impl Picker {
         }
     }
 
+    /// Shows what is known of the chosen one now, if it is the one that was shown; what was read besides stays.
+    fn renew_detail(&mut self) {
+        let is_shown =
+            |item: &&Item| self.place.told.as_ref().is_some_and(|(choice, _)| *choice == item.choice);
+        let now = self.chosen().filter(is_shown).map(|item| Arc::clone(&item.detail));
+        if let (Some(now), Preview::Lines { detail, .. }) = (now, &mut self.preview) {
+            *detail = now;
+        }
+    }
+
     /// There is nothing chosen to be read of.
     pub(super) fn show_nothing(&mut self) {
         if self.preview != Preview::None {

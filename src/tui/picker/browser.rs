@@ -184,6 +184,7 @@ impl Picker {
         if awaited.is_some() && self.kept() == awaited {
             self.stop_awaiting();
         }
+        self.renew_detail();
         // What was gone to went to the trash: whoever presses that key again means the next one, not the newest.
         if chosen.is_some() && self.kept() != chosen {
             self.place.row = row.min(self.matches.len().saturating_sub(1));
