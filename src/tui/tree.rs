@@ -160,6 +160,8 @@ struct Cursor {
     top: usize,
     /// Rows on the screen.
     height: usize,
+    /// What can't be done there, said until the next key.
+    refused: Option<&'static str>,
 }
 
 /// Where the parts of the tree lie.

@@ -445,6 +445,21 @@ fn a_branch_is_hidden_after_a_question_and_brought_back_from_the_whole_tree() {
 }
 
 #[test]
+fn the_branch_in_use_is_not_hidden_and_the_tree_says_so() {
+    let mut grove = Grove::branched(120, 40);
+    grove.open();
+    assert!(!grove.screen().contains("ctrl+x hide"), "{}", grove.screen());
+    assert_eq!(grove.control('x'), []);
+    let screen = grove.screen();
+    assert!(screen.contains("── tree") && screen.contains("✗ the branch in use can't be hidden"), "{screen}");
+    grove.alt(KeyCode::Up);
+    grove.alt(KeyCode::Up);
+    let screen = grove.screen();
+    assert!(!screen.contains("can't be hidden") && screen.contains("ctrl+x hide"), "{screen}");
+    assert_eq!(grove.control('x'), [Action::AskToHide(grove.entry(2))]);
+}
+
+#[test]
 fn the_key_that_answered_a_question_chooses_nothing_in_the_tree_beneath() {
     for (last, answered) in [(KeyCode::Enter, true), (KeyCode::Esc, false)] {
         let mut grove = Grove::branched(80, 24);

@@ -249,7 +249,11 @@ impl TreeView {
         if self.after_stop.is_some() {
             return Line::new("   stopping…", Role::Accent);
         }
+        if let Some(refused) = self.place.refused {
+            return Line::new(cut_to(&format!("   ✗ {refused}"), width), Role::Error);
+        }
         let is_folded = self.chosen().is_some_and(|node| self.sieve.folded.contains(&node));
+        let can = |command| command != KeyCommand::Hide || !self.is_in_use();
         let hints = [
             (KeyCommand::Accept, if self.purpose == Purpose::Go { "goes there" } else { "forks there" }),
             (KeyCommand::NextFilter, "filter"),
@@ -263,7 +267,7 @@ impl TreeView {
         ];
         let back = format!("{} back", key(KeyCommand::Back));
         let mut words = String::new();
-        for (command, what) in hints {
+        for (command, what) in hints.into_iter().filter(|(command, _)| can(*command)) {
             let hint = format!("{} {what} · ", key(command));
             if 3 + words.chars().count() + hint.chars().count() + back.chars().count() > width {
                 break;

@@ -106,8 +106,6 @@ fn a_message_is_labelled_and_a_branch_is_hidden_and_brought_back() {
     terminal.wait_for("[dead end]");
     terminal.key(Key::Ctrl('x'));
     terminal.wait_for("the branch in use can't be hidden");
-    enter(&mut terminal, "/tree");
-    terminal.wait_for("▸●   Answer two.");
     terminal.key(Key::Up);
     terminal.wait_for("▸• ▌ question two");
     terminal.key(Key::Enter);
