@@ -233,6 +233,17 @@ fn each_filter_says_what_it_lets_through() {
 }
 
 #[test]
+fn where_one_is_stays_marked_above_when_the_filter_leaves_it_out() {
+    let mut grove = Grove::branched(80, 24);
+    grove.open();
+    assert!(grove.screen().contains(" ▸●      You're right"), "{}", grove.screen());
+    grove.key(KeyCode::Tab);
+    let screen = grove.screen();
+    assert!(screen.contains("user only") && screen.contains("● └─ ▌ look at the fixture"), "{screen}");
+    assert_eq!(screen.matches('●').count(), 1, "{screen}");
+}
+
+#[test]
 fn typing_finds_what_was_said_further_down_too() {
     each_size("search", |grove| grove.type_text("FIXTURE still"));
 }

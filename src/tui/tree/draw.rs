@@ -107,7 +107,7 @@ impl TreeView {
     fn row(&self, at: usize, row: &Row, width: usize, ctx: &Ctx) -> (Line, Option<usize>) {
         let is_chosen = at == self.place.row;
         let lead = self.rows.lead(at, width / 3);
-        let mut left = vec![self.gutter(row, is_chosen), Span::new(lead, Role::Muted)];
+        let mut left = vec![self.gutter(at, row), Span::new(lead, Role::Muted)];
         let (sign, text, style) = self.words(row, is_chosen);
         left.push(Span::new(format!("{sign:<SIGN$}"), style.in_role(sign_role(row, style.role))));
         let used = left.iter().map(Span::width).sum::<usize>();
@@ -129,10 +129,9 @@ impl TreeView {
         (right_aligned(left, facts, width), typed_at)
     }
 
-    fn gutter(&self, row: &Row, is_chosen: bool) -> Span {
-        let cursor = if is_chosen { "▸" } else { " " };
-        let is_here = self.shape.as_ref().is_some_and(|shape| shape.here == Some(row.node));
-        let path = match (is_here, row.on_path) {
+    fn gutter(&self, at: usize, row: &Row) -> Span {
+        let cursor = if at == self.place.row { "▸" } else { " " };
+        let path = match (self.rows.here() == Some(at), row.on_path) {
             (true, _) => "●",
             (false, true) => "•",
             (false, false) => " ",
