@@ -286,3 +286,12 @@ fn what_was_gathered_for_a_list_that_was_left_does_not_come_into_another() {
     stage.items(List::Models, picker::models(&models()));
     assert!(stage.screen().contains("an earlier prompt"), "{}", stage.screen());
 }
+
+#[test]
+fn what_failed_is_said_with_one_sign_where_no_list_is_open() {
+    let mut stage = Stage::new(80, 24);
+    stage.report(Report::Said(Word::trouble("there is no tool nope")));
+    assert!(stage.screen().contains("\n  ✗ there is no tool nope"), "{}", stage.screen());
+    stage.report(Report::Said(Word::note("it is back")));
+    assert!(stage.screen().contains("\n  · it is back"), "{}", stage.screen());
+}

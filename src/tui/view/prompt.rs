@@ -69,7 +69,12 @@ pub(super) fn status(app: &App) -> Option<Line> {
 fn flash(app: &App, text: &str) -> Line {
     let words = Span::new(one_line(text), Role::Text);
     let Some(activity) = activity(app) else {
-        return vec![Span::new("  · ", Role::Accent), words].into();
+        // What brings a sign of its own needs no other.
+        return match text.strip_prefix("✗ ") {
+            Some(trouble) => vec![Span::new("  ✗ ", Role::Error), Span::new(one_line(trouble), Role::Text)],
+            None => vec![Span::new("  · ", Role::Accent), words],
+        }
+        .into();
     };
     let used: usize = activity.iter().map(Span::width).sum();
     let is_roomy = used + 3 + words.width() <= usize::from(app.place.size.0);
