@@ -388,7 +388,7 @@ impl Effect {
             Self::From => "goes on from here",
             Self::Stay => "you are here; back to the transcript",
             Self::Fork => "goes on from here in a new session",
-            Self::ForkBefore => "a new session up to just before it, its text in the editor",
+            Self::ForkBefore => "forks before it, its text in the editor",
         }
     }
 }

@@ -21,6 +21,8 @@ use crate::unit::{Tokens, UnixMs, Usd};
 
 const HOUR: i64 = 3_600_000;
 
+const FORKS_BEFORE: &str = "enter: forks before it, its text in the editor";
+
 /// A front end over a session that lies in memory.
 struct Grove {
     stage: Stage,
@@ -568,6 +570,17 @@ fn a_fork_begins_with_the_prompts_of_the_user() {
     grove.key(KeyCode::Enter);
     insta::assert_snapshot!("tree_fork_80x24", grove.screen());
     assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Go::Fork(grove.entry(7)))]);
+}
+
+#[test]
+fn what_choosing_does_is_said_in_full_beside_the_tree() {
+    for (key, words) in [("/tree", "enter: you are here; back to the transcript"), ("/fork", FORKS_BEFORE)] {
+        let mut grove = Grove::branched(120, 40);
+        grove.type_text(key);
+        grove.key(KeyCode::Enter);
+        let screen = grove.screen();
+        assert!(screen.lines().any(|line| line.trim_end().ends_with(words)), "{screen}");
+    }
 }
 
 #[test]
