@@ -198,6 +198,8 @@ struct Cursor {
     top: usize,
     /// Rows on the screen.
     height: usize,
+    /// What can't be done there, said until the next key.
+    refused: Option<&'static str>,
 }
 
 /// Where the parts of the tree lie.
@@ -422,7 +424,7 @@ impl Effect {
             Self::From => "goes on from here",
             Self::Stay => "you are here; back to the transcript",
             Self::Fork => "goes on from here in a new session",
-            Self::ForkBefore => "a new session up to just before it, its text in the editor",
+            Self::ForkBefore => "forks before it, its text in the editor",
         }
     }
 }

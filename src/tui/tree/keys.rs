@@ -80,6 +80,7 @@ impl App {
         let keymap = &self.place.keymap;
         let command = keymap.command(Context::Tree, key).or_else(|| keymap.command(Context::Popup, key));
         let Some(Popup::Tree(tree)) = self.popups.last_mut() else { return None };
+        tree.place.refused = None;
         let outcome = match (command, typed(key)) {
             _ if tree.labelling.is_some() => tree.label_key(command, key),
             _ if matches!(tree.going, Going::Leaving(_)) => tree.leaving_key(command, key),
@@ -301,12 +302,21 @@ impl TreeView {
     }
 
     /// Hides the entry under the cursor with what follows, or brings it back.
-    fn hide(&self) -> Outcome {
+    fn hide(&mut self) -> Outcome {
         let Some((node, entry)) = self.chosen().zip(self.chosen_id()) else { return Outcome::Nothing };
+        if self.is_in_use() {
+            self.place.refused = Some("the branch in use can't be hidden; go to another one first");
+            return Outcome::Nothing;
+        }
         match self.hidden_with(node) {
             Some(with) => Outcome::Hide(with, Visibility::Shown),
             None => Outcome::Hide(entry, Visibility::Hidden),
         }
+    }
+
+    /// Whether the entry under the cursor lies on the branch in use.
+    pub(super) fn is_in_use(&self) -> bool {
+        self.rows.get(self.place.row).is_some_and(|row| row.on_path)
     }
 
     /// A key on the way to an entry: it chooses no other, and what is typed is for where one goes.
