@@ -136,10 +136,17 @@ fn without_a_session_the_screen_keeps_no_prompt_no_draft_and_no_output() {
     terminal.key(Key::Enter);
     terminal.wait_for("Counted.");
     terminal.wait_without("esc stops");
+    terminal.send("/session");
+    terminal.key(Key::Enter);
+    terminal.wait_for("resume with  nothing is kept of it, so it can't be opened again");
+    terminal.key(Key::Esc);
     terminal.send("half a thought");
     terminal.wait_for("❯ half a thought");
     terminal.signal(Signal::SIGTERM);
     assert_eq!(terminal.wait().exit_code(), 130);
+    let screen = terminal.screen();
+    assert!(screen.contains("nothing of this session was kept"), "{screen}");
+    assert!(!screen.contains("tiller --session"), "{screen}");
     let made = std::fs::read_to_string(house.project().join("made")).unwrap();
     assert!(made.starts_with("tiller-"), "{made}");
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
