@@ -15,6 +15,7 @@ mod engines {
     mod export;
     mod extending;
     mod faulty;
+    mod grammars;
     mod layers;
     mod process;
     mod session;

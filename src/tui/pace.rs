@@ -13,7 +13,7 @@ const QUIET_FRAME: Duration = Duration::from_millis(33);
 const SHARE: u32 = 48;
 
 /// Longest time that a screen out of date stays so, however dear its frames are.
-const LONGEST: Duration = Duration::from_millis(200);
+const LONGEST: Duration = Duration::from_millis(120);
 
 /// How far the screen is out of date.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,8 +84,8 @@ mod tests {
 
     #[test]
     fn dear_frames_are_fewer_unless_the_user_waits_for_them() {
-        assert_eq!(frames(Stale::BySession, ms(4)), 6);
-        assert_eq!(frames(Stale::BySession, ms(100)), 5);
+        assert_eq!(frames(Stale::BySession, ms(2)), 11);
+        assert_eq!(frames(Stale::BySession, ms(100)), 9);
         assert_eq!(frames(Stale::ByUser, ms(4)), 59);
     }
 

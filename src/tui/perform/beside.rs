@@ -19,7 +19,7 @@ use crate::tui::search::Lookup;
 use crate::tui::{gather, logs, tree};
 
 /// How long grammars are kept at least that nobody uses; at most it is twice that.
-const UNUSED: Duration = Duration::from_secs(10);
+const UNUSED: Duration = Duration::from_secs(60);
 
 /// What became of an action that may go on beside.
 pub(super) enum Begun {
