@@ -245,7 +245,18 @@ impl Transcript {
         for result in stretch.results() {
             self.finish(result, at);
         }
-        stretch.blocks.into_iter().for_each(|block| self.push(block));
+        for block in stretch.blocks {
+            if !self.newest_logged().is_some_and(|last| last.absorb(&block)) {
+                self.push(block);
+            }
+        }
+    }
+
+    /// The newest block of the log in the last part, which takes in what says the same again. One of an earlier part doesn't: read
+    /// again they are the same.
+    fn newest_logged(&mut self) -> Option<&mut Block> {
+        let blocks = self.parts.last_mut().and_then(Part::blocks_mut)?;
+        blocks.iter_mut().rev().find(|block| block.entry.is_some())
     }
 
     /// Begins another part when the last one is long enough, so that it can be forgotten. While an answer arrives its blocks have
@@ -323,9 +334,11 @@ impl Transcript {
         }
     }
 
-    /// Whether an entry is shown already, among the newest.
+    /// Whether an entry is shown already, among the newest. Several may be one block.
     pub(super) fn shows(&self, id: &EntryId) -> bool {
-        self.newest().take(500).any(|block| block.entry.as_ref() == Some(id))
+        let newest = self.parts.iter().rev().flat_map(|part| part.ids.iter().rev());
+        newest.take(500).any(|known| known == id)
+            || self.newest().take(500).any(|block| block.entry.as_ref() == Some(id))
     }
 
     /// Whether there is nothing to show.
