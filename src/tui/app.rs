@@ -8,7 +8,7 @@ mod notes;
 mod place;
 
 pub(super) use action::{Action, Go, List, Say};
-pub(super) use facts::{Facts, Work};
+pub(super) use facts::{Errand, Facts, Work};
 pub(super) use input::{Browsed, Input, Loaded, Report};
 pub(super) use notes::{Notes, Twice};
 pub(super) use place::Place;
@@ -141,6 +141,7 @@ impl App {
         self.is_working()
             || self.work.opening_since.is_some()
             || self.work.summary.is_some()
+            || !self.work.errands.is_empty()
             || self.transcript.is_alive()
     }
 

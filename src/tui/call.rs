@@ -1,5 +1,7 @@
 //! A tool call on the screen: its line, and what of its output is worth showing under it.
 
+mod notes;
+
 use serde_json::Value;
 
 use super::block::image_lines;
@@ -258,14 +260,14 @@ impl Call {
             return Vec::new();
         }
         // A command that failed still printed what it printed; what a tool says of its own failure is the error.
-        let lines = match exit_code(outcome) {
-            Some(code) => output_lines(printed(&text, code), Role::Muted, ctx),
+        match exit_code(outcome) {
+            Some(code) => finished_output(printed(&text, code), ctx),
             None if is_error => {
-                render::plain(text.trim_end(), Role::Error, ctx.width.saturating_sub(4).max(1))
+                let width = ctx.width.saturating_sub(4).max(1);
+                with_notes(&text, ctx, |text| render::plain(text, Role::Error, width))
             }
-            None => output_lines(&text, Role::Muted, ctx),
-        };
-        indented(folded(lines, FOLDED, ctx), "  │ ", Role::Muted)
+            None => finished_output(&text, ctx),
+        }
     }
 }
 
@@ -308,7 +310,16 @@ fn last_lines(text: &str, most: usize, bytes: usize) -> &str {
 
 /// Output that is complete, folded.
 pub(super) fn finished_output(text: &str, ctx: &Ctx) -> Vec<Line> {
-    indented(folded(output_lines(text, Role::Muted, ctx), FOLDED, ctx), "  │ ", Role::Muted)
+    with_notes(text, ctx, |text| output_lines(text, Role::Muted, ctx))
+}
+
+/// What was printed, folded, and beneath it what is to be said of it.
+fn with_notes(text: &str, ctx: &Ctx, lay_out: impl Fn(&str) -> Vec<Line>) -> Vec<Line> {
+    let (printed, said) = notes::split(text);
+    let printed = if printed.is_empty() { Vec::new() } else { folded(lay_out(printed), FOLDED, ctx) };
+    let mut lines = indented(printed, "  │ ", Role::Muted);
+    lines.extend(indented(notes::lines(said, ctx.width.saturating_sub(4).max(1)), "    ", Role::Muted));
+    lines
 }
 
 fn output_lines(text: &str, role: Role, ctx: &Ctx) -> Vec<Line> {
@@ -512,6 +523,31 @@ mod tests {
             ["  │ line 1", "  │ line 2", "  │ … 16 more lines (ctrl+o)", "  │ line 19", "  │ line 20"]
         );
         assert!(shown(&call, 60)[0].starts_with("✗ bash"));
+    }
+
+    #[test]
+    fn long_output_that_was_cut_shows_its_last_lines_and_beneath_them_where_all_of_it_is() {
+        let text: String = (1..=20).map(|n| format!("line {n}\n")).collect();
+        let cut = "output cut: the last 20 of 99 lines are shown; all of it is in /tmp/tiller/output-a1.txt";
+        let call = done(
+            "bash",
+            json!({"command": "x"}),
+            &format!("{text}[{cut}]\n[exit code 1]"),
+            json!({"exitCode": 1}),
+            false,
+        );
+        let expected = [
+            "  │ line 1",
+            "  │ line 2",
+            "  │ … 16 more lines (ctrl+o)",
+            "  │ line 19",
+            "  │ line 20",
+            "    output cut: the last 20 of 99 lines are shown; all of it is in",
+            "    /tmp/tiller/output-a1.txt",
+        ];
+        assert_eq!(shown(&call, 70)[1..], expected);
+        let record = finished_output(&format!("{text}\n{cut}"), &Ctx { width: 70, ..Ctx::default() });
+        assert_eq!(record.iter().map(|line| line.text().trim_end().to_owned()).collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -107,6 +107,10 @@ pub(super) fn facts(state: &State, reader: &Reader) -> Vec<Line> {
     let noun = if branches == 1 { "branch" } else { "branches" };
     let entries = format!("{} on {branches} {noun}", reader.entry_count());
     let unreadable = reader.findings().len();
+    let resume = match state.path {
+        Some(_) => format!("tiller --session {}", state.session.short()),
+        None => "nothing is kept of it, so it can't be opened again".to_owned(),
+    };
     let rows = [
         ("session", state.session.to_string()),
         ("name", state.name.clone().unwrap_or_default()),
@@ -119,7 +123,7 @@ pub(super) fn facts(state: &State, reader: &Reader) -> Vec<Line> {
         ("cost", usage.cost.total.to_string()),
         ("entries", entries),
         ("unreadable", if unreadable == 0 { String::new() } else { unreadable.to_string() }),
-        ("resume with", format!("tiller --session {}", state.session.short())),
+        ("resume with", resume),
     ];
     let row = |(name, value): (&str, String)| {
         Line::from(vec![Span::new(format!("{name:<13}"), Role::Muted), Span::new(value, Role::Text)])

@@ -20,7 +20,7 @@ pub(super) use self::reading::{look_up, newest, read_part};
 pub(super) use self::trouble::failed;
 
 use self::beside::Begun;
-use super::app::{Action, Loaded, Report, Say};
+use super::app::{Action, Errand, Loaded, Report, Say};
 use super::attach;
 use super::browse::{Ask, browse};
 use super::{TuiOptions, files, gather, queue};
@@ -330,7 +330,7 @@ impl Worker {
         };
         let cwd = self.agent.state().await?.state.cwd;
         let reader = self.agent.reader();
-        self.read_beside(beside, move || match exporter.export(&reader, &cwd, &file) {
+        self.run_errand(Errand::Export, beside, move || match exporter.export(&reader, &cwd, &file) {
             Ok(path) => Report::Note(format!("exported to {}", path.display())),
             // The name is there again, to be mended.
             Err((what, hint)) => Report::Failed { what, hint, text: Some(format!("/export {file}")) },

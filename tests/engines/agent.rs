@@ -8,6 +8,7 @@ mod embed;
 mod faults;
 mod hooks;
 mod leaving;
+mod logged;
 mod order;
 mod paired;
 mod processes;

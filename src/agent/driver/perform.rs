@@ -111,6 +111,7 @@ impl Driver {
             if let Disturbance::Grown { entries, .. } = disturbance {
                 self.tell_foreign(entries, ours);
             }
+            tracing::warn!("{disturbance}");
             let hint = Some(disturbance.hint().to_owned());
             self.teller.tell(EventKind::Warning { message: disturbance.to_string(), hint });
         }
@@ -144,6 +145,7 @@ impl Driver {
     /// A command's record that was not written is kept for later, and what waits is again what the log says.
     pub(super) fn store_failed(&mut self, error: &SessionError, record: Option<BashExecutionMessage>) {
         let reason = chain(error);
+        tracing::error!(reason, "the session could not be written");
         self.summaries.owes_settled = false;
         self.compaction_lost(&reason);
         let hint = error.hint().map(str::to_owned);
@@ -238,6 +240,8 @@ impl Driver {
             temperature: self.fixed.options.temperature,
             thinking: self.current.thinking,
         };
+        let (provider, name, messages) = (&model.facts.provider, &request.model, request.messages.len());
+        tracing::debug!(provider, model = name, messages, thinking = request.thinking.name(), "request");
         self.jobs.stream(turn, &*model.provider, request);
         self.current.asked = Arc::clone(&self.current.model.facts);
         let message = Arc::new(Message::Assistant(head.clone()));

@@ -8,6 +8,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{Front, Link};
 use crate::agent::AgentSession;
 use crate::render;
+use crate::session::Reader;
 use crate::tui::app::{Action, App, Input};
 use crate::tui::perform::now;
 use crate::tui::{ExitReason, TuiExit};
@@ -59,13 +60,20 @@ impl Front {
         let _ = agent.close().await;
         if reason != ExitReason::HungUp {
             let mut lines = farewell(&self.app);
-            if reader.exists() {
-                lines.push(format!("tiller --session {}", reader.id()));
-            }
+            lines.extend(way_back(&reader));
             // A closed output is nobody to tell.
             let _ = writeln!(std::io::stdout(), "{}", lines.join("\n"));
         }
         TuiExit { session: Some(reader.id().clone()), reason }
+    }
+}
+
+/// How to come back to a session in which something was said.
+fn way_back(reader: &Reader) -> Option<String> {
+    match (reader.exists(), reader.is_kept()) {
+        (false, _) => None,
+        (true, true) => Some(format!("tiller --session {}", reader.id())),
+        (true, false) => Some("nothing of this session was kept".to_owned()),
     }
 }
 
