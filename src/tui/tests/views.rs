@@ -146,6 +146,7 @@ fn a_call_that_asks_can_be_read_whole() {
             reason: "runs a command".into(),
             rule: String::new(),
             preview: None,
+            later: 0,
         }));
         stage.screen();
         stage.wait(400);
