@@ -105,7 +105,7 @@ pub async fn run(
     if let Err(error) = agent.close().await {
         tracing::warn!(%error, "the session was closed before");
     }
-    if manner == Manner::Conversation && reader.exists() {
+    if manner == Manner::Conversation && reader.is_kept() {
         // A closed output is nobody to tell.
         let _ = writeln!(err, "tiller --session {}", reader.id());
     }

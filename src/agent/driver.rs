@@ -10,6 +10,7 @@ mod current;
 mod foreign;
 mod hooks;
 mod jobs;
+mod journal;
 mod leaving;
 mod model;
 mod perform;
@@ -48,6 +49,7 @@ use crate::unit::{Tokens, UnixMs};
 use current::{Current, RunFacts};
 use hooks::Hooks;
 use jobs::Jobs;
+use journal::Journal;
 use shelf::Shelf;
 use summaries::Summaries;
 
@@ -287,23 +289,34 @@ struct Teller {
     told: Told,
     settling: Waiting,
     reader: watch::Sender<Reader>,
+    journal: Journal,
 }
 
 impl Teller {
     fn new(events: broadcast::Sender<Arc<Event>>, reader: watch::Sender<Reader>) -> Self {
-        Self { events, seq: 0, told: Told::default(), settling: Waiting::default(), reader }
+        let (told, settling) = (Told::default(), Waiting::default());
+        Self { events, seq: 0, told, settling, reader, journal: Journal::default() }
     }
 
     fn tell(&mut self, kind: EventKind) {
         let time = now();
         self.told.hear(&kind, time);
+        self.journal.note(&kind, time);
         self.seq += 1;
         // Nobody listening is fine.
         let _ = self.events.send(Arc::new(Event { kind, seq: self.seq, time }));
     }
 
+    /// Warns, and logs that.
     fn warn(&mut self, message: impl Into<String>) {
-        self.tell(EventKind::Warning { message: message.into(), hint: None });
+        let message = message.into();
+        tracing::warn!("{message}");
+        self.warn_unlogged(message);
+    }
+
+    /// Warns of what is logged already, or is none of the log's business.
+    fn warn_unlogged(&mut self, message: String) {
+        self.tell(EventKind::Warning { message, hint: None });
     }
 }
 
@@ -358,6 +371,8 @@ impl Driver {
             runner: parts.runner,
             options: parts.options,
         };
+        journal::opened(&current.reader());
+        notices.iter().for_each(|notice| tracing::warn!("{notice}"));
         let (reader, watched) = watch::channel(current.reader());
         let mut jobs = Jobs::new(report, keeper);
         jobs.hear(warnings);
@@ -382,6 +397,8 @@ impl Driver {
     fn adopt(&mut self, writer: Writer) -> Result<(), SessionError> {
         let (model, thinking) = (self.current.model.clone(), self.current.thinking);
         let (current, queue, notices) = Current::load(writer, model, thinking)?;
+        journal::closed(&self.current.reader());
+        journal::opened(&current.reader());
         self.current = current;
         self.approvals.forget();
         for notice in notices {

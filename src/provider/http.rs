@@ -15,7 +15,7 @@ use futures_util::stream;
 use futures_util::{StreamExt, TryStreamExt};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::redirect::Policy;
-use reqwest::{Client, Response, Url};
+use reqwest::{Body, Client, Response, Url};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
@@ -138,11 +138,17 @@ impl Wire {
 
     async fn open(&self, post: Post, deadline: Instant) -> Result<Response, Fault> {
         let url = format!("{}{}", self.endpoint.base_url.trim_end_matches('/'), post.path);
-        let request = self.client.post(url).headers(post.headers).json(&post.body);
-        let response = match timeout_at(deadline, request.send()).await {
+        let request = self.client.post(url).headers(post.headers).json(&post.body).build();
+        let request = request.map_err(|error| self.unreachable(error))?;
+        let (provider, begun) = (self.name(), Instant::now());
+        let bytes = request.body().and_then(Body::as_bytes).map_or(0, <[u8]>::len);
+        tracing::debug!(provider, host = self.host(), bytes, "request goes out");
+        let response = match timeout_at(deadline, self.client.execute(request)).await {
             Ok(sent) => sent.map_err(|error| self.unreachable(error))?,
             Err(_) => return Err(silence("no answer", self.endpoint.timeouts.first_byte)),
         };
+        let (status, took) = (response.status().as_u16(), begun.elapsed());
+        tracing::debug!(provider, status, took_ms = took.as_millis(), "server answers");
         match response.status().as_u16() {
             200..=299 if is_stream(response.headers()) => Ok(response),
             _ => Err(refused(response).await),

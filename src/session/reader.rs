@@ -168,6 +168,12 @@ impl Reader {
         self.shared.log.exists()
     }
 
+    /// Whether it can be opened again: something has been written, and not in memory alone.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.path().is_some() && self.exists()
+    }
+
     /// The entry where the next one attaches: the last of the file.
     #[must_use]
     pub fn leaf(&self) -> Option<EntryId> {

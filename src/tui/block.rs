@@ -74,6 +74,11 @@ pub(super) enum BlockKind {
         text: String,
         hint: Option<String>,
     },
+    /// Requests in a row that failed with the same error.
+    Failure {
+        text: String,
+        times: usize,
+    },
 }
 
 /// How bad news is.
@@ -105,6 +110,17 @@ impl Block {
 
     pub(super) fn notice(level: Level, text: impl Into<String>, hint: Option<String>) -> Self {
         Self::new(BlockKind::Notice { level, text: text.into(), hint })
+    }
+
+    /// Takes in the block that follows it in the log, where that says the same again; false if it doesn't.
+    pub(super) fn absorb(&mut self, next: &Self) -> bool {
+        let BlockKind::Failure { text, times: again } = &next.kind else { return false };
+        match &mut self.kind {
+            BlockKind::Failure { text: said, times } if said == text => *times += again,
+            _ => return false,
+        }
+        self.touch();
+        true
     }
 
     /// What changed in it must be laid out anew.
@@ -213,6 +229,7 @@ impl Block {
             BlockKind::Notice { text, hint, .. } => {
                 std::iter::once(text).chain(hint).map(|text| clean(text)).collect()
             }
+            BlockKind::Failure { text, .. } => vec![clean(text)],
         }
     }
 
@@ -232,7 +249,8 @@ impl Block {
             | BlockKind::Answer(_)
             | BlockKind::Growing(_)
             | BlockKind::Images(_)
-            | BlockKind::Notice { .. } => false,
+            | BlockKind::Notice { .. }
+            | BlockKind::Failure { .. } => false,
         }
     }
 
@@ -322,6 +340,7 @@ impl Block {
             BlockKind::Notice { level, text, hint } => {
                 lines::notice(*level, text, hint.as_deref(), ctx.width.min(ctx.measure))
             }
+            BlockKind::Failure { text, times } => lines::failure(text, *times, ctx.width.min(ctx.measure)),
         }
     }
 }

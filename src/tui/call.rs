@@ -1,5 +1,7 @@
 //! A tool call on the screen: its line, and what of its output is worth showing under it.
 
+mod notes;
+
 use serde_json::Value;
 
 use super::block::image_lines;
@@ -32,6 +34,9 @@ const FOLDED_DIFF: usize = 16;
 
 /// What a command without output says to the model; a person sees that there is nothing.
 const NO_OUTPUT: &str = "[no output]";
+
+/// How the result of a call that was refused begins.
+const DENIED: &str = "denied:";
 
 /// Lines of output that are shown at all; the rest is in the log.
 const MOST_LINES: usize = 2_000;
@@ -205,7 +210,7 @@ impl Call {
             };
         }
         let text = joined_text(&outcome.content);
-        let unrun = ["skipped:", "denied:", "not run:", "aborted:"];
+        let unrun = ["skipped:", DENIED, "not run:", "aborted:"];
         if unrun.iter().any(|word| text.starts_with(word)) { End::Unrun } else { End::Badly }
     }
 
@@ -218,7 +223,7 @@ impl Call {
             CallState::Lost => ("cut off, no result".to_owned(), Role::Warning),
             CallState::Unbegun => ("not begun: tiller was stopped".to_owned(), Role::Muted),
             CallState::Done { outcome, .. } => match self.end() {
-                End::Unrun => (first_line(&joined_text(&outcome.content)), Role::Muted),
+                End::Unrun => (unrun_note(&joined_text(&outcome.content)), Role::Muted),
                 End::Well => (facts(outcome), Role::Muted),
                 End::Badly => (facts(outcome), Role::Error),
             },
@@ -244,24 +249,25 @@ impl Call {
         let end = self.end();
         let quiet = self.reads();
         if end == End::Unrun {
-            // What its line had no room for is told beneath.
-            let is_told = Span::new(self.note().0, Role::Muted).width() <= self.room(ctx).note;
-            let rest = outcome.content.get(usize::from(is_told)..).unwrap_or_default();
-            let remains = joined_text(rest);
+            // Why somebody refused is theirs to say, so what the line had no room for is told beneath; the other phrases are known.
+            let is_wanted = text.starts_with(DENIED) || ctx.folds.output_open;
+            let is_cut = Span::new(self.note().0, Role::Muted).width() > self.room(ctx).note;
+            let told = usize::from(!(is_wanted && is_cut));
+            let remains = joined_text(outcome.content.get(told..).unwrap_or_default());
             return if remains.is_empty() { Vec::new() } else { finished_output(&remains, ctx) };
         }
         if quiet && !is_error && !ctx.folds.output_open {
             return Vec::new();
         }
         // A command that failed still printed what it printed; what a tool says of its own failure is the error.
-        let lines = match exit_code(outcome) {
-            Some(code) => output_lines(printed(&text, code), Role::Muted, ctx),
+        match exit_code(outcome) {
+            Some(code) => finished_output(printed(&text, code), ctx),
             None if is_error => {
-                render::plain(text.trim_end(), Role::Error, ctx.width.saturating_sub(4).max(1))
+                let width = ctx.width.saturating_sub(4).max(1);
+                with_notes(&text, ctx, |text| render::plain(text, Role::Error, width))
             }
-            None => output_lines(&text, Role::Muted, ctx),
-        };
-        indented(folded(lines, FOLDED, ctx), "  │ ", Role::Muted)
+            None => finished_output(&text, ctx),
+        }
     }
 }
 
@@ -304,7 +310,16 @@ fn last_lines(text: &str, most: usize, bytes: usize) -> &str {
 
 /// Output that is complete, folded.
 pub(super) fn finished_output(text: &str, ctx: &Ctx) -> Vec<Line> {
-    indented(folded(output_lines(text, Role::Muted, ctx), FOLDED, ctx), "  │ ", Role::Muted)
+    with_notes(text, ctx, |text| output_lines(text, Role::Muted, ctx))
+}
+
+/// What was printed, folded, and beneath it what is to be said of it.
+fn with_notes(text: &str, ctx: &Ctx, lay_out: impl Fn(&str) -> Vec<Line>) -> Vec<Line> {
+    let (printed, said) = notes::split(text);
+    let printed = if printed.is_empty() { Vec::new() } else { folded(lay_out(printed), FOLDED, ctx) };
+    let mut lines = indented(printed, "  │ ", Role::Muted);
+    lines.extend(indented(notes::lines(said, ctx.width.saturating_sub(4).max(1)), "    ", Role::Muted));
+    lines
 }
 
 fn output_lines(text: &str, role: Role, ctx: &Ctx) -> Vec<Line> {
@@ -382,6 +397,15 @@ pub(super) fn argument(name: &str, args: &Value) -> String {
 /// A text on one line, line ends shown.
 pub(super) fn one_line(text: &str) -> String {
     clean(text.trim(), Carriage::Shown).replace('\n', " ⏎ ")
+}
+
+/// Why a call didn't run. What tiller adds to its own words behind a semicolon is for the model.
+fn unrun_note(text: &str) -> String {
+    let line = first_line(text);
+    match line.split_once(';') {
+        Some((why, _)) if !line.starts_with(DENIED) => why.to_owned(),
+        Some(_) | None => line,
+    }
 }
 
 fn first_line(text: &str) -> String {
@@ -467,6 +491,12 @@ mod tests {
             ]
         );
         assert_eq!(shown(&call, 140).len(), 1);
+        let why = "aborted: the user stopped it; it may have had effects";
+        let call = done("bash", json!({"command": "ls"}), why, json!({}), true);
+        assert_eq!(
+            shown(&call, 77),
+            ["– bash       ls                                aborted: the user stopped it"]
+        );
     }
 
     #[test]
@@ -493,6 +523,31 @@ mod tests {
             ["  │ line 1", "  │ line 2", "  │ … 16 more lines (ctrl+o)", "  │ line 19", "  │ line 20"]
         );
         assert!(shown(&call, 60)[0].starts_with("✗ bash"));
+    }
+
+    #[test]
+    fn long_output_that_was_cut_shows_its_last_lines_and_beneath_them_where_all_of_it_is() {
+        let text: String = (1..=20).map(|n| format!("line {n}\n")).collect();
+        let cut = "output cut: the last 20 of 99 lines are shown; all of it is in /tmp/tiller/output-a1.txt";
+        let call = done(
+            "bash",
+            json!({"command": "x"}),
+            &format!("{text}[{cut}]\n[exit code 1]"),
+            json!({"exitCode": 1}),
+            false,
+        );
+        let expected = [
+            "  │ line 1",
+            "  │ line 2",
+            "  │ … 16 more lines (ctrl+o)",
+            "  │ line 19",
+            "  │ line 20",
+            "    output cut: the last 20 of 99 lines are shown; all of it is in",
+            "    /tmp/tiller/output-a1.txt",
+        ];
+        assert_eq!(shown(&call, 70)[1..], expected);
+        let record = finished_output(&format!("{text}\n{cut}"), &Ctx { width: 70, ..Ctx::default() });
+        assert_eq!(record.iter().map(|line| line.text().trim_end().to_owned()).collect::<Vec<_>>(), expected);
     }
 
     #[test]

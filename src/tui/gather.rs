@@ -43,6 +43,11 @@ pub(super) fn leaving(reader: &Reader, entry: &EntryId) -> Option<Report> {
     };
     let left = reader.left_behind(&reader.leaf()?, to.as_ref()).ok()?;
     BranchPlan::new(left)?;
+    Some(Report::Ask(left_behind(entry)))
+}
+
+/// What is to be told of what is left behind by going on from an entry.
+pub(super) fn left_behind(entry: &EntryId) -> Question {
     let made = BranchSummary::Made { instructions: None };
     let items = vec![
         Item::new("say nothing of it to the model", Choice::Leave(entry.clone(), BranchSummary::None)),
@@ -50,7 +55,7 @@ pub(super) fn leaving(reader: &Reader, entry: &EntryId) -> Option<Report> {
         Item::new("tell it in a summary, and I say what matters", Choice::Instruct(entry.clone())),
         Item::new("stay here", Choice::Nothing),
     ];
-    Some(Report::Ask(Question { title: "what happened since is left behind".to_owned(), items }))
+    Question { title: "what happened since is left behind".to_owned(), items }
 }
 
 /// What was said last on the path to the leaf, by the user or the model.
@@ -102,6 +107,10 @@ pub(super) fn facts(state: &State, reader: &Reader) -> Vec<Line> {
     let noun = if branches == 1 { "branch" } else { "branches" };
     let entries = format!("{} on {branches} {noun}", reader.entry_count());
     let unreadable = reader.findings().len();
+    let resume = match state.path {
+        Some(_) => format!("tiller --session {}", state.session.short()),
+        None => "nothing is kept of it, so it can't be opened again".to_owned(),
+    };
     let rows = [
         ("session", state.session.to_string()),
         ("name", state.name.clone().unwrap_or_default()),
@@ -114,7 +123,7 @@ pub(super) fn facts(state: &State, reader: &Reader) -> Vec<Line> {
         ("cost", usage.cost.total.to_string()),
         ("entries", entries),
         ("unreadable", if unreadable == 0 { String::new() } else { unreadable.to_string() }),
-        ("resume with", format!("tiller --session {}", state.session.short())),
+        ("resume with", resume),
     ];
     let row = |(name, value): (&str, String)| {
         Line::from(vec![Span::new(format!("{name:<13}"), Role::Muted), Span::new(value, Role::Text)])

@@ -20,7 +20,7 @@ pub(super) use self::reading::{look_up, newest, read_part};
 pub(super) use self::trouble::failed;
 
 use self::beside::Begun;
-use super::app::{Action, Loaded, Report, Say};
+use super::app::{Action, Errand, Loaded, Report, Say};
 use super::attach;
 use super::browse::{Ask, browse};
 use super::{TuiOptions, files, gather, queue};
@@ -165,7 +165,8 @@ impl Worker {
             Action::ShowFacts => self.facts().await?,
             Action::Export(file) => self.export(file, beside).await?,
             Action::Attach(path, text) => self.attach(path, text, beside).await?,
-            // What lists want, and what goes on beside, is begun already; looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
+            // What lists want, and what goes on beside, is begun already; looks through sessions are begun and ended by the caller;
+            // the others need the terminal, and the loop does them itself. All are named, so that a new one is thought of.
             Action::Gather(_)
             | Action::GatherWords(_)
             | Action::Narrow(_)
@@ -329,7 +330,7 @@ impl Worker {
         };
         let cwd = self.agent.state().await?.state.cwd;
         let reader = self.agent.reader();
-        self.read_beside(beside, move || match exporter.export(&reader, &cwd, &file) {
+        self.run_errand(Errand::Export, beside, move || match exporter.export(&reader, &cwd, &file) {
             Ok(path) => Report::Note(format!("exported to {}", path.display())),
             // The name is there again, to be mended.
             Err((what, hint)) => Report::Failed { what, hint, text: Some(format!("/export {file}")) },

@@ -220,8 +220,12 @@ impl Stretch {
                 AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } | AssistantBlock::Unknown => {}
             }
         }
-        let ending = ending(answer).map(|kind| Block::of(&entry.id, kind));
-        self.blocks.extend(ending);
+        if let Some(kind) = ending(answer) {
+            let block = Block::of(&entry.id, kind);
+            if !self.blocks.last_mut().is_some_and(|last| last.absorb(&block)) {
+                self.blocks.push(block);
+            }
+        }
     }
 
     fn push(&mut self, entry: &Entry, kind: BlockKind) {
@@ -242,7 +246,8 @@ fn ending(answer: &AssistantMessage) -> Option<BlockKind> {
             Some("raise max_tokens, or say \"go on\""),
         ),
         StopReason::Error => {
-            notice(Level::Error, answer.error_message.as_deref().unwrap_or("the provider failed"), None)
+            let text = answer.error_message.as_deref().unwrap_or("the provider failed").to_owned();
+            Some(BlockKind::Failure { text, times: 1 })
         }
         StopReason::Aborted => notice(Level::Note, "stopped", None),
     }

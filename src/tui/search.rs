@@ -1,6 +1,6 @@
 //! Looking for words in the transcript: what was typed, where it was found, and which of those places is shown.
 //!
-//! The newest part of the path is in memory and looked through at once; the rest is read elsewhere, newest first, and what is found
+//! The newest part of the path is in memory and looked through at once, and so is what is arriving; the rest is read elsewhere, newest first, and what is found
 //! comes in as it is found. A place is known by its part and its number among the blocks that the log makes.
 
 use std::collections::BTreeMap;
@@ -49,8 +49,16 @@ pub(super) struct Search {
     opened: Option<At>,
     /// Where one was.
     origin: Origin,
-    /// The first part that is looked through in memory, and how many blocks were added when it was.
-    tail: (usize, usize),
+    tail: Tail,
+}
+
+/// What is looked through in memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tail {
+    /// The first part.
+    from: usize,
+    /// How many blocks had been added when it was, and how much had arrived of the answer; `None` before.
+    seen: Option<(usize, usize)>,
 }
 
 /// Where one was before the search.
@@ -73,7 +81,7 @@ impl Search {
             shown: None,
             opened: None,
             origin,
-            tail: (0, 0),
+            tail: Tail::default(),
         }
     }
 
@@ -105,15 +113,31 @@ impl Search {
 
     /// Looks through what is in memory, unless nothing has changed there.
     fn look_through_tail(&mut self, transcript: &Transcript) {
-        if self.tail.1 == transcript.added() || self.typed.is_empty() {
+        let now = Some((transcript.added(), transcript.arrived()));
+        if self.tail.seen == now || self.typed.is_empty() {
             return;
         }
-        self.tail.1 = transcript.added();
+        let has_only_grown = self.tail.seen.map(|(added, _)| added) == now.map(|(added, _)| added);
+        let from = if has_only_grown { transcript.newest_part() } else { self.tail.from };
+        self.tail.seen = now;
         let words = self.words();
-        for (part, blocks) in transcript.tail(self.tail.0) {
+        for (part, blocks) in transcript.tail(from) {
             let gone: Vec<Hit> = self.hits.range((part, 0)..(part + 1, 0)).map(|(hit, _)| *hit).collect();
             gone.iter().for_each(|hit| _ = self.hits.remove(hit));
             self.add(part, &hits(blocks, &words));
+        }
+        self.keep_place(transcript);
+    }
+
+    /// The place that is shown may be gone with an answer that broke off, or its block have another number.
+    fn keep_place(&mut self, transcript: &Transcript) {
+        let Some((hit, _)) = self.current else { return };
+        if !self.hits.contains_key(&hit) {
+            let before = self.hits.range(..hit).next_back();
+            self.current = before.map(|(hit, count)| (*hit, count - 1));
+            self.shown = None;
+        } else if self.shown.is_some_and(|(at, ..)| transcript.logged(hit) != Some(at)) {
+            self.shown = None;
         }
     }
 
@@ -151,8 +175,7 @@ impl Search {
 
 /// In which of the log's blocks words are, and how often.
 pub(super) fn hits<'a>(blocks: impl IntoIterator<Item = &'a Block>, words: &Words) -> Vec<(usize, usize)> {
-    let logged = blocks.into_iter().filter(|block| block.entry.is_some());
-    let counted = logged.map(|block| block.texts().iter().map(|text| words.count(text)).sum());
+    let counted = blocks.into_iter().map(|block| block.texts().iter().map(|text| words.count(text)).sum());
     counted.enumerate().filter(|(_, count)| *count > 0).collect()
 }
 
@@ -182,7 +205,7 @@ impl App {
         (search.current, search.shown) = (None, None);
         let parts = if search.typed.is_empty() { Vec::new() } else { self.transcript.unseen() };
         search.looking = !parts.is_empty();
-        search.tail = (self.transcript.newest_part(), usize::MAX);
+        search.tail = Tail { from: self.transcript.newest_part(), seen: None };
         let lookup = Lookup { number: search.number, words: search.words(), parts };
         self.follow_search();
         vec![Action::Search(lookup)]

@@ -186,10 +186,34 @@ impl Transcript {
         self.added
     }
 
-    /// The parts in memory from one on, and their blocks that don't grow.
-    pub(super) fn tail(&self, from: usize) -> impl Iterator<Item = (usize, &[Block])> {
+    /// How much there is of the answer that is arriving: another number when it has grown, or is gone.
+    pub(super) fn arrived(&self) -> usize {
+        let size = |block: &Block| match &block.kind {
+            BlockKind::Growing(stream) => stream.text().len(),
+            BlockKind::Thinking(text) => text.len(),
+            // A call can be searched once it is complete.
+            BlockKind::Call(call) => 1 + usize::from(!call.args.is_null()),
+            _ => 1,
+        };
+        self.live.iter().map(size).sum()
+    }
+
+    /// The parts in memory from one on, with their blocks that the log makes, or will make of the answer that is arriving.
+    pub(super) fn tail(&self, from: usize) -> impl Iterator<Item = (usize, impl Iterator<Item = &Block>)> {
         let parts = self.parts.iter().enumerate().skip(from);
-        parts.filter_map(|(part, it)| Some((part, it.blocks()?)))
+        parts.filter_map(|(part, it)| {
+            it.blocks()?;
+            Some((part, self.known(part).map(|(_, block)| block)))
+        })
+    }
+
+    /// The blocks of a part that the log makes, or will make, each with its number among all.
+    fn known(&self, part: usize) -> impl Iterator<Item = (usize, &Block)> {
+        let blocks = self.parts.get(part).and_then(Part::blocks).unwrap_or_default();
+        let live = if part == self.last() { self.live.as_slice() } else { &[] };
+        let logged = blocks.iter().enumerate().filter(|(_, block)| block.entry.is_some());
+        let live = (blocks.len()..).zip(live).filter(|(_, block)| !block.is_blank());
+        logged.chain(live)
     }
 
     /// Whether a part is in memory.
@@ -199,8 +223,7 @@ impl Transcript {
 
     /// The place of the block that is this one of the log's in its part.
     pub(super) fn logged(&self, (part, index): (usize, usize)) -> Option<At> {
-        let blocks = self.parts.get(part)?.blocks()?.iter().enumerate();
-        let (block, _) = blocks.filter(|(_, block)| block.entry.is_some()).nth(index)?;
+        let (block, _) = self.known(part).nth(index)?;
         Some(At { part, block })
     }
 
@@ -245,7 +268,18 @@ impl Transcript {
         for result in stretch.results() {
             self.finish(result, at);
         }
-        stretch.blocks.into_iter().for_each(|block| self.push(block));
+        for block in stretch.blocks {
+            if !self.newest_logged().is_some_and(|last| last.absorb(&block)) {
+                self.push(block);
+            }
+        }
+    }
+
+    /// The newest block of the log in the last part, which takes in what says the same again. One of an earlier part doesn't: read
+    /// again they are the same.
+    fn newest_logged(&mut self) -> Option<&mut Block> {
+        let blocks = self.parts.last_mut().and_then(Part::blocks_mut)?;
+        blocks.iter_mut().rev().find(|block| block.entry.is_some())
     }
 
     /// Begins another part when the last one is long enough, so that it can be forgotten. While an answer arrives its blocks have
@@ -323,9 +357,11 @@ impl Transcript {
         }
     }
 
-    /// Whether an entry is shown already, among the newest.
+    /// Whether an entry is shown already, among the newest. Several may be one block.
     pub(super) fn shows(&self, id: &EntryId) -> bool {
-        self.newest().take(500).any(|block| block.entry.as_ref() == Some(id))
+        let newest = self.parts.iter().rev().flat_map(|part| part.ids.iter().rev());
+        newest.take(500).any(|known| known == id)
+            || self.newest().take(500).any(|block| block.entry.as_ref() == Some(id))
     }
 
     /// Whether there is nothing to show.

@@ -116,6 +116,22 @@ fn flags_may_stand_before_a_command_or_after_it() {
 }
 
 #[test]
+fn the_log_says_what_was_sent_where_and_holds_neither_words_nor_keys() {
+    let house = House::new().with("ANTHROPIC_API_KEY", "hush-hush-key-of-mine");
+    // Nobody listens there.
+    let house = house.with("ANTHROPIC_BASE_URL", "http://127.0.0.1:9").with("TILLER_RETRY_ENABLED", "off");
+    let ran = house.run(&["--log-level", "debug", "--provider", "anthropic", "-p", "a private question"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    let log = std::fs::read_to_string(house.home().join("tiller/state/tiller.log")).unwrap();
+    for words in
+        ["session opened", "request goes out", "host=\"127.0.0.1:9\" bytes=", "request failed", "run ended"]
+    {
+        assert!(log.contains(words), "{words}:\n{log}");
+    }
+    assert!(!log.contains("hush") && !log.contains("private"), "{log}");
+}
+
+#[test]
 fn without_a_session_nothing_is_kept() {
     let house = House::new();
     let ran = scripted(&house, &[r#"{"text": "Hi."}"#], &["--no-session", "hello"]);
@@ -136,10 +152,17 @@ fn without_a_session_the_screen_keeps_no_prompt_no_draft_and_no_output() {
     terminal.key(Key::Enter);
     terminal.wait_for("Counted.");
     terminal.wait_without("esc stops");
+    terminal.send("/session");
+    terminal.key(Key::Enter);
+    terminal.wait_for("resume with  nothing is kept of it, so it can't be opened again");
+    terminal.key(Key::Esc);
     terminal.send("half a thought");
     terminal.wait_for("❯ half a thought");
     terminal.signal(Signal::SIGTERM);
     assert_eq!(terminal.wait().exit_code(), 130);
+    let screen = terminal.screen();
+    assert!(screen.contains("nothing of this session was kept"), "{screen}");
+    assert!(!screen.contains("tiller --session"), "{screen}");
     let made = std::fs::read_to_string(house.project().join("made")).unwrap();
     assert!(made.starts_with("tiller-"), "{made}");
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);

@@ -68,7 +68,7 @@ impl Driver {
     }
 
     fn not_begun(&mut self, shown: RunningBash, message: String) -> BashExecutionMessage {
-        self.teller.warn(message.clone());
+        self.teller.warn_unlogged(message.clone());
         BashExecutionMessage {
             command: shown.line,
             output: message,
@@ -99,7 +99,7 @@ impl Driver {
             return;
         }
         if let Some(trouble) = &end.trouble {
-            self.teller.warn(trouble.clone());
+            self.teller.warn_unlogged(trouble.clone());
         }
         if let Some(mut bash) = self.jobs.take_bash() {
             let waits = bash.take_waiting();

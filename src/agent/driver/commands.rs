@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tokio::sync::oneshot;
 
 use super::perform::nobody;
-use super::{Driver, now};
+use super::{Driver, journal, now};
 
 use crate::agent::approvals::Audience;
 use crate::agent::handle::{
@@ -410,6 +410,7 @@ impl Driver {
         while std::mem::take(&mut self.agenda.syncs) > 0 {
             self.perform();
         }
+        journal::closed(&self.current.reader());
         let Some(file) = self.current.writer.file() else { return Ok(()) };
         let path = self.current.reader().path().map_or_else(Default::default, Path::to_owned);
         crate::session::sync(&*file).map_err(|source| SessionError::Sync { path, source }.into())

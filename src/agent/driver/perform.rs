@@ -111,6 +111,7 @@ impl Driver {
             if let Disturbance::Grown { entries, .. } = disturbance {
                 self.tell_foreign(entries, ours);
             }
+            tracing::warn!("{disturbance}");
             let hint = Some(disturbance.hint().to_owned());
             self.teller.tell(EventKind::Warning { message: disturbance.to_string(), hint });
         }
@@ -144,6 +145,7 @@ impl Driver {
     /// A command's record that was not written is kept for later, and what waits is again what the log says.
     pub(super) fn store_failed(&mut self, error: &SessionError, record: Option<BashExecutionMessage>) {
         let reason = chain(error);
+        tracing::error!(reason, "the session could not be written");
         self.summaries.owes_settled = false;
         self.compaction_lost(&reason);
         let hint = error.hint().map(str::to_owned);
@@ -238,6 +240,8 @@ impl Driver {
             temperature: self.fixed.options.temperature,
             thinking: self.current.thinking,
         };
+        let (provider, name, messages) = (&model.facts.provider, &request.model, request.messages.len());
+        tracing::debug!(provider, model = name, messages, thinking = request.thinking.name(), "request");
         self.jobs.stream(turn, &*model.provider, request);
         self.current.asked = Arc::clone(&self.current.model.facts);
         let message = Arc::new(Message::Assistant(head.clone()));
@@ -265,12 +269,11 @@ impl Driver {
 
     /// Asks, unless a rule that the user gave meanwhile answers already. What the call would do is looked at first.
     fn ask(&mut self, call: ToolCall, reason: String, rule: String) {
-        let tool = self.fixed.tools.find(&call.name);
-        let is_insisted_on = self.approvals.insists_on(&call.id);
-        let runs = |tool: &Arc<dyn Tool>| matches!(self.approvals.fate(&call, tool.spec()), Fate::Run(_));
-        if !is_insisted_on && tool.as_ref().is_some_and(runs) {
+        if !self.still_asks(&call) {
             return self.step_next(Input::Cleared { call: call.id });
         }
+        let tool = self.fixed.tools.find(&call.name);
+        let later = self.turn.will_ask().filter(|call| self.still_asks(call)).count();
         let request = ApprovalRequest {
             tool_call_id: call.id,
             tool_name: call.name,
@@ -278,11 +281,18 @@ impl Driver {
             reason,
             rule,
             preview: None,
+            later,
         };
         match tool.filter(|tool| tool.preview(&request.args).is_some()) {
             Some(tool) => self.jobs.preview(tool, request),
             None => self.tell_asked(request),
         }
+    }
+
+    /// Whether no rule that the user gave meanwhile answers a call that was to ask.
+    fn still_asks(&self, call: &ToolCall) -> bool {
+        let runs = |tool: Arc<dyn Tool>| matches!(self.approvals.fate(call, tool.spec()), Fate::Run(_));
+        self.approvals.insists_on(&call.id) || !self.fixed.tools.find(&call.name).is_some_and(runs)
     }
 
     fn tell_asked(&mut self, request: ApprovalRequest) {

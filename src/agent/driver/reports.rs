@@ -31,7 +31,7 @@ impl Driver {
             Report::Previewed(request) => self.previewed(request),
             Report::Judged { turn, considered } => self.judged(turn, considered),
             Report::CommandEnded { id, outcome } => self.command_ended(id, outcome),
-            Report::Warned(warning) => self.teller.warn(warning),
+            Report::Warned(warning) => self.teller.warn_unlogged(warning),
             Report::Awake { turn } => self.apply(Input::Awake { turn }),
             Report::Summary { number, news } => self.summary(number, news),
             Report::Part { .. } | Report::StreamEnded { .. } => {}

@@ -149,6 +149,8 @@ impl Inner {
         let file = FileState::of(&self.launch.path);
         match self.begin().await {
             Ok((link, declared)) => {
+                let (extension, path) = (&self.name, self.launch.path.display());
+                tracing::info!(extension, %path, tools = declared.tools.len(), "extension started");
                 let (declared, link) = (Some(Arc::new(declared)), Some(Arc::new(link)));
                 self.change(|state| *state = State { declared, link, file });
             }
@@ -199,6 +201,7 @@ impl Inner {
         self.change(|state| link = state.link.take());
         if let Some(link) = link.and_then(Arc::into_inner) {
             link.close().await;
+            tracing::info!(extension = self.name, "extension stopped");
         }
     }
 

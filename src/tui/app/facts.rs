@@ -71,6 +71,23 @@ impl Gap {
     }
 }
 
+/// Something that was asked for and may take long, beside what the agent does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tui) enum Errand {
+    Export,
+    Copy,
+}
+
+impl Errand {
+    /// What is being done.
+    pub(in crate::tui) const fn doing(self) -> &'static str {
+        match self {
+            Self::Export => "exporting the session…",
+            Self::Copy => "copying the session…",
+        }
+    }
+}
+
 /// What the session is doing.
 #[derive(Clone, Debug, Default)]
 pub(in crate::tui) struct Work {
@@ -87,6 +104,8 @@ pub(in crate::tui) struct Work {
     pub(in crate::tui) bash_since: Option<UnixMs>,
     /// The summary that is being made.
     pub(in crate::tui) summary: Option<Summarizing>,
+    /// What was begun of the kind that may take long, and when.
+    pub(in crate::tui) errands: Vec<(Errand, UnixMs)>,
     pub(in crate::tui) queue: Vec<QueueItem>,
     pub(in crate::tui) approvals: Vec<Asked>,
     /// Output tokens of the answer that is arriving.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
-use super::List;
+use super::{Errand, List};
 use crate::agent::{Moved, SlashCommand, Snapshot, State};
 use crate::event::{Event, QueueItem};
 use crate::id::{EntryId, SessionId};
@@ -150,6 +150,10 @@ pub(in crate::tui) enum Report {
     Pasted(String),
     /// A key was kept or taken away.
     Key(login::News),
+    /// Something was begun that may take long.
+    Began(Errand),
+    /// It is over, and told of.
+    Ended(Errand),
     /// The words of some code were told apart; what shows it is laid out anew.
     CodeTold,
 }

@@ -77,6 +77,11 @@ impl App {
             Report::Ask(question) => self.ask(question),
             Report::AskToHide { entry, count } => self.ask_to_hide(entry, count),
             Report::CodeTold => {}
+            Report::Began(errand) => self.work.errands.push((errand, self.now)),
+            Report::Ended(errand) => {
+                let at = self.work.errands.iter().position(|(begun, _)| *begun == errand);
+                at.map(|at| self.work.errands.remove(at));
+            }
             Report::Key(news) => return self.key_changed(news),
             Report::Tree { session, news } => self.tree_news(&session, news),
             Report::Beside(session) => self.forked_beside(&session),
@@ -191,6 +196,7 @@ impl App {
             calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),
             summary: live.summary.clone(),
+            errands: std::mem::take(&mut self.work.errands),
             queue: Vec::new(),
             approvals: std::mem::take(&mut self.work.approvals),
             output: 0,

@@ -146,3 +146,15 @@ pub(super) fn notice(level: Level, text: &str, hint: Option<&str>, width: usize)
     }
     lines
 }
+
+/// Requests that failed: the error, and how often it was met.
+pub(super) fn failure(text: &str, times: usize, width: usize) -> Vec<Line> {
+    let indent =
+        Indent { first: vec![Span::new("✗ ", Role::Error)], rest: vec![Span::new("  ", Role::Error)] };
+    let text = clean(text.trim(), Carriage::Shown);
+    let mut spans = vec![Span::new(text.as_ref(), Role::Error)];
+    if times > 1 {
+        spans.push(Span::new(format!("  tried {times} times"), Role::Muted));
+    }
+    wrap(&spans, width, &indent, Breaks::Words)
+}

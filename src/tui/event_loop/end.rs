@@ -8,6 +8,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{Front, Link};
 use crate::agent::AgentSession;
 use crate::render;
+use crate::session::Reader;
 use crate::tui::app::{Action, App, Input};
 use crate::tui::perform::now;
 use crate::tui::{ExitReason, TuiExit};
@@ -21,8 +22,7 @@ const FAREWELL: usize = 40;
 impl Front {
     /// Ends before there is a session. What was to be said to it is a draft again.
     pub(super) async fn leave(mut self, reason: ExitReason) -> TuiExit {
-        self.keys = None;
-        self.screen = None;
+        self.console.give_back();
         let said = self.waiting.iter().filter_map(Action::typed);
         let said: Vec<String> = said.collect();
         if !said.is_empty() {
@@ -51,9 +51,8 @@ impl Front {
     }
 
     pub(super) async fn end(mut self, agent: &AgentSession, reason: ExitReason) -> TuiExit {
-        // The thread that reads the keys spins on a terminal that is gone; it ends here, before anything that may take time.
-        self.keys = None;
-        self.screen = None;
+        // Before anything that may take time.
+        self.console.give_back();
         self.store_draft().await;
         self.settle().await;
         let reader = agent.reader();
@@ -61,13 +60,20 @@ impl Front {
         let _ = agent.close().await;
         if reason != ExitReason::HungUp {
             let mut lines = farewell(&self.app);
-            if reader.exists() {
-                lines.push(format!("tiller --session {}", reader.id()));
-            }
+            lines.extend(way_back(&reader));
             // A closed output is nobody to tell.
             let _ = writeln!(std::io::stdout(), "{}", lines.join("\n"));
         }
         TuiExit { session: Some(reader.id().clone()), reason }
+    }
+}
+
+/// How to come back to a session in which something was said.
+fn way_back(reader: &Reader) -> Option<String> {
+    match (reader.exists(), reader.is_kept()) {
+        (false, _) => None,
+        (true, true) => Some(format!("tiller --session {}", reader.id())),
+        (true, false) => Some("nothing of this session was kept".to_owned()),
     }
 }
 

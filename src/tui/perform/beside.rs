@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::sleep;
 
@@ -11,7 +12,7 @@ use super::{Worker, look_up, read_part};
 use crate::id::EntryId;
 use crate::render;
 use crate::setting::Setting;
-use crate::tui::app::{Action, Report};
+use crate::tui::app::{Action, Errand, Report};
 use crate::tui::attach::{self, Clip};
 use crate::tui::history::History;
 use crate::tui::search::Lookup;
@@ -25,6 +26,26 @@ pub(super) enum Begun {
     Here,
     /// It isn't one.
     NotHere(Action),
+}
+
+/// Tells that an errand is over when it is dropped: what falls over is over too.
+struct Ended<'a> {
+    errand: Errand,
+    reports: &'a mpsc::Sender<Report>,
+}
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        // Nobody listens any more when the front end has ended.
+        let _ = self.reports.blocking_send(Report::Ended(self.errand));
+    }
+}
+
+fn run_told(errand: Errand, reports: &mpsc::Sender<Report>, run: impl FnOnce() -> Report) {
+    // As above.
+    let _ = reports.blocking_send(Report::Began(errand));
+    let _ended = Ended { errand, reports };
+    let _ = reports.blocking_send(run());
 }
 
 /// Lets go of the grammars when they are at rest, unless code was told apart once more since.
@@ -132,6 +153,17 @@ impl Worker {
         tokio::spawn(let_go_of_grammars(number, Arc::clone(&self.tellings)));
     }
 
+    /// Does what may take long, and tells when it is begun and when it is over, however it ends.
+    pub(super) fn run_errand(
+        &self,
+        errand: Errand,
+        beside: &mut JoinSet<()>,
+        run: impl FnOnce() -> Report + Send + 'static,
+    ) {
+        let reports = self.reports.clone();
+        beside.spawn_blocking(move || run_told(errand, &reports, run));
+    }
+
     pub(super) fn read_beside(
         &self,
         beside: &mut JoinSet<()>,
@@ -139,5 +171,24 @@ impl Worker {
     ) {
         let reports = self.reports.clone();
         beside.spawn_blocking(move || _ = reports.blocking_send(read()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_errand_that_falls_over_is_over_all_the_same() {
+        let (reports, mut received) = mpsc::channel(8);
+        run_told(Errand::Export, &reports, || Report::Note("done".to_owned()));
+        let other = reports.clone();
+        let fell = std::thread::spawn(move || run_told(Errand::Copy, &other, || panic!("a slip"))).join();
+        assert!(fell.is_err());
+        drop(reports);
+        let told: Vec<String> =
+            std::iter::from_fn(|| received.blocking_recv()).map(|report| format!("{report:?}")).collect();
+        let expected = ["Began(Export)", "Note(\"done\")", "Ended(Export)", "Began(Copy)", "Ended(Copy)"];
+        assert_eq!(told, expected);
     }
 }

@@ -6,7 +6,7 @@ use super::{Worker, failed};
 use crate::agent::compaction::CompactionError;
 use crate::agent::{AgentError, BranchSummary};
 use crate::id::EntryId;
-use crate::tui::app::{Go, Report};
+use crate::tui::app::{Errand, Go, Report};
 use crate::tui::gather;
 
 impl Worker {
@@ -80,7 +80,11 @@ impl Worker {
     }
 
     async fn copy_session(&self) -> Result<Vec<Report>, AgentError> {
-        let moved = self.agent.clone_session().await?;
+        let tell = async |report| _ = self.reports.send(report).await;
+        tell(Report::Began(Errand::Copy)).await;
+        let copied = self.agent.clone_session().await;
+        tell(Report::Ended(Errand::Copy)).await;
+        let moved = copied?;
         let note = format!("this is a copy now, session {}", moved.session.short());
         Ok(vec![Report::Moved(moved), Report::Note(note)])
     }

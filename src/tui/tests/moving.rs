@@ -15,6 +15,7 @@ use crate::id::EntryId;
 use crate::message::{AssistantBlock, AssistantMessage, Message, UserMessage};
 use crate::session::{Entry, EntryBody};
 use crate::tui::app::{Action, Go, Input, Loaded, Report};
+use crate::tui::block::Level;
 use crate::tui::pace::Stale;
 use crate::tui::search::{Found, Lookup};
 use crate::tui::view::view;
@@ -275,8 +276,35 @@ fn a_search_takes_in_what_arrives_meanwhile() {
     assert!(stage.screen().contains("3 of 3"), "{}", stage.screen());
     talked(&mut stage, 1);
     stage.text(0, "a lexer that grows");
-    assert!(stage.screen().contains("3 of 4"), "{}", stage.screen());
+    assert!(stage.screen().contains("3 of 5"), "{}", stage.screen());
     assert_eq!(stage.app.editor.text(), "");
+}
+
+#[test]
+fn a_place_in_the_answer_that_is_arriving_is_the_same_when_it_is_there() {
+    let mut stage = Stage::new(80, 24);
+    talked(&mut stage, 3);
+    stage.event(EventKind::AgentStart);
+    stage.text(0, "a lexer that grows");
+    stage.screen();
+    stage.search("lexer");
+    assert!(stage.screen().contains("4 of 4"), "{}", stage.screen());
+    assert_eq!(stage.looking(Modifier::REVERSED), ["lexer"]);
+    stage.text(0, ", and another lexer");
+    assert!(stage.screen().contains("4 of 5"), "{}", stage.screen());
+    stage.app.say(Level::Note, "a word of tiller's", None);
+    stage.answer(vec![text("a lexer that grows, and another lexer, and a lexer")]);
+    assert!(stage.screen().contains("4 of 6"), "{}", stage.screen());
+    assert_eq!(stage.looking(Modifier::REVERSED), ["lexer"]);
+    stage.key(KeyCode::Down);
+    assert!(stage.screen().contains("5 of 6"), "{}", stage.screen());
+    stage.text(0, "a lexer that breaks off");
+    stage.key(KeyCode::Down);
+    stage.key(KeyCode::Down);
+    assert!(stage.screen().contains("7 of 7"), "{}", stage.screen());
+    let message = Arc::new(Message::Assistant(AssistantMessage::default()));
+    stage.event(EventKind::MessageStart { message });
+    assert!(stage.screen().contains("6 of 6"), "{}", stage.screen());
 }
 
 fn logged(at: usize) -> Entry {

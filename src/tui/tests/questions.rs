@@ -103,7 +103,8 @@ fn what_is_typed_before_a_page_is_there_and_as_it_comes_is_typed_and_the_page_co
     stage.wait(399);
     stage.type_text("q/");
     stage.input(Input::Paste("n".into()));
-    assert!(stage.screen().contains("❯ q/n"), "{}", stage.screen());
+    let screen = stage.screen();
+    assert!(screen.contains("❯ q/n") && screen.contains("log is read"), "{screen}");
     stage.control('c');
     assert!(stage.screen().contains("the end of the log"), "{}", stage.screen());
     stage.key(KeyCode::Down);

@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEven
 use super::stage::{Stage, at_work, call, steered, text};
 use crate::event::{EventKind, QueueItem, QueueKind};
 use crate::message::Image;
-use crate::tui::app::{Action, Input, Report, Say};
+use crate::tui::app::{Action, Errand, Input, Report, Say};
 use crate::tui::attach::Picture;
 use crate::tui::queue::{Order, Then};
 
@@ -363,4 +363,19 @@ fn a_click_anywhere_on_a_screen_of_any_size_puts_the_cursor_beside_a_token() {
             );
         }
     }
+}
+
+#[test]
+fn an_export_that_takes_long_is_told_of_until_it_is_over() {
+    let mut stage = Stage::new(80, 24);
+    stage.input(Input::Report(Report::Began(Errand::Export)));
+    stage.wait(199);
+    assert!(!stage.screen().contains("exporting"), "{}", stage.screen());
+    assert!(stage.app.wants_ticks());
+    stage.wait(1_001);
+    assert!(stage.screen().contains("exporting the session… 1.2s"), "{}", stage.screen());
+    stage.event(EventKind::AgentStart);
+    assert!(stage.screen().contains(" · exporting the session…"), "{}", stage.screen());
+    stage.input(Input::Report(Report::Ended(Errand::Export)));
+    assert!(!stage.screen().contains("exporting"), "{}", stage.screen());
 }

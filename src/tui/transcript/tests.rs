@@ -468,3 +468,38 @@ fn a_selection_stays_with_its_text_while_more_arrives() {
     assert_eq!(selected(&mut transcript, &ctx).as_deref(), Some("m8"));
     assert!(transcript.visible().flatten().all(|row| transcript.selected(&row).is_none()));
 }
+
+#[test]
+fn tries_that_fail_with_the_same_error_are_one_block_that_counts_also_when_they_are_read_again() {
+    let failed = |at, error: &str| {
+        let answer = AssistantMessage {
+            stop_reason: StopReason::Error,
+            error_message: Some(error.into()),
+            ..AssistantMessage::default()
+        };
+        entry(at, Message::Assistant(answer))
+    };
+    let entries = [
+        said(0),
+        failed(1, "overloaded"),
+        failed(2, "overloaded"),
+        failed(3, "overloaded"),
+        failed(4, "no route"),
+        failed(5, "overloaded"),
+    ];
+    let mut told = Transcript::of(0, Vec::new(), &entries[..1]);
+    for entry in &entries[1..] {
+        told.append(entry, UnixMs(0));
+        told.say(Level::Note, "meanwhile", None);
+    }
+    let ctx = Ctx::default();
+    let is_failure = |line: &String| line.trim_start().starts_with('✗');
+    let failures = |mut transcript: Transcript| -> Vec<String> {
+        let lines = draw(&mut transcript, 40, &ctx);
+        lines.iter().filter(|line| is_failure(line)).map(|line| line.trim().to_owned()).collect()
+    };
+    assert!((0..6).all(|at| told.shows(&EntryId::new(format!("e{at}")))));
+    let expected = ["✗ overloaded  tried 3 times", "✗ no route", "✗ overloaded"];
+    assert_eq!(failures(told), expected);
+    assert_eq!(failures(Transcript::of(0, Vec::new(), &entries)), expected);
+}

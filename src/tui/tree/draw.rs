@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr;
 
 use super::said::kind_sign;
-use super::{Areas, Purpose, TreeView, area};
+use super::{Areas, Going, Purpose, TreeView, area};
 use crate::render::{Emphasis, Line, Role, Span, Style, cut_to};
 use crate::session::Visibility;
 use crate::session::tree::{BranchMark, Row};
@@ -245,7 +245,7 @@ impl TreeView {
             );
             return Line::new(format!("   {words} leaves it as it was"), Role::Muted);
         }
-        if self.after_stop.is_some() {
+        if matches!(self.going, Going::OnceStopped(_)) {
             return Line::new("   stopping…", Role::Accent);
         }
         if let Some(refused) = self.place.refused {

@@ -48,7 +48,7 @@ pub(super) fn status(app: &App) -> Option<Line> {
         let text = format!("a message that waits: {send} {does} · {stop} leaves it as it was");
         return Some(Line::from(vec![Span::new("  ✎ ", Role::Accent), Span::new(text, Role::Text)]));
     }
-    let mut spans = activity(app)?;
+    let Some(mut spans) = activity(app) else { return errand(app) };
     // While the keys are somebody else's, Esc and Enter mean something else.
     let is_elsewhere =
         app.queue.has_keys() || app.work.approvals.first().is_some_and(Asked::is_half_answered);
@@ -106,6 +106,9 @@ fn activity(app: &App) -> Option<Vec<Span>> {
         };
         spans.push(Span::new(note, Role::Muted));
     }
+    if let Some(errand) = long_errand(app) {
+        spans.push(Span::new(format!(" · {errand}"), Role::Muted));
+    }
     Some(spans)
 }
 
@@ -134,17 +137,35 @@ fn key(app: &App, command: KeyCommand) -> String {
 
 /// That the session is being opened, once that takes long enough to be noticed.
 fn opening(app: &App, since: UnixMs) -> Option<Line> {
-    /// Milliseconds in which nobody asks what goes on.
+    is_noticed(app, since).then(|| {
+        let mut spans = since_when(app, "opening the session…", since);
+        spans.push(Span::new(" · what you send now goes to it", Role::Muted));
+        spans.into()
+    })
+}
+
+/// What was asked for and isn't done yet, when nothing else goes on.
+fn errand(app: &App) -> Option<Line> {
+    let (_, since) = app.work.errands.first()?;
+    Some(since_when(app, long_errand(app)?, *since).into())
+}
+
+/// What was asked for and isn't done yet, once that takes long enough to be noticed.
+fn long_errand(app: &App) -> Option<&'static str> {
+    let (errand, since) = app.work.errands.first()?;
+    is_noticed(app, *since).then(|| errand.doing())
+}
+
+fn since_when(app: &App, doing: &str, since: UnixMs) -> Vec<Span> {
+    let taken = seconds(app.now.since_ms(since));
+    vec![spinning(app), Span::new(format!("{doing} {taken}"), Role::Text)]
+}
+
+/// Whether something has gone on for so long that somebody asks what it is.
+fn is_noticed(app: &App, since: UnixMs) -> bool {
+    /// Milliseconds in which nobody does.
     const UNNOTICED: u64 = 200;
-    let taken = app.now.since_ms(since);
-    let line = || {
-        Line::from(vec![
-            Span::new(format!("  {} ", spinner(app.now)), Role::Accent),
-            Span::new(format!("opening the session… {}", seconds(taken)), Role::Text),
-            Span::new(" · what you send now goes to it", Role::Muted),
-        ])
-    };
-    (taken >= UNNOTICED).then(line)
+    app.now.since_ms(since) >= UNNOTICED
 }
 
 /// A summary that is made beside something else that goes on, and that nothing waits for.

@@ -76,3 +76,24 @@ fn what_another_program_appends_to_the_log_is_on_the_screen_before_what_follows_
     assert!(at("▌ said elsewhere") < at("▌ second") && at("▌ second") < at("Two."), "{screen}");
     assert!(screen.contains("another program appended to it (1 entry)"), "{screen}");
 }
+
+#[test]
+fn the_log_of_tillers_own_is_a_page_with_the_newest_line_first() {
+    let house = House::new();
+    let mut terminal = house.play(&[r#"{"text": "One."}"#], &["--log-level", "info", "a private question"]);
+    terminal.wait_for("One.");
+    terminal.wait_without("esc stops");
+    terminal.send("/logs");
+    terminal.key(Key::Enter);
+    terminal.wait_for("tiller/state/tiller.log");
+    terminal.wait_for("session opened");
+    let screen = terminal.screen();
+    let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("no {words}: {screen}"));
+    assert!(at("run ended") < at("run begun") && at("run begun") < at("session opened"), "{screen}");
+    terminal.key(Key::Esc);
+    terminal.wait_without("session opened");
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+    let log = fs::read_to_string(house.home().join("tiller/state/tiller.log")).unwrap();
+    assert!(log.contains("session closed") && !log.contains("private"), "{log}");
+}

@@ -1,0 +1,79 @@
+//! What tiller's own log says of a run: how it went, and nothing of what was said.
+
+use std::io::{self, Write};
+
+use tracing::Level;
+
+use super::*;
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+
+    /// How many lines have all of these words.
+    fn count(&self, words: &[&str]) -> usize {
+        self.text().lines().filter(|line| words.iter().all(|word| line.contains(word))).count()
+    }
+}
+
+#[tokio::test]
+async fn a_run_leaves_its_steps_and_nothing_of_what_was_said() {
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(Level::DEBUG)
+        .with_ansi(false)
+        .with_writer(Mutex::new(log.clone()))
+        .finish();
+    // Of this thread alone, on which the runtime of the test has all its tasks.
+    let _logging = tracing::subscriber::set_default(subscriber);
+    let failing =
+        r#"{"text": "secret half", "error": {"failure": "transient", "message": "busy", "times": 1}}"#;
+    let asking = calls(&[json!({"note": "secret argument"})]);
+    let mut stage = Stage::new(
+        Access::Executes,
+        vec![asking, serde_json::from_str(failing).unwrap(), says("secret end")],
+    );
+    stage.agent.execute_bash("echo secret command", BashContext::Exclude).await.unwrap();
+    stage.prompt("secret prompt").await;
+    let asked = |event: &EventKind| match event {
+        EventKind::ApprovalRequested(request) => Some(request.tool_call_id.clone()),
+        _ => None,
+    };
+    let call = stage.until(asked).await;
+    stage.agent.decide(call, Decision::Once).await.unwrap();
+    stage.go.add_permits(1);
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    stage.agent.close().await.unwrap();
+    let expected: [(&[&str], usize); 12] = [
+        (&["INFO", "session opened", "entries=0", ".jsonl"], 1),
+        (&["INFO", "run begun"], 1),
+        (&["DEBUG", "request provider", "scripted", "messages=1"], 1),
+        (&["DEBUG", "request answered", "took_ms=", "input=", "stop_reason="], 2),
+        (&["DEBUG", "approval asked for", "gate"], 1),
+        (&["DEBUG", "approval answered", "once"], 1),
+        (&["DEBUG", "call begun", "gate"], 1),
+        (&["DEBUG", "call ended", "outcome=\"well\"", "took_ms="], 1),
+        (&["WARN", "request failed", "busy"], 1),
+        (&["DEBUG", "request is tried again", "attempt=1", "wait_ms=", "busy"], 1),
+        (&["INFO", "run ended", "completed", "took_ms="], 1),
+        (&["INFO", "session closed"], 1),
+    ];
+    for (words, count) in expected {
+        assert_eq!(log.count(words), count, "{words:?}\n{}", log.text());
+    }
+    assert!(!log.text().contains("secret"), "{}", log.text());
+}
