@@ -157,7 +157,7 @@ fn a_fork_is_a_session_of_its_own_and_the_old_one_can_be_resumed() {
     say(&mut terminal, "question two", "Answer two.");
     let parent = house.logs()[0].clone();
     enter(&mut terminal, "/fork");
-    terminal.wait_for("▸• ▌ question two");
+    terminal.wait_for("▸● ▌ question two");
     terminal.key(Key::Enter);
     terminal.wait_for("❯ question two");
     terminal.wait_without("Answer two.");
