@@ -355,6 +355,8 @@ pub struct ApprovalRequest {
     /// What the call would do, where its tool can tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preview: Option<Preview>,
+    /// How many more calls of the same answer are going to ask after it, as far as is known by then.
+    pub later: usize,
 }
 
 /// What a call would do if it ran now.

@@ -19,10 +19,10 @@ pub use rule::{Rule, SessionRules};
 /// What asks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Commands ask; reading, and writing in the working directory, don't.
+    /// Commands ask, and writing in `.git`; reading, and writing elsewhere in the working directory, don't.
     #[default]
     Ask,
-    /// Only commands that look dangerous ask.
+    /// Only commands that look dangerous ask, and writing in `.git`.
     Auto,
     /// Nothing that changes anything runs.
     ReadOnly,
@@ -94,12 +94,24 @@ impl Policy {
     #[must_use]
     pub fn judge(&self, spec: &ToolSpec, arguments: &Value, rules: &SessionRules) -> Verdict {
         match (self.mode, spec.access) {
-            (_, Access::Reads) | (Mode::Ask | Mode::Auto, Access::Writes) => Verdict::Allow,
+            (_, Access::Reads) => Verdict::Allow,
+            (Mode::Ask | Mode::Auto, Access::Writes) => self.judge_writing(&spec.name, arguments, rules),
             (Mode::ReadOnly, Access::Writes | Access::Executes) => Verdict::Deny {
                 reason: format!("{} may change things, and the mode is read-only", spec.name),
             },
             (Mode::Ask | Mode::Auto, Access::Executes) => self.judge_execution(&spec.name, arguments, rules),
         }
+    }
+
+    /// Decides on a call that writes, as far as its argument `path` tells where.
+    fn judge_writing(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> Verdict {
+        let path = arguments.get("path").and_then(Value::as_str);
+        let Some(path) = path.filter(|path| risk::is_in_git(path, &self.root)) else { return Verdict::Allow };
+        let reason = risk::IN_GIT;
+        if self.asking == Asking::Yes || rules.allow(tool, Some(path), Some(reason)) {
+            return Verdict::Allow;
+        }
+        Verdict::Ask { reason: reason.into(), rule: Rule::for_call(tool, Some(path), Some(reason)) }
     }
 
     fn judge_execution(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> Verdict {
@@ -162,6 +174,31 @@ mod tests {
                 judge(&policy, name, access, &json!({ "command": command }), &SessionRules::default());
             assert_eq!(verdict, expected, "{mode:?} {asking:?} {name} {command}");
         }
+    }
+
+    #[test]
+    fn writing_where_git_keeps_what_it_runs_asks_and_is_allowed_file_by_file() {
+        let asks = |path: &str, mode, asking, root: &str, rules: &SessionRules| {
+            let policy = Policy { mode, asking, root: root.into() };
+            let arguments = json!({ "path": path });
+            judge(&policy, "write_file", Access::Writes, &arguments, rules)
+        };
+        let mut rules = SessionRules::default();
+        for mode in [Mode::Ask, Mode::Auto] {
+            for path in [".git/hooks/pre-commit", "sub/.git", "a/../.git/config", "/work/.GIT/x"] {
+                let expected = format!("ask exactly `{path}`: writes in .git, and git runs what is there");
+                assert_eq!(asks(path, mode, Asking::User, "/work", &rules), expected);
+                assert_eq!(asks(path, mode, Asking::Yes, "/work", &rules), "allow");
+            }
+            for path in [".gitignore", ".github/workflows/ci.yml", "src/git/hooks", ""] {
+                assert_eq!(asks(path, mode, Asking::User, "/work", &rules), "allow", "{path}");
+            }
+            assert!(asks("hooks/pre-commit", mode, Asking::User, "/work/.git", &rules).starts_with("ask"));
+        }
+        assert_eq!(asks(".git/config", Mode::ReadOnly, Asking::User, "/work", &rules), "deny");
+        rules.add(Rule::for_call("write_file", Some(".git/config"), Some("a reason")));
+        assert_eq!(asks(".git/config", Mode::Ask, Asking::User, "/work", &rules), "allow");
+        assert!(asks(".git/hooks/x", Mode::Ask, Asking::User, "/work", &rules).starts_with("ask"));
     }
 
     #[test]

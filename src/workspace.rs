@@ -42,6 +42,14 @@ pub enum WorkspaceError {
         /// The link.
         path: PathBuf,
     },
+    /// A link on the way leads to where git keeps what it runs, which the path doesn't say.
+    #[error("{path} leads into .git by a symbolic link; name the file itself: {real}")]
+    IntoGit {
+        /// The path, as given.
+        path: String,
+        /// Where it leads.
+        real: PathBuf,
+    },
     /// The file system says no.
     #[error("{path}: {source}")]
     Io {
@@ -125,13 +133,18 @@ impl Workspace {
     /// path need not exist.
     ///
     /// # Errors
-    /// When it leads out of the workspace, or into a part that may only be read, or can't be followed.
+    /// When it leads out of the workspace, or into a part that may only be read, or can't be followed; when it is to be written to and
+    /// only a link tells that it is in a `.git`.
     pub fn resolve(&self, path: &str, purpose: Purpose) -> Result<Resolved, WorkspaceError> {
         // Only a shell knows `~`; taken literally it would make a folder of that name.
         if path == "~" || path.starts_with("~/") {
             return Err(WorkspaceError::Outside { path: path.to_owned(), root: self.root.clone() });
         }
         let real = follow(&self.root, Path::new(path))?;
+        // Whoever allows a call goes by the path that it names.
+        if purpose == Purpose::Write && is_in_git(&real) && !is_in_git(&self.root.join(path)) {
+            return Err(WorkspaceError::IntoGit { path: path.to_owned(), real });
+        }
         if let Ok(below) = real.strip_prefix(&self.root) {
             let shown = if below.as_os_str().is_empty() { ".".into() } else { below.display().to_string() };
             return Ok(Resolved { root: self.root.clone(), below: below.to_owned(), shown });
@@ -206,6 +219,10 @@ impl Folder {
     pub fn file(&self) -> PathBuf {
         self.path.join(&self.name)
     }
+}
+
+fn is_in_git(path: &Path) -> bool {
+    path.components().any(|component| component.as_os_str().eq_ignore_ascii_case(".git"))
 }
 
 /// Where `path` leads when every link is followed, as the system would, through the part of it that exists.
@@ -314,6 +331,20 @@ mod tests {
                 .ends_with("broken is a symbolic link that leads nowhere")
         );
         assert!(shown(&workspace, &format!("{root}-sibling")).is_err());
+    }
+
+    #[test]
+    fn what_is_in_git_is_written_only_by_a_path_that_says_so() {
+        let (_folder, workspace) = folders();
+        let root = workspace.root();
+        fs::create_dir_all(root.join(".git/hooks")).unwrap();
+        symlink(".git/hooks", root.join("hooks")).unwrap();
+        let real = root.join(".git/hooks/pre-commit").display().to_string();
+        let refusal =
+            format!("hooks/pre-commit leads into .git by a symbolic link; name the file itself: {real}");
+        assert_eq!(shown(&workspace, "hooks/pre-commit"), Err(refusal));
+        assert_eq!(shown(&workspace, ".git/hooks/pre-commit"), Ok(".git/hooks/pre-commit".into()));
+        assert!(workspace.resolve("hooks/pre-commit", Purpose::Read).is_ok());
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub enum Audience {
 #[derive(Debug)]
 pub(super) struct Approvals {
     policy: Policy,
+    /// What a session begins with.
+    configured: Policy,
     audience: Audience,
     rules: SessionRules,
     waiting: Vec<ApprovalRequest>,
@@ -33,6 +35,7 @@ pub(super) struct Approvals {
 impl Approvals {
     pub(super) fn new(policy: Policy, audience: Audience) -> Self {
         Self {
+            configured: policy.clone(),
             policy,
             audience,
             rules: SessionRules::default(),
@@ -49,10 +52,16 @@ impl Approvals {
         }
     }
 
-    /// Sets what asks, from the next call on: from now on the user is asked again where `--yes` answered.
+    /// Sets what asks, from the next call on until another session begins: the user is asked again where `--yes` answered.
     pub(super) fn set_mode(&mut self, mode: Mode) {
         self.policy.mode = mode;
         self.policy.asking = Asking::User;
+    }
+
+    /// Sets what asks in this session and in those that begin later.
+    pub(super) fn configure_mode(&mut self, mode: Mode) {
+        self.set_mode(mode);
+        self.configured.clone_from(&self.policy);
     }
 
     pub(super) fn audience(&self) -> Audience {
@@ -126,8 +135,9 @@ impl Approvals {
         std::mem::take(&mut self.waiting)
     }
 
-    /// Another session begins: what was allowed was for the one before.
+    /// Another session begins: what was allowed, and the mode that was chosen, were for the one before.
     pub(super) fn forget(&mut self) {
+        self.policy.clone_from(&self.configured);
         self.rules = SessionRules::default();
         self.insisted.clear();
     }

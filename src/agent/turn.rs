@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use crate::event::{CompactionReason, EventKind, QueueKind, RunOutcome};
 use crate::id::CallId;
-use crate::message::{AssistantMessage, BashExecutionMessage, Message, StopReason, UserMessage};
+use crate::message::{AssistantMessage, BashExecutionMessage, Message, StopReason, ToolCall, UserMessage};
 use crate::provider::ToolChoice;
 use crate::session::EntryBody;
 use crate::session::entry::{Compaction, MessageEntry};
@@ -204,6 +204,15 @@ impl Turn {
     #[must_use]
     pub fn asks(&self, call: &CallId, arguments: &Value) -> bool {
         matches!(&self.phase, Phase::Working(working) if working.asks(call, arguments))
+    }
+
+    /// Calls of the answer at work that are going to ask and haven't yet.
+    pub fn will_ask(&self) -> impl Iterator<Item = &ToolCall> {
+        let working = match &self.phase {
+            Phase::Working(working) => Some(working),
+            _ => None,
+        };
+        working.into_iter().flat_map(|working| working.will_ask())
     }
 
     /// Takes an input and says what is to be done about it.

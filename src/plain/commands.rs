@@ -9,6 +9,7 @@ use super::typed::Command;
 use crate::agent::{AgentError, AgentSession, BranchSummary, SessionStats, Status};
 use crate::event::{QueueItem, QueueKind};
 use crate::id::{EntryId, QueueId};
+use crate::session::marks::Marks;
 use crate::session::{Scope, SessionSummary, chain};
 
 /// Sessions that are listed at most.
@@ -146,7 +147,11 @@ async fn levels(agent: &AgentSession) -> Result<String, AgentError> {
 }
 
 async fn relabel(agent: &AgentSession, label: Option<String>) -> Told {
-    let entry = tree::newest_message(&agent.reader()).ok_or("there is nothing to label yet")?;
+    let reader = agent.reader();
+    let entry = tree::newest_message(&reader).ok_or("there is nothing to label yet")?;
+    if label.is_none() && !Marks::has_label(&reader, &entry) {
+        return Ok("the newest message has no label; /label NAME gives it one\n".to_owned());
+    }
     let told = match &label {
         Some(label) => format!("labelled {label}\n"),
         None => "its label is gone\n".to_owned(),

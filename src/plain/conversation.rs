@@ -300,7 +300,7 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
             EventKind::AgentSettled => (self.is_running, self.was_interrupted) = (false, false),
             EventKind::BashExecutionEnd { .. } => self.has_bash = false,
             EventKind::ApprovalRequested(request) => {
-                self.ask(Question::Approval(request.clone()))?;
+                self.ask(Question::Approval(Box::new(request.clone())))?;
             }
             EventKind::ApprovalResolved { tool_call_id, .. } => {
                 self.unask(|question| {
@@ -358,7 +358,8 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
         self.is_running = snapshot.live.running_since.is_some();
         self.has_bash = snapshot.live.bash.is_some();
         let failed = snapshot.live.summary.and_then(|summary| summary.failed);
-        let approvals = snapshot.live.approvals.into_iter().map(Question::Approval);
+        let approvals =
+            snapshot.live.approvals.into_iter().map(|request| Question::Approval(Box::new(request)));
         self.questions = approvals.chain(failed.map(Question::Compaction)).collect();
         self.show_question()
     }

@@ -7,7 +7,7 @@ use crate::message::ToolCall;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Question {
     /// Whether a call may run.
-    Approval(ApprovalRequest),
+    Approval(Box<ApprovalRequest>),
     /// What to do without a summary, and why there is none.
     Compaction(String),
 }
@@ -104,14 +104,15 @@ mod tests {
             reason: "it removes files".into(),
             rule: "rm".into(),
             preview: None,
+            later: 0,
         };
-        let text = Question::Approval(request.clone()).text();
+        let text = Question::Approval(Box::new(request.clone())).text();
         assert!(
             text.contains("may bash run?\n  cd /\n  rm -rf x\n  why it asks: it removes files"),
             "{text}"
         );
         assert!(text.contains("this once; a = always in this session (rm); n or"), "{text}");
         let every_time = ApprovalRequest { rule: String::new(), ..request };
-        assert!(Question::Approval(every_time).text().contains("this once; n or"));
+        assert!(Question::Approval(Box::new(every_time)).text().contains("this once; n or"));
     }
 }

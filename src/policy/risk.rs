@@ -17,6 +17,9 @@ const WRAPPERS: &[&str] = &[
 /// Devices that take any output without harm.
 const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
+/// Why writing in `.git` is dangerous: its hooks and the programs that its configuration names run with the next command of git.
+pub(super) const IN_GIT: &str = "writes in .git, and git runs what is there";
+
 /// How deep shells within shells (`bash -c "sh -c …"`) are looked into.
 const DEPTH: usize = 4;
 
@@ -37,6 +40,9 @@ fn of_line(line: &str, root: &Path, depth: usize) -> Option<String> {
 fn of_segment(segment: &Segment, root: &Path, depth: usize) -> Option<String> {
     if let Some(device) = segment.outputs.iter().find(|path| is_device(path)) {
         return Some(format!("writes to the device {device}"));
+    }
+    if segment.outputs.iter().any(|path| is_in_git(path, root)) {
+        return Some(IN_GIT.into());
     }
     let (name, arguments) = program(segment);
     match name {
@@ -143,6 +149,11 @@ fn leads_out(path: &str, root: &Path) -> bool {
     real == root || !real.starts_with(root)
 }
 
+/// Whether a path is a `.git`, or leads through one. There are file systems for which `.GIT` is the same.
+pub(super) fn is_in_git(path: &str, root: &Path) -> bool {
+    root.join(path).components().any(|component| component.as_os_str().eq_ignore_ascii_case(".git"))
+}
+
 fn is_device(path: &str) -> bool {
     path.starts_with("/dev/") && !path.starts_with("/dev/fd/") && !HARMLESS_DEVICES.contains(&path)
 }
@@ -192,6 +203,7 @@ mod tests {
             ("mkfs.ext4 /dev/sda1", "changes a disk (mkfs.ext4)"),
             ("dd if=x of=/dev/sda", "writes to the device /dev/sda"),
             ("cat x > /dev/sda", "writes to the device /dev/sda"),
+            ("echo make > .git/hooks/pre-commit", "writes in .git, and git runs what is there"),
             (":(){ :|:& };:", "looks like a fork bomb"),
             ("f () { f | f & }; f", "looks like a fork bomb"),
             ("reboot", "stops the machine (reboot)"),
@@ -209,6 +221,7 @@ mod tests {
             "git push origin feature",
             "git commit -m 'sudo rm -rf /'",
             "make > /dev/null",
+            "git status > .gitignore",
             "curl -s https://example.org/data.json",
             "dd if=/dev/zero of=image bs=1M count=1",
             "chmod -R u+w build",

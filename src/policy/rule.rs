@@ -76,11 +76,11 @@ pub enum Rule {
         /// The first word or two.
         words: Vec<String>,
     },
-    /// This very command line.
+    /// This very command line, or for a tool that writes, this very file.
     Exact {
         /// The tool.
         tool: String,
-        /// The line.
+        /// The line, or the path as it was given.
         line: String,
     },
     /// Every call of a tool that takes no command.

@@ -67,6 +67,13 @@ impl Marks {
         self.labels.get(&position).map(String::as_str)
     }
 
+    /// Whether an entry of a log has a label.
+    pub(crate) fn has_label(reader: &Reader, id: &EntryId) -> bool {
+        let tree = reader.tree();
+        let position = tree.nodes().iter().position(|node| node.id == *id);
+        position.is_some_and(|position| Self::of(reader, &tree).label(position).is_some())
+    }
+
     /// Whether a branch was hidden at this very entry.
     #[must_use]
     pub fn is_hidden(&self, position: usize) -> bool {

@@ -21,7 +21,6 @@ use super::keymap::KeyCommand;
 use super::layout::Ctx;
 use super::moving::Moving;
 use super::pace::Stale;
-use super::picker::Looks;
 use super::popup::Popup;
 use super::question::Touch;
 use super::queue;
@@ -56,7 +55,6 @@ pub(super) struct App {
     /// How far what is on the screen is out of date.
     pub(super) stale: Stale,
     pub(super) moving: Moving,
-    pub(super) looks: Looks,
 }
 
 impl App {
@@ -74,7 +72,6 @@ impl App {
             complete: Completing::default(),
             stale: Stale::ByUser,
             moving: Moving::default(),
-            looks: Looks::default(),
         }
     }
 
@@ -196,6 +193,7 @@ impl App {
     }
 
     fn pasted(&mut self, text: &str) -> Vec<Action> {
+        self.notes.spent = None;
         if self.popups.is_empty() && self.moving.search.is_some() {
             return self.search_for(|typed| typed.extend(text.chars().filter(|c| !c.is_control())));
         }

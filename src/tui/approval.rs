@@ -10,6 +10,7 @@ mod sheet;
 use crossterm::event::KeyEvent;
 
 use super::app::App;
+use super::pace::Stale;
 use super::page::Page;
 use super::popup::Popup;
 use super::question::Appeared;
@@ -25,14 +26,24 @@ pub(super) use keys::{ANSWER_MS, words_of};
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     pub(super) request: ApprovalRequest,
-    /// When it appeared on the screen.
-    pub(super) since: Appeared,
+    pub(super) ready: Ready,
     /// The key that answers it, and when it was pressed: it counts when no other key follows at once.
     answer: Option<(KeyEvent, UnixMs)>,
     pub(super) mode: Mode,
     /// A reason that was begun, and put aside.
     reason: String,
     pub(super) sheet: Sheet,
+}
+
+/// From when on keys answer a call that asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ready {
+    /// It came by itself: when it has been on the screen for a moment.
+    Noticed(Appeared),
+    /// A key answered the one before, and whoever pressed it looks: when it is drawn.
+    Drawn,
+    /// It was drawn for somebody who looks.
+    Now,
 }
 
 /// What the user is about to do about a call.
@@ -70,7 +81,7 @@ impl Asked {
     pub(super) fn new(request: ApprovalRequest, since: UnixMs) -> Self {
         Self {
             request,
-            since: Appeared::at(since),
+            ready: Ready::Noticed(Appeared::at(since)),
             answer: None,
             mode: Mode::Choosing(None),
             reason: String::new(),
@@ -82,6 +93,15 @@ impl Asked {
     pub(super) fn answers(&self) -> Vec<Answer> {
         let all = [Answer::Once, Answer::Session, Answer::Deny, Answer::DenyWithWord];
         all.into_iter().filter(|answer| *answer != Answer::Session || !self.request.rule.is_empty()).collect()
+    }
+
+    /// Whether keys answer it by now.
+    fn is_ready(&self, now: UnixMs) -> bool {
+        match self.ready {
+            Ready::Noticed(since) => since.is_noticed(now),
+            Ready::Drawn => false,
+            Ready::Now => true,
+        }
     }
 
     /// Whether an answer is chosen, or a reason being written.
@@ -145,7 +165,7 @@ impl App {
             asked.sheet.shows(rows);
         } else if asked.sheet.seen == 0 && read != Some(&asked.request.tool_call_id) {
             // Something lies over it: it hasn't appeared yet.
-            asked.since = Appeared::at(now);
+            asked.ready = Ready::Noticed(Appeared::at(now));
         }
     }
 
@@ -168,6 +188,26 @@ impl App {
             let lines = asked.sheet.lines.iter().map(sheet::bare).collect();
             let call = asked.request.tool_call_id.clone();
             self.popups.push(Popup::Read(Page::new(&title, lines).of_call(call)));
+        }
+    }
+
+    /// A call asks. If it is one of several, and a key has just answered the one before, whoever pressed it looks.
+    pub(super) fn question_comes(&mut self, request: &ApprovalRequest) {
+        let mut asked = Asked::new(request.clone(), self.now);
+        let answered = self.notes.answered.take().filter(|at| self.now.since_ms(*at) < keys::LOOKING_MS);
+        let is_looked_at = answered.is_some() && self.popups.is_empty() && !self.is_typing();
+        if is_looked_at && self.work.approvals.is_empty() {
+            asked.ready = Ready::Drawn;
+            self.stale = Stale::ByUser;
+        }
+        self.work.approvals.push(asked);
+    }
+
+    /// The screen is about to be drawn, and with it the question unless something lies over it.
+    pub(super) fn question_is_drawn(&mut self) {
+        let asked = self.work.approvals.first_mut().filter(|_| self.popups.is_empty());
+        if let Some(asked) = asked.filter(|asked| asked.ready == Ready::Drawn) {
+            asked.ready = Ready::Now;
         }
     }
 
@@ -202,10 +242,10 @@ impl App {
         self.work.approvals = requests.iter().map(asked).collect();
     }
 
-    /// Another call is the first that asks: no key that was meant for the one before answers it.
+    /// Another call is the first that asks without a key: none that was meant for the one before answers it.
     fn next_question(&mut self) {
         if let Some(next) = self.work.approvals.first_mut() {
-            next.since = Appeared::at(self.now);
+            next.ready = Ready::Noticed(Appeared::at(self.now));
         }
     }
 }

@@ -35,6 +35,9 @@ const FOLDED_DIFF: usize = 16;
 /// What a command without output says to the model; a person sees that there is nothing.
 const NO_OUTPUT: &str = "[no output]";
 
+/// How the result of a call that was refused begins.
+const DENIED: &str = "denied:";
+
 /// Lines of output that are shown at all; the rest is in the log.
 const MOST_LINES: usize = 2_000;
 
@@ -207,7 +210,7 @@ impl Call {
             };
         }
         let text = joined_text(&outcome.content);
-        let unrun = ["skipped:", "denied:", "not run:", "aborted:"];
+        let unrun = ["skipped:", DENIED, "not run:", "aborted:"];
         if unrun.iter().any(|word| text.starts_with(word)) { End::Unrun } else { End::Badly }
     }
 
@@ -220,7 +223,7 @@ impl Call {
             CallState::Lost => ("cut off, no result".to_owned(), Role::Warning),
             CallState::Unbegun => ("not begun: tiller was stopped".to_owned(), Role::Muted),
             CallState::Done { outcome, .. } => match self.end() {
-                End::Unrun => (first_line(&joined_text(&outcome.content)), Role::Muted),
+                End::Unrun => (unrun_note(&joined_text(&outcome.content)), Role::Muted),
                 End::Well => (facts(outcome), Role::Muted),
                 End::Badly => (facts(outcome), Role::Error),
             },
@@ -246,10 +249,11 @@ impl Call {
         let end = self.end();
         let quiet = self.reads();
         if end == End::Unrun {
-            // What its line had no room for is told beneath.
-            let is_told = Span::new(self.note().0, Role::Muted).width() <= self.room(ctx).note;
-            let rest = outcome.content.get(usize::from(is_told)..).unwrap_or_default();
-            let remains = joined_text(rest);
+            // Why somebody refused is theirs to say, so what the line had no room for is told beneath; the other phrases are known.
+            let is_wanted = text.starts_with(DENIED) || ctx.folds.output_open;
+            let is_cut = Span::new(self.note().0, Role::Muted).width() > self.room(ctx).note;
+            let told = usize::from(!(is_wanted && is_cut));
+            let remains = joined_text(outcome.content.get(told..).unwrap_or_default());
             return if remains.is_empty() { Vec::new() } else { finished_output(&remains, ctx) };
         }
         if quiet && !is_error && !ctx.folds.output_open {
@@ -395,6 +399,15 @@ pub(super) fn one_line(text: &str) -> String {
     clean(text.trim(), Carriage::Shown).replace('\n', " ⏎ ")
 }
 
+/// Why a call didn't run. What tiller adds to its own words behind a semicolon is for the model.
+fn unrun_note(text: &str) -> String {
+    let line = first_line(text);
+    match line.split_once(';') {
+        Some((why, _)) if !line.starts_with(DENIED) => why.to_owned(),
+        Some(_) | None => line,
+    }
+}
+
 fn first_line(text: &str) -> String {
     clean(text.lines().next().unwrap_or_default(), Carriage::Shown).into_owned()
 }
@@ -478,6 +491,12 @@ mod tests {
             ]
         );
         assert_eq!(shown(&call, 140).len(), 1);
+        let why = "aborted: the user stopped it; it may have had effects";
+        let call = done("bash", json!({"command": "ls"}), why, json!({}), true);
+        assert_eq!(
+            shown(&call, 77),
+            ["– bash       ls                                aborted: the user stopped it"]
+        );
     }
 
     #[test]

@@ -328,7 +328,7 @@ impl App {
                 Asked::Nothing | Asked::Path(_) => false,
                 Asked::Command(_) => true,
                 Asked::Argument { typed, .. } => !typed.is_empty() && complete.range == Range::Closed,
-                Asked::File(words) => *words != offer.name,
+                Asked::File(words) => !is_whole_file(words, &offer.name),
                 Asked::Place(path) => !is_whole(path, &offer.name),
             };
         if !is_meant {
@@ -352,6 +352,11 @@ impl App {
         let purpose = Purpose::Word;
         Some(vec![Action::ListPaths(paths::Wanted { purpose, before, typed, cwd, home })])
     }
+}
+
+/// Whether a path of the project needs nothing of what is offered: it is that, or the folder that holds it.
+fn is_whole_file(path: &str, offered: &str) -> bool {
+    path == offered || path.ends_with('/') && offered.starts_with(path)
 }
 
 /// Whether a path needs nothing of a name in its directory: it ends with that name, or with the directory.

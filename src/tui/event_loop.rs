@@ -1,10 +1,11 @@
 //! The one loop: inputs in, frames and actions out.
 //!
 //! A frame that is due comes first, then keys, then everything else, so that no stream of events delays what is typed, and no
-//! flood of keys what is shown. [`Pace`] says when a frame is due; when nothing changes, nothing is written. While one is awaited the agent's events gather, and are taken all
-//! at once before it is drawn: a fast stream wakes the loop twice a frame, not once a piece.
+//! flood of keys what is shown. [`Pace`] says when a frame is due; when nothing changes, nothing is written. While one is awaited the
+//! agent's events gather, and are taken all at once before it is drawn: a fast stream wakes the loop twice a frame, not once a piece.
 
 mod away;
+mod console;
 mod end;
 mod wake;
 
@@ -17,12 +18,13 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
 use self::away::Errand;
+use self::console::Console;
 use self::wake::{Signals, Wake, next_event, next_heard, next_report, next_themes};
 use super::app::{Action, App, Input, Place, Report, Say};
 use super::block::Level;
 use super::clipboard::{MOST_BY_TERMINAL, SystemClipboard};
 use super::draft::Draft;
-use super::ears::{self, Ears, Heard};
+use super::ears::Heard;
 use super::files;
 use super::history::Reading;
 use super::keymap::Keymap;
@@ -33,7 +35,7 @@ use super::report;
 use super::terminal::Screen;
 use super::theme::Theme;
 use super::transcript::Copied;
-use super::{Asking, ExitReason, Opened, TuiError, TuiExit, TuiOptions};
+use super::{ExitReason, Opened, TuiError, TuiExit, TuiOptions};
 use crate::agent::{EventStream, Lagged};
 use crate::render;
 
@@ -45,8 +47,7 @@ const BATCH: usize = 4_096;
 
 struct Front {
     app: App,
-    screen: Option<Screen>,
-    keys: Option<Ears>,
+    console: Console,
     notifier: Notifier,
     draft: Draft,
     /// The prompts of earlier times.
@@ -135,8 +136,7 @@ impl Front {
         app.work.opening_since = Some(app.now);
         let mut front = Self {
             app,
-            screen: Some(screen),
-            keys: None,
+            console: Console { screen: Some(screen), keys: None },
             notifier: Notifier::new(options.terminal.reach),
             draft,
             earlier,
@@ -149,7 +149,7 @@ impl Front {
             errand: None,
         };
         front.frame();
-        front.listen();
+        front.console.listen(front.options.themes.asking);
         Ok(front)
     }
 
@@ -215,7 +215,7 @@ impl Front {
                 Wake::Report(None) | Wake::Agent(None) => return ExitReason::Closed,
                 Wake::Themes(library) => Input::Themes(library),
                 Wake::Tick => {
-                    if self.owes_pictures() {
+                    if self.console.owes_pictures() {
                         self.app.stale = self.app.stale.max(Stale::BySession);
                     }
                     Input::Tick
@@ -234,16 +234,12 @@ impl Front {
         }
     }
 
-    fn owes_pictures(&self) -> bool {
-        self.screen.as_ref().is_some_and(Screen::owes_pictures)
-    }
-
     async fn wake(&mut self) -> Wake {
         let due = self.rhythm.pace.due(self.app.stale).map(|due| self.rhythm.began + due);
         let keep = self.draft.due();
-        self.listen();
-        let owes = self.owes_pictures();
-        let keys = self.keys.as_mut();
+        self.console.listen(self.options.themes.asking);
+        let owes = self.console.owes_pictures();
+        let keys = self.console.keys.as_mut();
         let news = self.options.themes.news.as_mut();
         let (reports, events) = match &mut self.link {
             Some(link) => (Some(&mut link.reports), Some(&mut link.events)),
@@ -276,7 +272,7 @@ impl Front {
         match event {
             TerminalEvent::Key(key) => {
                 self.draft.typed(Instant::now());
-                Some(match &mut self.keys {
+                Some(match &mut self.console.keys {
                     Some(ears) => ears.input(key).await,
                     None => Input::Key(key),
                 })
@@ -298,12 +294,10 @@ impl Front {
         None
     }
 
-    /// Tells the terminal what it is told beside the screen. That it doesn't take it shows with the next frame.
+    /// Tells the terminal what it is told beside the screen.
     fn tell(&mut self) {
         let words = self.notifier.look(&self.app);
-        if let Some(screen) = self.screen.as_mut().filter(|_| !words.is_empty()) {
-            let _ = screen.write(&words);
-        }
+        self.console.tell(&words);
     }
 
     /// Says what of the user's keys doesn't hold.
@@ -312,18 +306,6 @@ impl Front {
         for problem in keymap.problems() {
             self.app.say(Level::Warning, problem.clone(), None);
         }
-    }
-
-    /// Listens to the terminal, if nobody does, and asks for the colour of its ground. Only now: the first frame is on its way, so
-    /// the question delays nothing.
-    fn listen(&mut self) {
-        let Some(screen) = self.screen.as_mut().filter(|_| self.keys.is_none()) else { return };
-        let mut ears = Ears::open();
-        let asks = self.options.themes.asking == Asking::AfterFirstFrame;
-        if asks && screen.write(ears::QUESTION).is_ok() {
-            ears.expect();
-        }
-        self.keys = Some(ears);
     }
 
     /// Takes the events that are there already.
@@ -341,7 +323,7 @@ impl Front {
     }
 
     fn take(&mut self, input: Input) -> Option<ExitReason> {
-        if let (Input::Resize { .. }, Some(screen)) = (&input, &mut self.screen) {
+        if let (Input::Resize { .. }, Some(screen)) = (&input, &mut self.console.screen) {
             screen.repaint();
         }
         let actions = self.app.update(input, now());
@@ -361,7 +343,7 @@ impl Front {
                 self.perform(action);
             }
         }
-        let drawn = self.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&mut self.app));
+        let drawn = self.console.screen.as_mut().map_or(Ok(()), |screen| screen.draw(&mut self.app));
         self.tell();
         let at = self.rhythm.began.elapsed();
         self.rhythm.pace.drew(at, at - before);
@@ -401,7 +383,7 @@ impl Front {
     /// Gives a text to the terminal's clipboard and to the system's: either may be the one that the user pastes from.
     fn copy(&mut self, Copied { text, what }: Copied) {
         let fits = text.len() <= MOST_BY_TERMINAL;
-        let copied = fits && self.screen.as_mut().is_some_and(|screen| screen.copy(&text).is_ok());
+        let copied = fits && self.console.screen.as_mut().is_some_and(|screen| screen.copy(&text).is_ok());
         self.app.flash(match (copied, fits) {
             (true, _) => format!("copied {what}"),
             (false, true) => "the terminal didn't take it".to_owned(),

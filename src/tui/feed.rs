@@ -9,7 +9,6 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::app::{Action, App};
-use super::approval::Asked;
 use super::block::{Block, BlockKind, Level};
 use super::call::{Call, CallState};
 use super::transcript::Former;
@@ -137,7 +136,7 @@ impl App {
             }
             EventKind::ToolExecutionEnd { tool_call_id, .. } => self.call_ended(tool_call_id),
             EventKind::ApprovalRequested(request) => {
-                self.work.approvals.push(Asked::new(request.clone(), self.now));
+                self.question_comes(request);
                 self.transcript.with_call(&request.tool_call_id, |state| *state = CallState::Asks);
             }
             EventKind::ApprovalResolved { tool_call_id, .. } => {

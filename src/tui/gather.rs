@@ -43,6 +43,11 @@ pub(super) fn leaving(reader: &Reader, entry: &EntryId) -> Option<Report> {
     };
     let left = reader.left_behind(&reader.leaf()?, to.as_ref()).ok()?;
     BranchPlan::new(left)?;
+    Some(Report::Ask(left_behind(entry)))
+}
+
+/// What is to be told of what is left behind by going on from an entry.
+pub(super) fn left_behind(entry: &EntryId) -> Question {
     let made = BranchSummary::Made { instructions: None };
     let items = vec![
         Item::new("say nothing of it to the model", Choice::Leave(entry.clone(), BranchSummary::None)),
@@ -50,7 +55,7 @@ pub(super) fn leaving(reader: &Reader, entry: &EntryId) -> Option<Report> {
         Item::new("tell it in a summary, and I say what matters", Choice::Instruct(entry.clone())),
         Item::new("stay here", Choice::Nothing),
     ];
-    Some(Report::Ask(Question { title: "what happened since is left behind".to_owned(), items }))
+    Question { title: "what happened since is left behind".to_owned(), items }
 }
 
 /// What was said last on the path to the leaf, by the user or the model.

@@ -1,4 +1,4 @@
-//! Keys for moving about in the transcript, and what the front end holds of it.
+//! Keys for moving about in the transcript, and what the front end holds of that and of looking through the sessions.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -6,17 +6,20 @@ use super::app::{Action, App, Go};
 use super::editor::Edit;
 use super::keymap::{Context, KeyCommand};
 use super::mouse::Mouse;
+use super::picker::Looks;
 use super::search::Search;
 use super::transcript::{At, Copied, Goal, Toward, amount};
 use super::view::Areas;
 use crate::agent::BranchSummary;
 
-/// A search, and the mouse.
+/// What somebody looks for, and the mouse.
 #[derive(Debug, Default)]
 pub(super) struct Moving {
     pub(super) search: Option<Search>,
     /// Searches so far; the newest counts.
     pub(super) searches: u64,
+    /// The looks through the sessions.
+    pub(super) looks: Looks,
     pub(super) mouse: Mouse,
 }
 

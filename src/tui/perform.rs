@@ -26,6 +26,7 @@ use super::browse::{Ask, browse};
 use super::{TuiOptions, files, gather, queue};
 use crate::agent::{AgentError, AgentSession, Direction, Inventory, PromptOptions, StreamingBehavior};
 use crate::message::{Image, ThinkingLevel};
+use crate::session::marks::Marks;
 use crate::unit::UnixMs;
 
 /// Actions that may wait: more than a person can type while one is carried out.
@@ -164,7 +165,8 @@ impl Worker {
             Action::ShowFacts => self.facts().await?,
             Action::Export(file) => self.export(file, beside).await?,
             Action::Attach(path, text) => self.attach(path, text, beside).await?,
-            // What lists want, and what goes on beside, is begun already; looks through sessions are begun and ended by the caller; the others need the terminal, and the loop does them itself.
+            // What lists want, and what goes on beside, is begun already; looks through sessions are begun and ended by the caller;
+            // the others need the terminal, and the loop does them itself. All are named, so that a new one is thought of.
             Action::Gather(_)
             | Action::GatherWords(_)
             | Action::Narrow(_)
@@ -301,9 +303,14 @@ impl Worker {
     }
 
     async fn label(&self, label: Option<String>) -> Result<Vec<Report>, AgentError> {
-        let Some(entry) = gather::newest_message(&self.agent.reader()) else {
+        let reader = self.agent.reader();
+        let Some(entry) = gather::newest_message(&reader) else {
             return Ok(vec![Report::Note("there is nothing to label yet".to_owned())]);
         };
+        if label.is_none() && !Marks::has_label(&reader, &entry) {
+            let words = "the newest message has no label; /label NAME gives it one";
+            return Ok(vec![Report::Note(words.to_owned())]);
+        }
         let note = label.as_ref().map_or("its label is gone".to_owned(), |label| format!("labelled {label}"));
         self.agent.label(entry, label).await?;
         Ok(vec![Report::Note(note)])

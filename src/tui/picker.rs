@@ -204,6 +204,11 @@ impl Picker {
         self.filter.text()
     }
 
+    /// Whether what was typed narrows it. On the way to a session that is typed for the session.
+    fn is_narrowed(&self) -> bool {
+        !self.filter.is_empty() && !self.is_opening()
+    }
+
     /// Moves the choice by `rows`, stopping at the ends.
     pub(super) fn step(&mut self, rows: isize) {
         let last = self.matches.len().saturating_sub(1);
@@ -243,6 +248,16 @@ impl Picker {
         }
         if let Some(item) = self.chosen().filter(|item| item.choice == *of) {
             self.preview = Preview::Lines { detail: Arc::clone(&item.detail), more };
+        }
+    }
+
+    /// Shows what is known of the chosen one now, if it is the one that was shown; what was read besides stays.
+    fn renew_detail(&mut self) {
+        let is_shown =
+            |item: &&Item| self.place.told.as_ref().is_some_and(|(choice, _)| *choice == item.choice);
+        let now = self.chosen().filter(is_shown).map(|item| Arc::clone(&item.detail));
+        if let (Some(now), Preview::Lines { detail, .. }) = (now, &mut self.preview) {
+            *detail = now;
         }
     }
 

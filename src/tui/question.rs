@@ -111,10 +111,7 @@ impl App {
     /// Opens a page that had to be read first, as soon as nobody is typing.
     pub(super) fn open_late(&mut self, page: Page) {
         if self.is_typing() || !self.popups.is_empty() {
-            self.flash(format!(
-                "{} is read; it opens when nothing else is open and nothing typed",
-                page.title
-            ));
+            self.say_later(&page.title);
         }
         self.work.unasked.push(Late::Read(Box::new(page)));
     }
@@ -134,7 +131,7 @@ impl App {
     }
 
     /// Whether somebody is in the midst of something that keys go to: a message, a search, the messages that wait, the word on a call.
-    fn is_typing(&self) -> bool {
+    pub(super) fn is_typing(&self) -> bool {
         let gives_reason = self.work.approvals.first().is_some_and(Asked::is_reasoning);
         let is_asked = gives_reason || self.queue.is_editing() || self.notes.leaving.is_some();
         !self.editor.is_empty() || is_asked || self.moving.search.is_some() || self.queue.has_keys()
@@ -155,8 +152,16 @@ impl App {
             }
             _ => return,
         };
+        if let Late::Read(page) = &late {
+            self.say_later(&page.title);
+        }
         self.work.unasked.insert(0, late);
         self.popups.clear();
+    }
+
+    /// Says of a page that it is there, and why it isn't shown.
+    fn say_later(&mut self, title: &str) {
+        self.flash(format!("{title} is read; it opens when nothing else is open and nothing typed"));
     }
 
     /// Who would be answered by a key now.

@@ -29,6 +29,7 @@ mod stage;
 mod summaries;
 mod themes;
 mod tree;
+mod views;
 
 use stage::{START, Stage, at_work, state, steered};
 

@@ -113,6 +113,46 @@ enum Freshness {
     },
 }
 
+/// How far somebody is on the way to an entry.
+#[derive(Debug, Default, PartialEq)]
+enum Going {
+    #[default]
+    Nowhere,
+    /// There, as soon as the agent has stopped.
+    OnceStopped(Go),
+    /// On the way; with what was typed since.
+    Leaving(String),
+}
+
+impl Going {
+    /// Nothing was typed yet on the way.
+    fn begun() -> Self {
+        Self::Leaving(String::new())
+    }
+
+    /// The agent has stopped: where to go, if somebody waits for that.
+    fn leave_once_stopped(&mut self) -> Option<Go> {
+        match std::mem::take(self) {
+            Self::OnceStopped(go) => {
+                *self = Self::begun();
+                Some(go)
+            }
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
+
+    /// Nobody is on the way any more; what was typed since somebody was. Where to go once the agent has stopped stays.
+    fn stay(&mut self) -> Option<String> {
+        let Self::Leaving(typed) = self else { return None };
+        let typed = std::mem::take(typed);
+        *self = Self::Nowhere;
+        Some(typed).filter(|typed| !typed.is_empty())
+    }
+}
+
 /// A label that is being edited.
 #[derive(Clone, Debug)]
 struct Labelling {
@@ -143,10 +183,8 @@ pub(super) struct TreeView {
     texts: Texts,
     preview: Preview,
     labelling: Option<Labelling>,
-    /// Where to go as soon as the agent has stopped.
-    after_stop: Option<Go>,
-    /// What was typed since an entry was chosen; `None` as long as nobody is on the way to one.
-    leaving: Option<String>,
+    /// How far somebody is on the way to an entry.
+    going: Going,
     pub(super) drawn: Drawn,
 }
 
@@ -160,6 +198,8 @@ struct Cursor {
     top: usize,
     /// Rows on the screen.
     height: usize,
+    /// What can't be done there, said until the next key.
+    refused: Option<&'static str>,
 }
 
 /// Where the parts of the tree lie.
@@ -191,8 +231,7 @@ impl TreeView {
             texts: Texts::default(),
             preview: Preview::default(),
             labelling: None,
-            after_stop: None,
-            leaving: None,
+            going: Going::default(),
             drawn: Drawn::default(),
         }
     }
@@ -357,8 +396,7 @@ impl TreeView {
 
     /// What is to be done as soon as nothing runs.
     pub(super) fn once_stopped(&mut self) -> Option<Action> {
-        let go = self.after_stop.take()?;
-        self.leaving = Some(String::new());
+        let go = self.going.leave_once_stopped()?;
         Some(Action::Go(go))
     }
 }
@@ -386,7 +424,7 @@ impl Effect {
             Self::From => "goes on from here",
             Self::Stay => "you are here; back to the transcript",
             Self::Fork => "goes on from here in a new session",
-            Self::ForkBefore => "a new session up to just before it, its text in the editor",
+            Self::ForkBefore => "forks before it, its text in the editor",
         }
     }
 }

@@ -94,6 +94,7 @@ impl App {
         let (width, height) = self.place.size;
         self.editor.lay_out(width.saturating_sub(MARK), height / 3);
         let areas = Areas::of(self);
+        self.question_is_drawn();
         let ctx = self.ctx();
         if let Some(Popup::Tree(tree)) = self.popups.last_mut() {
             tree.prepare(self.place.size, &self.place.keymap, &ctx);

@@ -376,6 +376,24 @@ async fn a_word_for_the_session_covers_the_other_calls_of_the_same_answer() {
 }
 
 #[tokio::test]
+async fn a_call_that_asks_says_how_many_of_its_answer_are_going_to() {
+    let mut stage =
+        Stage::new(Access::Executes, vec![calls(&[json!({}), json!({}), json!({})]), says("done")]);
+    stage.go.add_permits(3);
+    stage.prompt("go").await;
+    for (later, decision) in [(2, Decision::Once), (1, Decision::Session)] {
+        let asked = stage.until(|event| match event {
+            EventKind::ApprovalRequested(request) => Some(request.clone()),
+            _ => None,
+        });
+        let asked = asked.await;
+        assert_eq!(asked.later, later);
+        stage.agent.decide(asked.tool_call_id, decision).await.unwrap();
+    }
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+}
+
+#[tokio::test]
 async fn a_word_for_the_session_is_for_no_other_one() {
     let answers = (0..3).flat_map(|_| [calls(&[json!({})]), says("done")]);
     let mut stage = Stage::new(Access::Executes, answers.collect());

@@ -56,12 +56,15 @@ fn what_fails_in_a_pipe_is_said_and_the_rest_goes_on() {
 #[test]
 fn commands_from_a_pipe_wait_for_each_other() {
     let house = House::new();
-    let lines = "!echo shell; sleep 0.05; echo done\nhello\n/name the pipe\n/session\n/tree\n/fork\n/thinking\n/queue\n";
+    let lines = "!echo shell; sleep 0.05; echo done\nhello\n/name the pipe\n/label\n/label it\n/label\n/session\n/tree\n/fork\n/thinking\n/queue\n";
     let ran = piped(&house, &[r#"{"text": "Hi.", "usage": {"input": 7}}"#], lines);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let in_order = [
         "shell\ndone\nHi.\n",
         "named the pipe",
+        "the newest message has no label; /label NAME gives it one\n",
+        "labelled it\n",
+        "its label is gone\n",
         "tokens: 7 in",
         "you are here",
         ": hello\n",

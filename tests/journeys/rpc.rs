@@ -23,13 +23,15 @@ fn malformed_input_of_every_kind_is_answered_and_the_process_goes_on() {
     let house = House::new();
     let mut client = talk(&house, &[r#"{"text": "hi"}"#], &[]);
     let deep = format!("{}1{}", "[".repeat(300), "]".repeat(300));
-    let cases: [(&[u8], &str, &str); 9] = [
+    let deep_field = format!(r#"{{"type": "prompt", "message": {deep}}}"#);
+    let cases: [(&[u8], &str, &str); 10] = [
         (b"{", "parse", "not JSON"),
         (b"hello", "parse", "not JSON"),
         (b"\xff\xfe", "parse", "not JSON"),
         (b"[]", "parse", "a command is a JSON object"),
         (b"{}", "parse", "`type`"),
-        (deep.as_bytes(), "parse", "recursion limit"),
+        (deep.as_bytes(), "parse", "a command is a JSON object"),
+        (deep_field.as_bytes(), "prompt", "the field `message` can't be read: recursion limit"),
         (br#"{"type": "dance"}"#, "dance", "unknown command `dance`"),
         (br#"{"type": "prompt"}"#, "prompt", "the field `message` is missing"),
         (br#"{"type": "prompt", "message": 7}"#, "prompt", "the field `message` must be a string"),

@@ -269,12 +269,11 @@ impl Driver {
 
     /// Asks, unless a rule that the user gave meanwhile answers already. What the call would do is looked at first.
     fn ask(&mut self, call: ToolCall, reason: String, rule: String) {
-        let tool = self.fixed.tools.find(&call.name);
-        let is_insisted_on = self.approvals.insists_on(&call.id);
-        let runs = |tool: &Arc<dyn Tool>| matches!(self.approvals.fate(&call, tool.spec()), Fate::Run(_));
-        if !is_insisted_on && tool.as_ref().is_some_and(runs) {
+        if !self.still_asks(&call) {
             return self.step_next(Input::Cleared { call: call.id });
         }
+        let tool = self.fixed.tools.find(&call.name);
+        let later = self.turn.will_ask().filter(|call| self.still_asks(call)).count();
         let request = ApprovalRequest {
             tool_call_id: call.id,
             tool_name: call.name,
@@ -282,11 +281,18 @@ impl Driver {
             reason,
             rule,
             preview: None,
+            later,
         };
         match tool.filter(|tool| tool.preview(&request.args).is_some()) {
             Some(tool) => self.jobs.preview(tool, request),
             None => self.tell_asked(request),
         }
+    }
+
+    /// Whether no rule that the user gave meanwhile answers a call that was to ask.
+    fn still_asks(&self, call: &ToolCall) -> bool {
+        let runs = |tool: Arc<dyn Tool>| matches!(self.approvals.fate(call, tool.spec()), Fate::Run(_));
+        self.approvals.insists_on(&call.id) || !self.fixed.tools.find(&call.name).is_some_and(runs)
     }
 
     fn tell_asked(&mut self, request: ApprovalRequest) {

@@ -148,6 +148,7 @@ impl Driver {
             Change::Retry(mode) => self.retry.mode = mode,
             Change::Compaction(automatic) => self.summaries.set_automatic(automatic),
             Change::Approval(mode) => self.approvals.set_mode(mode),
+            Change::ConfiguredApproval(mode) => self.approvals.configure_mode(mode),
         }
         self.turn.set_options(options);
         answer(reply, Ok(()));

@@ -87,6 +87,7 @@ pub(in crate::agent) enum Change {
     Retry(RetryMode),
     Compaction(Automatic),
     Approval(Mode),
+    ConfiguredApproval(Mode),
 }
 
 /// Where a session can go.

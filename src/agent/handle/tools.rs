@@ -54,12 +54,20 @@ impl AgentSession {
         self.ask(|reply| Command::OfferTools { names, reply }).await
     }
 
-    /// Sets which calls are asked about, from the next call on and in every session of this handle; what `--yes` answered is asked
-    /// again. A call that asks already goes on asking.
+    /// Sets which calls are asked about, from the next call on until another session is opened, made or forked; what `--yes` answered
+    /// is asked again. A call that asks already goes on asking.
     ///
     /// # Errors
     /// When the session is closed.
     pub async fn set_approval(&self, mode: Mode) -> Result<(), AgentError> {
         self.ask(|reply| Command::Configure { change: Change::Approval(mode), reply }).await
+    }
+
+    /// Sets which calls are asked about as [`set_approval`](Self::set_approval) does, and in every later session of this handle too.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn configure_approval(&self, mode: Mode) -> Result<(), AgentError> {
+        self.ask(|reply| Command::Configure { change: Change::ConfiguredApproval(mode), reply }).await
     }
 }

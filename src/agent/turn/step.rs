@@ -101,6 +101,12 @@ impl Working {
         self.asking.as_ref().is_some_and(is_it)
     }
 
+    /// The calls that are going to ask.
+    pub(super) fn will_ask(&self) -> impl Iterator<Item = &ToolCall> {
+        let asking = self.waiting.iter().filter(|planned| matches!(planned.fate, Fate::Ask { .. }));
+        asking.map(|planned| &planned.call)
+    }
+
     pub(super) fn is_running(&self, call: &CallId) -> bool {
         self.running.iter().any(|running| running.id == *call)
     }

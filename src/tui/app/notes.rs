@@ -11,6 +11,8 @@ pub(in crate::tui) struct Notes {
     pub(in crate::tui) pressed: Option<(Twice, UnixMs)>,
     /// The key that answered something.
     pub(in crate::tui) spent: Option<Spent>,
+    /// When a key answered a call, of whose answer others are going to ask.
+    pub(in crate::tui) answered: Option<UnixMs>,
     /// When what is in the editor came to mean something else without the user's doing: Enter isn't meant for that yet.
     pub(in crate::tui) shifted: Option<UnixMs>,
     /// What was not sent at once, because the model doesn't take what goes with it.

@@ -2,19 +2,26 @@
 //!
 //! A letter answers only where it can't be meant for the editor: the editor is empty, the question has been on the screen for a moment,
 //! and no other letter follows at once. Every other letter goes into the editor. Enter answers only what the arrows have chosen before.
+//!
+//! Whoever has just answered looks at what asks next: that one takes keys from its first frame on, and what is typed before that is
+//! for nobody.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::super::app::{Action, App};
 use super::super::keymap::{Context, KeyCommand};
-use super::super::question::Appeared;
+use super::super::pace::Stale;
+use super::super::question::{Appeared, Touch};
 use super::super::view;
-use super::{Answer, Mode};
+use super::{Answer, Mode, Ready};
 use crate::event::Decision;
 
 /// How long no other key may follow one that answers an approval, in milliseconds: somebody who types "yes, but" is writing a
 /// message.
 pub(in crate::tui) const ANSWER_MS: u64 = 350;
+
+/// How soon after an answer the next call has to ask for whoever gave it to be looking still, in milliseconds.
+pub(super) const LOOKING_MS: u64 = 2_000;
 
 /// The reason of a plain no.
 const NO: &str = "the user said no";
@@ -30,9 +37,12 @@ pub(in crate::tui) fn words_of(reason: &str) -> Option<&str> {
 impl App {
     /// Answers the call that asks, moves in it, or leaves the key to whoever comes next.
     pub(in crate::tui) fn approval_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let asked = self.work.approvals.first_mut()?;
+        let Some(asked) = self.work.approvals.first_mut() else { return self.key_between(key) };
         if asked.mode == Mode::Reasoning {
             return self.reasoning_key(key);
+        }
+        if asked.ready == Ready::Drawn && Touch::of(key) == Touch::Types {
+            return Some(Vec::new());
         }
         let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         let is_typed = is_plain && matches!(key.code, KeyCode::Char(_));
@@ -42,13 +52,16 @@ impl App {
                 return Some(self.answer_approval(0));
             }
             if is_typed {
-                self.editor.key(begun, &self.place.keymap);
+                self.begin_text(begun);
+            }
+            if self.work.approvals[0].is_reasoning() {
+                return self.reasoning_key(key);
             }
             // One level back: the letter is taken back, and what runs goes on.
             let takes_back = self.place.keymap.command(Context::Main, key) == Some(KeyCommand::Stop);
             return takes_back.then(Vec::new);
         }
-        let is_settled = asked.since.is_noticed(self.now);
+        let is_settled = asked.is_ready(self.now);
         let command = self.place.keymap.command(Context::Approval, key)?;
         if let KeyCommand::QuestionUp | KeyCommand::QuestionDown = command {
             self.move_in_question(command);
@@ -64,6 +77,34 @@ impl App {
         Some(self.carry_answer(command))
     }
 
+    /// Between two questions nothing that is typed at once was meant for the editor.
+    fn key_between(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let answered = self.notes.answered.filter(|_| Touch::of(key) == Touch::Types)?;
+        if Appeared::at(answered).is_noticed(self.now) {
+            self.notes.answered = None;
+            return None;
+        }
+        Some(Vec::new())
+    }
+
+    /// More follows a letter that was to answer: it was the beginning of a text, or of the reason if it is the one that asks for it.
+    fn begin_text(&mut self, letter: KeyEvent) {
+        if self.place.keymap.command(Context::Approval, letter) == Some(KeyCommand::DenyWithWord) {
+            self.begin_reason();
+        } else {
+            self.editor.key(letter, &self.place.keymap);
+        }
+    }
+
+    fn begin_reason(&mut self) {
+        let Some(asked) = self.work.approvals.first_mut() else { return };
+        asked.mode = Mode::Reasoning;
+        let reason = std::mem::take(&mut asked.reason);
+        if !reason.is_empty() {
+            self.editor.set_text(&reason);
+        }
+    }
+
     /// Whether a call asks and nothing is in the editor but a letter that would answer it: whoever answers in a rhythm typed it before
     /// the question was there.
     pub(in crate::tui) fn holds_answer(&self) -> bool {
@@ -76,11 +117,11 @@ impl App {
         is_asked && command.is_some_and(|command| self.means_something(command))
     }
 
-    /// A letter that was to answer was the beginning of a text: it goes into the editor.
+    /// A letter that was to answer was the beginning of what comes now.
     pub(in crate::tui) fn take_answer_back(&mut self) {
         let held = self.work.approvals.first_mut().and_then(|asked| asked.answer.take());
         if let Some((letter, _)) = held {
-            self.editor.key(letter, &self.place.keymap);
+            self.begin_text(letter);
         }
     }
 
@@ -128,7 +169,7 @@ impl App {
     }
 
     fn answer(&mut self, answer: Answer) -> Vec<Action> {
-        let Some(asked) = self.work.approvals.first_mut() else { return Vec::new() };
+        let Some(asked) = self.work.approvals.first() else { return Vec::new() };
         let allows = matches!(answer, Answer::Once | Answer::Session);
         if allows && !asked.is_seen() {
             let key = self.place.keymap.key_of(KeyCommand::ShowWhole);
@@ -140,11 +181,7 @@ impl App {
             Answer::Session => self.decide(Decision::Session),
             Answer::Deny => self.decide(Decision::Deny { reason: NO.to_owned() }),
             Answer::DenyWithWord => {
-                asked.mode = Mode::Reasoning;
-                let reason = std::mem::take(&mut asked.reason);
-                if !reason.is_empty() {
-                    self.editor.set_text(&reason);
-                }
+                self.begin_reason();
                 Vec::new()
             }
         }
@@ -152,7 +189,11 @@ impl App {
 
     fn decide(&mut self, decision: Decision) -> Vec<Action> {
         let asked = self.work.approvals.remove(0);
-        self.next_question();
+        self.stale = Stale::ByUser;
+        match self.work.approvals.first_mut() {
+            Some(next) => next.ready = Ready::Drawn,
+            None => self.notes.answered = (asked.request.later > 0).then_some(self.now),
+        }
         vec![Action::Decide(asked.request.tool_call_id, decision)]
     }
 
@@ -221,7 +262,7 @@ impl App {
         if let Some(asked) = self.work.approvals.first_mut() {
             asked.reason = words;
             asked.mode = Mode::Choosing(None);
-            asked.since = Appeared::at(self.now);
+            asked.ready = Ready::Noticed(Appeared::at(self.now));
         }
     }
 }

@@ -130,7 +130,15 @@ mod tests {
 
     fn request(tool: &str, args: Value, preview: Option<Preview>) -> ApprovalRequest {
         let (reason, rule) = ("it asks".into(), String::new());
-        ApprovalRequest { tool_call_id: "c".into(), tool_name: tool.into(), args, reason, rule, preview }
+        ApprovalRequest {
+            tool_call_id: "c".into(),
+            tool_name: tool.into(),
+            args,
+            reason,
+            rule,
+            preview,
+            later: 0,
+        }
     }
 
     fn shown_lines(request: &ApprovalRequest, width: usize) -> Vec<String> {

@@ -59,13 +59,27 @@ pub(in crate::tui) struct Ranked {
 }
 
 impl Ranking {
-    /// Does it; takes a while where there are many.
+    /// Does it; takes a while where there are many. Behind a folder its contents are offered.
     pub(in crate::tui) fn done(self) -> Ranked {
         let names = &self.files.0;
-        let best = Query::new(&self.words, Way::Paths).rank(names, |name| (name, ""));
+        let best = match self.words.ends_with('/') && names.contains(&self.words) {
+            true => beneath(names, &self.words),
+            false => Query::new(&self.words, Way::Paths).rank(names, |name| (name, "")),
+        };
         let offers = best.into_iter().take(OFFERED).map(|at| offer(&names[at])).collect();
         Ranked { words: self.words, offers }
     }
+}
+
+/// Where the names of what a folder holds stand: its own children first.
+fn beneath(names: &[String], folder: &str) -> Vec<usize> {
+    let depth = |at: usize| {
+        let rest = names[at].strip_prefix(folder).filter(|rest| !rest.is_empty())?;
+        Some(rest.trim_end_matches('/').matches('/').count())
+    };
+    let mut beneath: Vec<(usize, usize)> = (0..names.len()).filter_map(|at| Some((depth(at)?, at))).collect();
+    beneath.sort_unstable();
+    beneath.into_iter().map(|(_, at)| at).collect()
 }
 
 fn offer(name: &str) -> Offer {
@@ -107,5 +121,18 @@ mod tests {
         assert_eq!(ranked("main"), ["@src/main.rs "]);
         assert_eq!(ranked("notes"), ["@\"src/my notes.md\" "]);
         assert_eq!(ranked("")[0], "@src/");
+    }
+
+    #[test]
+    fn behind_a_folder_its_contents_are_offered_its_own_children_first() {
+        let names = ["my src/deep/in.rs", "my src/", "my src/deep/", "other/my src/a.rs", "my src/main.rs"];
+        let files = Arc::new(FileList::from(&names[..]));
+        let ranked = |words: &str| {
+            let ranking = Ranking { files: Arc::clone(&files), words: words.into() };
+            ranking.done().offers.into_iter().map(|offer| offer.name).collect::<Vec<_>>()
+        };
+        assert_eq!(ranked("my src/"), ["my src/deep/", "my src/main.rs", "my src/deep/in.rs"]);
+        assert_eq!(ranked("my src/deep/"), ["my src/deep/in.rs"]);
+        assert_eq!(ranked("src/").len(), 5, "it is no folder of that name");
     }
 }

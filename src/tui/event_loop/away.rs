@@ -37,8 +37,7 @@ pub(super) enum Errand {
 impl Front {
     /// Gives the terminal back, does something, and takes it over again. Nothing reads the keys meanwhile.
     pub(super) async fn run_errand(&mut self) -> Option<ExitReason> {
-        self.keys = None;
-        self.screen = None;
+        self.console.give_back();
         while self.errand.is_some() {
             self.go_further().await;
         }
@@ -48,7 +47,7 @@ impl Front {
         match Screen::enter(&self.options.terminal) {
             Ok(screen) => {
                 self.app.place.size = screen.size();
-                self.screen = Some(screen);
+                self.console.screen = Some(screen);
                 None
             }
             Err(_) => Some(ExitReason::HungUp),
@@ -58,8 +57,11 @@ impl Front {
     /// We were stopped without a word before, and somebody else may have had the terminal.
     pub(super) fn take_again(&mut self) -> Option<ExitReason> {
         self.look_anew();
-        let taken =
-            self.screen.as_mut().map_or(Ok(()), |screen| screen.take_again(self.options.terminal.mouse));
+        let taken = self
+            .console
+            .screen
+            .as_mut()
+            .map_or(Ok(()), |screen| screen.take_again(self.options.terminal.mouse));
         taken.err().map(|_| ExitReason::HungUp)
     }
 

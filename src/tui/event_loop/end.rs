@@ -22,8 +22,7 @@ const FAREWELL: usize = 40;
 impl Front {
     /// Ends before there is a session. What was to be said to it is a draft again.
     pub(super) async fn leave(mut self, reason: ExitReason) -> TuiExit {
-        self.keys = None;
-        self.screen = None;
+        self.console.give_back();
         let said = self.waiting.iter().filter_map(Action::typed);
         let said: Vec<String> = said.collect();
         if !said.is_empty() {
@@ -52,9 +51,8 @@ impl Front {
     }
 
     pub(super) async fn end(mut self, agent: &AgentSession, reason: ExitReason) -> TuiExit {
-        // The thread that reads the keys spins on a terminal that is gone; it ends here, before anything that may take time.
-        self.keys = None;
-        self.screen = None;
+        // Before anything that may take time.
+        self.console.give_back();
         self.store_draft().await;
         self.settle().await;
         let reader = agent.reader();

@@ -267,7 +267,7 @@ impl Worker {
         } else if *setting == setting::APPROVAL
             && let Some(mode) = ApprovalMode::parse(text)
         {
-            agent.set_approval(mode).await?;
+            agent.configure_approval(mode).await?;
         } else if *setting == setting::THINKING
             && let Some(level) = ThinkingLevel::parse(text)
         {

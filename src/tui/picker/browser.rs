@@ -92,6 +92,11 @@ impl Picker {
         vec![Action::Go(Go::Open(path))]
     }
 
+    /// Whether a session is being opened.
+    pub(super) fn is_opening(&self) -> bool {
+        self.browser.as_ref().is_some_and(|browser| browser.opening.is_some())
+    }
+
     /// No session is being opened any more; what was typed since one was.
     pub(in crate::tui) fn stay(&mut self) -> Option<String> {
         let Opening { filter, .. } = self.browser.as_mut()?.opening.take()?;
@@ -179,6 +184,7 @@ impl Picker {
         if awaited.is_some() && self.kept() == awaited {
             self.stop_awaiting();
         }
+        self.renew_detail();
         // What was gone to went to the trash: whoever presses that key again means the next one, not the newest.
         if chosen.is_some() && self.kept() != chosen {
             self.place.row = row.min(self.matches.len().saturating_sub(1));

@@ -31,7 +31,8 @@ pub(super) fn hints(picker: &Picker) -> Vec<(KeyCommand, &'static str)> {
         None if picker.browsing().is_some() => ("opens", &[]),
         None => ("takes it", &[]),
     };
-    let mut hints = vec![(K::Accept, accept), (K::Back, "back")];
+    let back = if picker.is_narrowed() { "shows all" } else { "back" };
+    let mut hints = vec![(K::Accept, accept), (K::Back, back)];
     hints.extend(more);
     if let Some(browser) = picker.browsing() {
         let other = if browser.scope == Scope::ThisDirectory { "everywhere" } else { "only here" };
@@ -86,6 +87,8 @@ impl App {
             Some(KeyCommand::Accept) if !picker.is_noticed(now) => {}
             Some(KeyCommand::Accept) => return Some(self.accept()),
             Some(KeyCommand::Back) if is_asking => drop(picker.stop_asking()),
+            // One level: what narrows the list goes before the list does.
+            Some(KeyCommand::Back) if picker.is_narrowed() => picker.edit(Typed::clear),
             Some(KeyCommand::ClearFilter) => picker.edit(Typed::clear),
             Some(KeyCommand::DeleteWord) => picker.edit(Typed::pop_word),
             Some(KeyCommand::Switch) if !is_asking => picker.switch_scope(),

@@ -33,7 +33,7 @@ impl Looks {
 impl App {
     /// Looks through the sessions, beginning with these words.
     pub(in crate::tui) fn browse(&mut self, words: &str) -> Vec<Action> {
-        let picker = Picker::browser(words, self.looks.begin());
+        let picker = Picker::browser(words, self.moving.looks.begin());
         let ask = picker.ask().map(Action::Browse);
         self.popups.push(Popup::Pick(Box::new(picker)));
         ask.into_iter().collect()
@@ -51,9 +51,9 @@ impl App {
             Some(_) => Word { text: format!("{}; {undo} brings it back", word.text), ..word },
             None => word,
         };
-        self.looks.trashed.extend(trashed);
+        self.moving.looks.trashed.extend(trashed);
         let ask = pickers(&mut self.popups).find_map(|picker| {
-            picker.browser.as_mut()?.look = self.looks.begin();
+            picker.browser.as_mut()?.look = self.moving.looks.begin();
             picker.ask()
         });
         self.say_in_list(word);
@@ -62,7 +62,7 @@ impl App {
 
     /// Brings back what went to the trash last.
     pub(super) fn restore_last(&mut self) -> Vec<Action> {
-        let Some(path) = self.looks.trashed.pop() else { return Vec::new() };
+        let Some(path) = self.moving.looks.trashed.pop() else { return Vec::new() };
         if let Some(browser) = pickers(&mut self.popups).find_map(|picker| picker.browser.as_mut()) {
             browser.awaited = Some(Choice::Open(path.clone()));
         }
@@ -71,15 +71,15 @@ impl App {
 
     /// A session could not be brought back. It is the last to be tried again: it must not keep the others from coming back.
     pub(in crate::tui) fn not_restored(&mut self, path: PathBuf) {
-        self.looks.trashed.insert(0, path);
+        self.moving.looks.trashed.insert(0, path);
     }
 
     /// Lets a list of sessions know what there is to bring back; ends the look when there is none.
     pub(in crate::tui) fn mind_looks(&mut self) -> Option<Action> {
-        let can_undo = !self.looks.trashed.is_empty();
+        let can_undo = !self.moving.looks.trashed.is_empty();
         let browsers = pickers(&mut self.popups).filter_map(|picker| picker.browser.as_mut());
         let is_open = browsers.map(|browser| browser.can_undo = can_undo).count() > 0;
-        let was_open = std::mem::replace(&mut self.looks.is_open, is_open);
+        let was_open = std::mem::replace(&mut self.moving.looks.is_open, is_open);
         (was_open && !is_open).then_some(Action::EndBrowse)
     }
 }

@@ -65,13 +65,13 @@ pub(super) const fn mode_says(mode: ApprovalMode) -> [(&'static str, &'static st
     match mode {
         ApprovalMode::Ask => [
             reading,
-            ("editing", "runs unasked, in the working directory"),
+            ("editing", "runs unasked here, but asks in .git"),
             ("commands", "ask, but for those that you allowed"),
             ("dangerous", "ask too, and say why"),
         ],
         ApprovalMode::Auto => [
             reading,
-            ("editing", "runs unasked, in the working directory"),
+            ("editing", "runs unasked here, but asks in .git"),
             ("commands", "run unasked"),
             ("dangerous", "ask: sudo, force pushes and their like"),
         ],

@@ -19,6 +19,7 @@ fn request(id: &str, tool: &str, args: Value) -> ApprovalRequest {
         reason: "runs a command".into(),
         rule: "cargo test …".into(),
         preview: None,
+        later: 0,
     }
 }
 
@@ -283,7 +284,7 @@ fn a_reason_in_the_making_stays_when_the_call_is_answered_elsewhere_and_enter_do
 }
 
 #[test]
-fn several_calls_are_asked_about_in_turn_and_none_takes_a_key_meant_for_the_one_before() {
+fn several_calls_are_asked_about_in_turn_and_one_that_comes_without_a_key_takes_none_for_a_moment() {
     for (width, height) in SIZES {
         let mut stage = asking(width, height);
         stage.event(EventKind::ApprovalRequested(command("cargo test one")));
@@ -295,15 +296,71 @@ fn several_calls_are_asked_about_in_turn_and_none_takes_a_key_meant_for_the_one_
         insta::assert_snapshot!(format!("several_{width}x{height}"), stage.screen());
         assert_eq!(stage.letter('y'), once("c2"));
         assert!(stage.screen().contains("cargo test two") && stage.screen().contains("1 of 2"));
-        stage.type_text("n");
-        assert_eq!(stage.app.editor.text(), "n", "the question is new");
-        stage.control('u');
         stage.wait(500);
         let resolved = EventKind::ApprovalResolved { tool_call_id: "c5".into(), decision: Decision::Once };
         stage.event(resolved);
         assert_eq!(stage.key(KeyCode::Char('y')), []);
-        assert_eq!(stage.app.editor.text(), "y", "and so is the one after it");
+        assert_eq!(stage.app.editor.text(), "y", "nobody's key brought it");
     }
+}
+
+#[test]
+fn whoever_answers_goes_on_with_the_next_question_as_soon_as_it_is_drawn() {
+    let mut stage = asking(80, 24);
+    stage.asked(ApprovalRequest { later: 2, ..command("cargo test one") });
+    assert!(stage.screen().contains("runs a command  1 of 3"), "{}", stage.screen());
+    assert_eq!(stage.letter('y'), once("c2"));
+    stage.type_text("y");
+    stage.event(EventKind::ApprovalRequested(ApprovalRequest {
+        tool_call_id: "c5".into(),
+        later: 1,
+        ..command("cargo test two")
+    }));
+    stage.type_text("yy");
+    stage.key(KeyCode::Enter);
+    stage.wait(400);
+    assert_eq!((stage.app.editor.text(), stage.actions.len()), (String::new(), 0), "it is for nobody");
+    assert!(stage.screen().contains("1 of 2"));
+    assert_eq!(stage.letter('y'), once("c5"));
+    stage.event(EventKind::ApprovalRequested(ApprovalRequest {
+        tool_call_id: "c6".into(),
+        ..command("cargo test three")
+    }));
+    assert!(!stage.screen().contains("1 of"));
+    assert_eq!(stage.letter('n'), denied("c6", "the user said no"));
+    stage.type_text("n");
+    assert_eq!(stage.app.editor.text(), "n", "nothing else was going to ask");
+}
+
+#[test]
+fn a_question_long_after_the_answer_or_after_something_typed_comes_by_itself() {
+    for (wait, typed) in [(2_000, ""), (500, "x")] {
+        let mut stage = asking(80, 24);
+        stage.asked(ApprovalRequest { later: 1, ..command("cargo test one") });
+        assert_eq!(stage.letter('y'), once("c2"));
+        stage.wait(wait);
+        stage.type_text(typed);
+        stage.control('u');
+        let next = ApprovalRequest { tool_call_id: "c5".into(), ..command("cargo test two") };
+        stage.event(EventKind::ApprovalRequested(next));
+        stage.screen();
+        stage.type_text("y");
+        assert_eq!(stage.app.editor.text(), "y", "{wait} {typed}");
+    }
+}
+
+#[test]
+fn a_reason_typed_at_once_after_its_letter_is_the_reason() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("cargo test"));
+    stage.type_text("dbecause");
+    assert_eq!(stage.app.editor.text(), "because");
+    assert!(stage.screen().contains("why not? the model reads it"), "{}", stage.screen());
+    assert_eq!(stage.key(KeyCode::Enter), denied("c2", "the user said no: because"));
+    stage.asked(command("cargo test"));
+    stage.type_text("d");
+    stage.input(Input::Paste("it is slow".into()));
+    assert_eq!(stage.key(KeyCode::Enter), denied("c2", "the user said no: it is slow"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crossterm::event::KeyCode;
 
 use super::stage::{Stage, state};
-use crate::agent::{ApprovalMode, State};
+use crate::agent::{ApprovalMode, CommandSource, SlashCommand, State};
 use crate::message::{Image, ThinkingLevel};
 use crate::provider::catalog::Sight;
 use crate::setting;
@@ -151,6 +151,31 @@ fn a_file_that_is_typed_in_full_is_sent_by_enter() {
     stage.told(Report::Files(files()));
     stage.types("see @docs/map.md");
     assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Say::Steer("see @docs/map.md".into()))));
+}
+
+#[test]
+fn tab_goes_into_a_folder_and_from_there_to_what_it_holds() {
+    let cases = [
+        (&["docs/", "src/", "src/main.rs"][..], "@sr", ["@src/", "@src/main.rs "]),
+        (&["my notes/", "my notes/map.md"][..], "@my", ["@\"my notes/", "@\"my notes/map.md\" "]),
+    ];
+    for (names, typed, expected) in cases {
+        let mut stage = Stage::new(80, 24);
+        stage.told(Report::Files(Arc::new(FileList::from(names))));
+        stage.types(typed);
+        for expected in expected {
+            // What follows from the text is looked at after the key.
+            let actions = stage.key(KeyCode::Tab);
+            stage.ranked(actions);
+            assert_eq!(stage.app.editor.text(), expected);
+        }
+    }
+    // A folder that is meant as it stands is sent.
+    let mut stage = Stage::new(80, 24);
+    stage.told(Report::Files(files()));
+    stage.types("@src/");
+    assert!(stage.screen().contains(" ▸ src/main.rs"), "{}", stage.screen());
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Say::Steer("@src/".into()))));
 }
 
 #[test]
@@ -336,6 +361,7 @@ fn a_session_that_is_gone_to_in_the_offers_is_opened_and_words_are_looked_for() 
         "{actions:?}"
     );
     stage.key(KeyCode::Esc);
+    stage.key(KeyCode::Esc);
     stage.types("/resume ");
     stage.told(Report::Words { of: Words::Sessions, items: vec![session("lexer"), session("parser")] });
     stage.key(KeyCode::Down);
@@ -384,6 +410,38 @@ fn what_may_follow_is_said_where_it_is_what_somebody_likes() {
     assert_eq!(stage.app.editor.text(), "/compact ");
     stage.types("the");
     assert!(!stage.screen().contains("[WORDS]"), "{}", stage.screen());
+}
+
+#[test]
+fn what_a_command_is_stands_in_its_column_however_long_that_is_which_may_follow() {
+    let mut stage = Stage::new(80, 24);
+    let command = |name: &str, hint: Option<&str>| SlashCommand {
+        name: name.into(),
+        description: "Review a change.".into(),
+        argument_hint: hint.map(str::to_owned),
+        source: CommandSource::Prompt,
+        location: None,
+    };
+    let commands = vec![
+        command("review", Some("[file, branch or commit]")),
+        command("review-all", None),
+        command("review-what-was-committed-today", Some("[NAME]")),
+    ];
+    stage.told(Report::Commands(commands));
+    stage.type_text("/review");
+    let screen = stage.screen();
+    let rows: Vec<&str> = screen.lines().filter(|line| line.contains("Review a change.")).collect();
+    assert_eq!(
+        rows,
+        [
+            " ▸ /review [file, branch o…  Review a change.",
+            "   /review-all               Review a change.",
+            "   /review-what-was-committed-today  Review a change.",
+        ],
+        "{screen}"
+    );
+    stage.type_text(" ");
+    assert!(stage.screen().contains("   /review [file, branch or commit]  Review a change."));
 }
 
 #[test]

@@ -53,8 +53,7 @@ fn models_say_what_they_cost_and_which_key_is_missing() {
         stage.type_text("gpt");
         assert_eq!(stage.key(KeyCode::Enter), [Action::Gather(List::Logins)], "it can't answer");
         assert!(stage.screen().contains("key of openai ❯"), "{}", stage.screen());
-        stage.key(KeyCode::Esc);
-        stage.key(KeyCode::Esc);
+        (0..3).for_each(|_| _ = stage.key(KeyCode::Esc));
         stage.control('u');
         stage.type_text("haiku");
         insta::assert_snapshot!(format!("models_narrowed_{width}x{height}"), stage.screen());
@@ -68,6 +67,22 @@ fn models_say_what_they_cost_and_which_key_is_missing() {
 fn all_levels(id: &str) -> Levels {
     let model = ModelRef { provider: "anthropic".into(), id: id.into() };
     Levels { can: ThinkingLevel::ALL.to_vec(), current: ThinkingLevel::High, model }
+}
+
+#[test]
+fn escape_takes_back_what_narrows_a_list_and_then_closes_it() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("dear draft");
+    stage.control('l');
+    stage.items(List::Models, picker::models(&models()));
+    stage.type_text("haiku");
+    assert!(stage.screen().contains("esc shows all"), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    let screen = stage.screen();
+    assert!(screen.contains("type to narrow") && screen.contains("esc back"), "{screen}");
+    stage.key(KeyCode::Esc);
+    assert!(!stage.screen().contains("── models"), "{}", stage.screen());
+    assert_eq!(stage.app.editor.text(), "dear draft");
 }
 
 #[test]
@@ -179,6 +194,7 @@ fn a_setting_is_chosen_among_its_words_or_typed_and_checked() {
         stage.key(KeyCode::Esc);
         assert!(stage.screen().contains("── settings ──"), "esc leaves the value alone, and the list open");
         stage.key(KeyCode::Esc);
+        stage.key(KeyCode::Esc);
         assert!(!stage.screen().contains("── settings ──"));
     }
 }
@@ -230,6 +246,20 @@ fn a_preview_stands_beside_a_wide_list_and_beneath_a_high_one() {
 }
 
 #[test]
+fn the_preview_of_a_model_stands_beside_the_list_only_where_names_and_prices_have_their_room() {
+    for (width, is_beside) in [(100, false), (104, false), (110, true), (120, true)] {
+        let mut stage = Stage::new(width, 30);
+        stage.control('l');
+        stage.items(List::Models, picker::models(&models()));
+        let screen = stage.screen();
+        assert_eq!(screen.contains(" │ claude-opus"), is_beside, "{screen}");
+        assert!(screen.contains("cycled · thinks · $4/$20 · 1.0M"), "{screen}");
+        assert!(screen.contains("  needs OPENAI_API_KEY"), "{screen}");
+        assert!(screen.contains("thinking   off, minimal"), "{screen}");
+    }
+}
+
+#[test]
 fn where_nothing_fits_nothing_is_previewed() {
     let mut stage = Stage::new(120, 24);
     stage.control('l');
@@ -255,4 +285,13 @@ fn what_was_gathered_for_a_list_that_was_left_does_not_come_into_another() {
     stage.control('r');
     stage.items(List::Models, picker::models(&models()));
     assert!(stage.screen().contains("an earlier prompt"), "{}", stage.screen());
+}
+
+#[test]
+fn what_failed_is_said_with_one_sign_where_no_list_is_open() {
+    let mut stage = Stage::new(80, 24);
+    stage.report(Report::Said(Word::trouble("there is no tool nope")));
+    assert!(stage.screen().contains("\n  ✗ there is no tool nope"), "{}", stage.screen());
+    stage.report(Report::Said(Word::note("it is back")));
+    assert!(stage.screen().contains("\n  · it is back"), "{}", stage.screen());
 }

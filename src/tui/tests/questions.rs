@@ -103,7 +103,8 @@ fn what_is_typed_before_a_page_is_there_and_as_it_comes_is_typed_and_the_page_co
     stage.wait(399);
     stage.type_text("q/");
     stage.input(Input::Paste("n".into()));
-    assert!(stage.screen().contains("❯ q/n"), "{}", stage.screen());
+    let screen = stage.screen();
+    assert!(screen.contains("❯ q/n") && screen.contains("log is read"), "{screen}");
     stage.control('c');
     assert!(stage.screen().contains("the end of the log"), "{}", stage.screen());
     stage.key(KeyCode::Down);
@@ -121,6 +122,8 @@ fn a_page_that_comes_while_a_list_is_open_waits_until_that_is_left() {
     page(&mut stage);
     stage.type_text("opus");
     assert!(!stage.screen().contains("the end of the log"), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    assert!(!stage.screen().contains("the end of the log"), "the list is there still: {}", stage.screen());
     stage.key(KeyCode::Esc);
     assert!(stage.screen().contains("the end of the log"), "{}", stage.screen());
     stage.key(KeyCode::Esc);

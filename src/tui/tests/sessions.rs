@@ -154,6 +154,26 @@ fn a_session_is_named_and_trashed_in_its_list_and_brought_back() {
 }
 
 #[test]
+fn a_session_that_was_named_is_called_so_in_its_preview_too() {
+    let scope = Scope::ThisDirectory;
+    let mut stage = Stage::new(120, 40);
+    stage.app.browse("");
+    stage.know_sessions(scope);
+    let lines = vec![Line::new("what was said last", Role::Text)];
+    let of = Choice::Open("/s/0.jsonl".into());
+    stage.input(Input::Report(Report::Preview { of, lines }));
+    assert!(stage.screen().contains("│ fix-crlf"), "{}", stage.screen());
+    let word = Word::note("it is called better now");
+    stage.input(Input::Report(Report::SessionsChanged { word, trashed: None }));
+    let mut renamed = summaries();
+    renamed[0].name = Some("better".into());
+    stage.browsed_in(2, scope, Browsed::Sessions(sessions(&renamed, scope, UnixMs(stage.now))));
+    let screen = stage.screen();
+    assert!(screen.contains("│ better") && !screen.contains("│ fix-crlf"), "{screen}");
+    assert!(screen.contains("│ what was said last"), "{screen}");
+}
+
+#[test]
 fn what_went_to_the_trash_can_be_brought_back_after_a_failure_and_in_another_list() {
     let mut stage = Stage::new(80, 24);
     stage.app.browse("");
@@ -242,6 +262,7 @@ fn what_a_look_found_for_other_words_or_another_scope_is_dropped() {
     assert!(stage.screen().contains("nothing fits"));
     stage.browsed(Scope::ThisDirectory, Browsed::Hits { words: "not there".into(), items });
     assert!(stage.screen().contains("» said"));
+    assert_eq!(stage.key(KeyCode::Esc)[..1], [ask(Scope::ThisDirectory, "")], "all of them again");
     assert_eq!(stage.key(KeyCode::Esc), [Action::EndBrowse]);
 }
 

@@ -89,8 +89,12 @@ impl Stage {
     }
 
     pub(super) fn append(&mut self, said: MessageEntry) {
+        self.entry(&EntryBody::Message(said));
+    }
+
+    pub(super) fn entry(&mut self, body: &EntryBody) {
         self.entries += 1;
-        let mut line = serde_json::to_value(EntryBody::Message(said)).unwrap();
+        let mut line = serde_json::to_value(body).unwrap();
         line["id"] = Value::from(format!("e{}", self.entries));
         let raw = serde_json::value::RawValue::from_string(line.to_string()).unwrap();
         self.event(EventKind::EntryAppended {
@@ -172,6 +176,7 @@ impl Stage {
             reason: "runs a command".into(),
             rule: "bash: cargo test".into(),
             preview: None,
+            later: 0,
         }));
     }
 

@@ -59,6 +59,7 @@ fn a_theme_shows_while_it_is_looked_at_and_leaving_brings_back_the_one_before() 
     assert_eq!(accent(&stage), GRUVBOX);
     stage.key(KeyCode::Backspace);
     stage.key(KeyCode::Esc);
+    stage.key(KeyCode::Esc);
     assert!(stage.app.popups.is_empty());
     assert_eq!(accent(&stage), DARK);
     // However the list goes, nothing that was only tried on stays.

@@ -21,6 +21,8 @@ use crate::unit::{Tokens, UnixMs, Usd};
 
 const HOUR: i64 = 3_600_000;
 
+const FORKS_BEFORE: &str = "enter: forks before it, its text in the editor";
+
 /// A front end over a session that lies in memory.
 struct Grove {
     stage: Stage,
@@ -230,6 +232,17 @@ fn without_the_preview_there_is_room_for_more_rows() {
 fn each_filter_says_what_it_lets_through() {
     each_size("all", |grove| (0..3).for_each(|_| drop(grove.key(KeyCode::Tab))));
     each_size("labelled", |grove| (0..2).for_each(|_| drop(grove.key(KeyCode::Tab))));
+}
+
+#[test]
+fn where_one_is_stays_marked_above_when_the_filter_leaves_it_out() {
+    let mut grove = Grove::branched(80, 24);
+    grove.open();
+    assert!(grove.screen().contains(" ▸●      You're right"), "{}", grove.screen());
+    grove.key(KeyCode::Tab);
+    let screen = grove.screen();
+    assert!(screen.contains("user only") && screen.contains("● └─ ▌ look at the fixture"), "{screen}");
+    assert_eq!(screen.matches('●').count(), 1, "{screen}");
 }
 
 #[test]
@@ -445,6 +458,21 @@ fn a_branch_is_hidden_after_a_question_and_brought_back_from_the_whole_tree() {
 }
 
 #[test]
+fn the_branch_in_use_is_not_hidden_and_the_tree_says_so() {
+    let mut grove = Grove::branched(120, 40);
+    grove.open();
+    assert!(!grove.screen().contains("ctrl+x hide"), "{}", grove.screen());
+    assert_eq!(grove.control('x'), []);
+    let screen = grove.screen();
+    assert!(screen.contains("── tree") && screen.contains("✗ the branch in use can't be hidden"), "{screen}");
+    grove.alt(KeyCode::Up);
+    grove.alt(KeyCode::Up);
+    let screen = grove.screen();
+    assert!(!screen.contains("can't be hidden") && screen.contains("ctrl+x hide"), "{screen}");
+    assert_eq!(grove.control('x'), [Action::AskToHide(grove.entry(2))]);
+}
+
+#[test]
 fn the_key_that_answered_a_question_chooses_nothing_in_the_tree_beneath() {
     for (last, answered) in [(KeyCode::Enter, true), (KeyCode::Esc, false)] {
         let mut grove = Grove::branched(80, 24);
@@ -542,6 +570,17 @@ fn a_fork_begins_with_the_prompts_of_the_user() {
     grove.key(KeyCode::Enter);
     insta::assert_snapshot!("tree_fork_80x24", grove.screen());
     assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Go::Fork(grove.entry(7)))]);
+}
+
+#[test]
+fn what_choosing_does_is_said_in_full_beside_the_tree() {
+    for (key, words) in [("/tree", "enter: you are here; back to the transcript"), ("/fork", FORKS_BEFORE)] {
+        let mut grove = Grove::branched(120, 40);
+        grove.type_text(key);
+        grove.key(KeyCode::Enter);
+        let screen = grove.screen();
+        assert!(screen.lines().any(|line| line.trim_end().ends_with(words)), "{screen}");
+    }
 }
 
 #[test]

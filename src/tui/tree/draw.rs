@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr;
 
 use super::said::kind_sign;
-use super::{Areas, Purpose, TreeView, area};
+use super::{Areas, Going, Purpose, TreeView, area};
 use crate::render::{Emphasis, Line, Role, Span, Style, cut_to};
 use crate::session::Visibility;
 use crate::session::tree::{BranchMark, Row};
@@ -107,7 +107,7 @@ impl TreeView {
     fn row(&self, at: usize, row: &Row, width: usize, ctx: &Ctx) -> (Line, Option<usize>) {
         let is_chosen = at == self.place.row;
         let lead = self.rows.lead(at, width / 3);
-        let mut left = vec![self.gutter(row, is_chosen), Span::new(lead, Role::Muted)];
+        let mut left = vec![self.gutter(at, row), Span::new(lead, Role::Muted)];
         let (sign, text, style) = self.words(row, is_chosen);
         left.push(Span::new(format!("{sign:<SIGN$}"), style.in_role(sign_role(row, style.role))));
         let used = left.iter().map(Span::width).sum::<usize>();
@@ -129,10 +129,9 @@ impl TreeView {
         (right_aligned(left, facts, width), typed_at)
     }
 
-    fn gutter(&self, row: &Row, is_chosen: bool) -> Span {
-        let cursor = if is_chosen { "▸" } else { " " };
-        let is_here = self.shape.as_ref().is_some_and(|shape| shape.here == Some(row.node));
-        let path = match (is_here, row.on_path) {
+    fn gutter(&self, at: usize, row: &Row) -> Span {
+        let cursor = if at == self.place.row { "▸" } else { " " };
+        let path = match (self.rows.here() == Some(at), row.on_path) {
             (true, _) => "●",
             (false, true) => "•",
             (false, false) => " ",
@@ -246,10 +245,14 @@ impl TreeView {
             );
             return Line::new(format!("   {words} leaves it as it was"), Role::Muted);
         }
-        if self.after_stop.is_some() {
+        if matches!(self.going, Going::OnceStopped(_)) {
             return Line::new("   stopping…", Role::Accent);
         }
+        if let Some(refused) = self.place.refused {
+            return Line::new(cut_to(&format!("   ✗ {refused}"), width), Role::Error);
+        }
         let is_folded = self.chosen().is_some_and(|node| self.sieve.folded.contains(&node));
+        let can = |command| command != KeyCommand::Hide || !self.is_in_use();
         let hints = [
             (KeyCommand::Accept, if self.purpose == Purpose::Go { "goes there" } else { "forks there" }),
             (KeyCommand::NextFilter, "filter"),
@@ -263,7 +266,7 @@ impl TreeView {
         ];
         let back = format!("{} back", key(KeyCommand::Back));
         let mut words = String::new();
-        for (command, what) in hints {
+        for (command, what) in hints.into_iter().filter(|(command, _)| can(*command)) {
             let hint = format!("{} {what} · ", key(command));
             if 3 + words.chars().count() + hint.chars().count() + back.chars().count() > width {
                 break;

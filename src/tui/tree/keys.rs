@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{Ask, Effect, Labelling, News, Purpose, TreeView};
+use super::{Ask, Effect, Going, Labelling, News, Purpose, TreeView};
 use crate::id::{EntryId, SessionId};
 use crate::session::Visibility;
 use crate::tui::app::{Action, App, Go};
@@ -80,9 +80,10 @@ impl App {
         let keymap = &self.place.keymap;
         let command = keymap.command(Context::Tree, key).or_else(|| keymap.command(Context::Popup, key));
         let Some(Popup::Tree(tree)) = self.popups.last_mut() else { return None };
+        tree.place.refused = None;
         let outcome = match (command, typed(key)) {
             _ if tree.labelling.is_some() => tree.label_key(command, key),
-            _ if tree.leaving.is_some() => tree.leaving_key(command, key),
+            _ if matches!(tree.going, Going::Leaving(_)) => tree.leaving_key(command, key),
             (Some(command), _) => tree.command(command),
             (None, Some(c)) => tree.type_text(&c.to_string()),
             (None, None) if key.code == KeyCode::Backspace => tree.erase(),
@@ -131,11 +132,11 @@ impl App {
                 Vec::new()
             }
             Effect::Before | Effect::From => {
-                tree.leaving = Some(String::new());
+                tree.going = Going::begun();
                 vec![Action::Go(Go::AskToLeave(entry))]
             }
             Effect::Fork | Effect::ForkBefore => {
-                tree.leaving = Some(String::new());
+                tree.going = Going::begun();
                 vec![Action::Go(Go::Fork(entry))]
             }
         }
@@ -161,7 +162,7 @@ impl App {
     pub(in crate::tui) fn stop_for(&mut self, go: Go) -> Vec<Action> {
         let is_working = self.is_working();
         if let Some(tree) = self.tree() {
-            tree.after_stop = Some(go);
+            tree.going = Going::OnceStopped(go);
         }
         if is_working { vec![Action::Abort] } else { Vec::new() }
     }
@@ -213,7 +214,7 @@ impl TreeView {
 
     /// Types into whatever is being typed: the label, what narrows the tree, or what is for where one goes.
     pub(in crate::tui) fn paste(&mut self, text: &str) {
-        if let Some(ahead) = &mut self.leaving {
+        if let Going::Leaving(ahead) = &mut self.going {
             return ahead.push_str(text);
         }
         let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -301,17 +302,26 @@ impl TreeView {
     }
 
     /// Hides the entry under the cursor with what follows, or brings it back.
-    fn hide(&self) -> Outcome {
+    fn hide(&mut self) -> Outcome {
         let Some((node, entry)) = self.chosen().zip(self.chosen_id()) else { return Outcome::Nothing };
+        if self.is_in_use() {
+            self.place.refused = Some("the branch in use can't be hidden; go to another one first");
+            return Outcome::Nothing;
+        }
         match self.hidden_with(node) {
             Some(with) => Outcome::Hide(with, Visibility::Shown),
             None => Outcome::Hide(entry, Visibility::Hidden),
         }
     }
 
+    /// Whether the entry under the cursor lies on the branch in use.
+    pub(super) fn is_in_use(&self) -> bool {
+        self.rows.get(self.place.row).is_some_and(|row| row.on_path)
+    }
+
     /// A key on the way to an entry: it chooses no other, and what is typed is for where one goes.
     fn leaving_key(&mut self, command: Option<KeyCommand>, key: KeyEvent) -> Outcome {
-        let Some(ahead) = &mut self.leaving else { return Outcome::Nothing };
+        let Going::Leaving(ahead) = &mut self.going else { return Outcome::Nothing };
         match (command, typed(key)) {
             (Some(KeyCommand::Back), _) => return Outcome::Back,
             (Some(KeyCommand::Close), _) => return Outcome::Close,
@@ -324,7 +334,7 @@ impl TreeView {
 
     /// Nobody is on the way to an entry any more; what was typed since somebody was.
     pub(in crate::tui) fn stay(&mut self) -> Option<String> {
-        self.leaving.take().filter(|typed| !typed.is_empty())
+        self.going.stay()
     }
 
     fn begin_label(&mut self) {

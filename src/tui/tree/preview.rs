@@ -1,7 +1,7 @@
 //! The entry under the cursor, drawn as the transcript would draw it.
 
 use super::{Ask, Previewed};
-use crate::render::Line;
+use crate::render::{Line, Span, cut_to};
 use crate::tui::layout::Ctx;
 
 /// The preview's state.
@@ -73,6 +73,45 @@ impl Preview {
         }
         self.top = self.top.min(lines.len().saturating_sub(height));
         let below = lines.len().saturating_sub(self.top + height);
-        (lines.into_iter().skip(self.top).take(height).collect(), below)
+        (lines.iter().skip(self.top).take(height).map(|line| fitted(line, ctx.width)).collect(), below)
+    }
+}
+
+/// A line in so many columns, with a sign where more of it would follow.
+fn fitted(line: &Line, width: usize) -> Line {
+    let mut fitted = line.clone();
+    if line.width() <= width {
+        return fitted;
+    }
+    let mut room = width;
+    let fits = |span: &&Span| {
+        // The last column is the sign's.
+        let fits = span.width() < room;
+        room -= if fits { span.width() } else { 0 };
+        fits
+    };
+    let whole = line.spans.iter().take_while(fits).count();
+    fitted.spans.truncate(whole + 1);
+    if let Some(last) = fitted.spans.last_mut() {
+        last.text = cut_to(&format!("{} ", last.text), room);
+    }
+    fitted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::Role;
+
+    #[test]
+    fn a_line_that_has_no_room_says_that_it_goes_on() {
+        let line: Line =
+            ["✓ ", "bash", " make all", " 12s"].map(|text| Span::new(text, Role::Text)).to_vec().into();
+        let shown = |width| fitted(&line, width).text();
+        assert_eq!(shown(19), "✓ bash make all 12s");
+        assert_eq!(shown(18), "✓ bash make all 1…");
+        assert_eq!(shown(15), "✓ bash make al…");
+        assert_eq!(shown(6), "✓ bas…");
+        assert_eq!(shown(1), "…");
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct Rows {
     within: Vec<u32>,
     /// For each entry its row.
     at: Vec<u32>,
+    /// The row of where one is; where that is not shown, of the nearest one above that is.
+    here: Option<usize>,
 }
 
 impl Rows {
@@ -28,7 +30,15 @@ impl Rows {
         for (place, row) in rows.iter().enumerate() {
             at[row.node] = index(place);
         }
-        Self { within: within(&rows), rows, at }
+        let row_of = |node: usize| at.get(node).filter(|row| **row != NONE).map(|row| *row as usize);
+        let nearest = shape.here.and_then(|here| shape.nearest(here, |node| row_of(node).is_some()));
+        let here = nearest.and_then(row_of);
+        Self { within: within(&rows), rows, at, here }
+    }
+
+    /// The row at or beneath which one is.
+    pub(super) fn here(&self) -> Option<usize> {
+        self.here
     }
 
     pub(super) fn len(&self) -> usize {
@@ -141,7 +151,7 @@ mod tests {
             on_path: false,
         };
         let rows: Vec<Row> = drawn.iter().enumerate().map(row).collect();
-        Rows { within: within(&rows), at: (0..rows.len()).map(index).collect(), rows }
+        Rows { within: within(&rows), at: (0..rows.len()).map(index).collect(), rows, here: None }
     }
 
     #[test]

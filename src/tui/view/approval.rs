@@ -93,8 +93,9 @@ fn head(app: &App, asked: &Asked) -> Vec<Line> {
         Span::new(format!("  ? {tool} asks: "), bold),
         Span::new(one_line(&asked.request.reason), Role::Text),
     ];
-    if app.work.approvals.len() > 1 {
-        spans.push(said(format!("  1 of {}", app.work.approvals.len())));
+    let all = app.work.approvals.len() + app.work.approvals.last().map_or(0, |last| last.request.later);
+    if all > 1 {
+        spans.push(said(format!("  1 of {all}")));
     }
     hung(&spans, app)
 }

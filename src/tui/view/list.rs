@@ -10,7 +10,7 @@ use super::panel::{row, title};
 use super::{put, spread};
 use crate::render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, cut_to, wrap};
 use crate::session::Scope;
-use crate::tui::app::Place;
+use crate::tui::app::{List, Place};
 use crate::tui::keymap::Keymap;
 use crate::tui::login::masked;
 use crate::tui::picker::{Item, MARKS, Picker, Preview, Query, Sight, pieces};
@@ -21,6 +21,9 @@ const WIDE: u16 = 100;
 
 /// Columns that rows have at least where there is room, so that the ends of most lists stand in one column.
 const NARROWEST: usize = 80;
+
+/// Columns that a preview beside the rows has at least.
+const BESIDE: u16 = 40;
 
 /// Rows of a list and its preview from which on it stands beneath.
 const HIGH: u16 = 16;
@@ -42,8 +45,7 @@ impl Parts {
         let foot = Rect { y: body.bottom(), height: foot.min(area.bottom() - body.bottom()), ..area };
         let none = Rect { height: 0, ..body };
         let is_wanted = *picker.preview() != Preview::None;
-        if is_wanted && area.width >= WIDE {
-            let width = area.width * 11 / 20;
+        if let Some(width) = width_beside(picker, area.width).filter(|_| is_wanted) {
             let rows = Rect { width, ..body };
             let preview = Rect { x: area.x + width, width: area.width - width, ..body };
             Self { rows, preview, is_beside: true, foot }
@@ -55,6 +57,18 @@ impl Parts {
             Self { rows: body, preview: none, is_beside: false, foot }
         }
     }
+}
+
+/// Columns of the rows beside a preview; `None` where there is no room for both. The ends of models are what they are chosen by, so
+/// that all of them have to be there; of other lists what has no room can be read in the preview.
+fn width_beside(picker: &Picker, width: u16) -> Option<u16> {
+    let usual = width * 11 / 20;
+    let needed = match picker.list {
+        Some(List::Models) => picker.items.iter().map(wanted).max().unwrap_or(0) + 1,
+        _ => 0,
+    };
+    let rows = usual.max(u16::try_from(needed).unwrap_or(u16::MAX));
+    (width >= WIDE && (rows == usual || rows <= width - BESIDE)).then_some(rows)
 }
 
 /// Draws a list; says where the cursor stands.

@@ -13,8 +13,11 @@ use crate::event::CompactionReason;
 use crate::render::{Line, Role, Span, cut_to};
 use crate::unit::UnixMs;
 
-/// Columns of a command's name and argument, unless they are more.
-const NAME_WIDTH: usize = 25;
+/// Column in which stands what an offer is, unless its name is longer.
+const ABOUT: usize = 29;
+
+/// Columns between what an offer is called and what it is.
+const GAP: usize = 2;
 
 /// What goes on, or a word to the user; `None` when there is neither.
 pub(super) fn status(app: &App) -> Option<Line> {
@@ -66,7 +69,12 @@ pub(super) fn status(app: &App) -> Option<Line> {
 fn flash(app: &App, text: &str) -> Line {
     let words = Span::new(one_line(text), Role::Text);
     let Some(activity) = activity(app) else {
-        return vec![Span::new("  · ", Role::Accent), words].into();
+        // What brings a sign of its own needs no other.
+        return match text.strip_prefix("✗ ") {
+            Some(trouble) => vec![Span::new("  ✗ ", Role::Error), Span::new(one_line(trouble), Role::Text)],
+            None => vec![Span::new("  · ", Role::Accent), words],
+        }
+        .into();
     };
     let used: usize = activity.iter().map(Span::width).sum();
     let is_roomy = used + 3 + words.width() <= usize::from(app.place.size.0);
@@ -227,9 +235,8 @@ pub(super) fn completion(app: &App) -> Vec<Line> {
         let room = if offer.about.is_empty() { width.saturating_sub(4) } else { width / 2 };
         let mut line = Line::new(format!(" {mark}"), Role::Accent);
         line.spans.extend(super::list::label(&name, role.into(), &mut query, room));
-        let argument = format!(" {}", one_line(&offer.argument));
-        line.spans.push(Span::new(cut_to(&argument, (width / 2).saturating_sub(name.len())), Role::Muted));
-        let gap = (NAME_WIDTH + 4).saturating_sub(line.width());
+        line.spans.push(Span::new(argument(offer, line.width(), width), Role::Muted));
+        let gap = ABOUT.saturating_sub(line.width()).max(GAP);
         let about = cut_to(&one_line(&offer.about), width.saturating_sub(line.width() + gap + 1));
         line.spans.push(Span::new(" ".repeat(gap) + &about, Role::Muted));
         match count {
@@ -242,10 +249,22 @@ pub(super) fn completion(app: &App) -> Vec<Line> {
     offers.iter().enumerate().skip(top).take(height).map(&mut row).collect()
 }
 
-/// What may follow a command, and what that does: nothing to choose.
+/// What may follow an offer whose row is filled up to a column, as far as there is room before what it is.
+fn argument(offer: &Offer, column: usize, width: usize) -> String {
+    /// Columns of which fewer say nothing.
+    const LEAST: usize = 5;
+    let whole = format!(" {}", one_line(&offer.argument));
+    let end = if offer.about.is_empty() { width.saturating_sub(1) } else { ABOUT - GAP };
+    match end.saturating_sub(column) {
+        room if room < LEAST || offer.argument.is_empty() => String::new(),
+        room => cut_to(&whole, room),
+    }
+}
+
+/// What may follow a command, and what that does: nothing to choose. Here it is said in full.
 fn argument_hint(hint: &Offer, width: usize) -> Line {
     let what = format!("   {} {}", one_line(&hint.name), one_line(&hint.argument));
-    let gap = (NAME_WIDTH + 4).saturating_sub(what.chars().count()).max(2);
+    let gap = ABOUT.saturating_sub(Span::new(what.as_str(), Role::Muted).width()).max(GAP);
     let text = format!("{what}{}{}", " ".repeat(gap), one_line(&hint.about));
     Line::new(cut_to(&text, width.saturating_sub(1)), Role::Muted)
 }

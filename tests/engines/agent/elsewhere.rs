@@ -10,6 +10,12 @@ fn stage(answers: Vec<Answer>) -> Stage {
     Stage::new(Access::Executes, answers)
 }
 
+impl Stage {
+    async fn approval(&self) -> String {
+        self.agent.state().await.unwrap().state.approval
+    }
+}
+
 #[tokio::test]
 async fn a_tool_that_is_not_offered_is_not_told_of_and_comes_back() {
     let mut stage = stage(vec![says("one"), says("two")]);
@@ -38,6 +44,29 @@ async fn the_approval_mode_counts_from_the_next_call_on() {
     stage.settled().await;
     let said = stage.said().join("\n");
     assert!(said.contains("the mode is read-only"), "{said}");
+}
+
+#[tokio::test]
+async fn an_approval_mode_ends_with_its_session_and_a_configured_one_stays() {
+    let mut stage = stage(vec![says("one")]);
+    let began_with = stage.approval().await;
+    stage.prompt("go").await;
+    stage.settled().await;
+    let first = stage.agent.reader().path().unwrap().to_owned();
+    for step in ["new", "resumed", "forked"] {
+        stage.agent.set_approval(ApprovalMode::ReadOnly).await.unwrap();
+        assert_eq!(stage.approval().await, "read-only", "{step}");
+        match step {
+            "new" => stage.agent.new_session().await.unwrap(),
+            "resumed" => stage.agent.open_session(first.clone()).await.unwrap(),
+            _ => stage.agent.fork_session(first.clone()).await.unwrap(),
+        };
+        assert_eq!(stage.approval().await, began_with, "{step}");
+    }
+    stage.agent.configure_approval(ApprovalMode::Auto).await.unwrap();
+    stage.agent.set_approval(ApprovalMode::ReadOnly).await.unwrap();
+    stage.agent.new_session().await.unwrap();
+    assert_eq!(stage.approval().await, "auto");
 }
 
 #[tokio::test]

@@ -90,6 +90,27 @@ fn the_arrows_choose_and_enter_alone_allows_nothing() {
 }
 
 #[test]
+fn several_calls_are_answered_one_after_the_other_as_soon_as_each_is_on_the_screen() {
+    let house = House::new();
+    let calls = r#"{"calls": [
+        {"name": "bash", "arguments": {"command": "touch one"}},
+        {"name": "write_file", "arguments": {"path": ".git/hooks/pre-commit", "content": "two"}},
+        {"name": "bash", "arguments": {"command": "touch three"}}]}"#;
+    let mut terminal = ask(&house, &[&calls.replace('\n', ""), r#"{"text": "All made."}"#]);
+    assert!(terminal.screen().contains("runs a command  1 of 3"), "{}", terminal.screen());
+    terminal.send("y");
+    terminal.wait_for("git runs what is there  1 of 2");
+    terminal.send("d");
+    terminal.send("not there");
+    terminal.key(Key::Enter);
+    terminal.wait_for("│ touch three");
+    terminal.send("y");
+    terminal.wait_for("All made.");
+    assert!(house.project().join("three").exists() && !house.project().join(".git/hooks").exists());
+    assert_eq!(decisions(&house), ["once", "deny", "once"]);
+}
+
+#[test]
 fn what_is_typed_while_a_question_appears_is_a_message() {
     let house = House::new();
     let script = house.script(&[CALL, r#"{"expect": "yes, but slowly", "text": "Slowly."}"#]);

@@ -98,14 +98,14 @@ fn a_message_is_labelled_and_a_branch_is_hidden_and_brought_back() {
     let mut terminal = house.play(&TWO, &[]);
     say(&mut terminal, "question one", "Answer one.");
     say(&mut terminal, "question two", "Answer two.");
+    enter(&mut terminal, "/label");
+    terminal.wait_for("the newest message has no label; /label NAME gives it one");
     enter(&mut terminal, "/label dead end");
     terminal.wait_for("labelled dead end");
     enter(&mut terminal, "/tree");
     terminal.wait_for("[dead end]");
     terminal.key(Key::Ctrl('x'));
     terminal.wait_for("the branch in use can't be hidden");
-    enter(&mut terminal, "/tree");
-    terminal.wait_for("▸●   Answer two.");
     terminal.key(Key::Up);
     terminal.wait_for("▸• ▌ question two");
     terminal.key(Key::Enter);

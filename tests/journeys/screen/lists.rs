@@ -54,6 +54,8 @@ fn a_setting_that_is_changed_on_the_screen_is_in_the_users_file_and_what_else_wa
     terminal.key(Key::Enter);
     terminal.wait_for("from the next start on");
     terminal.key(Key::Esc);
+    terminal.wait_for("type to narrow");
+    terminal.key(Key::Esc);
     terminal.wait_without("── settings ──");
     quit(terminal);
     let written: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
@@ -174,6 +176,8 @@ fn the_session_that_is_open_is_said_to_be_when_it_is_chosen() {
     terminal.wait_for("▸ question one  open here");
     terminal.key(Key::Enter);
     terminal.wait_for("that is the session that is open here");
+    terminal.key(Key::Esc);
+    terminal.wait_for("type to narrow");
     terminal.key(Key::Esc);
     terminal.wait_without("── sessions");
     quit(terminal);

@@ -111,6 +111,9 @@ fn a_theme_is_tried_on_left_chosen_and_there_the_next_time() {
     terminal.send("gruv");
     wait_for_accent(&terminal, GRUVBOX);
     terminal.key(Key::Esc);
+    terminal.wait_for("type to narrow");
+    terminal.key(Key::Esc);
+    terminal.wait_without("── themes");
     wait_for_accent(&terminal, DARK);
     enter(&mut terminal, "/theme gruvbox");
     terminal.wait_for("theme is gruvbox from now on");

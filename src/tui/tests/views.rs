@@ -1,0 +1,173 @@
+//! What the screen looks like in each of its states that no other file draws.
+
+use crossterm::event::KeyCode;
+use serde_json::json;
+
+use super::stage::{Stage, at_work, steered};
+use super::summaries::compaction_fails;
+use crate::event::{ApprovalRequest, EventKind};
+use crate::id::EntryId;
+use crate::message::AssistantBlock;
+use crate::session::EntryBody;
+use crate::session::entry::Compaction;
+use crate::tui::app::{Input, Report};
+use crate::tui::{gather, logs};
+use crate::unit::{Tokens, UnixMs};
+
+/// Draws a state at both sizes.
+fn drawn(name: &str, set: impl Fn(&mut Stage)) {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        set(&mut stage);
+        insta::assert_snapshot!(format!("{name}_{width}x{height}"), stage.screen());
+    }
+}
+
+fn run(stage: &mut Stage, command: &str) {
+    stage.type_text(command);
+    stage.key(KeyCode::Enter);
+}
+
+#[test]
+fn help_is_a_page() {
+    drawn("help", |stage| run(stage, "/help"));
+}
+
+#[test]
+fn a_slash_shows_the_commands() {
+    drawn("commands", |stage| stage.type_text("/"));
+}
+
+#[test]
+fn a_bang_makes_the_editor_a_shell() {
+    drawn("shell", |stage| stage.type_text("!cargo test --lib"));
+    drawn("private_shell", |stage| stage.type_text("!!env"));
+}
+
+#[test]
+fn earlier_prompts_are_a_list() {
+    drawn("history", |stage| {
+        for prompt in ["why does the lexer drift?", "write a test for it\nand mend it", "and the docs"] {
+            run(stage, prompt);
+        }
+        stage.type_text("a draft");
+        stage.control('r');
+        stage.type_text("test");
+    });
+}
+
+#[test]
+fn a_session_that_opens_says_so() {
+    drawn("opening", |stage| {
+        stage.app.work.opening_since = Some(UnixMs(stage.now));
+        stage.type_text("meanwhile");
+        stage.wait(1_200);
+    });
+}
+
+#[test]
+fn a_request_that_waits_for_its_next_try_counts_down() {
+    drawn("retry", |stage| {
+        stage.user("why does the lexer drift?");
+        stage.event(EventKind::AgentStart);
+        stage.event(EventKind::AutoRetryStart {
+            attempt: 2,
+            max_attempts: 5,
+            delay_ms: 8_000,
+            error_message: "anthropic: overloaded".into(),
+        });
+        stage.wait(3_000);
+    });
+}
+
+#[test]
+fn a_summary_that_failed_is_a_question() {
+    drawn("summary_failed", |stage| {
+        steered(stage);
+        compaction_fails(stage);
+        stage.wait(400);
+    });
+}
+
+#[test]
+fn what_is_left_behind_is_a_question() {
+    drawn("left_behind", |stage| {
+        steered(stage);
+        let question = gather::left_behind(&EntryId::new("e1"));
+        stage.input(Input::Report(Report::Ask(question)));
+        stage.wait(400);
+    });
+}
+
+#[test]
+fn what_was_made_shorter_and_branches_that_were_left_are_rules_across_the_page() {
+    drawn("rules", |stage| {
+        stage.user("first");
+        stage.entry(&EntryBody::Compaction(Compaction {
+            summary: "The lexer counts `\\r` as a line of its own.\n\nNext: mend it.".into(),
+            first_kept_entry_id: EntryId::new("e1"),
+            tokens_before: Tokens(170_000),
+            details: None,
+            usage: None,
+            made_by: None,
+        }));
+        stage.user("second");
+        let left = serde_json::from_value(json!({
+            "type": "branch_summary", "fromId": "e9", "summary": "A first try went nowhere."
+        }));
+        stage.entry(&left.unwrap());
+        stage.user("third");
+    });
+}
+
+#[test]
+fn output_below_is_marked_for_whoever_reads_above() {
+    drawn("below", |stage| {
+        for at in 0..30 {
+            stage.user(&format!("prompt {at}"));
+            stage.answer(vec![AssistantBlock::Text { text: format!("Answer **{at}** of the lexer.") }]);
+        }
+        stage.event(EventKind::AgentStart);
+        stage.screen();
+        stage.key(KeyCode::PageUp);
+        stage.text(0, "And one more thing.");
+    });
+}
+
+#[test]
+fn a_call_that_asks_can_be_read_whole() {
+    drawn("whole_call", |stage| {
+        at_work(stage);
+        let steps: Vec<String> = (1..=60).map(|step| format!("echo step {step}")).collect();
+        stage.event(EventKind::ApprovalRequested(ApprovalRequest {
+            tool_call_id: "c2".into(),
+            tool_name: "bash".into(),
+            args: json!({"command": steps.join("\n")}),
+            reason: "runs a command".into(),
+            rule: String::new(),
+            preview: None,
+        }));
+        stage.screen();
+        stage.wait(400);
+        stage.type_text("v");
+        stage.wait(400);
+        assert_eq!(stage.app.popups.len(), 1);
+    });
+}
+
+#[test]
+fn the_log_is_a_page_newest_first() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let lines = [
+        "2026-11-21T14:02:00.000Z  INFO tiller::session: opened",
+        "2026-11-21T14:02:01.500Z  WARN tiller::watch: can't watch /nowhere",
+        "2026-11-21T14:02:02.000Z ERROR tiller::agent: the log can't be written: no space left",
+    ];
+    std::fs::write(file.path(), lines.join("\n")).unwrap();
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        stage.input(Input::Report(logs::page(Some(file.path()), None)));
+        let screen = stage.screen().replace(&file.path().display().to_string(), "[the file]");
+        insta::assert_snapshot!(format!("log_{width}x{height}"), screen);
+    }
+}
