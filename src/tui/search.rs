@@ -107,8 +107,15 @@ impl Search {
         self.shown == Some(place)
     }
 
-    fn add(&mut self, part: usize, hits: &[(usize, usize)]) {
-        self.hits.extend(hits.iter().map(|(index, count)| ((part, *index), *count)));
+    fn add(&mut self, (part, first): Hit, hits: &[(usize, usize)]) {
+        self.hits.extend(hits.iter().map(|(index, count)| ((part, first + index), *count)));
+    }
+
+    /// Puts what was found from one block on to the end of its part in the place of what was known.
+    fn replace(&mut self, first: Hit, hits: &[(usize, usize)]) {
+        let gone: Vec<Hit> = self.hits.range(first..(first.0 + 1, 0)).map(|(hit, _)| *hit).collect();
+        gone.iter().for_each(|hit| _ = self.hits.remove(hit));
+        self.add(first, hits);
     }
 
     /// Looks through what is in memory, unless nothing has changed there.
@@ -118,13 +125,15 @@ impl Search {
             return;
         }
         let has_only_grown = self.tail.seen.map(|(added, _)| added) == now.map(|(added, _)| added);
-        let from = if has_only_grown { transcript.newest_part() } else { self.tail.from };
         self.tail.seen = now;
         let words = self.words();
-        for (part, blocks) in transcript.tail(from) {
-            let gone: Vec<Hit> = self.hits.range((part, 0)..(part + 1, 0)).map(|(hit, _)| *hit).collect();
-            gone.iter().for_each(|hit| _ = self.hits.remove(hit));
-            self.add(part, &hits(blocks, &words));
+        if has_only_grown {
+            let (first, blocks) = transcript.arriving();
+            self.replace(first, &hits(blocks, &words));
+        } else {
+            for (part, blocks) in transcript.tail(self.tail.from) {
+                self.replace((part, 0), &hits(blocks, &words));
+            }
         }
         self.keep_place(transcript);
     }
@@ -216,7 +225,7 @@ impl App {
         let Some(search) = self.moving.search.as_mut().filter(|search| search.number == found.number) else {
             return;
         };
-        search.add(found.part, &found.hits);
+        search.add((found.part, 0), &found.hits);
         search.looking &= !found.is_last;
     }
 

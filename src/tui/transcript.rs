@@ -207,6 +207,13 @@ impl Transcript {
         })
     }
 
+    /// The blocks that the log will make of the answer that is arriving, and the place of the first: its part, and its number there.
+    pub(super) fn arriving(&self) -> ((usize, usize), impl Iterator<Item = &Block>) {
+        let blocks = self.parts.last().and_then(Part::blocks).unwrap_or_default();
+        let logged = blocks.iter().filter(|block| block.entry.is_some()).count();
+        ((self.last(), logged), self.live.iter().filter(|block| !block.is_blank()))
+    }
+
     /// The blocks of a part that the log makes, or will make, each with its number among all.
     fn known(&self, part: usize) -> impl Iterator<Item = (usize, &Block)> {
         let blocks = self.parts.get(part).and_then(Part::blocks).unwrap_or_default();
