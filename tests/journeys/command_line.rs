@@ -156,6 +156,7 @@ fn without_a_session_the_screen_keeps_no_prompt_no_draft_and_no_output() {
     terminal.key(Key::Enter);
     terminal.wait_for("resume with  nothing is kept of it, so it can't be opened again");
     terminal.key(Key::Esc);
+    terminal.wait_without("resume with");
     terminal.send("half a thought");
     terminal.wait_for("❯ half a thought");
     terminal.signal(Signal::SIGTERM);
