@@ -195,6 +195,9 @@ impl App {
     pub(super) fn question_comes(&mut self, request: &ApprovalRequest) {
         let mut asked = Asked::new(request.clone(), self.now);
         let answered = self.notes.answered.take().filter(|at| self.now.since_ms(*at) < keys::LOOKING_MS);
+        if answered.is_some() && self.holds_early_answers() {
+            self.editor.set_text("");
+        }
         let is_looked_at = answered.is_some() && self.popups.is_empty() && !self.is_typing();
         if is_looked_at && self.work.approvals.is_empty() {
             asked.ready = Ready::Drawn;

@@ -3,8 +3,8 @@
 //! A letter answers only where it can't be meant for the editor: the editor is empty, the question has been on the screen for a moment,
 //! and no other letter follows at once. Every other letter goes into the editor. Enter answers only what the arrows have chosen before.
 //!
-//! Whoever has just answered looks at what asks next: that one takes keys from its first frame on, and what is typed before that is
-//! for nobody.
+//! Whoever has just answered looks at what asks next: that one takes keys from its first frame on, and an answer that came before that
+//! is for nobody. What isn't an answer is a message, always.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -22,6 +22,9 @@ pub(in crate::tui) const ANSWER_MS: u64 = 350;
 
 /// How soon after an answer the next call has to ask for whoever gave it to be looking still, in milliseconds.
 pub(super) const LOOKING_MS: u64 = 2_000;
+
+/// Letters that are taken for answers that came too soon; more of them are a text.
+const MOST_EARLY: usize = 3;
 
 /// The reason of a plain no.
 const NO: &str = "the user said no";
@@ -41,9 +44,10 @@ impl App {
         if asked.mode == Mode::Reasoning {
             return self.reasoning_key(key);
         }
-        if asked.ready == Ready::Drawn && Touch::of(key) == Touch::Types {
+        if asked.ready == Ready::Drawn && self.is_early(key) {
             return Some(Vec::new());
         }
+        let asked = self.work.approvals.first_mut()?;
         let is_plain = (key.modifiers - KeyModifiers::SHIFT).is_empty();
         let is_typed = is_plain && matches!(key.code, KeyCode::Char(_));
         if let Some((begun, _)) = asked.answer.take() {
@@ -77,14 +81,35 @@ impl App {
         Some(self.carry_answer(command))
     }
 
-    /// Between two questions nothing that is typed at once was meant for the editor.
+    /// Between two questions: Enter behind a letter that is none but an early answer sends nothing, and whoever types a message no
+    /// longer looks at what asks.
     fn key_between(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let answered = self.notes.answered.filter(|_| Touch::of(key) == Touch::Types)?;
-        if Appeared::at(answered).is_noticed(self.now) {
-            self.notes.answered = None;
-            return None;
+        let answered = self.notes.answered?;
+        let is_early = !Appeared::at(answered).is_noticed(self.now) && self.holds_early_answers();
+        if is_early && key.code == KeyCode::Enter {
+            return Some(Vec::new());
         }
-        Some(Vec::new())
+        let answers = self.place.keymap.command(Context::Approval, key).is_some();
+        if Touch::of(key) == Touch::Types && !(is_early && answers) {
+            self.notes.answered = None;
+        }
+        None
+    }
+
+    /// Whether a key is an answer before its question was drawn, and not part of a message.
+    fn is_early(&self, key: KeyEvent) -> bool {
+        let answers = || self.place.keymap.command(Context::Approval, key).is_some();
+        self.editor.is_empty() && Touch::of(key) == Touch::Types && (key.code == KeyCode::Enter || answers())
+    }
+
+    /// Whether nothing is in the editor but what somebody types who answers in a rhythm, or nothing at all.
+    pub(super) fn holds_early_answers(&self) -> bool {
+        let answers = |letter| {
+            let key = KeyEvent::from(KeyCode::Char(letter));
+            self.place.keymap.command(Context::Approval, key).is_some()
+        };
+        let text = self.editor.text();
+        text.len() <= MOST_EARLY && text.chars().all(answers)
     }
 
     /// More follows a letter that was to answer: it was the beginning of a text, or of the reason if it is the one that asks for it.

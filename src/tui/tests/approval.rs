@@ -310,7 +310,8 @@ fn whoever_answers_goes_on_with_the_next_question_as_soon_as_it_is_drawn() {
     stage.asked(ApprovalRequest { later: 2, ..command("cargo test one") });
     assert!(stage.screen().contains("runs a command  1 of 3"), "{}", stage.screen());
     assert_eq!(stage.letter('y'), once("c2"));
-    stage.type_text("y");
+    stage.type_text("yy");
+    stage.key(KeyCode::Enter);
     stage.event(EventKind::ApprovalRequested(ApprovalRequest {
         tool_call_id: "c5".into(),
         later: 1,
@@ -330,6 +331,17 @@ fn whoever_answers_goes_on_with_the_next_question_as_soon_as_it_is_drawn() {
     assert_eq!(stage.letter('n'), denied("c6", "the user said no"));
     stage.type_text("n");
     assert_eq!(stage.app.editor.text(), "n", "nothing else was going to ask");
+}
+
+#[test]
+fn what_is_no_answer_is_a_message_also_directly_behind_an_answer() {
+    let mut stage = asking(80, 24);
+    stage.asked(ApprovalRequest { later: 2, ..command("cargo test one") });
+    assert_eq!(stage.letter('y'), once("c2"));
+    stage.type_text("look at the tests first");
+    stage.asked(ApprovalRequest { tool_call_id: "c5".into(), ..command("cargo test two") });
+    assert_eq!(stage.app.editor.text(), "look at the tests first");
+    assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Say::Steer("look at the tests first".into()))));
 }
 
 #[test]
