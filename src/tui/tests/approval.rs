@@ -3,13 +3,11 @@
 use crossterm::event::{KeyCode, KeyModifiers};
 use serde_json::{Value, json};
 
-use super::stage::{Stage, at_work, state};
+use super::stage::{SIZES, Stage, at_work, state};
 use crate::agent::{Live, Snapshot};
 use crate::event::{ApprovalRequest, Decision, EventKind, FileChange, Preview, QueueItem, QueueKind};
 use crate::tui::app::{Action, Input, Loaded, Report, Say};
 use crate::unit::UnixMs;
-
-const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
 
 fn request(id: &str, tool: &str, args: Value) -> ApprovalRequest {
     ApprovalRequest {

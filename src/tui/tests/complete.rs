@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crossterm::event::KeyCode;
 
-use super::stage::{Stage, state};
+use super::stage::{SIZES, Stage, state};
 use crate::agent::{ApprovalMode, CommandSource, SlashCommand, State};
 use crate::message::{Image, ThinkingLevel};
 use crate::provider::catalog::Sight;
@@ -277,7 +277,10 @@ fn what_follows_a_command_is_offered_too() {
     let items = vec![model("anthropic/claude-haiku-4-5"), model("openai/gpt-5"), locked];
     stage.told(Report::Words { of: models, items });
     stage.types("hai");
-    insta::assert_snapshot!("model_names_80x24", stage.screen());
+    for (width, height) in SIZES {
+        stage.resize(width, height);
+        insta::assert_snapshot!(format!("model_names_{width}x{height}"), stage.screen());
+    }
     let actions = stage.key(KeyCode::Enter);
     assert!(actions.contains(&Action::SetModel("anthropic/claude-haiku-4-5".into())), "{actions:?}");
     stage.types("/model");
@@ -353,7 +356,10 @@ fn a_session_that_is_gone_to_in_the_offers_is_opened_and_words_are_looked_for() 
     stage.types("/resume ");
     let items = vec![session("lexer"), session("parser")];
     stage.told(Report::Words { of: Words::Sessions, items });
-    insta::assert_snapshot!("session_offers_80x24", stage.screen());
+    for (width, height) in SIZES {
+        stage.resize(width, height);
+        insta::assert_snapshot!(format!("session_offers_{width}x{height}"), stage.screen());
+    }
     stage.types("parse");
     let actions = stage.key(KeyCode::Enter);
     assert!(
@@ -404,7 +410,10 @@ fn a_path_is_offered_where_one_may_follow_and_taken_when_it_was_gone_to() {
 fn what_may_follow_is_said_where_it_is_what_somebody_likes() {
     let mut stage = Stage::new(80, 24);
     stage.types("/compact ");
-    insta::assert_snapshot!("argument_hint_80x24", stage.screen());
+    for (width, height) in SIZES {
+        stage.resize(width, height);
+        insta::assert_snapshot!(format!("argument_hint_{width}x{height}"), stage.screen());
+    }
     stage.key(KeyCode::Esc);
     assert!(!stage.screen().contains("[WORDS]"), "{}", stage.screen());
     assert_eq!(stage.app.editor.text(), "/compact ");

@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use serde_json::json;
 
-use super::stage::{Stage, call, steered, text};
+use super::stage::{SIZES, Stage, call, steered, text};
 use crate::message::{AssistantBlock, Image, Message, ToolResultMessage, UserBlock, UserMessage};
 use crate::render::{Carriage, Links, clean};
 use crate::tui::terminal::{Images, Painter};
@@ -166,7 +166,11 @@ fn images(shown: Images) -> Stage {
 
 #[test]
 fn images_are_lines_and_where_the_terminal_can_pictures_beneath_them() {
-    insta::assert_snapshot!("images_80x24", images(Images::Line).screen());
+    let mut lines = images(Images::Line);
+    for (width, height) in SIZES {
+        lines.resize(width, height);
+        insta::assert_snapshot!(format!("images_{width}x{height}"), lines.screen());
+    }
     let written = Paper::new().written(&mut images(Images::Line));
     assert!(!written.contains("\u{1b}_G"), "{written:?}");
 

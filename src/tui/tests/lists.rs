@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use super::stage::Stage;
+use super::stage::{SIZES, Stage};
 use crate::agent::{ApprovalMode, LockedModel, OfferedTool, ToolStanding};
 use crate::message::{Access, ModelRef, ThinkingLevel, ToolSpec};
 use crate::provider::catalog;
@@ -12,8 +12,6 @@ use crate::tool::ToolSource;
 use crate::tui::app::{Action, Go, Input, List, Report};
 use crate::tui::picker::{self, Choice, Item, Levels, Models, Word};
 use crate::tui::question::Question;
-
-const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
 
 impl Stage {
     fn report(&mut self, report: Report) -> Vec<Action> {

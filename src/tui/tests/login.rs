@@ -2,7 +2,7 @@
 
 use crossterm::event::KeyCode;
 
-use super::stage::Stage;
+use super::stage::{SIZES, Stage};
 use crate::agent::{Answers, KeyHolder, KeyOrigin};
 use crate::session::import::{Glance, Origin};
 use crate::tui::app::{Action, Go, Input, List, Report};
@@ -11,8 +11,6 @@ use crate::tui::login::{self, Key, News, Order};
 use crate::tui::picker::{Choice, Item, Word};
 use crate::tui::question::Question;
 use crate::unit::UnixMs;
-
-const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
 
 fn holders() -> Vec<KeyHolder> {
     let holder = |provider: &str, from| KeyHolder { provider: provider.into(), from };

@@ -8,7 +8,7 @@ use ratatui::backend::TestBackend;
 use ratatui::style::Modifier;
 use serde_json::json;
 
-use super::stage::{START, Stage, at_work, call, state, steered, text};
+use super::stage::{SIZES, START, Stage, at_work, call, state, steered, text};
 use crate::agent::{BranchSummary, Live, Snapshot};
 use crate::event::{EventKind, SessionChange};
 use crate::id::EntryId;
@@ -506,7 +506,10 @@ fn keys_lead_from_prompt_to_prompt_and_to_both_ends() {
 fn a_prompt_that_was_never_answered_says_so_and_enter_takes_it_back() {
     let mut stage = Stage::new(80, 24);
     resumed(&mut stage, 20);
-    insta::assert_snapshot!("unanswered_80x24", stage.screen());
+    for (width, height) in SIZES {
+        stage.resize(width, height);
+        insta::assert_snapshot!(format!("unanswered_{width}x{height}"), stage.screen());
+    }
     let back = Action::Go(Go::Navigate("o19".into(), BranchSummary::None));
     assert_eq!(stage.key(KeyCode::Enter), [back]);
     stage.answer(vec![text("at last")]);

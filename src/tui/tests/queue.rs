@@ -4,15 +4,13 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use super::stage::{START, Stage, at_work, text};
+use super::stage::{SIZES, START, Stage, at_work, text};
 use crate::event::{EventKind, QueueItem, QueueKind};
 use crate::message::{BashExecutionMessage, Image, Message, UserMessage};
 use crate::session::entry::{MessageEntry, Receipt, Waited};
 use crate::tui::app::{Action, Input, Report, Say};
 use crate::tui::queue::{Order, Outcome, Removed, Then};
 use crate::unit::UnixMs;
-
-const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
 
 fn item(id: &str, kind: QueueKind, text: &str) -> QueueItem {
     QueueItem { id: id.into(), kind, text: text.into(), typed: None, images: [].into(), held: false }

@@ -2,7 +2,7 @@
 
 use crossterm::event::KeyCode;
 
-use super::stage::{START, Stage};
+use super::stage::{SIZES, START, Stage};
 use crate::agent::Moved;
 use crate::event::SessionChange;
 use crate::render::{Line, Role};
@@ -243,7 +243,10 @@ fn forks_stand_beneath_their_session_until_the_newest_is_to_come_first() {
     let mut known = summaries();
     known[0].parent_session = Some("/s/30.jsonl".into());
     stage.browsed(scope, Browsed::Sessions(sessions(&known, scope, UnixMs(stage.now))));
-    insta::assert_snapshot!("threads_80x24", stage.screen());
+    for (width, height) in SIZES {
+        stage.resize(width, height);
+        insta::assert_snapshot!(format!("threads_{width}x{height}"), stage.screen());
+    }
     stage.control('t');
     let screen = stage.screen();
     assert!(screen.contains("   fix-crlf") && !screen.contains("└─"), "{screen}");

@@ -28,6 +28,9 @@ use crate::unit::{Tokens, UnixMs, Usd};
 /// 14:02 UTC.
 pub(super) const START: i64 = 1_795_269_720_000;
 
+/// The sizes at which views are drawn.
+pub(super) const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
+
 /// The front end with a clock and an agent of the test's making.
 pub(super) struct Stage {
     pub(super) app: App,
@@ -75,6 +78,10 @@ impl Stage {
     pub(super) fn input(&mut self, input: Input) {
         let actions = self.app.update(input, UnixMs(self.now));
         self.actions.extend(actions);
+    }
+
+    pub(super) fn resize(&mut self, width: u16, height: u16) {
+        self.input(Input::Resize { width, height });
     }
 
     pub(super) fn event(&mut self, kind: EventKind) {

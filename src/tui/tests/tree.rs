@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyModifiers};
 use serde_json::json;
 
-use super::stage::{START, Stage, call, text};
+use super::stage::{SIZES, START, Stage, call, text};
 use crate::agent::{BranchSummary, Moved};
 use crate::event::{EventKind, SessionChange};
 use crate::id::EntryId;
@@ -271,7 +271,10 @@ fn while_the_agent_works_choosing_asks_first() {
 fn a_session_in_which_nothing_was_said_has_an_empty_tree() {
     let mut grove = Grove::new(80, 24);
     grove.open();
-    insta::assert_snapshot!("tree_empty_80x24", grove.screen());
+    for (width, height) in SIZES {
+        grove.stage.resize(width, height);
+        insta::assert_snapshot!(format!("tree_empty_{width}x{height}"), grove.screen());
+    }
     assert_eq!(grove.key(KeyCode::Enter), []);
     for key in [KeyCode::Left, KeyCode::Right, KeyCode::Up, KeyCode::End, KeyCode::Tab] {
         assert_eq!(grove.key(key), []);
@@ -568,7 +571,10 @@ fn a_fork_begins_with_the_prompts_of_the_user() {
     let mut grove = Grove::branched(80, 24);
     grove.type_text("/fork");
     grove.key(KeyCode::Enter);
-    insta::assert_snapshot!("tree_fork_80x24", grove.screen());
+    for (width, height) in SIZES {
+        grove.stage.resize(width, height);
+        insta::assert_snapshot!(format!("tree_fork_{width}x{height}"), grove.screen());
+    }
     assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Go::Fork(grove.entry(7)))]);
 }
 

@@ -3,20 +3,20 @@
 use crossterm::event::KeyCode;
 use serde_json::json;
 
-use super::stage::{Stage, at_work, steered};
+use super::stage::{SIZES, START, Stage, at_work, state, steered};
 use super::summaries::compaction_fails;
 use crate::event::{ApprovalRequest, EventKind};
 use crate::id::EntryId;
 use crate::message::AssistantBlock;
-use crate::session::EntryBody;
 use crate::session::entry::Compaction;
+use crate::session::{EntryBody, Placement, SessionManager};
 use crate::tui::app::{Input, Report};
 use crate::tui::{gather, logs};
 use crate::unit::{Tokens, UnixMs};
 
 /// Draws a state at both sizes.
 fn drawn(name: &str, set: impl Fn(&mut Stage)) {
-    for (width, height) in [(80, 24), (120, 40)] {
+    for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
         set(&mut stage);
         insta::assert_snapshot!(format!("{name}_{width}x{height}"), stage.screen());
@@ -165,10 +165,20 @@ fn the_log_is_a_page_newest_first() {
         "2026-11-21T14:02:02.000Z ERROR tiller::agent: the log can't be written: no space left",
     ];
     std::fs::write(file.path(), lines.join("\n")).unwrap();
-    for (width, height) in [(80, 24), (120, 40)] {
+    for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
         stage.input(Input::Report(logs::page(Some(file.path()), None)));
         let screen = stage.screen().replace(&file.path().display().to_string(), "[the file]");
         insta::assert_snapshot!(format!("log_{width}x{height}"), screen);
     }
+}
+
+#[test]
+fn the_facts_about_a_session_are_a_page() {
+    let manager = SessionManager::new(Placement::Memory, "/home/ada/code/conf".into());
+    let reader = manager.create(UnixMs(START)).reader();
+    drawn("session", |stage| {
+        let lines = gather::facts(&state(), &reader);
+        stage.input(Input::Report(Report::Page { title: "session".into(), lines }));
+    });
 }
