@@ -159,6 +159,11 @@ fn a_summary_that_failed_is_asked_about_in_words() {
     assert!(house.log().iter().any(|line| line["type"] == "compaction"));
 }
 
+/// Whether the last line of the screen is where the next one is typed.
+fn is_invited(screen: &str) -> bool {
+    screen.lines().rfind(|line| !line.trim().is_empty()).map(str::trim) == Some(">")
+}
+
 #[test]
 fn ctrl_c_stops_the_run_and_twice_leaves() {
     let house = House::new();
@@ -167,8 +172,6 @@ fn ctrl_c_stops_the_run_and_twice_leaves() {
     terminal.wait_for("Going on");
     terminal.key(Key::Ctrl('c'));
     terminal.wait_for("stopped");
-    let is_invited =
-        |screen: &str| screen.lines().rfind(|line| !line.trim().is_empty()).map(str::trim) == Some(">");
     terminal.wait_until("the next line is waited for", is_invited);
     terminal.key(Key::Ctrl('c'));
     terminal.wait_for("Ctrl+C again leaves; so do Ctrl+D and /quit");
@@ -250,6 +253,7 @@ fn a_key_that_is_typed_at_the_terminal_is_not_shown_and_what_comes_after_it_is()
     terminal.wait_for("the key of openai is the next line");
     terminal.send("sk-hush-hush\n");
     terminal.wait_for("openai can be asked now");
+    terminal.wait_until("the next line is waited for", is_invited);
     terminal.send("/name shown again");
     terminal.wait_for("> /name shown again");
     terminal.send("\n/login anthropic\n");
