@@ -54,11 +54,13 @@ fn peak_of(process: u32) -> Option<usize> {
     Some(line.split_whitespace().nth(1)?.parse::<usize>().ok()? << 10)
 }
 
-/// What the binary takes for itself, unoptimised and whole, with a log of one message, and for its buffers.
+/// What the binary takes for itself, unoptimised and whole, with a log of one message, and for its buffers. It is over so soon that
+/// its peak may go by unseen, so the highest of several counts.
 fn constant() -> usize {
     let place = Place::new();
-    let (_, peak) = shown(&log_with(&place, |_| ()));
-    peak + ROOM
+    let path = log_with(&place, |_| ());
+    let peaks = (0..8).map(|_| shown(&path).1);
+    peaks.max().unwrap_or_default() + ROOM
 }
 
 /// A log of a first message and whatever is written then.
