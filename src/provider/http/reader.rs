@@ -3,7 +3,7 @@
 //! A fast model sends a thousand pieces a second, each in a packet of its own, and every one that wakes somebody costs
 //! more than all that is done with it. So the network has a runtime of its own, on one thread that rests for a moment
 //! after each look that brought something: what comes meanwhile waits in the kernel and is read at once. A slow answer
-//! is passed on as it comes, and no one else ever waits for the network's thread.
+//! is passed on as it comes; what waits for the rest to end is at most another request that is sent meanwhile.
 
 use std::future::{pending, poll_fn};
 use std::io;
