@@ -4,6 +4,7 @@
 //! does when it ends. Nothing here knows what is told: what waits lies in [`render`], and what was told does, too.
 
 use std::io::{self, BufReader};
+use std::os::unix::process::CommandExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -130,6 +131,7 @@ impl Teller for Clerk {
 impl Helper {
     fn start(program: &Path) -> io::Result<Self> {
         let mut child = Command::new(program)
+            .arg0("tiller")
             .arg(SERVICE)
             // No folder is held that somebody may want to remove.
             .current_dir("/")
