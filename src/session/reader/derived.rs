@@ -17,9 +17,15 @@ use crate::session::index::{EntryKind, Finding};
 /// An entry on a path, as far as its head tells.
 #[derive(Clone, Copy)]
 struct Step {
-    position: usize,
+    position: u32,
     kind: EntryKind,
     role: Option<Role>,
+}
+
+impl Step {
+    fn at(self) -> usize {
+        self.position as usize
+    }
 }
 
 /// Entries of a path by their place on it, and what could not be read.
@@ -66,14 +72,11 @@ impl Reader {
     /// When there is no entry `leaf`, or the file can't be read.
     pub fn first_said(&self, leaf: &EntryId) -> Result<Option<Arc<Message>>, SessionError> {
         let path = self.steps(leaf)?;
-        let edits: Vec<usize> = path
-            .iter()
-            .filter(|step| step.kind == EntryKind::ContextEdit)
-            .map(|step| step.position)
-            .collect();
+        let edits: Vec<usize> =
+            path.iter().filter(|step| step.kind == EntryKind::ContextEdit).map(|step| step.at()).collect();
         let (edits, _) = self.entries_at(edits)?;
         for step in path.iter().filter(|step| step.role == Some(Role::User)) {
-            let Ok(said) = self.entry_or_finding(step.position)? else { continue };
+            let Ok(said) = self.entry_or_finding(step.at())? else { continue };
             let edited: Vec<Entry> = std::iter::once(said).chain(edits.iter().cloned()).collect();
             if let Some(shown) = context::project(&edited).messages.pop() {
                 return Ok(Some(shown.message));
@@ -89,7 +92,7 @@ impl Reader {
     pub fn branch_details(&self, leaf: &EntryId) -> Result<HashMap<EntryId, Value>, SessionError> {
         let path = self.steps(leaf)?;
         let summaries = path.iter().filter(|step| step.kind == EntryKind::BranchSummary);
-        let (entries, _) = self.entries_at(summaries.map(|step| step.position))?;
+        let (entries, _) = self.entries_at(summaries.map(|step| step.at()))?;
         let details = entries.into_iter().filter_map(|entry| match entry.body {
             EntryBody::BranchSummary { details, .. } => Some((entry.id, details?)),
             _ => None,
@@ -130,8 +133,10 @@ impl Reader {
         let first = own.first().copied().unwrap_or_default();
         let said: Vec<usize> = {
             let index = self.shared.index();
-            let of_role = |at: &usize| index.entries()[*at].role.is_some_and(|role| roles.contains(&role));
-            (first..index.entries().len()).filter(of_role).collect()
+            let said = index.entries().iter().enumerate().skip(first);
+            said.filter(|(_, entry)| entry.role.is_some_and(|role| roles.contains(&role)))
+                .map(|(at, _)| at)
+                .collect()
         };
         let all: BTreeSet<usize> = own.into_iter().chain(said).collect();
         self.entries_at(all)
@@ -146,10 +151,10 @@ impl Reader {
     fn steps(&self, leaf: &EntryId) -> Result<Vec<Step>, SessionError> {
         let index = self.shared.index();
         let step = |at: usize| {
-            let entry = &index.entries()[at];
-            Step { position: at, kind: entry.kind, role: entry.role }
+            let (kind, role) = index.entries().speaker(at);
+            Step { position: u32::try_from(at).unwrap_or(u32::MAX), kind, role }
         };
-        Ok(index.path_to(leaf)?.into_iter().map(step).collect())
+        Ok(index.path_of(index.position_of(leaf)?, step))
     }
 
     /// Picks the newest compaction that can be read; answers with the place of the first entry that it keeps, or that
@@ -160,10 +165,9 @@ impl Reader {
             let Some(entry) = picked.entries.get(&place) else { continue };
             let EntryBody::Compaction(compaction) = &entry.body else { continue };
             let index = self.shared.index();
-            let is_kept = |step: &Step| {
-                index.entries().get(step.position).is_some_and(|one| one.id == compaction.first_kept_entry_id)
-            };
-            return Ok(path[..place].iter().rposition(is_kept).unwrap_or(place + 1));
+            let is_first_kept = index.bears(compaction.first_kept_entry_id.as_str());
+            let kept = path[..place].iter().rposition(|step| is_first_kept(step.at()));
+            return Ok(kept.unwrap_or(place + 1));
         }
         Ok(0)
     }
@@ -191,7 +195,7 @@ impl Reader {
         if picked.entries.contains_key(&place) {
             return Ok(());
         }
-        match self.entry_or_finding(path[place].position)? {
+        match self.entry_or_finding(path[place].at())? {
             Ok(entry) => drop(picked.entries.insert(place, entry)),
             Err(finding) if picked.findings.contains(&finding) => {}
             Err(finding) => picked.findings.push(finding),
