@@ -219,14 +219,9 @@ impl Index {
 
     /// Positions from the root to `leaf`.
     pub(super) fn path(&self, leaf: usize) -> Vec<usize> {
-        self.path_of(leaf, |at| at)
-    }
-
-    /// What is wanted of each position from the root to `leaf`.
-    pub(super) fn path_of<T>(&self, leaf: usize, wanted: impl Fn(usize) -> T) -> Vec<T> {
         // Long paths are walked twice, for a list that grows takes several times its room.
         let mut path = Vec::with_capacity(self.ancestry(leaf).count());
-        path.extend(self.ancestry(leaf).map(wanted));
+        path.extend(self.ancestry(leaf));
         path.reverse();
         path
     }

@@ -66,8 +66,10 @@ pub(super) struct Newest {
     pub(super) older: Vec<Section>,
     /// Where they are; `None` when there are none.
     pub(super) section: Option<Section>,
-    /// As many of them as can be read.
-    pub(super) entries: Vec<Entry>,
+    /// Those of them that could be read.
+    pub(super) ids: Vec<EntryId>,
+    /// What they amount to.
+    pub(super) stretch: Stretch,
 }
 
 #[cfg(test)]
@@ -78,7 +80,8 @@ impl Newest {
         Self {
             older: older.chunks(ENTRIES).map(|ids| section(&ids[ids.len() - 1], ids.len())).collect(),
             section: entries.last().map(|last| section(&last.id, entries.len())),
-            entries,
+            ids: entries.iter().map(|entry| entry.id.clone()).collect(),
+            stretch: Stretch::of(&entries),
         }
     }
 }
@@ -126,7 +129,7 @@ impl Default for Transcript {
 impl Transcript {
     /// The transcript of a path.
     pub(super) fn of(epoch: u64, newest: Newest) -> Self {
-        let Newest { older, section, entries } = newest;
+        let Newest { older, section, ids, stretch } = newest;
         let mut parts: Vec<Part> = older.into_iter().map(Part::unread).collect();
         parts.push(Part::read(section));
         let mut transcript = Self {
@@ -137,11 +140,9 @@ impl Transcript {
             folds: Folds::default(),
             epoch,
             added: 0,
-            unanswered: None,
-            recent: entries.iter().map(|entry| entry.id.clone()).collect(),
+            unanswered: stretch.unanswered(),
+            recent: ids.into(),
         };
-        let stretch = Stretch::of(&entries);
-        transcript.unanswered = stretch.unanswered();
         stretch.blocks.into_iter().for_each(|block| transcript.push(block));
         transcript
     }

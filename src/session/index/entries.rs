@@ -63,7 +63,10 @@ impl Entries {
 
     /// What kind of entry is at a position, and who speaks.
     pub(in crate::session) fn speaker(&self, position: usize) -> (EntryKind, Option<Role>) {
-        self.at(position).map_or((EntryKind::Unknown, None), |entry| (entry.kind, entry.role))
+        match self.packed.get(position) {
+            Some(packed) if !packed.is_apart() => packed.speaker(),
+            _ => self.at(position).map_or((EntryKind::Unknown, None), |entry| (entry.kind, entry.role)),
+        }
     }
 
     /// The id of the entry at a position.

@@ -95,19 +95,24 @@ impl Packed {
 
     /// The entry, whose line is `line`.
     pub(super) fn unpacked(&self, line: u64) -> Indexed {
+        let (kind, role) = self.speaker();
         Indexed {
             parent: self.parent(),
-            kind: EntryKind::ALL[(self.moment >> 4 & 0xf) as usize],
-            role: (self.moment >> 1 & 0x7)
-                .checked_sub(1)
-                .and_then(|role| Role::ALL.get(role as usize))
-                .copied(),
+            kind,
+            role,
             timestamp: UnixMs(self.moment >> MARKS),
             line,
             offset: self.offset,
             stored: self.offset,
             length: self.length as usize,
         }
+    }
+
+    /// What kind of entry, and who speaks.
+    pub(super) fn speaker(&self) -> (EntryKind, Option<Role>) {
+        let role = (self.moment >> 1 & 0x7) as usize;
+        let role = role.checked_sub(1).and_then(|role| Role::ALL.get(role)).copied();
+        (EntryKind::ALL[(self.moment >> 4 & 0xf) as usize], role)
     }
 
     pub(super) fn parent(&self) -> Option<u32> {

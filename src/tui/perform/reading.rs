@@ -24,8 +24,15 @@ pub(in crate::tui) fn newest(reader: &Reader) -> Newest {
     if let Some(last) = section.as_mut().filter(|last| last.count < FIRST) {
         last.count += older.pop().map_or(0, |section| section.count);
     }
-    let entries = section.as_ref().map(|section| read(reader, section)).unwrap_or_default();
-    Newest { older, section, entries }
+    let mut newest = Newest { older, section, ..Newest::default() };
+    // One at a time, for what is read and what is made of it take twice the room.
+    for id in newest.section.iter().flat_map(|section| ids(reader, section)) {
+        if let Ok(entry) = reader.entry(&id) {
+            newest.stretch.take(&entry);
+            newest.ids.push(id);
+        }
+    }
+    newest
 }
 
 /// A part of the path, and of what follows it as much as it takes for its calls to have their results.
