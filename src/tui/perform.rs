@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::task::{JoinSet, spawn_blocking};
 
-pub(super) use self::reading::{look_up, newest, read_part};
+pub(super) use self::reading::{count_branches, look_up, newest, read_part};
 pub(super) use self::trouble::failed;
 
 use self::beside::Begun;
@@ -186,6 +186,7 @@ impl Worker {
             | Action::AskToHide(_)
             | Action::Keep { .. }
             | Action::Read(_)
+            | Action::CountBranches(_)
             | Action::Search(_)
             | Action::ShowLogs
             | Action::TellCode
@@ -346,8 +347,8 @@ impl Worker {
         let read = move || (newest(&reader), files::git_branch(&cwd));
         let read = spawn_blocking(read).await;
         let fault = read.is_err().then(trouble::fault);
-        let ((older, entries), branch) = read.unwrap_or_default();
-        let loaded = Report::Loaded(Box::new(Loaded { snapshot, older, entries }));
+        let ((older, entries, points), branch) = read.unwrap_or_default();
+        let loaded = Report::Loaded(Box::new(Loaded { snapshot, older, entries, points }));
         // The session is there whatever becomes of what can be typed into it.
         let commands = self.agent.slash_commands().await.map(Report::Commands);
         let commands = commands.unwrap_or_else(|error| failed(&error, None));

@@ -23,7 +23,7 @@ use super::record::{Stretch, cut_off, finish_call};
 use super::words::Words;
 use crate::id::{CallId, EntryId};
 use crate::message::ToolResultMessage;
-use crate::session::Entry;
+use crate::session::{BranchPoints, Entry};
 use crate::unit::UnixMs;
 
 pub(super) use anew::Former;
@@ -55,6 +55,7 @@ pub(super) struct Transcript {
     added: usize,
     /// A prompt at the end that nobody answered.
     unanswered: Option<EntryId>,
+    points: Arc<BranchPoints>,
 }
 
 /// Part of the path to be read.
@@ -93,13 +94,13 @@ enum Step {
 
 impl Default for Transcript {
     fn default() -> Self {
-        Self::of(0, Vec::new(), &[])
+        Self::of(0, Vec::new(), &[], &Arc::default())
     }
 }
 
 impl Transcript {
-    /// The transcript of a path: its newest entries, and the ids of those before them.
-    pub(super) fn of(epoch: u64, older: Vec<EntryId>, entries: &[Entry]) -> Self {
+    /// The transcript of a path: its newest entries, the ids of those before them, and its branch points.
+    pub(super) fn of(epoch: u64, older: Vec<EntryId>, entries: &[Entry], points: &Arc<BranchPoints>) -> Self {
         let mut parts: Vec<Part> = older.chunks(ENTRIES).map(Part::unread).collect();
         let ids = entries.iter().map(|entry| entry.id.clone()).collect();
         parts.push(Part::read(ids, Vec::new()));
@@ -112,17 +113,23 @@ impl Transcript {
             epoch,
             added: 0,
             unanswered: None,
+            points: Arc::clone(points),
         };
-        let stretch = Stretch::of(entries);
+        let stretch = Stretch::branching(entries, points);
         transcript.unanswered = stretch.unanswered();
         stretch.blocks.into_iter().for_each(|block| transcript.push(block));
         transcript
     }
 
     /// The one that takes the place of this: the same session read anew, or another one. Answers with what this one leaves to it.
-    pub(super) fn replace(&mut self, older: Vec<EntryId>, entries: &[Entry]) -> Former {
+    pub(super) fn replace(
+        &mut self,
+        older: Vec<EntryId>,
+        entries: &[Entry],
+        points: &Arc<BranchPoints>,
+    ) -> Former {
         let (folds, next, former) = (self.folds, self.view.next, self.leave());
-        *self = Self { folds, ..Self::of(self.epoch + 1, older, entries) };
+        *self = Self { folds, ..Self::of(self.epoch + 1, older, entries, points) };
         // It may be one of several that were asked for at once.
         self.view.next = next;
         former
@@ -134,7 +141,7 @@ impl Transcript {
             return;
         };
         if matches!(part.content, Content::Asked) {
-            let mut stretch = Stretch::of(entries);
+            let mut stretch = Stretch::branching(entries, &self.points);
             stretch.take_results(ahead);
             cut_off(stretch.blocks.iter_mut());
             part.fill(stretch.blocks);
@@ -371,9 +378,9 @@ impl Transcript {
             || self.newest().take(500).any(|block| block.entry.as_ref() == Some(id))
     }
 
-    /// Whether there is nothing to show.
+    /// Whether nothing was said.
     pub(super) fn is_empty(&self) -> bool {
-        self.parts.len() == 1 && self.newest().next().is_none()
+        self.parts.len() == 1 && self.newest().all(Block::is_bare_point)
     }
 
     /// The prompt at the end that was sent and never answered.
@@ -407,6 +414,27 @@ impl Transcript {
             }
         }
         None
+    }
+
+    /// The branch points of the path.
+    pub(super) fn points(&self) -> &Arc<BranchPoints> {
+        &self.points
+    }
+
+    /// Which of all transcripts this is.
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Other branches are hidden than before.
+    pub(super) fn recount(&mut self, epoch: u64, points: Arc<BranchPoints>) {
+        if epoch != self.epoch {
+            return;
+        }
+        self.points = points;
+        for block in self.parts.iter_mut().filter_map(Part::blocks_mut).flatten() {
+            block.recount(&self.points);
+        }
     }
 
     /// Adds something tiller has to say.

@@ -44,6 +44,7 @@ impl App {
             Report::Loaded(loaded) => return self.take_loaded(*loaded),
             Report::State(state) => self.know(*state),
             Report::Read { wanted, entries, ahead } => self.transcript.take(&wanted, &entries, &ahead),
+            Report::BranchPoints { epoch, points } => self.transcript.recount(epoch, points),
             Report::Found(found) => self.found(&found),
             Report::Queue(items) => self.handed_back(items),
             Report::Waiting(outcome) => self.queue_outcome(outcome),
@@ -179,11 +180,11 @@ impl App {
     }
 
     fn load(&mut self, loaded: Loaded) {
-        let Loaded { snapshot, older, entries } = loaded;
+        let Loaded { snapshot, older, entries, points } = loaded;
         let live = snapshot.live;
         self.outdate_tree();
         self.facts.seq = snapshot.seq;
-        let former = self.transcript.replace(older, &entries);
+        let former = self.transcript.replace(older, &entries, &points);
         self.know(snapshot.state);
         self.questions_are(&live.approvals);
         // Whether that is still to be asked is in the snapshot; other questions that wait are nowhere but here.

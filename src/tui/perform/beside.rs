@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::sleep;
 
-use super::{Worker, look_up, read_part};
+use super::{Worker, count_branches, look_up, read_part};
 use crate::id::EntryId;
 use crate::render;
 use crate::setting::Setting;
@@ -71,6 +71,10 @@ impl Worker {
             Action::Read(wanted) => {
                 let reader = self.agent.reader();
                 self.read_beside(beside, move || read_part(&reader, wanted));
+            }
+            Action::CountBranches(epoch) => {
+                let reader = self.agent.reader();
+                self.read_beside(beside, move || count_branches(&reader, epoch));
             }
             Action::Search(lookup) => self.search(lookup, beside),
             Action::ShowLogs => {

@@ -1,10 +1,11 @@
 //! What is read of the log: the path, part by part, and what is looked for in it.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::id::{CallId, EntryId};
 use crate::message::Message;
-use crate::session::{Entry, Reader};
+use crate::session::{BranchPoints, Entry, Reader};
 use crate::tui::app::Report;
 use crate::tui::record::Stretch;
 use crate::tui::search::{Found, Lookup, hits};
@@ -13,11 +14,18 @@ use crate::tui::transcript::Wanted;
 /// Entries that are read before the first frame.
 const FIRST: usize = 150;
 
-/// The newest entries of the path to the leaf, and the ids of those before them.
-pub(in crate::tui) fn newest(reader: &Reader) -> (Vec<EntryId>, Vec<Entry>) {
-    let mut older = reader.leaf().and_then(|leaf| reader.path_to(&leaf).ok()).unwrap_or_default();
+/// The newest entries of the path to the leaf, the ids of those before them, and where other branches go on from it.
+pub(in crate::tui) fn newest(reader: &Reader) -> (Vec<EntryId>, Vec<Entry>, Arc<BranchPoints>) {
+    let Some(leaf) = reader.leaf() else { return Default::default() };
+    let mut older = reader.path_to(&leaf).unwrap_or_default();
     let ids = older.split_off(older.len().saturating_sub(FIRST));
-    (older, read(reader, &ids))
+    (older, read(reader, &ids), Arc::new(BranchPoints::of(reader, &leaf)))
+}
+
+/// Where other branches go on from the path to the leaf, now that others are hidden than before.
+pub(in crate::tui) fn count_branches(reader: &Reader, epoch: u64) -> Report {
+    let points = reader.leaf().map(|leaf| BranchPoints::of(reader, &leaf)).unwrap_or_default();
+    Report::BranchPoints { epoch, points: Arc::new(points) }
 }
 
 /// A part of the path, and of what follows it as much as it takes for its calls to have their results.
@@ -63,7 +71,7 @@ pub(in crate::tui) fn look_up(reader: &Reader, lookup: &Lookup, mut report: impl
     let mut after: &[EntryId] = &[];
     for (at, unseen) in lookup.parts.iter().enumerate() {
         let entries = read(reader, &unseen.ids);
-        let mut stretch = Stretch::of(&entries);
+        let mut stretch = Stretch::branching(&entries, &lookup.points);
         stretch.take_results(&read_results(reader, &entries, after));
         after = &unseen.ids;
         let hits = hits(&stretch.blocks, &lookup.words);

@@ -1,5 +1,7 @@
 //! Calls that ask: what is shown of them, and which keys answer.
 
+use std::sync::Arc;
+
 use crossterm::event::{KeyCode, KeyModifiers};
 use serde_json::{Value, json};
 
@@ -42,7 +44,12 @@ impl Stage {
         let live = Live { approvals, running_since: Some(UnixMs(self.now)), ..Live::default() };
         let snapshot = Snapshot { seq: self.seq, state: state(), live };
         let (older, entries) = (Vec::new(), Vec::new());
-        self.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, older, entries }))));
+        self.input(Input::Report(Report::Loaded(Box::new(Loaded {
+            snapshot,
+            older,
+            entries,
+            points: Arc::default(),
+        }))));
     }
 }
 

@@ -322,7 +322,12 @@ fn resumed(stage: &mut Stage, count: usize) {
     let older = (0..count - 10).map(|at| EntryId::new(format!("o{at}"))).collect();
     let entries = (count - 10..count).map(logged).collect();
     let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
-    stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, older, entries }))));
+    stage.input(Input::Report(Report::Loaded(Box::new(Loaded {
+        snapshot,
+        older,
+        entries,
+        points: Arc::default(),
+    }))));
     stage.screen();
 }
 
@@ -374,7 +379,12 @@ fn many_entries_of_another_program_are_one_note_and_what_is_read_stays_on_the_sc
     let snapshot = Snapshot { seq: stage.seq, state: state(), live: Live::default() };
     let older = (0..490).map(|at| EntryId::new(format!("o{at}"))).collect();
     let entries = (490..500).map(logged).collect();
-    stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, older, entries }))));
+    stage.input(Input::Report(Report::Loaded(Box::new(Loaded {
+        snapshot,
+        older,
+        entries,
+        points: Arc::default(),
+    }))));
     read(&mut stage);
     assert_eq!(upper(&stage.screen()), upper(&before));
     stage.key(KeyCode::End);
@@ -399,7 +409,7 @@ fn an_answer_goes_on_from_what_is_on_the_screen_when_events_were_missed() {
     };
     let live = Live { partial: Some(partial), running_since: Some(UnixMs(START)), ..Live::default() };
     let snapshot = Snapshot { seq: stage.seq, state: state(), live };
-    let loaded = Loaded { snapshot, older: vec![], entries: vec![logged(0)] };
+    let loaded = Loaded { snapshot, older: vec![], entries: vec![logged(0)], points: Arc::default() };
     stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
     assert_eq!(upper(&stage.screen()), upper(&before));
     stage.key(KeyCode::End);

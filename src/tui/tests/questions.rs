@@ -1,5 +1,7 @@
 //! Questions that come by themselves, and keys that were on their way when they came.
 
+use std::sync::Arc;
+
 use crossterm::event::{KeyCode, KeyModifiers, MouseEvent, MouseEventKind};
 
 use super::stage::{Stage, at_work, state};
@@ -145,7 +147,7 @@ fn a_question_that_comes_late_waits_until_nobody_is_typing() {
 /// The session is read anew, with nothing at work in it.
 fn reloads(stage: &mut Stage) {
     let snapshot = Snapshot { seq: stage.seq, state: state(), live: Live::default() };
-    let loaded = Loaded { snapshot, older: vec![], entries: vec![] };
+    let loaded = Loaded { snapshot, older: vec![], entries: vec![], points: Arc::default() };
     stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
 }
 

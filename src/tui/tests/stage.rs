@@ -70,6 +70,7 @@ impl Stage {
             snapshot,
             older: vec![],
             entries: vec![],
+            points: Arc::default(),
         }))));
         stage.input(Input::Report(Report::Branch(Some("main".into()))));
         stage

@@ -32,14 +32,14 @@ fn shown(transcript: &Transcript) -> Vec<String> {
 
 fn transcript(count: usize) -> Transcript {
     let entries: Vec<Entry> = (0..count).map(said).collect();
-    Transcript::of(0, Vec::new(), &entries)
+    Transcript::of(0, Vec::new(), &entries, &Arc::default())
 }
 
 /// A path of so many prompts, whose last ones are in memory.
 fn long(count: usize, read: usize) -> Transcript {
     let older = (0..count - read).map(|at| EntryId::new(format!("e{at}"))).collect();
     let entries: Vec<Entry> = (count - read..count).map(said).collect();
-    Transcript::of(0, older, &entries)
+    Transcript::of(0, older, &entries, &Arc::default())
 }
 
 /// Reads whatever is wanted; says how many parts that were.
@@ -139,7 +139,11 @@ fn what_was_read_for_another_transcript_is_dropped() {
     let (mut transcript, ctx) = (long(500, 10), Ctx::default());
     draw(&mut transcript, 3, &ctx);
     let wanted = transcript.take_wanted().remove(0);
-    transcript.replace((0..200).map(|at| EntryId::new(format!("f{at}"))).collect(), &[said(9)]);
+    transcript.replace(
+        (0..200).map(|at| EntryId::new(format!("f{at}"))).collect(),
+        &[said(9)],
+        &Arc::default(),
+    );
     draw(&mut transcript, 3, &ctx);
     assert_eq!(transcript.take_wanted().len(), 1);
     transcript.take(&wanted, &[said(1)], &[]);
@@ -173,7 +177,7 @@ fn a_transcript_shorter_than_the_screen_cannot_be_scrolled() {
 fn the_line_on_top_stays_on_top_when_its_block_wraps_anew() {
     let words: String = (0..400).map(|n| format!("w{n} ")).collect();
     let entries = [said(0), answered(1, &format!("First.\n\n{words}")), said(2)];
-    let (mut transcript, wide) = (Transcript::of(0, Vec::new(), &entries), Ctx::default());
+    let (mut transcript, wide) = (Transcript::of(0, Vec::new(), &entries, &Arc::default()), Ctx::default());
     draw(&mut transcript, 5, &wide);
     transcript.scroll_up(20, &wide);
     let top = draw(&mut transcript, 5, &wide)[0].clone();
@@ -220,7 +224,7 @@ fn a_block_folded_by_itself_stays_so_when_it_is_laid_out_or_read_anew() {
     entries.extend((2..100).map(said));
     let path: Vec<EntryId> = (0..1_100).map(|at| EntryId::new(format!("e{at}"))).collect();
     let newest: Vec<Entry> = (1_100..1_200).map(said).collect();
-    let (mut transcript, ctx) = (Transcript::of(0, path, &newest), Ctx::default());
+    let (mut transcript, ctx) = (Transcript::of(0, path, &newest, &Arc::default()), Ctx::default());
     let read = |transcript: &mut Transcript| {
         for wanted in transcript.take_wanted() {
             let first = wanted.ids[0].as_str() == "e0";
@@ -250,7 +254,8 @@ fn a_block_folded_by_itself_stays_so_when_it_is_laid_out_or_read_anew() {
 
 #[test]
 fn a_call_has_its_result_when_that_stands_in_the_part_behind() {
-    let mut transcript = Transcript::of(0, vec!["e0".into()], &[result(1, "c", "out", 0), said(2)]);
+    let mut transcript =
+        Transcript::of(0, vec!["e0".into()], &[result(1, "c", "out", 0), said(2)], &Arc::default());
     draw(&mut transcript, 10, &Ctx::default());
     let wanted = transcript.take_wanted().remove(0);
     assert_eq!(wanted.ahead, ["e1".into(), "e2".into()]);
@@ -264,7 +269,7 @@ fn calls_take_as_long_as_the_log_says() {
     let at = |ms: i64, entry: Entry| Entry { timestamp: UnixMs(ms), ..entry };
     let entries =
         [at(1_000, call(0, "look", &["a", "b"])), result(1, "a", "out", 3_500), result(2, "b", "out", 4_000)];
-    let mut transcript = Transcript::of(0, Vec::new(), &entries);
+    let mut transcript = Transcript::of(0, Vec::new(), &entries, &Arc::default());
     let rows = draw(&mut transcript, 10, &Ctx::default());
     let times: Vec<&str> =
         rows.iter().filter(|row| row.starts_with('✓')).filter_map(|row| row.rsplit(' ').next()).collect();
@@ -274,7 +279,7 @@ fn calls_take_as_long_as_the_log_says() {
 #[test]
 fn after_a_crash_the_call_that_ran_reads_differently_from_those_that_had_not_begun() {
     let entries = [said(0), call(1, "look", &["a", "b", "c"]), result(2, "a", "out", 5)];
-    let mut transcript = Transcript::of(0, Vec::new(), &entries);
+    let mut transcript = Transcript::of(0, Vec::new(), &entries, &Arc::default());
     transcript.settle();
     let rows = draw(&mut transcript, 10, &Ctx::default());
     let told = |rows: &[String]| rows.iter().filter(|row| row.starts_with('–')).cloned().collect::<Vec<_>>();
@@ -285,7 +290,7 @@ fn after_a_crash_the_call_that_ran_reads_differently_from_those_that_had_not_beg
         .into_iter()
         .chain([result(3, "b", "interrupted: x", 9), result(4, "c", "interrupted: x", 9)])
         .collect();
-    let mut transcript = Transcript::of(0, Vec::new(), &again);
+    let mut transcript = Transcript::of(0, Vec::new(), &again, &Arc::default());
     assert_eq!(told(&draw(&mut transcript, 10, &Ctx::default())), told_at_once, "and so it stays");
 }
 
@@ -303,7 +308,8 @@ fn going_from_prompt_to_prompt_reads_what_lies_between() {
     path[7] = said(7);
     path[350] = said(350);
     let ids = |range: std::ops::Range<usize>| range.map(|at| EntryId::new(format!("e{at}"))).collect();
-    let (mut transcript, ctx) = (Transcript::of(0, ids(0..390), &path[390..]), Ctx::default());
+    let (mut transcript, ctx) =
+        (Transcript::of(0, ids(0..390), &path[390..], &Arc::default()), Ctx::default());
     draw(&mut transcript, 5, &ctx);
     let mut go = |toward| {
         transcript.go_to_prompt(toward);
@@ -423,7 +429,7 @@ fn spot(transcript: &Transcript, row: usize, column: usize) -> Spot {
 #[test]
 fn a_selection_joins_broken_lines_and_leaves_out_what_stands_beside_the_text() {
     let markdown = "> one two three four\n\n- item\n\n```rust\nfn x() {\n    y\n}\n```";
-    let mut transcript = Transcript::of(0, Vec::new(), &[said(0), answered(1, markdown)]);
+    let mut transcript = Transcript::of(0, Vec::new(), &[said(0), answered(1, markdown)], &Arc::default());
     let ctx = Ctx { width: 18, ..Ctx::default() };
     let rows = draw(&mut transcript, 20, &ctx);
     assert_eq!(rows[2..5], ["│ one two three", "│ four", ""]);
@@ -443,8 +449,12 @@ fn a_selection_joins_broken_lines_and_leaves_out_what_stands_beside_the_text() {
 
 #[test]
 fn wide_characters_are_selected_whole_and_backwards_as_forwards() {
-    let mut transcript =
-        Transcript::of(0, Vec::new(), &[answered(0, "日本語 👨\u{200d}👩\u{200d}👧 e\u{301}x")]);
+    let mut transcript = Transcript::of(
+        0,
+        Vec::new(),
+        &[answered(0, "日本語 👨\u{200d}👩\u{200d}👧 e\u{301}x")],
+        &Arc::default(),
+    );
     let ctx = Ctx::default();
     draw(&mut transcript, 5, &ctx);
     transcript.select(spot(&transcript, 0, 5), Unit::Character);
@@ -487,7 +497,7 @@ fn tries_that_fail_with_the_same_error_are_one_block_that_counts_also_when_they_
         failed(4, "no route"),
         failed(5, "overloaded"),
     ];
-    let mut told = Transcript::of(0, Vec::new(), &entries[..1]);
+    let mut told = Transcript::of(0, Vec::new(), &entries[..1], &Arc::default());
     for entry in &entries[1..] {
         told.append(entry, UnixMs(0));
         told.say(Level::Note, "meanwhile", None);
@@ -501,5 +511,5 @@ fn tries_that_fail_with_the_same_error_are_one_block_that_counts_also_when_they_
     assert!((0..6).all(|at| told.shows(&EntryId::new(format!("e{at}")))));
     let expected = ["✗ overloaded  tried 3 times", "✗ no route", "✗ overloaded"];
     assert_eq!(failures(told), expected);
-    assert_eq!(failures(Transcript::of(0, Vec::new(), &entries)), expected);
+    assert_eq!(failures(Transcript::of(0, Vec::new(), &entries, &Arc::default())), expected);
 }
