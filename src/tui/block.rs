@@ -215,6 +215,16 @@ impl Block {
         matches!(&self.kind, BlockKind::Thinking(text) if text.is_empty())
     }
 
+    /// What was said doesn't hold any more.
+    pub(super) fn overcome(&mut self, said: &str) {
+        if let BlockKind::Notice { level, text, hint } = &mut self.kind
+            && text == said
+        {
+            (*level, *hint) = (Level::Note, Some("no longer so".to_owned()));
+            self.touch();
+        }
+    }
+
     /// Whether nothing is said in it but that other branches go on.
     pub(super) fn is_bare_point(&self) -> bool {
         matches!(&self.kind, BlockKind::BranchPoint(point) if point.summary.is_none())

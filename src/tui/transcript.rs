@@ -442,6 +442,13 @@ impl Transcript {
         self.push(Block::notice(level, text, hint));
     }
 
+    /// What tiller said does not hold any more; it stays, and says that.
+    pub(super) fn overcome(&mut self, said: &str) {
+        for part in &mut self.parts {
+            part.asides_mut().for_each(|block| block.overcome(said));
+        }
+    }
+
     /// The number of the last part.
     fn last(&self) -> usize {
         self.parts.len() - 1
