@@ -225,6 +225,11 @@ impl Block {
         }
     }
 
+    /// Whether it warns of what a text says, too: what is told twice is shown once.
+    pub(super) fn is_warning_in(&self, said: &str) -> bool {
+        matches!(&self.kind, BlockKind::Notice { level: Level::Warning, text, hint: None } if said.contains(text))
+    }
+
     /// Whether nothing is said in it but that other branches go on.
     pub(super) fn is_bare_point(&self) -> bool {
         matches!(&self.kind, BlockKind::BranchPoint(point) if point.summary.is_none())

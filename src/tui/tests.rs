@@ -22,6 +22,7 @@ mod keys;
 mod lists;
 mod login;
 mod moving;
+mod output;
 mod questions;
 mod queue;
 mod seams;

@@ -22,7 +22,7 @@ use super::passage::Passage;
 use super::record::{Stretch, cut_off, finish_call};
 use super::words::Words;
 use crate::id::{CallId, EntryId};
-use crate::message::ToolResultMessage;
+use crate::message::{ToolResultMessage, joined_text};
 use crate::session::{BranchPoints, Entry};
 use crate::unit::UnixMs;
 
@@ -280,6 +280,8 @@ impl Transcript {
             self.grew();
         }
         for result in stretch.results() {
+            let text = joined_text(&result.content);
+            self.remove_last(|block| block.is_warning_in(&text));
             self.finish(result, at);
         }
         for block in stretch.blocks {
