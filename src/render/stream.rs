@@ -52,6 +52,13 @@ pub struct MarkdownStream {
     stale: bool,
 }
 
+/// Markdown of which only a glance is taken, which may still be arriving: its code stays plain, and what is open at its end is
+/// closed.
+#[must_use]
+pub fn glance(text: &str, page: impl Into<Page>) -> Vec<Line> {
+    passing(&tail::mended(text), page.into())
+}
+
 /// An open block of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fence {
