@@ -6,13 +6,14 @@
 //! what it may become (a fence, a table's head) is held back rather than shown and taken away.
 
 mod tail;
+mod word;
 
 use std::borrow::Cow;
 
 use pulldown_cmark::{Event, Parser, Tag};
 
 use super::code::{Highlighter, shelf};
-use super::markdown::{options, part, passing};
+use super::markdown::{marked, options, part, passing};
 use super::{Carriage, Joint, Language, Line, Page, Role, Span, Telling, clean, code};
 
 /// Bytes of one unfinished block beyond which it is finished by force at a line's end, so that no block makes a piece dear. Most
@@ -46,10 +47,20 @@ pub struct MarkdownStream {
     code_left: usize,
     /// Up to where `text` was looked at for blocks that end.
     looked: usize,
-    /// Whether what isn't finished goes on with a block whose beginning is.
-    inside: bool,
+    inside: Inside,
     tail: Vec<Line>,
     stale: bool,
+}
+
+/// With what the text goes on that isn't finished.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Inside {
+    #[default]
+    Nothing,
+    /// A block whose beginning is finished.
+    Block,
+    /// A word whose beginning is.
+    Word,
 }
 
 /// Markdown of which only a glance is taken, which may still be arriving: its code stays plain, and what is open at its end is
@@ -93,7 +104,7 @@ impl MarkdownStream {
             cold: Vec::new(),
             code_left: code::MOST_OF_AN_ANSWER,
             looked: 0,
-            inside: false,
+            inside: Inside::Nothing,
             tail: Vec::new(),
             stale: false,
         }
@@ -184,6 +195,9 @@ impl MarkdownStream {
 
     /// Moves every block but the last into the finished lines, and enters a code block that is open.
     fn finish_blocks(&mut self, end: usize) {
+        if self.inside == Inside::Word {
+            return self.finish_word(end);
+        }
         // Only whole lines decide: `|` alone ends a table that `| 1 |` goes on with.
         let whole = self.text[self.from..end].rfind('\n').map_or(self.from, |at| self.from + at + 1);
         if whole > self.looked {
@@ -200,11 +214,14 @@ impl MarkdownStream {
             self.from += body;
             self.fence = Some(fence);
             self.reading = Reading { language, from: self.from, ..Reading::default() };
-        } else if rest.len() > if rest.contains('\n') { LARGEST_WHOLE } else { LARGEST_LINE }
-            && let Some(cut) = rest.rfind(['\n', ' '])
-        {
-            self.finish(self.from + cut + 1);
-            self.inside = true;
+        } else if rest.len() > if rest.contains('\n') { LARGEST_WHOLE } else { LARGEST_LINE } {
+            match rest.rfind(['\n', ' ']) {
+                Some(cut) => {
+                    self.finish(self.from + cut + 1);
+                    self.inside = Inside::Block;
+                }
+                None => self.begin_word(end),
+            }
         }
     }
 
@@ -218,7 +235,7 @@ impl MarkdownStream {
             && let Some(cut) = last.cut.filter(|cut| *cut > last.from)
         {
             self.finish(start + cut);
-            self.inside = true;
+            self.inside = Inside::Block;
         }
     }
 
@@ -233,7 +250,7 @@ impl MarkdownStream {
 
     /// Leaves a line free, unless the same block goes on.
     fn gap(&mut self) {
-        if !std::mem::take(&mut self.inside) && !self.finished.is_empty() {
+        if std::mem::take(&mut self.inside) == Inside::Nothing && !self.finished.is_empty() {
             self.finished.push(Line::default());
         }
     }
@@ -268,7 +285,7 @@ impl MarkdownStream {
         let spans = self.reading.tell(&clean(line, Carriage::Shown));
         let rest = self.text[self.from..end].trim_end_matches('\r');
         match begin {
-            None => self.finished.extend(code::code_line(&spans, self.page.width)),
+            None => self.finished.extend(marked(code::code_line(&spans, self.page.width))),
             Some(_) if rest.is_empty() => {}
             Some(_) => self.finished.extend(self.going_on(rest)),
         }
@@ -281,8 +298,8 @@ impl MarkdownStream {
         let (mut rows, mut cut) = (self.going_on(rest), end);
         // Where signs stand for what can't be shown nobody knows where in the text a row begins: then the last one ends here.
         if matches!(clean(rest, Carriage::Shown), Cow::Borrowed(_)) {
-            let last = rows.pop().map(|row| row.text()).unwrap_or_default();
-            cut = end - last.strip_prefix(code::INDENT).unwrap_or(&last).len();
+            let last = rows.pop().unwrap_or_default();
+            cut = end - last.said().iter().map(|span| span.text.len()).sum::<usize>();
         }
         if !rows.is_empty() {
             self.reading.line.get_or_insert(self.from);
@@ -298,7 +315,7 @@ impl MarkdownStream {
         if let (Some(_), Some(first)) = (self.reading.line, rows.first_mut()) {
             first.joint = Joint::GoesOn { spaces: 0 };
         }
-        rows
+        marked(rows)
     }
 
     /// Takes the grammar for the block of code that begins, if that costs no more than its lines.
@@ -336,8 +353,11 @@ impl MarkdownStream {
             }
             return self.going_on(rest);
         }
+        if self.inside == Inside::Word {
+            return self.tail_of_word(rest);
+        }
         let mut lines = passing(&tail::mended(tail::steady(rest)), self.page);
-        if !lines.is_empty() && !self.finished.is_empty() && !self.inside {
+        if !lines.is_empty() && !self.finished.is_empty() && self.inside == Inside::Nothing {
             lines.insert(0, Line::default());
         }
         lines
