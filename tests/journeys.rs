@@ -42,6 +42,7 @@ mod journeys {
         mod tour;
         mod tree;
         mod typing;
+        mod words;
     }
     mod shell;
     mod survival;
