@@ -140,11 +140,20 @@ impl Worker {
         beside: &mut JoinSet<()>,
         waiting: &mut JoinSet<()>,
     ) -> Result<Vec<Report>, AgentError> {
+        match self.begin(action, beside) {
+            Begun::Here => Ok(Vec::new()),
+            Begun::NotHere(action) => self.ask(action, beside, waiting).await,
+        }
+    }
+
+    /// Carries out what the agent is asked for.
+    async fn ask(
+        &self,
+        action: Action,
+        beside: &mut JoinSet<()>,
+        waiting: &mut JoinSet<()>,
+    ) -> Result<Vec<Report>, AgentError> {
         let agent = &self.agent;
-        let action = match self.begin(action, beside) {
-            Begun::Here => return Ok(Vec::new()),
-            Begun::NotHere(action) => action,
-        };
         Ok(match action {
             Action::Say(say) => self.say(say).await?,
             Action::Go(go) => self.go(go, waiting).await?,

@@ -141,9 +141,10 @@ fn end_of_thought(text: &str, width: usize, ctx: &Ctx) -> (Vec<Line>, &'static s
     (lines, if hidden > 0 || from > 0 { "∴ …" } else { "∴ " })
 }
 
-/// What a thought means, all of it in one look.
+/// What a thought means, all of it in one look. Its lines stay lines: what thinks doesn't lay out paragraphs.
 fn thinking(text: &str, page: Page) -> Vec<Line> {
-    let mut lines = render::glance(text, page);
+    let paragraphs: Vec<String> = text.split("\n\n").map(|said| said.replace('\n', "  \n")).collect();
+    let mut lines = render::glance(&paragraphs.join("\n\n"), page);
     for span in lines.iter_mut().flat_map(|line| &mut line.spans) {
         span.style = span.style.in_role(Role::Thinking);
     }
@@ -207,6 +208,10 @@ mod tests {
         assert_eq!(shown(text, true), ["∴ Looking at the lexer", "  ", "  It counts \\r twice."]);
         assert_eq!(shown("**Looking at", false), ["∴ Looking at"], "what still arrives has its marks closed");
         assert_eq!(shown("one\n\n---\n\ntwo", false), ["∴ one two"]);
+        assert_eq!(
+            shown("one\ntwo\n- three\n- four", true),
+            ["∴ one", "  two", "  ", "  • three", "  • four"]
+        );
     }
 
     #[test]
