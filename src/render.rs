@@ -31,7 +31,7 @@ pub use markdown::{markdown, options as markdown_options};
 pub use page::{Links, MEASURE, Manner, Page, Telling};
 pub use picture::{Picture, PictureRoom, PictureRow, picture};
 pub use printed::printed;
-pub use stream::MarkdownStream;
+pub use stream::{MarkdownStream, glance};
 pub use wrap::{Breaks, Indent, cut_to, wrap};
 
 /// What a piece of text is; a theme says how that looks.

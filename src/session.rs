@@ -4,6 +4,7 @@
 //! which there may be many, look things up by position without disturbing it. The pure parts are in [`entry`], [`tree`]
 //! and [`context`]. The format and its promises: docs/session-format.md.
 
+mod branch_points;
 mod catalog;
 pub mod context;
 mod disk;
@@ -32,6 +33,7 @@ mod verbs;
 pub mod verify;
 mod writer;
 
+pub use branch_points::BranchPoints;
 pub use catalog::{Backlog, Catalog, Hit, Listing, Page, Piece, Progress, SessionSummary};
 pub use disk::{Disk, DiskFile, Facts, FileSystem, Identity};
 pub use entry::{Entry, EntryBody};

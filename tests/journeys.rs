@@ -25,6 +25,7 @@ mod journeys {
     mod rpc;
     mod screen {
         mod approvals;
+        mod branches;
         mod commands;
         mod endings;
         mod expansion;

@@ -6,7 +6,8 @@ use super::link::{Found, linked, misleads, safe_address};
 use super::table::Table;
 use super::wrap::is_margin;
 use super::{
-    Breaks, Carriage, Emphasis, Indent, Line, Links, MEASURE, Page, Role, Span, Style, clean, code, wrap,
+    Breaks, Carriage, Emphasis, Indent, Joint, Line, Links, MEASURE, Page, Role, Span, Style, clean, code,
+    wrap,
 };
 
 /// What of Markdown is understood beyond CommonMark.
@@ -136,7 +137,7 @@ impl Writer {
                 self.begin_block();
                 self.styles.push(heading(level));
                 if level >= HeadingLevel::H3 {
-                    self.push(&format!("{} ", "#".repeat(level as usize)), Role::Muted.into());
+                    self.push(&format!("{} ", "›".repeat(level as usize - 2)), Role::Muted.into());
                 }
             }
             Tag::FootnoteDefinition(name) => self.begin_note(&name),
@@ -225,7 +226,7 @@ impl Writer {
             Words::Told { left } => code::code_block(&code.text, &code.language, page, left),
             Words::Untold => code::unread_block(&code.text, &code.language, page),
         };
-        lines.into_iter().for_each(|line| self.emit(line));
+        marked(lines).into_iter().for_each(|line| self.emit(line));
         self.gap = true;
     }
 
@@ -380,12 +381,22 @@ impl Container {
     }
 }
 
+/// Rows of code, those with a mark beside them that go on with the row above.
+pub(super) fn marked(mut rows: Vec<Line>) -> Vec<Line> {
+    for row in rows.iter_mut().filter(|row| row.joint != Joint::Begins) {
+        if let Some(margin) = row.spans.first_mut().filter(|margin| margin.text == code::INDENT) {
+            *margin = Span::new("↳ ", Role::Muted);
+        }
+    }
+    rows
+}
+
 fn heading(level: HeadingLevel) -> Style {
     let style = Style::from(Role::Heading);
     match level {
         HeadingLevel::H1 => style.with(Emphasis::BOLD).with(Emphasis::UNDERLINE),
         HeadingLevel::H2 => style.with(Emphasis::BOLD),
-        // Those below keep their marks: there are no more ways to stand out than people tell apart.
+        // Those below have a mark for each level more: there are no more ways to stand out than people tell apart.
         HeadingLevel::H3 | HeadingLevel::H4 => style.with(Emphasis::BOLD),
         HeadingLevel::H5 | HeadingLevel::H6 => style.with(Emphasis::ITALIC),
     }

@@ -7,6 +7,7 @@
 
 mod blocks;
 mod tail;
+mod word;
 
 use std::borrow::Cow;
 
@@ -16,7 +17,7 @@ use self::blocks::Blocks;
 use super::code::Highlighter;
 use super::code::arriving::Arriving;
 use super::code::teller;
-use super::markdown::{options, part, passing};
+use super::markdown::{marked, options, part, passing};
 use super::{Carriage, Joint, Language, Line, Page, Role, Span, Telling, clean, code};
 
 /// Bytes of one unfinished block beyond which it is finished by force at a line's end, so that no block makes a piece dear. Most
@@ -50,10 +51,27 @@ pub struct MarkdownStream {
     code_left: usize,
     /// Up to where `text` was looked at for blocks that end.
     looked: usize,
-    /// Whether what isn't finished goes on with a block whose beginning is.
-    inside: bool,
+    inside: Inside,
     tail: Vec<Line>,
     stale: bool,
+}
+
+/// With what the text goes on that isn't finished.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Inside {
+    #[default]
+    Nothing,
+    /// A block whose beginning is finished.
+    Block,
+    /// A word whose beginning is.
+    Word,
+}
+
+/// Markdown of which only a glance is taken, which may still be arriving: its code stays plain, and what is open at its end is
+/// closed.
+#[must_use]
+pub fn glance(text: &str, page: impl Into<Page>) -> Vec<Line> {
+    passing(&tail::mended(text), page.into())
 }
 
 /// An open block of code.
@@ -102,7 +120,7 @@ impl MarkdownStream {
             blocks: Blocks::default(),
             code_left: code::MOST_OF_AN_ANSWER,
             looked: 0,
-            inside: false,
+            inside: Inside::Nothing,
             tail: Vec::new(),
             stale: false,
         }
@@ -194,6 +212,9 @@ impl MarkdownStream {
 
     /// Moves blocks into the finished lines, up to the first block of code, which it enters, or the last block.
     fn finish_blocks(&mut self, end: usize) {
+        if self.inside == Inside::Word {
+            return self.finish_word(end);
+        }
         if self.enter_code(end) {
             return;
         }
@@ -209,11 +230,14 @@ impl MarkdownStream {
             }
         }
         let rest = &self.text[self.from..end];
-        if rest.len() > if rest.contains('\n') { LARGEST_WHOLE } else { LARGEST_LINE }
-            && let Some(cut) = rest.rfind(['\n', ' '])
-        {
-            self.finish(self.from + cut + 1);
-            self.inside = true;
+        if rest.len() > if rest.contains('\n') { LARGEST_WHOLE } else { LARGEST_LINE } {
+            match rest.rfind(['\n', ' ']) {
+                Some(cut) => {
+                    self.finish(self.from + cut + 1);
+                    self.inside = Inside::Block;
+                }
+                None => self.begin_word(end),
+            }
         }
     }
 
@@ -239,7 +263,7 @@ impl MarkdownStream {
             && let Some(cut) = last.cut.filter(|cut| *cut > last.from)
         {
             self.finish(start + cut);
-            self.inside = true;
+            self.inside = Inside::Block;
         }
     }
 
@@ -254,7 +278,7 @@ impl MarkdownStream {
 
     /// Leaves a line free, unless the same block goes on.
     fn gap(&mut self) {
-        if !std::mem::take(&mut self.inside) && !self.finished.is_empty() {
+        if std::mem::take(&mut self.inside) == Inside::Nothing && !self.finished.is_empty() {
             self.finished.push(Line::default());
         }
     }
@@ -291,7 +315,8 @@ impl MarkdownStream {
         let told = self.reading.tell(&line);
         match begin {
             None => {
-                let (rows, from) = (code::code_line(&told.spans, self.page.width), self.finished.len());
+                let rows = marked(code::code_line(&told.spans, self.page.width));
+                let from = self.finished.len();
                 if let Some(block) = told.later {
                     self.blocks.wait(block, number, line.into_owned(), from..from + rows.len());
                 }
@@ -309,8 +334,8 @@ impl MarkdownStream {
         let (mut rows, mut cut) = (self.going_on(rest), end);
         // Where signs stand for what can't be shown nobody knows where in the text a row begins: then the last one ends here.
         if matches!(clean(rest, Carriage::Shown), Cow::Borrowed(_)) {
-            let last = rows.pop().map(|row| row.text()).unwrap_or_default();
-            cut = end - last.strip_prefix(code::INDENT).unwrap_or(&last).len();
+            let last = rows.pop().unwrap_or_default();
+            cut = end - last.said().iter().map(|span| span.text.len()).sum::<usize>();
         }
         if !rows.is_empty() {
             self.reading.line.get_or_insert(self.from);
@@ -326,7 +351,7 @@ impl MarkdownStream {
         if let (Some(_), Some(first)) = (self.reading.line, rows.first_mut()) {
             first.joint = Joint::GoesOn { spaces: 0 };
         }
-        rows
+        marked(rows)
     }
 
     /// The words of the block of code that begins are told from now on.
@@ -361,8 +386,11 @@ impl MarkdownStream {
             }
             return self.going_on(rest);
         }
+        if self.inside == Inside::Word {
+            return self.tail_of_word(rest);
+        }
         let mut lines = passing(&tail::mended(tail::steady(rest)), self.page);
-        if !lines.is_empty() && !self.finished.is_empty() && !self.inside {
+        if !lines.is_empty() && !self.finished.is_empty() && self.inside == Inside::Nothing {
             lines.insert(0, Line::default());
         }
         lines

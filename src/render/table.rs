@@ -2,10 +2,10 @@
 
 use pulldown_cmark::Alignment;
 
-use super::{Breaks, Emphasis, Indent, Line, Role, Span, wrap};
+use super::{Breaks, Emphasis, Indent, Line, Margins, Role, Span, wrap};
 
-/// Columns between two columns of a table.
-const GUTTER: usize = 2;
+/// Blank columns on either side of a cell.
+const GAP: usize = 1;
 
 /// Narrowest column; a table that doesn't fit even so is written as a list of its cells.
 const NARROWEST: usize = 4;
@@ -32,7 +32,7 @@ impl Table {
     fn as_columns(&self, widths: &[usize]) -> Vec<Line> {
         let header: Vec<Cell> = self.header.iter().map(bold).collect();
         let mut lines = self.row(&header, widths);
-        let total = widths.iter().sum::<usize>() + GUTTER * widths.len().saturating_sub(1);
+        let total = widths.iter().sum::<usize>() + 2 * GAP * widths.len();
         lines.push(Line::new("─".repeat(total), Role::Muted));
         lines.extend(self.rows.iter().flat_map(|row| self.row(row, widths)));
         lines
@@ -52,7 +52,7 @@ impl Table {
     }
 
     fn row_line(&self, columns: &[Vec<Line>], widths: &[usize], line: usize) -> Line {
-        let mut spans = Vec::new();
+        let mut spans = vec![Span::new(" ".repeat(GAP), Role::Text)];
         for (at, (column, width)) in columns.iter().zip(widths).enumerate() {
             let cell = column.get(line).cloned().unwrap_or_default();
             let free = width.saturating_sub(cell.width());
@@ -61,18 +61,19 @@ impl Table {
                 Some(Alignment::Center) => free / 2,
                 Some(Alignment::None | Alignment::Left) | None => 0,
             };
-            let gutter = if at == 0 { 0 } else { GUTTER };
-            spans.push(Span::new(" ".repeat(gutter + left), Role::Text));
+            let gap = if at == 0 { 0 } else { 2 * GAP };
+            spans.push(Span::new(" ".repeat(gap + left), Role::Text));
             spans.extend(cell.spans);
             spans.push(Span::new(" ".repeat(free - left), Role::Text));
         }
-        spans.into()
+        spans.push(Span::new(" ".repeat(GAP), Role::Text));
+        Line { margins: Margins { before: 1, behind: 1 }, ..Line::from(spans) }
     }
 
     /// Widths of the columns within `width`, or `None` when they can't be had.
     fn column_widths(&self, width: usize) -> Option<Vec<usize>> {
         let count = self.header.len();
-        let room = width.checked_sub(GUTTER * count.saturating_sub(1))?;
+        let room = width.checked_sub(2 * GAP * count)?;
         let mut widths: Vec<usize> =
             (0..count).map(|at| self.natural_width(at).clamp(1, room.max(1))).collect();
         while widths.iter().sum::<usize>() > room {

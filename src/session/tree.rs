@@ -21,6 +21,25 @@ pub struct Node {
     pub timestamp: UnixMs,
 }
 
+impl Node {
+    /// Whether it was said by somebody, rather than noted by tiller.
+    #[must_use]
+    pub fn is_said(&self) -> bool {
+        match self.kind {
+            EntryKind::Message => self.role != Some(Role::System),
+            EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::CustomMessage => true,
+            EntryKind::ModelChange
+            | EntryKind::ThinkingLevelChange
+            | EntryKind::ContextEdit
+            | EntryKind::Custom
+            | EntryKind::Label
+            | EntryKind::SessionInfo
+            | EntryKind::Usage
+            | EntryKind::Unknown => false,
+        }
+    }
+}
+
 /// All entries in the order of the file; a parent stands before its children.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {

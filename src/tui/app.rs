@@ -17,7 +17,7 @@ use super::attach;
 use super::block::Level;
 use super::complete::Completing;
 use super::editor::Editor;
-use super::keymap::KeyCommand;
+use super::keymap::{KeyCommand, Keymap};
 use super::layout::Ctx;
 use super::moving::Moving;
 use super::pace::Stale;
@@ -164,6 +164,11 @@ impl App {
     pub(super) fn say(&mut self, level: Level, text: impl Into<String>, hint: Option<String>) {
         self.transcript.say(level, text, hint);
         self.transcript.grew();
+    }
+
+    /// The keys are others than before: what was said of those holds no longer, unless it is said again.
+    pub(super) fn forget_problems(&mut self, before: &Keymap) {
+        before.problems().iter().for_each(|problem| self.transcript.overcome(problem));
     }
 
     /// Room for pictures, where they are painted: a third of the screen for one.

@@ -1,8 +1,10 @@
 //! The pieces of a transcript, and the lines each of them makes.
 
+mod branch_point;
 mod lines;
 mod shell;
 
+pub(super) use branch_point::{BranchPoint, Side};
 pub(super) use shell::{Shell, ShellState};
 
 use super::call::{Call, CallState};
@@ -10,6 +12,7 @@ use super::layout::{Ctx, Folds};
 use crate::id::EntryId;
 use crate::message::Image;
 use crate::render::{self, Carriage, Joint, Line, MarkdownStream, PictureRoom, clean};
+use crate::session::BranchPoints;
 use crate::session::entry::Receipt;
 use crate::unit::UnixMs;
 
@@ -69,6 +72,8 @@ pub(super) enum BlockKind {
         title: String,
         text: String,
     },
+    /// A rule across the page where other branches go on.
+    BranchPoint(BranchPoint),
     Notice {
         level: Level,
         text: String,
@@ -210,6 +215,39 @@ impl Block {
         matches!(&self.kind, BlockKind::Thinking(text) if text.is_empty())
     }
 
+    /// What was said doesn't hold any more.
+    pub(super) fn overcome(&mut self, said: &str) {
+        if let BlockKind::Notice { level, text, hint } = &mut self.kind
+            && text == said
+        {
+            (*level, *hint) = (Level::Note, Some("no longer so".to_owned()));
+            self.touch();
+        }
+    }
+
+    /// Whether it warns of what a text says, too: what is told twice is shown once.
+    pub(super) fn is_warning_in(&self, said: &str) -> bool {
+        matches!(&self.kind, BlockKind::Notice { level: Level::Warning, text, hint: None } if said.contains(text))
+    }
+
+    /// Whether nothing is said in it but that other branches go on.
+    pub(super) fn is_bare_point(&self) -> bool {
+        matches!(&self.kind, BlockKind::BranchPoint(point) if point.summary.is_none())
+    }
+
+    /// Other branches are hidden than before.
+    pub(super) fn recount(&mut self, points: &BranchPoints) {
+        if let (BlockKind::BranchPoint(point), Some(entry)) = (&mut self.kind, &self.entry) {
+            point.recount(entry, points);
+            self.touch();
+        }
+    }
+
+    /// Whether it takes no line at all.
+    pub(super) fn is_silent(&self) -> bool {
+        matches!(&self.kind, BlockKind::BranchPoint(point) if point.is_silent())
+    }
+
     /// What is said in it, unfolded: for searching and copying.
     pub(super) fn texts(&self) -> Vec<String> {
         let clean = |text: &str| clean(text, Carriage::Returns).into_owned();
@@ -225,6 +263,9 @@ impl Block {
             BlockKind::Call(call) => call.texts().iter().map(|text| clean(text)).collect(),
             BlockKind::Shell(shell) => vec![clean(&shell.command), clean(&shell.output)],
             BlockKind::Rule { title, text } => vec![clean(title), clean(text)],
+            BlockKind::BranchPoint(point) => {
+                std::iter::once(&point.words()).chain(&point.summary).map(|text| clean(text)).collect()
+            }
             BlockKind::Images(_) => Vec::new(),
             BlockKind::Notice { text, hint, .. } => {
                 std::iter::once(text).chain(hint).map(|text| clean(text)).collect()
@@ -244,6 +285,7 @@ impl Block {
             BlockKind::Thinking(_) | BlockKind::Shell(_) => true,
             BlockKind::Call(call) => matches!(call.state, CallState::Done { .. } | CallState::Runs { .. }),
             BlockKind::Rule { text, .. } => !text.is_empty(),
+            BlockKind::BranchPoint(point) => point.summary.is_some(),
             BlockKind::User { text, typed, .. } => typed.is_some() || lines::is_long(text),
             BlockKind::Banner(_)
             | BlockKind::Answer(_)
@@ -282,7 +324,7 @@ impl Block {
     /// Columns left free at its left.
     pub(super) fn inset(&self) -> usize {
         match &self.kind {
-            BlockKind::User { .. } | BlockKind::Rule { .. } => 0,
+            BlockKind::User { .. } | BlockKind::Rule { .. } | BlockKind::BranchPoint(_) => 0,
             _ => 2,
         }
     }
@@ -337,6 +379,7 @@ impl Block {
             BlockKind::Call(call) => call.lines(ctx),
             BlockKind::Shell(shell) => shell.lines(ctx),
             BlockKind::Rule { title, text } => lines::unfolding_rule(title, text, ctx),
+            BlockKind::BranchPoint(point) => point.lines(ctx),
             BlockKind::Notice { level, text, hint } => {
                 lines::notice(*level, text, hint.as_deref(), ctx.width.min(ctx.measure))
             }

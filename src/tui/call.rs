@@ -26,11 +26,13 @@ const NOTE: usize = 30;
 /// Columns that an argument has all the same.
 const LEAST_ARGUMENT: usize = 8;
 
-/// Lines of output shown before it is unfolded.
-const FOLDED: usize = 5;
+/// Lines of output shown before it is unfolded: a few, and of what the user asked for as many as the smallest usual screen has room
+/// for, the last ones.
+const FOLDED: Folded = Folded { head: 2, tail: 2 };
+pub(super) const FOLDED_SHELL: Folded = Folded { head: 0, tail: 16 };
 
 /// Lines of a diff shown before it is unfolded.
-const FOLDED_DIFF: usize = 16;
+const FOLDED_DIFF: Folded = Folded { head: 8, tail: 7 };
 
 /// What a command without output says to the model; a person sees that there is nothing.
 const NO_OUTPUT: &str = "[no output]";
@@ -40,6 +42,13 @@ const DENIED: &str = "denied:";
 
 /// Lines of output that are shown at all; the rest is in the log.
 const MOST_LINES: usize = 2_000;
+
+/// How many lines are shown of what is folded, beside the one that says how many are not.
+#[derive(Clone, Copy)]
+pub(super) struct Folded {
+    head: usize,
+    tail: usize,
+}
 
 /// A call of a tool.
 #[derive(Clone, Debug)]
@@ -89,7 +98,7 @@ impl Call {
     pub(super) fn lines(&self, ctx: &Ctx) -> Vec<Line> {
         let mut lines = vec![self.head(ctx)];
         let output = match &self.state {
-            CallState::Runs { partial, .. } => running_output(&joined_text(&partial.content), ctx),
+            CallState::Runs { partial, .. } => running_output(&joined_text(&partial.content), FOLDED, ctx),
             CallState::Done { outcome, is_error, .. } => {
                 let mut lines = self.output(outcome, *is_error, ctx);
                 lines.extend(shown_images(outcome, ctx));
@@ -254,19 +263,19 @@ impl Call {
             let is_cut = Span::new(self.note().0, Role::Muted).width() > self.room(ctx).note;
             let told = usize::from(!(is_wanted && is_cut));
             let remains = joined_text(outcome.content.get(told..).unwrap_or_default());
-            return if remains.is_empty() { Vec::new() } else { finished_output(&remains, ctx) };
+            return if remains.is_empty() { Vec::new() } else { finished_output(&remains, FOLDED, ctx) };
         }
         if quiet && !is_error && !ctx.folds.output_open {
             return Vec::new();
         }
         // A command that failed still printed what it printed; what a tool says of its own failure is the error.
         match exit_code(outcome) {
-            Some(code) => finished_output(printed(&text, code), ctx),
+            Some(code) => finished_output(printed(&text, code), FOLDED, ctx),
             None if is_error => {
                 let width = ctx.width.saturating_sub(4).max(1);
-                with_notes(&text, ctx, |text| render::plain(text, Role::Error, width))
+                with_notes(&text, FOLDED, ctx, |text| render::plain(text, Role::Error, width))
             }
-            None => finished_output(&text, ctx),
+            None => finished_output(&text, FOLDED, ctx),
         }
     }
 }
@@ -289,12 +298,13 @@ fn printed(text: &str, code: i64) -> &str {
 }
 
 /// Of a command at work the newest lines are the ones to see.
-pub(super) fn running_output(text: &str, ctx: &Ctx) -> Vec<Line> {
+pub(super) fn running_output(text: &str, folded: Folded, ctx: &Ctx) -> Vec<Line> {
     let text = text.trim_end();
-    let most = if ctx.folds.output_open { MOST_LINES } else { FOLDED };
+    let few = folded.head + 1 + folded.tail;
+    let most = if ctx.folds.output_open { MOST_LINES } else { few };
     let mut lines = output_lines(last_lines(text, most, most * ctx.width), Role::Muted, ctx);
-    if !ctx.folds.output_open && lines.len() > FOLDED {
-        lines.drain(..lines.len() - FOLDED);
+    if !ctx.folds.output_open && lines.len() > few {
+        lines.drain(..lines.len() - few);
     }
     indented(lines, "  │ ", Role::Muted)
 }
@@ -309,14 +319,14 @@ fn last_lines(text: &str, most: usize, bytes: usize) -> &str {
 }
 
 /// Output that is complete, folded.
-pub(super) fn finished_output(text: &str, ctx: &Ctx) -> Vec<Line> {
-    with_notes(text, ctx, |text| output_lines(text, Role::Muted, ctx))
+pub(super) fn finished_output(text: &str, folded: Folded, ctx: &Ctx) -> Vec<Line> {
+    with_notes(text, folded, ctx, |text| output_lines(text, Role::Muted, ctx))
 }
 
 /// What was printed, folded, and beneath it what is to be said of it.
-fn with_notes(text: &str, ctx: &Ctx, lay_out: impl Fn(&str) -> Vec<Line>) -> Vec<Line> {
+fn with_notes(text: &str, shown: Folded, ctx: &Ctx, lay_out: impl Fn(&str) -> Vec<Line>) -> Vec<Line> {
     let (printed, said) = notes::split(text);
-    let printed = if printed.is_empty() { Vec::new() } else { folded(lay_out(printed), FOLDED, ctx) };
+    let printed = if printed.is_empty() { Vec::new() } else { folded(lay_out(printed), shown, ctx) };
     let mut lines = indented(printed, "  │ ", Role::Muted);
     lines.extend(indented(notes::lines(said, ctx.width.saturating_sub(4).max(1)), "    ", Role::Muted));
     lines
@@ -334,12 +344,11 @@ fn output_lines(text: &str, role: Role, ctx: &Ctx) -> Vec<Line> {
 }
 
 /// The first and the last lines, with what is between them counted.
-fn folded(mut lines: Vec<Line>, most: usize, ctx: &Ctx) -> Vec<Line> {
-    if ctx.folds.output_open || lines.len() <= most + 1 {
+fn folded(mut lines: Vec<Line>, Folded { head, tail }: Folded, ctx: &Ctx) -> Vec<Line> {
+    let hidden = lines.len().saturating_sub(head + tail);
+    if ctx.folds.output_open || hidden <= 2 {
         return lines;
     }
-    let head = most / 2;
-    let hidden = lines.len() - (most - 1);
     let note = Line::new(format!("… {hidden} more lines ({})", ctx.unfold), Role::Muted);
     lines.splice(head..head + hidden, [note]);
     lines
@@ -546,7 +555,7 @@ mod tests {
             "    /tmp/tiller/output-a1.txt",
         ];
         assert_eq!(shown(&call, 70)[1..], expected);
-        let record = finished_output(&format!("{text}\n{cut}"), &Ctx { width: 70, ..Ctx::default() });
+        let record = finished_output(&format!("{text}\n{cut}"), FOLDED, &Ctx { width: 70, ..Ctx::default() });
         assert_eq!(record.iter().map(|line| line.text().trim_end().to_owned()).collect::<Vec<_>>(), expected);
     }
 

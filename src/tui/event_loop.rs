@@ -359,7 +359,8 @@ impl Front {
     /// Does what needs the terminal; the rest is the performer's.
     fn perform(&mut self, action: Action) -> Option<ExitReason> {
         if action == Action::ReadResources {
-            self.app.place.keymap = Arc::new(keymap(&self.options));
+            let before = std::mem::replace(&mut self.app.place.keymap, Arc::new(keymap(&self.options)));
+            self.app.forget_problems(&before);
             self.tell_of_keys();
         }
         match action {

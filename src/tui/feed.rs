@@ -18,6 +18,7 @@ use crate::event::{Event, EventKind, RunOutcome, SessionChange, ToolOutcome};
 use crate::id::{CallId, EntryId};
 use crate::message::{AssistantBlock, Message};
 use crate::render::MarkdownStream;
+use crate::session::entry::OwnFact;
 use crate::session::{Entry, EntryBody};
 use crate::unit::UnixMs;
 
@@ -60,7 +61,7 @@ impl App {
             EventKind::QueueUpdate { items, .. } => self.queue_changed(items),
             EventKind::EntryAppended { entry_id, entry } => {
                 self.outdate_tree();
-                self.appended(entry_id, entry, event.time);
+                return self.appended(entry_id, entry, event.time);
             }
             EventKind::ResourcesChanged { .. } => {
                 self.flash("skills, templates or context files have changed; they count from now on");
@@ -205,8 +206,14 @@ impl App {
         self.question_resolved(id);
     }
 
-    fn appended(&mut self, id: &EntryId, raw: &Arc<RawValue>, at: UnixMs) {
-        let Ok(body) = serde_json::from_str::<EntryBody>(raw.get()) else { return };
+    fn appended(&mut self, id: &EntryId, raw: &Arc<RawValue>, at: UnixMs) -> Vec<Action> {
+        let Ok(body) = serde_json::from_str::<EntryBody>(raw.get()) else { return Vec::new() };
+        let hides = matches!(body.as_own(), Some(OwnFact::Hide { .. }));
+        self.show_appended(id, body, at);
+        if hides { vec![Action::CountBranches(self.transcript.epoch())] } else { Vec::new() }
+    }
+
+    fn show_appended(&mut self, id: &EntryId, body: EntryBody, at: UnixMs) {
         match body.as_message().map(|message| &**message) {
             Some(Message::BashExecution(record)) if self.adopt_shell(id, record) => return,
             Some(_) | None => {}

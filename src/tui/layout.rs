@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 
-use crate::render::{Line, MEASURE, Manner, Page, PictureRoom, Role, Span};
+use crate::render::{Line, MEASURE, Manner, Margins, Page, PictureRoom, Role, Span};
 use crate::unit::UnixMs;
 
 /// Frames of the sign that something is going on, 100 ms each.
@@ -112,7 +112,8 @@ pub(super) fn rule(words: &str, width: usize) -> Line {
     let words = if words.is_empty() { words } else { format!(" {words} ") };
     let free = width.saturating_sub(Span::new(words.clone(), Role::Muted).width());
     let left = free / 2;
-    Line::new(format!("{}{words}{}", "─".repeat(left), "─".repeat(free - left)), Role::Muted)
+    let spans = ["─".repeat(left), words, "─".repeat(free - left)].map(|text| Span::new(text, Role::Muted));
+    Line { margins: Margins { before: 1, behind: 1 }, ..Line::from(spans.to_vec()) }
 }
 
 #[cfg(test)]

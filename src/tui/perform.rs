@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::task::{JoinSet, spawn_blocking};
 
-pub(super) use self::reading::{look_up, newest, read_part};
+pub(super) use self::reading::{count_branches, look_up, newest, read_part};
 pub(super) use self::trouble::failed;
 
 use self::beside::Begun;
@@ -140,11 +140,20 @@ impl Worker {
         beside: &mut JoinSet<()>,
         waiting: &mut JoinSet<()>,
     ) -> Result<Vec<Report>, AgentError> {
+        match self.begin(action, beside) {
+            Begun::Here => Ok(Vec::new()),
+            Begun::NotHere(action) => self.ask(action, beside, waiting).await,
+        }
+    }
+
+    /// Carries out what the agent is asked for.
+    async fn ask(
+        &self,
+        action: Action,
+        beside: &mut JoinSet<()>,
+        waiting: &mut JoinSet<()>,
+    ) -> Result<Vec<Report>, AgentError> {
         let agent = &self.agent;
-        let action = match self.begin(action, beside) {
-            Begun::Here => return Ok(Vec::new()),
-            Begun::NotHere(action) => action,
-        };
         Ok(match action {
             Action::Say(say) => self.say(say).await?,
             Action::Go(go) => self.go(go, waiting).await?,
@@ -188,6 +197,7 @@ impl Worker {
             | Action::AskToHide(_)
             | Action::Keep { .. }
             | Action::Read(_)
+            | Action::CountBranches(_)
             | Action::Search(_)
             | Action::ShowLogs
             | Action::TellCode

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::block::{Block, BlockKind, Level, Shell, ShellState};
+use super::block::{Block, BlockKind, BranchPoint, Level, Shell, ShellState, Side};
 use super::call::{Call, CallState};
 use crate::event::ToolOutcome;
 use crate::id::{CallId, EntryId};
@@ -12,7 +12,7 @@ use crate::message::{
     joined_text,
 };
 use crate::session::entry::{Compaction, MessageEntry, OwnFact};
-use crate::session::{Entry, EntryBody};
+use crate::session::{BranchPoints, Entry, EntryBody};
 use crate::unit::{Tokens, UnixMs};
 
 /// How the result begins that a call gets when it was cut off.
@@ -28,6 +28,7 @@ pub(super) struct Stretch {
     clock: Clock,
     /// Who spoke last.
     spoke: Option<Spoke>,
+    points: Arc<BranchPoints>,
 }
 
 #[derive(Clone, Debug)]
@@ -66,7 +67,15 @@ impl Clock {
 impl Stretch {
     /// Entries of a path, oldest first, as blocks.
     pub(super) fn of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
-        let mut stretch = Self::default();
+        Self::branching(entries, &Arc::default())
+    }
+
+    /// The same, with the path's branch points.
+    pub(super) fn branching<'a>(
+        entries: impl IntoIterator<Item = &'a Entry>,
+        points: &Arc<BranchPoints>,
+    ) -> Self {
+        let mut stretch = Self { points: Arc::clone(points), ..Self::default() };
         for entry in entries {
             stretch.take(entry);
         }
@@ -136,12 +145,28 @@ impl Stretch {
 
     /// Takes the next entry.
     pub(super) fn take(&mut self, entry: &Entry) {
+        let is_summary = matches!(entry.body, EntryBody::BranchSummary { .. });
+        if let Some(others) = self.points.before(&entry.id).filter(|_| !is_summary) {
+            self.push_point(entry, Side::Before, others, None);
+        }
+        self.take_body(entry);
+        if let Some(others) = self.points.after(&entry.id) {
+            self.push_point(entry, Side::After, others, None);
+        }
+    }
+
+    fn push_point(&mut self, entry: &Entry, side: Side, others: usize, summary: Option<&String>) {
+        let point = BranchPoint { side, others, summary: summary.cloned() };
+        self.push(entry, BlockKind::BranchPoint(point));
+    }
+
+    fn take_body(&mut self, entry: &Entry) {
         match &entry.body {
             EntryBody::Message(said) => self.take_message(entry, said),
             EntryBody::Compaction(compaction) => self.push(entry, compaction_rule(compaction)),
             EntryBody::BranchSummary { summary, .. } => {
-                let title = "another branch was left here: summary".to_owned();
-                self.push(entry, BlockKind::Rule { title, text: summary.clone() });
+                let others = self.points.before(&entry.id).unwrap_or(0);
+                self.push_point(entry, Side::Before, others, Some(summary));
             }
             EntryBody::CustomMessage { content, display: true, .. } => {
                 let text = content.joined_text();

@@ -4,11 +4,13 @@
 //! comes in as it is found. A place is known by its part and its number among the blocks that the log makes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::app::{Action, App};
 use super::block::Block;
 use super::transcript::{At, Goal, Toward, Transcript, Unseen};
 use super::words::Words;
+use crate::session::BranchPoints;
 
 /// What is looked for, and where.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +20,8 @@ pub(super) struct Lookup {
     pub(super) words: Words,
     /// The parts of the path, in the order they are to be looked through.
     pub(super) parts: Vec<Unseen>,
+    /// The path's branch points.
+    pub(super) points: Arc<BranchPoints>,
 }
 
 /// What was found in a part: numbers of blocks with how often it is there.
@@ -215,7 +219,8 @@ impl App {
         let parts = if search.typed.is_empty() { Vec::new() } else { self.transcript.unseen() };
         search.looking = !parts.is_empty();
         search.tail = Tail { from: self.transcript.newest_part(), seen: None };
-        let lookup = Lookup { number: search.number, words: search.words(), parts };
+        let points = Arc::clone(self.transcript.points());
+        let lookup = Lookup { number: search.number, words: search.words(), parts, points };
         self.follow_search();
         vec![Action::Search(lookup)]
     }
@@ -252,6 +257,7 @@ impl App {
             number: self.moving.searches,
             words: Words::new(""),
             parts: Vec::new(),
+            points: Arc::default(),
         })]
     }
 

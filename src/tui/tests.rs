@@ -16,12 +16,14 @@ use crate::session::{Entry, EntryBody};
 use crate::unit::UnixMs;
 
 mod approval;
+mod branches;
 mod complete;
 mod drawing;
 mod keys;
 mod lists;
 mod login;
 mod moving;
+mod output;
 mod questions;
 mod queue;
 mod seams;

@@ -4,7 +4,7 @@ mod choosing;
 
 pub(super) use choosing::names;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ratatui::style::{Color, Modifier, Style};
@@ -55,6 +55,15 @@ pub(super) struct Theme {
     looks: [Style; ROLES.len()],
 }
 
+/// What changed of what is wrong with the files of themes.
+#[derive(Debug)]
+pub(super) struct Restocked {
+    new: Vec<Problem>,
+    gone: Vec<Problem>,
+    /// Files that are right again.
+    mended: Vec<PathBuf>,
+}
+
 impl Theme {
     pub(super) fn of(options: &ThemeOptions) -> Self {
         let ThemeOptions { library, wish, depth, background, .. } = options;
@@ -81,12 +90,20 @@ impl Theme {
         self.dress();
     }
 
-    /// Other themes are known than before; what is wrong with their files that wasn't before.
-    pub(super) fn restock(&mut self, library: Arc<Library>) -> Vec<String> {
+    /// Other themes are known than before; what is wrong with their files that wasn't before, and what no longer is.
+    pub(super) fn restock(&mut self, library: Arc<Library>) -> Restocked {
         let before = std::mem::replace(&mut self.library, library);
         self.dress();
-        let problems = self.library.problems().iter().filter(|problem| !before.problems().contains(problem));
-        problems.map(ToString::to_string).collect()
+        let without = |these: &Library, those: &Library| -> Vec<Problem> {
+            these.problems().iter().filter(|problem| !those.problems().contains(problem)).cloned().collect()
+        };
+        let gone = without(&before, &self.library);
+        let is_right = |problem: &&Problem| {
+            let is_wrong = self.library.problems().iter().any(|other| other.path == problem.path);
+            !is_wrong && self.library.known().any(|known| known.path.as_ref() == Some(&problem.path))
+        };
+        let mended = gone.iter().filter(is_right).map(|problem| problem.path.clone()).collect();
+        Restocked { new: without(&self.library, &before), gone, mended }
     }
 
     /// Shows a theme for as long as it is looked at; `None` shows what was chosen again.
@@ -219,7 +236,7 @@ mod tests {
         };
         let broken = Arc::new(Library::load(&[place], &Library::built_in()));
         let mut theme = dressed(Depth::Millions, Background::Dark);
-        assert_eq!(theme.restock(Arc::clone(&broken)).len(), 1);
-        assert_eq!(theme.restock(broken), Vec::<String>::new());
+        assert_eq!(theme.restock(Arc::clone(&broken)).new.len(), 1);
+        assert_eq!(theme.restock(broken).new, []);
     }
 }

@@ -13,6 +13,7 @@ mod select;
 mod tests;
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use super::block::{Block, BlockKind, Fold, Level};
 use super::call::CallState;
@@ -21,8 +22,8 @@ use super::passage::Passage;
 use super::record::{Stretch, cut_off, finish_call};
 use super::words::Words;
 use crate::id::{CallId, EntryId};
-use crate::message::ToolResultMessage;
-use crate::session::{Entry, Section};
+use crate::message::{ToolResultMessage, joined_text};
+use crate::session::{BranchPoints, Entry, Section};
 use crate::unit::UnixMs;
 
 pub(super) use anew::Former;
@@ -57,6 +58,7 @@ pub(super) struct Transcript {
     unanswered: Option<EntryId>,
     /// Ids of the newest entries, oldest first.
     recent: VecDeque<EntryId>,
+    points: Arc<BranchPoints>,
 }
 
 /// A path whose newest entries are read.
@@ -70,6 +72,8 @@ pub(super) struct Newest {
     pub(super) ids: Vec<EntryId>,
     /// What they amount to.
     pub(super) stretch: Stretch,
+    /// Where other branches go on from the path.
+    pub(super) points: Arc<BranchPoints>,
 }
 
 #[cfg(test)]
@@ -82,6 +86,7 @@ impl Newest {
             section: entries.last().map(|last| section(&last.id, entries.len())),
             ids: entries.iter().map(|entry| entry.id.clone()).collect(),
             stretch: Stretch::of(&entries),
+            points: Arc::default(),
         }
     }
 }
@@ -129,7 +134,7 @@ impl Default for Transcript {
 impl Transcript {
     /// The transcript of a path.
     pub(super) fn of(epoch: u64, newest: Newest) -> Self {
-        let Newest { older, section, ids, stretch } = newest;
+        let Newest { older, section, ids, stretch, points } = newest;
         let mut parts: Vec<Part> = older.into_iter().map(Part::unread).collect();
         parts.push(Part::read(section));
         let mut transcript = Self {
@@ -142,6 +147,7 @@ impl Transcript {
             added: 0,
             unanswered: stretch.unanswered(),
             recent: ids.into(),
+            points,
         };
         stretch.blocks.into_iter().for_each(|block| transcript.push(block));
         transcript
@@ -162,7 +168,7 @@ impl Transcript {
             return;
         };
         if matches!(part.content, Content::Asked) {
-            let mut stretch = Stretch::of(entries);
+            let mut stretch = Stretch::branching(entries, &self.points);
             stretch.take_results(ahead);
             cut_off(stretch.blocks.iter_mut());
             part.fill(stretch.blocks);
@@ -295,6 +301,8 @@ impl Transcript {
             self.grew();
         }
         for result in stretch.results() {
+            let text = joined_text(&result.content);
+            self.remove_last(|block| block.is_warning_in(&text));
             self.finish(result, at);
         }
         for block in stretch.blocks {
@@ -398,9 +406,9 @@ impl Transcript {
         self.recent.contains(id) || self.newest().take(RECENT).any(|block| block.entry.as_ref() == Some(id))
     }
 
-    /// Whether there is nothing to show.
+    /// Whether nothing was said.
     pub(super) fn is_empty(&self) -> bool {
-        self.parts.len() == 1 && self.newest().next().is_none()
+        self.parts.len() == 1 && self.newest().all(Block::is_bare_point)
     }
 
     /// The prompt at the end that was sent and never answered.
@@ -436,9 +444,37 @@ impl Transcript {
         None
     }
 
+    /// The branch points of the path.
+    pub(super) fn points(&self) -> &Arc<BranchPoints> {
+        &self.points
+    }
+
+    /// Which of all transcripts this is.
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Other branches are hidden than before.
+    pub(super) fn recount(&mut self, epoch: u64, points: Arc<BranchPoints>) {
+        if epoch != self.epoch {
+            return;
+        }
+        self.points = points;
+        for block in self.parts.iter_mut().filter_map(Part::blocks_mut).flatten() {
+            block.recount(&self.points);
+        }
+    }
+
     /// Adds something tiller has to say.
     pub(super) fn say(&mut self, level: Level, text: impl Into<String>, hint: Option<String>) {
         self.push(Block::notice(level, text, hint));
+    }
+
+    /// What tiller said does not hold any more; it stays, and says that.
+    pub(super) fn overcome(&mut self, said: &str) {
+        for part in &mut self.parts {
+            part.asides_mut().for_each(|block| block.overcome(said));
+        }
     }
 
     /// The number of the last part.

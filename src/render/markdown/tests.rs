@@ -28,7 +28,8 @@ fn a_loose_item_keeps_its_paragraphs_apart() {
 }
 
 #[test]
-fn a_code_block_names_its_language_and_keeps_its_spaces() {
+fn a_code_block_names_its_language_and_keeps_its_spaces_and_marks_rows_that_go_on() {
+    assert_eq!(shown("```\nlet a = b;\n```", 8), ["  let a", "↳ = b;"]);
     assert_eq!(
         shown("do\n```rust,ignore\nfn x() {\n\n\tlet  a;\n}\n```\nend", 30),
         ["do", "", "  rust", "  fn x() {", "", "      let  a;", "  }", "", "end"]
@@ -55,9 +56,12 @@ fn a_table_has_columns_and_wraps_in_them() {
     let text = "| name | n |\n|---|--:|\n| a long name | 1 |\n| b | 200 |\n";
     assert_eq!(
         shown(text, 30),
-        ["name           n", "────────────────", "a long name    1", "b            200"]
+        [" name           n", "──────────────────", " a long name    1", " b            200"]
     );
-    assert_eq!(shown(text, 12), ["name       n", "────────────", "a long     1", "name", "b        200"]);
+    assert_eq!(
+        shown(text, 14),
+        [" name       n", "──────────────", " a long     1", " name", " b        200"]
+    );
 }
 
 #[test]

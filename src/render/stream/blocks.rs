@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::render::code::arriving::Arriving;
 use crate::render::code::{self, teller};
+use crate::render::markdown::marked;
 use crate::render::{Language, Line, Span};
 
 /// The blocks of code of one answer whose words are told beside.
@@ -53,7 +54,7 @@ impl Blocks {
             && let Some(words) = first.block.words(first.line)
         {
             let told: Vec<Span> = teller::spans(&first.text, &words);
-            let rows = code::code_line(&told, width);
+            let rows = marked(code::code_line(&told, width));
             // Words don't change where a line breaks; should they, it stays plain.
             if let Some(plain) =
                 finished.get_mut(first.rows.clone()).filter(|plain| plain.len() == rows.len())

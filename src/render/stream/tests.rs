@@ -130,7 +130,7 @@ fn a_long_paragraph_is_finished_line_by_line_and_a_long_table_in_one() {
         stream.push(&"| one | two |\n".repeat(10));
         stream.settle();
     }
-    assert_eq!(texts(&lines(&mut stream)).iter().filter(|line| *line == "one  two").count(), 500);
+    assert_eq!(texts(&lines(&mut stream)).iter().filter(|line| *line == " one  two").count(), 500);
 }
 
 #[test]
@@ -197,6 +197,31 @@ fn a_line_of_code_without_end_is_laid_out_but_for_its_last_row_once() {
         assert_eq!(texts(&shown)[texts(&shown).len() - 3..], texts(&whole)[texts(&whole).len() - 3..]);
         let begins = |lines: &[Line]| lines.iter().filter(|line| line.joint == Joint::Begins).count();
         assert_eq!(begins(&shown), begins(&whole), "copied it is one line still");
+    }
+}
+
+#[test]
+fn a_word_without_end_is_laid_out_but_for_its_last_rows_once() {
+    for (piece, width) in [("0123456789abcdef", 80), ("*数字_", 31), ("a\tb\u{1b}[0m", 40)] {
+        let mut stream = MarkdownStream::new(width);
+        stream.push("here: ");
+        for _ in 0..300 {
+            stream.push(&piece.repeat(40));
+            stream.settle();
+            let unfinished = stream.text.len() - stream.from;
+            assert!(unfinished <= LARGEST_LINE, "{unfinished} bytes are laid out with each frame");
+            assert!(stream.tail.len() <= LARGEST_LINE / 20, "{}", stream.tail.len());
+        }
+        let rows = lines(&mut stream);
+        let goes_on = |line: &&Line| matches!(line.joint, Joint::GoesOn { .. });
+        assert!(rows.iter().filter(goes_on).count() + 2 == rows.len(), "copied it is one word");
+        let word: String = texts(&rows[1..]).concat();
+        assert!(piece.contains('\t') || word == piece.repeat(12_000), "nothing is lost");
+        stream.push(" **more**\n");
+        assert_eq!(texts(&lines(&mut stream)).last().unwrap(), "more");
+        stream.push("\n- item");
+        let end = texts(&lines(&mut stream));
+        assert_eq!(end[end.len() - 3..], ["more", "", "• item"]);
     }
 }
 

@@ -68,6 +68,8 @@ pub(in crate::tui) enum Action {
     EndBrowse,
     /// Read a part of the path.
     Read(Wanted),
+    /// Count the other branches along the path anew, for the transcript of this number.
+    CountBranches(u64),
     /// Look for words; whatever was looked for before no longer matters.
     Search(Lookup),
     /// Take a snapshot and read the path anew.

@@ -10,7 +10,7 @@ use crate::agent::{Moved, SlashCommand, Snapshot, State};
 use crate::event::{Event, QueueItem};
 use crate::id::{EntryId, SessionId};
 use crate::render::Line;
-use crate::session::{Entry, Scope};
+use crate::session::{BranchPoints, Entry, Scope};
 use crate::setting::Settings;
 use crate::theme::{Library, Rgb};
 use crate::tui::attach::Picture;
@@ -56,6 +56,11 @@ pub(in crate::tui) enum Report {
     },
     /// The session as it is now.
     Loaded(Box<Loaded>),
+    /// Where other branches go on, for the transcript of this number.
+    BranchPoints {
+        epoch: u64,
+        points: Arc<BranchPoints>,
+    },
     /// Facts of the session as they are now.
     State(Box<State>),
     /// A part of the path, and the entries behind it in which results of its calls may stand, oldest first.

@@ -1,6 +1,6 @@
 //! What reports do to the state.
 
-use super::{Action, App, Facts, Loaded, Report, Work};
+use super::{Action, App, Errand, Facts, List, Loaded, Report, Work};
 use crate::agent::{Moved, State};
 use crate::event::QueueItem;
 use crate::provider::catalog::Sight;
@@ -10,6 +10,7 @@ use crate::tui::block::{Block, BlockKind, Level};
 use crate::tui::keymap::KeyCommand;
 use crate::tui::pace::Stale;
 use crate::tui::page::Page;
+use crate::tui::picker::Item;
 use crate::tui::popup::{Popup, pickers};
 use crate::tui::queue;
 
@@ -44,15 +45,12 @@ impl App {
             Report::Loaded(loaded) => return self.take_loaded(*loaded),
             Report::State(state) => self.know(*state),
             Report::Read { wanted, entries, ahead } => self.transcript.take(&wanted, &entries, &ahead),
+            Report::BranchPoints { epoch, points } => self.transcript.recount(epoch, points),
             Report::Found(found) => self.found(&found),
             Report::Queue(items) => self.handed_back(items),
             Report::Waiting(outcome) => self.queue_outcome(outcome),
             Report::Moved(moved) => self.moved(moved),
-            Report::Items { list, items, selected } => {
-                if let Some(picker) = pickers(&mut self.popups).rfind(|picker| picker.list == Some(list)) {
-                    picker.fill(items, selected);
-                }
-            }
+            Report::Items { list, items, selected } => self.fill(list, items, selected),
             Report::Narrowed(done) => {
                 pickers(&mut self.popups).for_each(|picker| picker.narrowed(&done));
             }
@@ -78,10 +76,7 @@ impl App {
             Report::AskToHide { entry, count } => self.ask_to_hide(entry, count),
             Report::CodeTold => {}
             Report::Began(errand) => self.work.errands.push((errand, self.now)),
-            Report::Ended(errand) => {
-                let at = self.work.errands.iter().position(|(begun, _)| *begun == errand);
-                at.map(|at| self.work.errands.remove(at));
-            }
+            Report::Ended(errand) => self.errand_ended(errand),
             Report::Key(news) => return self.key_changed(news),
             Report::Tree { session, news } => self.tree_news(&session, news),
             Report::Beside(session) => self.forked_beside(&session),
@@ -99,6 +94,17 @@ impl App {
             Report::Pasted(text) => self.editor.paste(&text),
         }
         Vec::new()
+    }
+
+    fn fill(&mut self, list: List, items: Vec<Item>, selected: usize) {
+        if let Some(picker) = pickers(&mut self.popups).rfind(|picker| picker.list == Some(list)) {
+            picker.fill(items, selected);
+        }
+    }
+
+    fn errand_ended(&mut self, errand: Errand) {
+        let at = self.work.errands.iter().position(|(begun, _)| *begun == errand);
+        at.map(|at| self.work.errands.remove(at));
     }
 
     /// Messages that waited are in the editor again.

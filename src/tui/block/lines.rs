@@ -1,7 +1,10 @@
 //! The lines of what was said: by the user, by the model to itself, and by tiller.
 
 use super::Level;
-use crate::render::{self, Breaks, Carriage, Emphasis, Found, Indent, Line, Role, Span, Style, clean, wrap};
+use crate::render::{
+    self, Breaks, Carriage, Emphasis, Found, Indent, Joint, Line, MEASURE, Page, Role, Span, Style, clean,
+    wrap,
+};
 use crate::session::entry::Receipt;
 use crate::tui::layout::{Ctx, rule};
 use crate::tui::receipt;
@@ -94,27 +97,56 @@ fn said_lines(text: &str, style: Style, width: usize) -> Vec<Line> {
 }
 
 pub(super) fn thought(text: &str, ctx: &Ctx) -> Vec<Line> {
-    let style = Style::from(Role::Thinking);
-    let mark = Span::new("∴ ", Role::Muted);
-    let indent = Indent { first: vec![mark], rest: vec![Span::new("  ", style)] };
-    if ctx.folds.thinking_open {
-        let text = clean(text.trim(), Carriage::Shown);
-        let spans = [Span::new(text.as_ref(), style)];
-        return wrap(&spans, ctx.width.min(ctx.measure), &indent, Breaks::Words);
+    let width = ctx.width.min(ctx.measure).saturating_sub(2).max(1);
+    let (mut lines, mark) = if ctx.folds.thinking_open {
+        (thinking(text.trim(), ctx.page().of_width(width)), "∴ ")
+    } else {
+        end_of_thought(text.trim(), width, ctx)
+    };
+    if lines.is_empty() {
+        lines.push(Line::default());
     }
+    for (at, line) in lines.iter_mut().enumerate() {
+        line.set_in(Span::new(if at == 0 { mark } else { "  " }, Role::Muted));
+    }
+    lines
+}
+
+/// The last lines of a thought, and the mark before them.
+fn end_of_thought(text: &str, width: usize, ctx: &Ctx) -> (Vec<Line>, &'static str) {
     // A glance at the end of the thought is enough, and a long one costs no more than a short one.
-    let text = text.trim();
-    let from = text.ceil_char_boundary(text.len().saturating_sub(ctx.width * GLANCE));
-    let (all, text) = (from == 0, clean(&text[from..], Carriage::Shown));
-    let end: Vec<&str> = text.split_whitespace().collect();
-    let width = ctx.width.min(ctx.measure);
-    let mut lines = wrap(&[Span::new(end.join(" "), style)], width, &indent, Breaks::Words);
-    let hidden = lines.len().saturating_sub(FOLDED_THOUGHT);
-    if hidden > 0 || !all {
-        lines.drain(..hidden);
-        if let Some(first) = lines.first_mut() {
-            first.spans[0] = Span::new("∴ …", Role::Muted);
+    let mut from = text.ceil_char_boundary(text.len().saturating_sub(ctx.width * GLANCE));
+    if from > 0 {
+        // Nothing that is marked goes on into the next paragraph.
+        let next = text[from..].find("\n\n").filter(|at| *at < (text.len() - from) / 2);
+        from += next.unwrap_or(0);
+    }
+    let mut end = Vec::new();
+    for mut line in thinking(&text[from..], ctx.page().of_width(MEASURE)) {
+        // Of strokes only what they stand between is said.
+        line.spans.retain(|span| !span.text.starts_with('─'));
+        if line.spans.is_empty() {
+            continue;
         }
+        let spaces = match line.joint {
+            Joint::GoesOn { spaces } => spaces,
+            Joint::Begins => 1,
+        };
+        end.push(Span::new(" ".repeat(if end.is_empty() { 0 } else { spaces }), Role::Thinking));
+        end.extend(line.spans);
+    }
+    let mut lines = wrap(&end, width.saturating_sub(1).max(1), &Indent::default(), Breaks::Words);
+    let hidden = lines.len().saturating_sub(FOLDED_THOUGHT);
+    lines.drain(..hidden);
+    (lines, if hidden > 0 || from > 0 { "∴ …" } else { "∴ " })
+}
+
+/// What a thought means, all of it in one look. Its lines stay lines: what thinks doesn't lay out paragraphs.
+fn thinking(text: &str, page: Page) -> Vec<Line> {
+    let paragraphs: Vec<String> = text.split("\n\n").map(|said| said.replace('\n', "  \n")).collect();
+    let mut lines = render::glance(&paragraphs.join("\n\n"), page);
+    for span in lines.iter_mut().flat_map(|line| &mut line.spans) {
+        span.style = span.style.in_role(Role::Thinking);
     }
     lines
 }
@@ -157,4 +189,38 @@ pub(super) fn failure(text: &str, times: usize, width: usize) -> Vec<Line> {
         spans.push(Span::new(format!("  tried {times} times"), Role::Muted));
     }
     wrap(&spans, width, &indent, Breaks::Words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::layout::Folds;
+
+    fn shown(text: &str, open: bool) -> Vec<String> {
+        let folds = Folds { thinking_open: open, ..Folds::default() };
+        thought(text, &Ctx { width: 30, folds, ..Ctx::default() }).iter().map(Line::text).collect()
+    }
+
+    #[test]
+    fn a_thought_is_shown_as_what_it_means_whether_it_is_folded_or_not() {
+        let text = "**Looking at the lexer**\n\nIt counts `\\r` **twice**.";
+        assert_eq!(shown(text, false), ["∴ Looking at the lexer It", "  counts \\r twice."]);
+        assert_eq!(shown(text, true), ["∴ Looking at the lexer", "  ", "  It counts \\r twice."]);
+        assert_eq!(shown("**Looking at", false), ["∴ Looking at"], "what still arrives has its marks closed");
+        assert_eq!(shown("one\n\n---\n\ntwo", false), ["∴ one two"]);
+        assert_eq!(
+            shown("one\ntwo\n- three\n- four", true),
+            ["∴ one", "  two", "  ", "  • three", "  • four"]
+        );
+    }
+
+    #[test]
+    fn of_a_long_thought_the_end_is_shown_and_nothing_is_too_wide() {
+        let text = "word ".repeat(2_000) + "\n\n**End** of it.";
+        let lines = shown(&text, false);
+        assert_eq!(lines, ["∴ …word word word word End of", "  it."]);
+        let wide = "日本".repeat(500);
+        assert!(thought(&wide, &Ctx { width: 30, ..Ctx::default() }).iter().all(|line| line.width() <= 30));
+        assert_eq!(shown("", false), ["∴ "]);
+    }
 }

@@ -27,16 +27,17 @@ pub(in crate::tui) enum ShellState {
 impl Shell {
     pub(super) fn lines(&self, ctx: &Ctx) -> Vec<Line> {
         let (mut lines, output) = match &self.state {
-            ShellState::Runs { since } => {
-                (vec![self.running_head(*since, ctx)], call::running_output(&self.output, ctx))
-            }
+            ShellState::Runs { since } => (
+                vec![self.running_head(*since, ctx)],
+                call::running_output(&self.output, call::FOLDED_SHELL, ctx),
+            ),
             ShellState::Over { note, failed } => {
                 let sign =
                     if *failed { Span::new("✗ ", Role::Error) } else { Span::new("✓ ", Role::Success) };
                 let mut left = self.head(sign, &self.command);
                 left.extend(self.notes(note));
                 let head = wrap(&left, ctx.width, &Indent::default(), Breaks::Words);
-                (head, call::finished_output(&self.output, ctx))
+                (head, call::finished_output(&self.output, call::FOLDED_SHELL, ctx))
             }
         };
         lines.extend(output);

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::{Worker, look_up, read_part};
+use super::{Worker, count_branches, look_up, read_part};
 use crate::id::EntryId;
 use crate::setting::Setting;
 use crate::tui::app::{Action, Errand, Report};
@@ -52,6 +52,10 @@ impl Worker {
             Action::Read(wanted) => {
                 let reader = self.agent.reader();
                 self.read_beside(beside, move || read_part(&reader, wanted));
+            }
+            Action::CountBranches(epoch) => {
+                let reader = self.agent.reader();
+                self.read_beside(beside, move || count_branches(&reader, epoch));
             }
             Action::Search(lookup) => self.search(lookup, beside),
             Action::ShowLogs => {

@@ -1,10 +1,11 @@
 //! What is read of the log: the path, part by part, and what is looked for in it.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::id::{CallId, EntryId};
 use crate::message::Message;
-use crate::session::{Entry, Reader, Section};
+use crate::session::{BranchPoints, Entry, Reader, Section};
 use crate::tui::app::Report;
 use crate::tui::record::Stretch;
 use crate::tui::search::{Found, Lookup, hits};
@@ -16,15 +17,18 @@ const FIRST: usize = 50;
 /// Entries after a part that are looked through for the results of its calls.
 const AHEAD: usize = 100;
 
-/// The path to the leaf, whose newest entries are read.
+/// The path to the leaf, whose newest entries are read, and where other branches go on from it.
 pub(in crate::tui) fn newest(reader: &Reader) -> Newest {
-    let sections = reader.leaf().and_then(|leaf| reader.sections(&leaf, ENTRIES).ok());
+    let leaf = reader.leaf();
+    let sections = leaf.as_ref().and_then(|leaf| reader.sections(leaf, ENTRIES).ok());
     let mut older = sections.unwrap_or_default();
     let mut section = older.pop();
     if let Some(last) = section.as_mut().filter(|last| last.count < FIRST) {
         last.count += older.pop().map_or(0, |section| section.count);
     }
-    let mut newest = Newest { older, section, ..Newest::default() };
+    let points = leaf.map(|leaf| Arc::new(BranchPoints::of(reader, &leaf))).unwrap_or_default();
+    let mut newest =
+        Newest { older, section, ids: Vec::new(), stretch: Stretch::branching([], &points), points };
     // One at a time, for what is read and what is made of it take twice the room.
     for id in newest.section.iter().flat_map(|section| ids(reader, section)) {
         if let Ok(entry) = reader.entry(&id) {
@@ -33,6 +37,12 @@ pub(in crate::tui) fn newest(reader: &Reader) -> Newest {
         }
     }
     newest
+}
+
+/// Where other branches go on from the path to the leaf, now that others are hidden than before.
+pub(in crate::tui) fn count_branches(reader: &Reader, epoch: u64) -> Report {
+    let points = reader.leaf().map(|leaf| BranchPoints::of(reader, &leaf)).unwrap_or_default();
+    Report::BranchPoints { epoch, points: Arc::new(points) }
 }
 
 /// A part of the path, and of what follows it as much as it takes for its calls to have their results.
@@ -81,7 +91,7 @@ pub(in crate::tui) fn look_up(reader: &Reader, lookup: &Lookup, mut report: impl
     for (at, unseen) in lookup.parts.iter().enumerate() {
         let ids = ids(reader, &unseen.section);
         let entries = read_all(reader, &ids);
-        let mut stretch = Stretch::of(&entries);
+        let mut stretch = Stretch::branching(&entries, &lookup.points);
         stretch.take_results(&read_results(reader, &entries, &after));
         after = ids;
         let hits = hits(&stretch.blocks, &lookup.words);

@@ -107,7 +107,7 @@ fn the_ground_that_the_terminal_tells_decides_only_where_nobody_chose() {
 }
 
 #[test]
-fn a_file_that_breaks_is_said_once_and_the_screen_stays_as_it_was() {
+fn a_file_that_breaks_is_said_once_and_no_longer_when_it_is_right_and_the_screen_stays_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.json");
     let place = Place { path: folder.path().to_owned(), origin: Origin::User, bounds: None };
@@ -126,8 +126,15 @@ fn a_file_that_breaks_is_said_once_and_the_screen_stays_as_it_was() {
     assert_eq!(accent(&stage), Color::Rgb(1, 2, 3));
     let screen = stage.screen();
     assert_eq!(screen.matches("mine.json: at roles.accent: `#01020` is no colour").count(), 1, "{screen}");
+    save(&mut stage, "#0102");
+    let screen = stage.screen();
+    assert!(screen.contains("· theme ") && screen.contains("→ no longer so"), "{screen}");
+    assert_eq!(screen.matches("✗ theme ").count(), 1, "{screen}");
     save(&mut stage, "#040506");
     assert_eq!(accent(&stage), Color::Rgb(4, 5, 6));
+    let screen = stage.screen();
+    assert!(!screen.contains("✗ theme "), "{screen}");
+    assert!(screen.contains("mine.json is right again"), "{screen}");
 }
 
 #[test]

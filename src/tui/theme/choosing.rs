@@ -7,7 +7,7 @@ use super::super::block::Level;
 use super::super::call::one_line;
 use super::super::picker::{Choice, Item, Picker};
 use super::super::popup::Popup;
-use super::Theme;
+use super::{Restocked, Theme};
 use crate::render::{Line, Role, Span, diff};
 use crate::resource::Origin;
 use crate::theme::{Depth, Known, Library};
@@ -74,9 +74,16 @@ impl App {
 
     /// Takes the themes as they are known now, in a list that offers them too; says what is wrong with their files.
     pub(in crate::tui) fn restock(&mut self, library: Arc<Library>) -> Vec<Action> {
-        for problem in self.place.theme.restock(library) {
+        let Restocked { new, gone, mended } = self.place.theme.restock(library);
+        for problem in gone {
+            self.transcript.overcome(&format!("theme {problem}"));
+        }
+        for problem in new {
             let hint = "the theme stays as it was until its file is right again";
             self.say(Level::Error, format!("theme {problem}"), Some(hint.to_owned()));
+        }
+        if let Some(file) = mended.iter().find_map(|path| path.file_name()) {
+            self.flash(format!("{} is right again", one_line(&file.to_string_lossy())));
         }
         let (items, selected) = offered(&self.place.theme);
         for popup in self.popups.iter_mut().filter(|popup| popup.is_of_themes()) {

@@ -92,6 +92,16 @@ impl Part {
         }
     }
 
+    /// What it has that the log doesn't, in memory or kept.
+    pub(super) fn asides_mut(&mut self) -> impl Iterator<Item = &mut Block> {
+        let read = match &mut self.content {
+            Content::Read(blocks) => blocks.as_mut_slice(),
+            Content::Unread | Content::Asked => &mut [],
+        };
+        let kept = self.kept.asides.iter_mut().map(|(_, block)| block);
+        read.iter_mut().filter(|block| block.entry.is_none()).chain(kept)
+    }
+
     /// Takes its blocks as they were read; what was kept is put back among them.
     pub(super) fn fill(&mut self, mut blocks: Vec<Block>) {
         let Kept { asides, folds } = std::mem::take(&mut self.kept);

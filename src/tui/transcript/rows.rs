@@ -229,7 +229,13 @@ impl Transcript {
     /// Whether the row above a block is free. What isn't in memory is taken for what mostly stands before such a block.
     pub(super) fn gap(&self, at: At) -> bool {
         let Some(block) = self.block(at) else { return false };
-        match self.before(at) {
+        let mut above = self.before(at);
+        while let Step::To(silent) = above
+            && self.block(silent).is_some_and(Block::is_silent)
+        {
+            above = self.before(silent);
+        }
+        match above {
             Step::To(above) => self.block(above).is_some_and(|above| block.stands_apart(above)),
             Step::Unread(_) => !block.is_call(),
             Step::End => false,

@@ -7,7 +7,7 @@ use super::said::kind_sign;
 use super::{Areas, Going, Purpose, TreeView, area};
 use crate::render::{Emphasis, Line, Role, Span, Style, cut_to};
 use crate::session::Visibility;
-use crate::session::tree::{BranchMark, Row};
+use crate::session::tree::Row;
 use crate::tui::call::one_line;
 use crate::tui::keymap::{KeyCommand, Keymap};
 use crate::tui::layout::{Ctx, right_aligned};
@@ -113,7 +113,7 @@ impl TreeView {
         let used = left.iter().map(Span::width).sum::<usize>();
         let room = width.saturating_sub(used);
         let (label, typed) = self.label(row.node);
-        let facts = self.facts(row, is_chosen, ctx);
+        let facts = self.facts(at, row, ctx);
         let label_width = label.as_ref().map_or(0, |label| label.width() + 2);
         let facts = fitting(facts, room.saturating_sub(label_width + 2 + text.width().min(TEXT)));
         let facts_width = facts.as_ref().map_or(0, |facts| facts.width() + 2);
@@ -168,7 +168,7 @@ impl TreeView {
     }
 
     /// What stands at the right end of a row: that it is hidden or folded, and how large and how old the branch is that it begins.
-    fn facts(&self, row: &Row, is_chosen: bool, ctx: &Ctx) -> Vec<String> {
+    fn facts(&self, at: usize, row: &Row, ctx: &Ctx) -> Vec<String> {
         let Some(shape) = &self.shape else { return Vec::new() };
         let branch = shape.branch(row.node);
         let mut facts = Vec::new();
@@ -176,16 +176,15 @@ impl TreeView {
             facts.push("hidden".to_owned());
         }
         let is_folded = self.sieve.folded.contains(&row.node) && self.search.found().is_none();
-        let begins = row.branch != BranchMark::Continues;
         if is_folded {
             let kept_back = self.sieve.kept_back.get(&row.node).copied().unwrap_or(0);
             facts.push(format!("{} folded", thousands(kept_back)));
         }
-        if begins {
+        if self.rows.begins(at) {
             facts.push(branch.newest.age(ctx.now));
             facts.extend((!is_folded).then(|| size(branch.entries)));
             facts.extend(self.texts.model(row.node).map(one_line));
-        } else if is_chosen {
+        } else if at == self.place.row {
             facts.push(shape.node(row.node).timestamp.age(ctx.now));
         }
         facts

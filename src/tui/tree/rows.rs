@@ -20,6 +20,8 @@ pub(super) struct Rows {
     at: Vec<u32>,
     /// The row of where one is; where that is not shown, of the nearest one above that is.
     here: Option<usize>,
+    /// Whether nothing was said before the first row.
+    begins_session: bool,
 }
 
 impl Rows {
@@ -33,7 +35,10 @@ impl Rows {
         let row_of = |node: usize| at.get(node).filter(|row| **row != NONE).map(|row| *row as usize);
         let nearest = shape.here.and_then(|here| shape.nearest(here, |node| row_of(node).is_some()));
         let here = nearest.and_then(row_of);
-        Self { within: within(&rows), rows, at, here }
+        let above = rows.first().and_then(|row| shape.node(row.node).parent);
+        let begins_session =
+            above.is_none_or(|above| shape.nearest(above, |at| shape.node(at).is_said()).is_none());
+        Self { within: within(&rows), rows, at, here, begins_session }
     }
 
     /// The row at or beneath which one is.
@@ -89,6 +94,12 @@ impl Rows {
     /// The next row above that begins a branch.
     pub(super) fn branch_above(&self, row: usize) -> Option<usize> {
         (0..row).rev().find(|at| self.rows[*at].branch != BranchMark::Continues)
+    }
+
+    /// Whether a branch begins at a row; where the session begins, that on which all others hang.
+    pub(super) fn begins(&self, row: usize) -> bool {
+        let is_trunk = row == 0 && self.begins_session;
+        self.get(row).is_some_and(|it| is_trunk || it.branch != BranchMark::Continues)
     }
 
     /// Every row that begins a branch.
@@ -151,7 +162,13 @@ mod tests {
             on_path: false,
         };
         let rows: Vec<Row> = drawn.iter().enumerate().map(row).collect();
-        Rows { within: within(&rows), at: (0..rows.len()).map(index).collect(), rows, here: None }
+        Rows {
+            within: within(&rows),
+            at: (0..rows.len()).map(index).collect(),
+            rows,
+            here: None,
+            begins_session: true,
+        }
     }
 
     #[test]

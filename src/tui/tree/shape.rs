@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::id::{EntryId, SessionId};
 use crate::session::marks::Marks;
 use crate::session::tree::{Node, Tree};
-use crate::session::{EntryKind, Reader, Role};
+use crate::session::{Reader, Role};
 use crate::unit::UnixMs;
 
 /// Which entries have rows.
@@ -49,24 +49,8 @@ impl Filter {
             Self::All => true,
             Self::Labelled => label.is_some(),
             Self::User => node.role == Some(Role::User),
-            Self::NoTools => is_said(node) && node.role != Some(Role::ToolResult),
+            Self::NoTools => node.is_said() && node.role != Some(Role::ToolResult),
         }
-    }
-}
-
-/// Whether it was said by somebody, rather than noted by tiller.
-fn is_said(node: &Node) -> bool {
-    match node.kind {
-        EntryKind::Message => node.role != Some(Role::System),
-        EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::CustomMessage => true,
-        EntryKind::ModelChange
-        | EntryKind::ThinkingLevelChange
-        | EntryKind::ContextEdit
-        | EntryKind::Custom
-        | EntryKind::Label
-        | EntryKind::SessionInfo
-        | EntryKind::Usage
-        | EntryKind::Unknown => false,
     }
 }
 
@@ -103,7 +87,7 @@ impl Shape {
         let hidden_with = marks.hidden_with(&tree, leaf.as_ref());
         let last = tree.nodes().len().checked_sub(1);
         let here =
-            std::iter::successors(last, |at| tree.nodes()[*at].parent).find(|at| is_said(&tree.nodes()[*at]));
+            std::iter::successors(last, |at| tree.nodes()[*at].parent).find(|at| tree.nodes()[*at].is_said());
         let branches = branches(tree.nodes());
         Self { session: reader.id().clone(), tree, marks, hidden_with, here, branches }
     }
@@ -181,6 +165,7 @@ fn branches(nodes: &[Node]) -> Vec<Branch> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::EntryKind;
 
     fn node(at: usize, parent: Option<usize>, role: Role) -> Node {
         let timestamp = UnixMs(i64::try_from(at).unwrap() * 10);

@@ -6,7 +6,6 @@ use std::ops::Range;
 use super::rows::Rows;
 use super::shape::Shape;
 use super::{Ask, Said, Texted, Want};
-use crate::session::tree::BranchMark;
 
 /// Texts that are kept: some hundred kilobytes.
 const MOST: usize = 2_000;
@@ -37,8 +36,7 @@ impl Texts {
         if self.is_asked {
             return None;
         }
-        let wants = shown.map_while(|row| rows.get(row)).map(|row| {
-            let begins = row.branch != BranchMark::Continues;
+        let wants = shown.map_while(|at| Some((rows.begins(at), rows.get(at)?))).map(|(begins, row)| {
             let answer = shape.branch(row.node).answer.filter(|_| begins).map(|at| at as usize);
             Want { node: row.node, answer }
         });

@@ -1,0 +1,56 @@
+//! What tools and commands print, and what tiller notes of it.
+
+use std::sync::Arc;
+
+use crossterm::event::KeyCode;
+use serde_json::json;
+
+use super::stage::{SIZES, Stage, at_work};
+use crate::event::EventKind;
+use crate::message::{BashExecutionMessage, Message};
+
+fn numbered(count: usize) -> String {
+    (1..=count).map(|n| format!("line {n}\n")).collect()
+}
+
+#[test]
+fn that_an_output_was_cut_is_said_under_its_call_and_nowhere_else() {
+    let mut stage = Stage::new(80, 40);
+    at_work(&mut stage);
+    let cut = "output cut: the last 20 of 99 lines are shown; all of it is in /tmp/a";
+    stage.event(EventKind::Warning { message: "something else".into(), hint: None });
+    stage.event(EventKind::Warning { message: cut.into(), hint: None });
+    stage.result(("c2", "bash"), &format!("{}[{cut}]", numbered(20)), json!({"exitCode": 0}), false);
+    let screen = stage.screen();
+    assert_eq!(screen.matches("output cut").count(), 1, "{screen}");
+    assert!(screen.contains("! something else"), "{screen}");
+}
+
+#[test]
+fn of_what_the_users_own_command_prints_a_screen_is_shown() {
+    for (width, height) in SIZES {
+        let mut stage = Stage::new(width, height);
+        let id = || "b1".into();
+        let exclude_from_context = false;
+        stage.event(EventKind::BashExecutionStart {
+            id: id(),
+            command: "git log".into(),
+            exclude_from_context,
+        });
+        stage.event(EventKind::BashExecutionUpdate { id: id(), delta: numbered(60) });
+        let screen = stage.screen();
+        assert!(screen.contains("│ line 60") && screen.contains("│ line 45"), "{screen}");
+        let record = BashExecutionMessage {
+            command: "git log".into(),
+            output: numbered(60),
+            exit_code: Some(0),
+            ..BashExecutionMessage::default()
+        };
+        stage.event(EventKind::BashExecutionEnd { id: id(), message: Arc::new(record.clone()) });
+        stage.said(Message::BashExecution(record));
+        insta::assert_snapshot!(format!("own_command_{width}x{height}"), stage.screen());
+        stage.control('o');
+        stage.key(KeyCode::Home);
+        assert!(stage.screen().contains("│ line 1\n"), "{}", stage.screen());
+    }
+}
