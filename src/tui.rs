@@ -11,6 +11,7 @@ mod attach;
 mod block;
 mod browse;
 mod call;
+mod click;
 mod clipboard;
 mod command;
 mod complete;

@@ -181,7 +181,7 @@ impl App {
         Vec::new()
     }
 
-    fn enter(&mut self) -> Vec<Action> {
+    pub(super) fn enter(&mut self) -> Vec<Action> {
         if self.editor.continue_line() {
             return Vec::new();
         }

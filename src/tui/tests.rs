@@ -15,6 +15,7 @@ use crate::session::{Entry, EntryBody};
 use crate::unit::UnixMs;
 
 mod approval;
+mod clicks;
 mod complete;
 mod drawing;
 mod keys;

@@ -674,3 +674,22 @@ fn only_what_is_on_the_screen_and_near_it_is_read() {
     }
     assert!((12..=60).contains(&asked), "{asked} rows were read");
 }
+
+#[test]
+fn an_entry_is_chosen_by_a_click_where_it_stands_and_taken_by_another() {
+    let mut grove = Grove::branched(80, 24);
+    grove.open();
+    let row = |grove: &mut Grove, text: &str| {
+        let screen = grove.stage.screen();
+        screen
+            .lines()
+            .position(|line| line.contains(text))
+            .unwrap_or_else(|| panic!("no {text} on\n{screen}"))
+    };
+    let before = row(&mut grove, "change the lexer");
+    grove.stage.click_on("change the lexer");
+    let screen = grove.stage.screen();
+    assert!(screen.lines().nth(before).is_some_and(|line| line.contains('▸')), "{screen}");
+    let actions = grove.stage.click_on("change the lexer");
+    assert!(matches!(&actions[..], [Action::Go(Go::AskToLeave(_))]), "{actions:?}");
+}

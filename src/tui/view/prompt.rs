@@ -209,6 +209,11 @@ fn doing(app: &App) -> String {
     }
 }
 
+/// Most offers that are on the screen at once.
+pub(in crate::tui) fn most_offers(app: &App) -> usize {
+    usize::from(super::MOST_COMPLETIONS).min(usize::from(app.place.size.1 / 3).max(1))
+}
+
 /// What the text before the cursor may become.
 pub(super) fn completion(app: &App) -> Vec<Line> {
     let offers = app.complete.offers();
@@ -216,8 +221,8 @@ pub(super) fn completion(app: &App) -> Vec<Line> {
     if offers.is_empty() && app.complete.hint().is_none() {
         return Vec::new();
     }
-    let height = usize::from(super::MOST_COMPLETIONS).min(usize::from(app.place.size.1 / 3).max(1));
-    let top = app.complete.chosen().saturating_sub(height.saturating_sub(1));
+    let height = most_offers(app);
+    let top = app.complete.top(height);
     let width = usize::from(app.place.size.0);
     let mut query = app.complete.query();
     if let Some(hint) = app.complete.hint() {
