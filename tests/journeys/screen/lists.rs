@@ -227,7 +227,7 @@ fn rows_are_clicked_on_in_the_bytes_that_terminals_send() {
     click(&mut terminal, at);
     terminal.wait_for("── approval");
     // The wheel goes to the next word.
-    terminal.wait_for("▸ ask");
+    terminal.wait_for("▸ ● ask");
     terminal.send("\x1b[<65;6;4M");
-    terminal.wait_for("▸ auto");
+    terminal.wait_for("▸   auto");
 }
