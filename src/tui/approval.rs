@@ -26,6 +26,8 @@ pub(super) use letters::{Answered, Held};
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     pub(super) request: ApprovalRequest,
+    /// Since when it asks, as far as is known here.
+    pub(super) since: UnixMs,
     pub(super) ready: Ready,
     /// The letter that answers it when no other key follows at once.
     answer: Option<Held>,
@@ -81,6 +83,7 @@ impl Asked {
     pub(super) fn new(request: ApprovalRequest, since: UnixMs) -> Self {
         Self {
             request,
+            since,
             ready: Ready::Noticed(Appeared::at(since)),
             answer: None,
             mode: Mode::Choosing(None),

@@ -1,6 +1,6 @@
 //! What reports do to the state.
 
-use super::{Action, App, Facts, Loaded, Report, Work};
+use super::{Action, App, CallAtWork, Facts, Loaded, Report, Work};
 use crate::agent::{Moved, State};
 use crate::event::QueueItem;
 use crate::provider::catalog::Sight;
@@ -193,7 +193,7 @@ impl App {
             retry: live.retry.clone(),
             unasked: std::mem::take(&mut self.work.unasked),
             running_since: live.running_since,
-            calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),
+            calls: live.calls.iter().map(CallAtWork::from).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),
             summary: live.summary.clone(),
             errands: std::mem::take(&mut self.work.errands),

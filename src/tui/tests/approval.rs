@@ -580,3 +580,19 @@ fn a_question_that_is_answered_otherwise_goes() {
     stage.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision });
     assert!(!stage.screen().contains("bash asks"));
 }
+
+#[test]
+fn the_time_of_a_call_begins_when_it_runs_and_that_of_a_question_when_it_asks() {
+    let mut stage = Stage::new(80, 24);
+    stage.event(EventKind::AgentStart);
+    stage.wait(5_000);
+    stage.event(EventKind::ApprovalRequested(command("cargo test")));
+    stage.wait(21_000);
+    assert!(stage.screen().contains("waiting for your word 21s"), "{}", stage.screen());
+    let decision = Decision::Once;
+    stage.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision });
+    assert!(stage.screen().contains("waiting for the model… 26s"), "{}", stage.screen());
+    stage.start("c2", "bash");
+    stage.wait(3_000);
+    assert!(stage.screen().contains("running bash 3.0s"), "{}", stage.screen());
+}
