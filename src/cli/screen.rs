@@ -120,6 +120,7 @@ fn desk(given: &Given) -> SettingsDesk {
     let told = |failure: Failure| (format!("{:#}", failure.error), failure.hint);
     let (arguments, project) = (Arc::clone(&given.arguments), given.project.clone());
     SettingsDesk::new(
+        given.config.settings.clone(),
         move || Ok(assemble::config(&arguments, project.as_ref()).map_err(told)?.settings),
         move |setting, text| store_setting(&file, setting, text).map_err(|error| told(error.into())),
     )

@@ -105,7 +105,7 @@ impl App {
             }
             Input::Themes(library) => self.restock(library),
         };
-        self.ask_waiting();
+        actions.extend(self.ask_waiting());
         self.look_at_question();
         self.follow_search();
         actions.extend(self.transcript.take_wanted().into_iter().map(Action::Read));

@@ -15,22 +15,40 @@ type Write = dyn Fn(&'static Setting, &str) -> Result<(), Trouble> + Send + Sync
 pub struct SettingsDesk {
     read: Arc<Read>,
     write: Arc<Write>,
+    /// What they were when they took effect last, or were found to need a start for it.
+    known: Arc<Mutex<Settings>>,
     /// One writes at a time: whoever writes a setting reads the others first, and writes them again.
     turn: Arc<Mutex<()>>,
 }
 
 impl SettingsDesk {
-    /// Settings that come from `read` as they are at that moment. `write` gets a setting and its value as typed, which was found to be
+    /// Settings that were `known` at the start, and come from `read` as they are at that moment. `write` gets a setting and its value as typed, which was found to be
     /// one; an empty text means that the user's file shall not name it any more.
     pub fn new(
+        known: Settings,
         read: impl Fn() -> Result<Settings, Trouble> + Send + Sync + 'static,
         write: impl Fn(&'static Setting, &str) -> Result<(), Trouble> + Send + Sync + 'static,
     ) -> Self {
-        Self { read: Arc::new(read), write: Arc::new(write), turn: Arc::default() }
+        let known = Arc::new(Mutex::new(known));
+        Self { read: Arc::new(read), write: Arc::new(write), known, turn: Arc::default() }
     }
 
     pub(super) fn read(&self) -> Result<Settings, Trouble> {
         (self.read)()
+    }
+
+    /// Reads them anew; which are others than were known, and how all of them are now.
+    pub(super) fn renew(&self) -> Result<(Vec<&'static Setting>, Settings), Trouble> {
+        let now = self.read()?;
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = now.differing(&known).collect();
+        known.clone_from(&now);
+        Ok((changed, now))
+    }
+
+    /// One that was written here is known as it is now.
+    pub(super) fn know(&self, setting: &Setting, settings: &Settings) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).adopt(setting, settings);
     }
 
     pub(super) fn write(&self, setting: &'static Setting, text: &str) -> Result<(), Trouble> {
@@ -51,7 +69,20 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::setting::SYNC;
+    use crate::setting::{SYNC, Source};
+
+    #[test]
+    fn what_is_read_anew_is_news_once_and_what_was_written_here_is_none() {
+        let mut file = Settings::default();
+        for (setting, text) in [(&SYNC, "never"), (&crate::setting::APPROVAL, "auto")] {
+            file.set(setting, setting.parse(text).unwrap(), Source::File("settings.json".into()));
+        }
+        let now = file.clone();
+        let desk = SettingsDesk::new(Settings::default(), move || Ok(now.clone()), |_, _| Ok(()));
+        desk.know(&crate::setting::APPROVAL, &file);
+        let names = || desk.renew().unwrap().0.iter().map(|setting| setting.name).collect::<Vec<_>>();
+        assert_eq!([names(), names()], [vec!["sync"], vec![]]);
+    }
 
     #[test]
     fn settings_are_written_one_after_the_other() {
@@ -63,7 +94,7 @@ mod tests {
             file.store(before + 1, Ordering::SeqCst);
             Ok(())
         };
-        let desk = SettingsDesk::new(|| Ok(Settings::default()), add);
+        let desk = SettingsDesk::new(Settings::default(), || Ok(Settings::default()), add);
         let write = || (0..2_000).for_each(|_| desk.write(&SYNC, "turn").unwrap());
         thread::scope(|scope| {
             scope.spawn(write);

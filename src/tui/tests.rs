@@ -26,6 +26,7 @@ mod questions;
 mod queue;
 mod seams;
 mod sessions;
+mod slips;
 mod stage;
 mod summaries;
 mod themes;
