@@ -9,7 +9,6 @@ mod support;
 #[path = "../tests/support/terminal.rs"]
 mod terminal;
 
-use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -30,6 +29,9 @@ const SETTLED: Duration = Duration::from_secs(3);
 /// A session of half a gigabyte.
 const LONG: Length = Length { entries: 100_000, bytes: 500_000_000, compacted_every: 1_000 };
 
+/// How long whoever tells words of code apart is kept at most that has nothing to tell.
+const UNUSED: Duration = Duration::from_secs(32);
+
 /// Time between two pieces of the fast answer, of four characters each.
 const PIECE_EVERY: Duration = Duration::from_millis(1);
 
@@ -38,6 +40,15 @@ const TEXTS: [&str; 3] = [
     include_str!("../README.md"),
     include_str!("../docs/session-format.md"),
     concat!("\n```rust\n", include_str!("../src/tui/pace.rs"), "```\n"),
+];
+
+/// Code in as many languages as a day's work has.
+const CODE: [(&str, &str); 5] = [
+    ("rust", "fn main() { let x: Option<u8> = None; println!(\"{x:?}\"); } // words"),
+    ("python", "def main(x: int) -> str:\n    return f\"{x}\"  # words"),
+    ("ts", "const main = async (x: number): Promise<string> => `${x}`; // words"),
+    ("bash", "for x in *.rs; do echo \"$x\" | grep -q '^a' && exit 1; done # words"),
+    ("html", "<p class=\"x\">words<script>let x = 1;</script></p><!-- the end of it -->"),
 ];
 
 /// A place of its own for the program.
@@ -54,6 +65,14 @@ impl Place {
         Self { root, variables: variables.map(|(name, value)| (name.into(), value.into())).into() }
     }
 
+    /// The same, with this server's model.
+    fn asking(mut self, server: &MockServer) -> Self {
+        let variables =
+            [("OPENAI_BASE_URL", format!("{}/v1", server.url)), ("OPENAI_API_KEY", "none".into())];
+        self.variables.extend(variables.map(|(name, value)| (name.into(), value)));
+        self
+    }
+
     fn start(&self, arguments: &[&str]) -> Terminal {
         Terminal::start(&Start {
             program: env!("CARGO_BIN_EXE_tiller").into(),
@@ -65,7 +84,7 @@ impl Place {
     }
 }
 
-/// What a process took so far.
+/// What the program and whoever it started took so far.
 struct Taken {
     at: Instant,
     cpu: Duration,
@@ -75,10 +94,8 @@ struct Taken {
 
 impl Taken {
     fn by(terminal: &Terminal) -> Option<Self> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", terminal.process()?)).ok()?;
-        // Behind the name, which may hold anything: the 12th and 13th field are user's and system's time in hundredths of a second.
-        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-        let ticks: u64 = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
+        let family = family(terminal.process()?);
+        let ticks: u64 = family.iter().filter_map(|&id| Process::of(id)).map(|process| process.ticks).sum();
         let written = terminal.written();
         Some(Self {
             at: Instant::now(),
@@ -98,6 +115,31 @@ impl Taken {
     }
 }
 
+/// What is known of a process on Linux.
+struct Process {
+    parent: u32,
+    /// User's and system's time in hundredths of a second.
+    ticks: u64,
+}
+
+impl Process {
+    fn of(id: u32) -> Option<Self> {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // Behind the name, which may hold anything.
+        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+        let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+        Some(Self { parent: u32::try_from(number(1)?).ok()?, ticks: number(11)? + number(12)? })
+    }
+}
+
+/// A process and those that it started itself.
+fn family(head: u32) -> Vec<u32> {
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let children = ids.filter(|&id| Process::of(id).is_some_and(|process| process.parent == head));
+    std::iter::once(head).chain(children).collect()
+}
+
 fn main() {
     // `cargo test --benches` only wants to know that it builds and begins.
     let is_test = !std::env::args().any(|argument| argument == "--bench");
@@ -106,6 +148,7 @@ fn main() {
         place.start(&["--provider", "demo"]).wait_for("❯");
         return;
     }
+    rest_after_code();
     starts("without a session", &place, &["--provider", "demo"]);
     rest("without a session", &place, &["--provider", "demo"]);
     let log = long_log::write(place.root.path(), LONG);
@@ -135,13 +178,23 @@ fn rest(what: &str, place: &Place, arguments: &[&str]) {
     println!("at rest {what}: {}, {}", watched(&terminal), memory(&terminal));
 }
 
+/// After code of several languages was on the screen.
+fn rest_after_code() {
+    let code = |(name, text): &(&str, &str)| format!("```{name}\n{text}\n```\n\n");
+    let server = MockServer::start([Reply::says([Say::text(&CODE.iter().map(code).collect::<String>())])]);
+    let terminal = Place::new().asking(&server).start(&["--provider", "openai", "--model", "fast", "go"]);
+    terminal.wait_for("the end of it");
+    sleep(SETTLED);
+    println!("{} languages on the screen: {}", CODE.len(), memory(&terminal));
+    sleep(UNUSED);
+    println!("the same at rest: {}, {}", watched(&terminal), memory(&terminal));
+}
+
 /// A thousand pieces a second over HTTP, and keys pressed meanwhile.
 fn fast_answer() {
     let text = TEXTS.concat().repeat(3);
     let server = MockServer::start([Reply::says([Say::text(&text)]).every(PIECE_EVERY)]);
-    let mut place = Place::new();
-    let variables = [("OPENAI_BASE_URL", format!("{}/v1", server.url)), ("OPENAI_API_KEY", "none".into())];
-    place.variables.extend(variables.map(|(name, value)| (name.into(), value)));
+    let place = Place::new().asking(&server);
     let mut terminal = place.start(&["--provider", "openai", "--model", "fast", "go"]);
     terminal.wait_for("esc stops");
     sleep(SETTLED);
@@ -168,16 +221,22 @@ fn watched(terminal: &Terminal) -> String {
     }
 }
 
+/// What the program has in memory, and what each of those that it started.
 fn memory(terminal: &Terminal) -> String {
-    let status = terminal.process().and_then(|id| {
-        let path = format!("/proc/{id}/status");
-        std::fs::read_to_string(Path::new(&path)).ok()
-    });
-    let kilobytes = status.and_then(|status| {
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-        line.split_whitespace().next()?.parse::<f64>().ok()
-    });
-    kilobytes.map_or_else(String::new, |kilobytes| format!("{:.1} MB", kilobytes / 1_024.0))
+    let family = terminal.process().map(family).unwrap_or_default();
+    let told: Vec<String> = family
+        .into_iter()
+        .filter_map(resident)
+        .map(|kilobytes| format!("{:.1} MB", kilobytes / 1_024.0))
+        .collect();
+    told.join(" + ")
+}
+
+/// Kilobytes of a process that are in memory.
+fn resident(id: u32) -> Option<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 fn spread(times: &mut [Duration]) -> String {

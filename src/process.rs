@@ -123,10 +123,7 @@ impl Runner {
     /// # Errors
     /// When the system can't name the running program (never on Linux).
     pub fn this_program() -> io::Result<Self> {
-        // The link stays right when the file was replaced by an upgrade, which `current_exe` would not.
-        let helper =
-            if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { std::env::current_exe()? };
-        Ok(Self::with_helper(helper))
+        Ok(Self::with_helper(this_program()?))
     }
 
     /// Runs nothing: every command ends before it begins, with an error that says so.
@@ -213,6 +210,15 @@ impl Runner {
             None => command.line.clone(),
         }
     }
+}
+
+/// The running program, to be started again as a helper.
+///
+/// # Errors
+/// When the system can't name it (never on Linux).
+pub fn this_program() -> io::Result<PathBuf> {
+    // The link stays right when the file was replaced by an upgrade, which `current_exe` would not.
+    if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() }
 }
 
 fn find_shell() -> PathBuf {

@@ -20,7 +20,10 @@ mod wrap;
 use std::sync::Arc;
 
 pub use clean::{Carriage, clean};
-pub use code::{Highlighter, Language, code_told, code_waits, highlight, let_go_of_grammars, tell_waiting};
+pub use code::{
+    Here, Highlighter, Language, Piece, SERVICE, Teller, Told, Words, ask, code_told, code_waits, highlight,
+    serve, tell_waiting,
+};
 pub use columns::columns;
 pub use diff::{DiffKind, DiffLine, diff, diff_lines};
 pub use link::{Found, linked, safe_address};
@@ -32,7 +35,7 @@ pub use stream::MarkdownStream;
 pub use wrap::{Breaks, Indent, cut_to, wrap};
 
 /// What a piece of text is; a theme says how that looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Role {
     /// Plain text.
     #[default]

@@ -15,7 +15,6 @@ mod engines {
     mod export;
     mod extending;
     mod faulty;
-    mod grammars;
     mod layers;
     mod process;
     mod session;

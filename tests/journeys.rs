@@ -41,6 +41,7 @@ mod journeys {
         mod tour;
         mod tree;
         mod typing;
+        mod words;
     }
     mod shell;
     mod survival;

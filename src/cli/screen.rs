@@ -20,6 +20,7 @@ use super::themes::Themes;
 use super::{DONE, FAILED, Failure, INTERRUPTED, extensions, log, login};
 use crate::agent::AgentSession;
 use crate::config::{Config, Project, store_setting};
+use crate::process;
 use crate::provider::demo;
 use crate::session::Reader;
 use crate::setting;
@@ -111,6 +112,7 @@ fn desks(given: &Given) -> Desks {
         settings: Some(desk(given)),
         keys: Some(login::desk(&given.arguments, given.project.as_ref())),
         importer: Some(super::import::desk(given)),
+        words: process::this_program().ok(),
     }
 }
 

@@ -1,19 +1,25 @@
 //! Blocks of code, and which words of it are what.
 //!
-//! The grammars are read when a block of code is shown, and one grammar's patterns when its language first
-//! appears; before that they cost nothing, and a while after it nothing again. What is beyond the limits below is shown all the same, in one style.
+//! The grammars are read when the words of some code are first told apart in this process, and one grammar's patterns when its language
+//! first appears; a front end has that done by another process ([`teller`]). What is beyond the limits below is shown all the same, in one
+//! style.
 
+pub(super) mod arriving;
+mod extent;
 mod grammar;
-mod set;
-pub(super) mod shelf;
+mod service;
+mod shelf;
+pub(super) mod teller;
 
-use std::sync::Arc;
+use std::sync::LazyLock;
 
 use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
 
 use super::{Breaks, Carriage, Emphasis, Indent, Line, Page, Role, Span, Style, Telling, clean, wrap};
 
-pub use shelf::{code_told, code_waits, let_go_of_grammars, tell_waiting};
+pub use service::{SERVICE, ask, serve};
+pub use shelf::{code_told, code_waits, tell_waiting};
+pub use teller::{Here, Piece, Teller, Told, Words};
 
 /// Columns by which code stands in.
 pub(super) const INDENT: &str = "  ";
@@ -24,8 +30,8 @@ const LONGEST_LINE: usize = 1_000;
 /// Bytes of one block beyond which its lines stay plain. A line takes a quarter of a millisecond.
 const LARGEST_BLOCK: usize = 64 * 1024;
 
-/// Bytes of code of one answer beyond which its lines stay plain on the screen: some 300 lines, which is a tenth of a second
-/// when the answer is laid out whole.
+/// Bytes of code of one answer beyond which its lines stay plain where they are told apart at once: some 300 lines, which is a tenth of a
+/// second when the answer is laid out whole.
 pub(super) const MOST_OF_AN_ANSWER: usize = 16 * 1024;
 
 /// How the language of some code is known.
@@ -49,12 +55,13 @@ pub struct Highlighter {
 /// Where a grammar is in the middle of some code.
 #[derive(Clone, Debug)]
 struct Reading {
-    grammars: Arc<SyntaxSet>,
     state: ParseState,
     scopes: ScopeStack,
     /// For each of the scopes what its text is.
     roles: Vec<Role>,
 }
+
+static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
 
 impl Highlighter {
     /// At the first line of code in this language.
@@ -65,9 +72,8 @@ impl Highlighter {
 
     /// The same, for at most so many bytes.
     pub(super) fn limited(language: Language<'_>, left: usize) -> Self {
-        let grammars = set::grammars();
-        let state = grammar_of(language, &grammars).map(ParseState::new);
-        let reading = |state| Reading { grammars, state, scopes: ScopeStack::new(), roles: vec![Role::Text] };
+        let state = grammar_of(language).map(ParseState::new);
+        let reading = |state| Reading { state, scopes: ScopeStack::new(), roles: vec![Role::Text] };
         Self { reading: state.map(reading), left }
     }
 
@@ -101,17 +107,17 @@ fn plain(line: &str, role: Role) -> Vec<Span> {
     if line.is_empty() { Vec::new() } else { vec![Span::new(line, role)] }
 }
 
-fn grammar_of<'a>(language: Language<'_>, grammars: &'a SyntaxSet) -> Option<&'a SyntaxReference> {
+fn grammar_of(language: Language<'_>) -> Option<&'static SyntaxReference> {
     match language {
         Language::Named(name) => {
             let token = grammar::token(name)?;
-            grammars.find_syntax_by_token(&token)
+            GRAMMARS.find_syntax_by_token(&token)
         }
         Language::OfFile(path) => {
             let name = path.rsplit('/').next().filter(|name| !name.is_empty())?;
             let ending = name.rsplit_once('.').map(|(_, ending)| ending);
-            let whole = grammars.find_syntax_by_extension(name);
-            whole.or_else(|| grammars.find_syntax_by_token(&grammar::token(ending?)?))
+            let whole = GRAMMARS.find_syntax_by_extension(name);
+            whole.or_else(|| GRAMMARS.find_syntax_by_token(&grammar::token(ending?)?))
         }
     }
 }
@@ -120,7 +126,7 @@ impl Reading {
     fn line(&mut self, line: &str) -> Vec<Span> {
         let ended = format!("{line}\n");
         // A grammar that fails on a line leaves that line plain and goes on after it.
-        let Ok(changes) = self.state.parse_line(&ended, &self.grammars) else {
+        let Ok(changes) = self.state.parse_line(&ended, &GRAMMARS) else {
             return plain(line, Role::Text);
         };
         let (mut spans, mut from) = (Vec::new(), 0);
@@ -186,12 +192,11 @@ pub(super) fn code_block(code: &str, language: &str, page: Page, left: &mut usiz
 
 /// Clean code, highlighted as far as somebody did it already; what isn't is plain and left to be told.
 pub(super) fn told_later(code: &str, language: Language<'_>) -> Vec<Line> {
-    let words = (is_code(language) && code.len() <= LARGEST_BLOCK).then(|| shelf::told(language, code));
+    let words = is_code(language).then(|| shelf::told(language, code));
     let line = |(at, line): (usize, &str)| match &words {
-        Some(Some(words)) => {
-            words.get(at).map_or_else(|| plain(line, Role::Text), |words| shelf::spans(line, words))
+        Some(words) => {
+            teller::spans(line, words.as_ref().and_then(|words| words.get(at)).map_or(&[], Vec::as_slice))
         }
-        Some(None) => plain(line, Role::Text),
         None => plain(line, unread(language)),
     };
     code.lines().enumerate().map(|each| Line::from(line(each))).collect()
@@ -200,7 +205,7 @@ pub(super) fn told_later(code: &str, language: Language<'_>) -> Vec<Line> {
 /// The same, its words not told apart: for a block that is soon shown anew.
 pub(super) fn unread_block(code: &str, language: &str, page: Page) -> Vec<Line> {
     let known = match page.manner.code {
-        Telling::Now => grammar_of(Language::Named(language), &set::grammars()).is_some(),
+        Telling::Now => grammar_of(Language::Named(language)).is_some(),
         Telling::Later => is_code(Language::Named(language)),
     };
     let role = if known { Role::Text } else { Role::Code };

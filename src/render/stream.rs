@@ -2,16 +2,20 @@
 //!
 //! A block that another one follows is finished: its lines are kept and its text isn't looked at again. Only the last block is
 //! rendered anew, when somebody asks for the lines; of an open code block only its last line, whose words are told apart
-//! once it is complete, as are those of a code block inside a list or a quote. What can't yet be told from
-//! what it may become (a fence, a table's head) is held back rather than shown and taken away.
+//! once it is complete, as are those of a code block inside a list or a quote. Where they are told beside, the line is plain until they are.
+//! What can't yet be told from what it may become (a fence, a table's head) is held back rather than shown and taken away.
 
+mod blocks;
 mod tail;
 
 use std::borrow::Cow;
 
 use pulldown_cmark::{Event, Parser, Tag};
 
-use super::code::{Highlighter, shelf};
+use self::blocks::Blocks;
+use super::code::Highlighter;
+use super::code::arriving::Arriving;
+use super::code::teller;
 use super::markdown::{options, part, passing};
 use super::{Carriage, Joint, Language, Line, Page, Role, Span, Telling, clean, code};
 
@@ -40,9 +44,9 @@ pub struct MarkdownStream {
     fence: Option<Fence>,
     /// The open block of code.
     reading: Reading,
-    /// Languages of code that stayed plain because their grammars weren't at hand.
-    cold: Vec<String>,
-    /// Bytes of code whose words may still be told apart.
+    /// The blocks of code whose words are told beside.
+    blocks: Blocks,
+    /// Bytes of code whose words may still be told apart at once.
     code_left: usize,
     /// Up to where `text` was looked at for blocks that end.
     looked: usize,
@@ -65,11 +69,23 @@ struct Reading {
     language: String,
     /// Where in the text it begins.
     from: usize,
-    /// `None` while the grammar isn't at hand.
-    highlighter: Option<Highlighter>,
-    words: Vec<shelf::Words>,
+    words: Words,
+    /// How many of its lines are finished.
+    lines: usize,
     /// Where in the text the line begins whose first rows are finished, if one's are.
     line: Option<usize>,
+}
+
+/// Who tells the words of an open block of code apart.
+#[derive(Clone, Debug, Default)]
+enum Words {
+    /// Nobody: it is no code, or nothing of it is finished.
+    #[default]
+    Untold,
+    /// Whoever lays the lines out.
+    Now(Highlighter),
+    /// Another one, beside.
+    Later(Arriving),
 }
 
 impl MarkdownStream {
@@ -83,7 +99,7 @@ impl MarkdownStream {
             from: 0,
             fence: None,
             reading: Reading::default(),
-            cold: Vec::new(),
+            blocks: Blocks::default(),
             code_left: code::MOST_OF_AN_ANSWER,
             looked: 0,
             inside: false,
@@ -104,19 +120,20 @@ impl MarkdownStream {
         &self.text
     }
 
-    /// Is for another page from now on. Code is read again, too, that was plain because its grammar wasn't at hand and now is.
+    /// Is for another page from now on.
     pub fn set_page(&mut self, page: impl Into<Page>) {
         let page = page.into();
-        let warmed = self.cold.iter().any(|language| shelf::is_warm(Language::Named(language)));
-        if page != self.page || warmed {
+        if page != self.page {
             let text = std::mem::take(&mut self.text);
-            *self = Self::new(page);
+            let blocks = std::mem::take(&mut self.blocks).again();
+            *self = Self { blocks, ..Self::new(page) };
             self.push(&text);
         }
     }
 
     /// Brings the lines up to date, or nearer to it: of a lot of text it takes a part, and [`lags`](Self::lags) then.
     pub fn settle(&mut self) {
+        self.blocks.settle(&mut self.finished, self.page.width);
         if !std::mem::take(&mut self.stale) {
             return;
         }
@@ -175,30 +192,41 @@ impl MarkdownStream {
         self.finished.get(at).or_else(|| self.tail.get(at.checked_sub(self.finished.len())?))
     }
 
-    /// Moves every block but the last into the finished lines, and enters a code block that is open.
+    /// Moves blocks into the finished lines, up to the first block of code, which it enters, or the last block.
     fn finish_blocks(&mut self, end: usize) {
+        if self.enter_code(end) {
+            return;
+        }
         // Only whole lines decide: `|` alone ends a table that `| 1 |` goes on with.
         let whole = self.text[self.from..end].rfind('\n').map_or(self.from, |at| self.from + at + 1);
         if whole > self.looked {
+            if let Some(code) = first_code(&self.text[self.from..whole]) {
+                return self.finish(self.from + code);
+            }
             self.looked = whole;
             if let Some(last) = last_block(&self.text[self.from..whole]) {
                 self.finish_before(last);
             }
         }
         let rest = &self.text[self.from..end];
-        if let Some((fence, language, body)) = open_fence(rest) {
-            let (label, language) = (code::label(language), language.to_owned());
-            self.gap();
-            self.finished.extend(label);
-            self.from += body;
-            self.fence = Some(fence);
-            self.reading = Reading { language, from: self.from, ..Reading::default() };
-        } else if rest.len() > if rest.contains('\n') { LARGEST_WHOLE } else { LARGEST_LINE }
+        if rest.len() > if rest.contains('\n') { LARGEST_WHOLE } else { LARGEST_LINE }
             && let Some(cut) = rest.rfind(['\n', ' '])
         {
             self.finish(self.from + cut + 1);
             self.inside = true;
         }
+    }
+
+    /// Enters the block of code that comes next, if one does.
+    fn enter_code(&mut self, end: usize) -> bool {
+        let Some((fence, language, body)) = open_fence(&self.text[self.from..end]) else { return false };
+        let (label, language) = (code::label(language), language.to_owned());
+        self.gap();
+        self.finished.extend(label);
+        self.from += body;
+        self.fence = Some(fence);
+        self.reading = Reading { language, from: self.from, ..Reading::default() };
+        true
     }
 
     /// Finishes what stands before the last block, and of a long one all but its last item or line.
@@ -246,7 +274,7 @@ impl MarkdownStream {
             if closes {
                 self.fence = None;
                 self.looked = self.from;
-                return self.end_reading(self.from - length - 1);
+                return self.end_reading();
             }
         }
         if end - self.from > LARGEST_LINE {
@@ -257,11 +285,18 @@ impl MarkdownStream {
     /// Finishes a line of code, which ends before `end`.
     fn finish_code_line(&mut self, end: usize) {
         let begin = self.reading.line;
-        let line = self.text[begin.unwrap_or(self.from)..end].trim_end_matches('\r');
-        let spans = self.reading.tell(&clean(line, Carriage::Shown));
+        let line = clean(self.text[begin.unwrap_or(self.from)..end].trim_end_matches('\r'), Carriage::Shown);
         let rest = self.text[self.from..end].trim_end_matches('\r');
+        let number = self.reading.lines;
+        let told = self.reading.tell(&line);
         match begin {
-            None => self.finished.extend(code::code_line(&spans, self.page.width)),
+            None => {
+                let (rows, from) = (code::code_line(&told.spans, self.page.width), self.finished.len());
+                if let Some(block) = told.later {
+                    self.blocks.wait(block, number, line.into_owned(), from..from + rows.len());
+                }
+                self.finished.extend(rows);
+            }
             Some(_) if rest.is_empty() => {}
             Some(_) => self.finished.extend(self.going_on(rest)),
         }
@@ -294,27 +329,24 @@ impl MarkdownStream {
         rows
     }
 
-    /// Takes the grammar for the block of code that begins, if that costs no more than its lines.
+    /// The words of the block of code that begins are told from now on.
     fn begin_reading(&mut self) {
         let language = Language::Named(&self.reading.language);
-        let later = self.page.manner.code == Telling::Later && code::is_code(language);
-        if !later || shelf::is_warm(language) {
-            self.reading.highlighter = Some(Highlighter::limited(language, self.code_left));
-        } else if !self.cold.contains(&self.reading.language) {
-            let end = self.text[self.from..].find('\n').map_or(self.text.len(), |at| self.from + at);
-            shelf::warm_up(language, &clean(&self.text[self.from..end], Carriage::Shown));
-            self.cold.push(self.reading.language.clone());
-        }
+        self.reading.words = match self.page.manner.code {
+            Telling::Now => Words::Now(Highlighter::limited(language, self.code_left)),
+            Telling::Later if code::is_code(language) => {
+                Words::Later(self.blocks.begin(self.reading.from, language))
+            }
+            Telling::Later => Words::Untold,
+        };
     }
 
-    /// The block of code ends before `end`. What its words are is kept for the answer that this becomes.
-    fn end_reading(&mut self, end: usize) {
-        let reading = std::mem::take(&mut self.reading);
-        let Some(highlighter) = reading.highlighter else { return };
-        self.code_left = highlighter.left();
-        if self.page.manner.code == Telling::Later && self.code_left > 0 {
-            let code = clean(&self.text[reading.from..end], Carriage::Shown);
-            shelf::keep(Language::Named(&reading.language), code.lines(), reading.words);
+    /// The block of code is over. What its words are is kept for the answer that this becomes.
+    fn end_reading(&mut self) {
+        match std::mem::take(&mut self.reading).words {
+            Words::Now(highlighter) => self.code_left = highlighter.left(),
+            Words::Later(block) => block.end(),
+            Words::Untold => {}
         }
     }
 
@@ -337,23 +369,35 @@ impl MarkdownStream {
     }
 }
 
+/// The pieces of a line.
+struct Pieces {
+    spans: Vec<Span>,
+    /// The block that has its words later.
+    later: Option<Arriving>,
+}
+
 impl Reading {
     /// The words of the next line, which is whole.
-    fn tell(&mut self, line: &str) -> Vec<Span> {
+    fn tell(&mut self, line: &str) -> Pieces {
+        let number = self.lines;
+        self.lines += 1;
+        let plain = |role| if line.is_empty() { Vec::new() } else { vec![Span::new(line, role)] };
         let ground = self.ground();
-        let Some(highlighter) = &mut self.highlighter else {
-            return if line.is_empty() { Vec::new() } else { vec![Span::new(line, ground)] };
-        };
-        let spans = highlighter.line(line);
-        self.words.push(shelf::words(&spans));
-        spans
+        match &mut self.words {
+            Words::Untold => Pieces { spans: plain(ground), later: None },
+            Words::Now(highlighter) => Pieces { spans: highlighter.line(line), later: None },
+            Words::Later(block) => match block.line(number, line) {
+                Some(words) => Pieces { spans: teller::spans(line, &words), later: None },
+                None => Pieces { spans: plain(ground), later: Some(block.clone()) },
+            },
+        }
     }
 
     /// What unmarked code of it is.
     fn ground(&self) -> Role {
-        match &self.highlighter {
-            Some(highlighter) => highlighter.ground(),
-            None => code::unread(Language::Named(&self.language)),
+        match &self.words {
+            Words::Now(highlighter) => highlighter.ground(),
+            Words::Later(_) | Words::Untold => code::unread(Language::Named(&self.language)),
         }
     }
 }
@@ -398,6 +442,17 @@ fn last_block(text: &str) -> Option<LastBlock> {
         }
     }
     last
+}
+
+/// Where the first block of code begins that is behind other blocks and in none of them, unless a fence before it is.
+fn first_code(text: &str) -> Option<usize> {
+    let mut lines = text.split_inclusive('\n').scan(0, |from, line| {
+        *from += line.len();
+        Some((*from - line.len(), line))
+    });
+    let (from, line) = lines.find(|(_, line)| open_fence(line).is_some())?;
+    let is_block = || last_block(&text[..from + line.len()]).is_some_and(|last| last.from == from);
+    (from > 0 && is_block()).then_some(from)
 }
 
 /// The fence that opens `text`, its language, and where its first line begins.

@@ -68,6 +68,9 @@ pub struct Desks {
     pub keys: Option<KeyDesk>,
     /// What `/import` does.
     pub importer: Option<ImportDesk>,
+    /// The program that tells words of code apart when its first argument is [`SERVICE`](crate::render::SERVICE) and nothing else is
+    /// given; `None` does so in this process, which then keeps some fifteen megabytes a language.
+    pub words: Option<PathBuf>,
 }
 
 /// Writes a session to a file; given by whoever starts the front end, because pages are made by another one.

@@ -8,6 +8,7 @@ mod keys;
 mod lists;
 mod reading;
 mod trouble;
+mod words;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ pub(super) use self::reading::{look_up, newest, read_part};
 pub(super) use self::trouble::failed;
 
 use self::beside::Begun;
+use self::words::WordsDesk;
 use super::app::{Action, Errand, Loaded, Report, Say};
 use super::attach;
 use super::browse::{Ask, browse};
@@ -48,6 +50,7 @@ impl Performer {
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
         let worker = Worker {
+            words: WordsDesk::open(options.desks.words.clone(), reports.clone()),
             agent,
             options,
             reports,
@@ -55,7 +58,6 @@ impl Performer {
             looked: Arc::default(),
             searches: Arc::default(),
             lookup: Arc::default(),
-            tellings: Arc::default(),
         };
         task.spawn(worker.work(todo));
         (Self { actions, task }, received)
@@ -84,8 +86,8 @@ struct Worker {
     searches: Arc<AtomicU64>,
     /// The number of the newest look for words.
     lookup: Arc<AtomicU64>,
-    /// How often code was told apart.
-    tellings: Arc<AtomicU64>,
+    /// Whoever has the words of code told apart.
+    words: WordsDesk,
 }
 
 impl Worker {

@@ -2,55 +2,52 @@
 //!
 //! Reading grammars takes tens of milliseconds, their patterns hundreds when a language first appears, and a line a quarter of one:
 //! nothing for a frame. So a frame takes from here what is known, shows the rest plain and leaves it here, and
-//! [`tell_waiting`] does the work wherever it is called. There is one shelf a process, as there is one set of grammars; what is on it can
-//! always be had again.
+//! [`tell_waiting`] does the work wherever it is called. There is one shelf a process; what is on it can always be had again.
 
-use std::collections::{HashMap, HashSet, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use super::{Highlighter, LARGEST_BLOCK, Language, set};
-use crate::render::{Role, Span};
+use super::Language;
+use super::arriving::Lines;
+use super::extent::Extent;
+use super::teller::{Piece, Teller, Told, Tongue, Words};
 
 /// Bytes of code whose words are kept: what many screens hold.
-const MOST_KEPT: usize = 2 * 1024 * 1024;
+const MOST_KEPT: usize = 1024 * 1024;
 
 /// Pieces of code that wait at most; the oldest are forgotten, and asked for again when they are shown again.
 const MOST_WAITING: usize = 64;
 
-/// The words of a line: so many bytes each, and what they are.
-pub(in crate::render) type Words = Vec<(usize, Role)>;
-
 /// How some code is known again: by its language and its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Key(u64);
+pub(super) struct Key(pub(super) u64);
 
+/// Code that is there as a whole and waits to be told.
 #[derive(Debug)]
 struct Waiting {
     key: Key,
-    language: Tongue,
-    code: String,
+    piece: Piece,
+    bytes: usize,
 }
 
-/// A language, kept.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(in crate::render) enum Tongue {
-    Named(String),
-    OfFile(String),
+/// What is told next.
+enum Task {
+    Whole(Waiting),
+    /// Some lines of what arrives under this number.
+    Arriving(u64, Piece),
 }
 
 #[derive(Debug, Default)]
-struct Shelf {
+pub(super) struct Shelf {
     told: HashMap<Key, Arc<Vec<Words>>>,
     /// Oldest first, with the bytes of their code.
     order: VecDeque<(Key, usize)>,
     kept: usize,
     waiting: VecDeque<Waiting>,
-    /// Languages whose grammars have been at work.
-    warm: HashSet<Tongue>,
-    /// How often something was told.
+    /// Code that arrives, and what has arrived and isn't told to its end.
+    arriving: BTreeMap<u64, Lines>,
+    /// How often something was told that may have been laid out plain.
     version: u64,
     /// Whether somebody is at it.
     at_work: bool,
@@ -58,11 +55,15 @@ struct Shelf {
 
 /// A shelf for whoever comes.
 #[derive(Debug, Default)]
-struct Shared(Mutex<Shelf>);
+struct Shared {
+    shelf: Mutex<Shelf>,
+    /// Held by whoever tells: two at once would tell the same lines.
+    work: Mutex<()>,
+}
 
 static SHELF: LazyLock<Shared> = LazyLock::new(Shared::default);
 
-fn shelf() -> MutexGuard<'static, Shelf> {
+pub(super) fn shelf() -> MutexGuard<'static, Shelf> {
     SHELF.lock()
 }
 
@@ -70,134 +71,59 @@ fn shelf() -> MutexGuard<'static, Shelf> {
 #[must_use]
 pub fn code_waits() -> bool {
     let shelf = shelf();
-    !shelf.at_work && !shelf.waiting.is_empty()
+    !shelf.at_work && (!shelf.waiting.is_empty() || shelf.arriving.values().any(Lines::waits))
 }
 
-/// How often the words of some code were told apart: what was laid out when it was another number may look otherwise now.
+/// How often the words of some code were told apart: what was laid out when it was another number may look otherwise now. What
+/// still arrives doesn't count: [`MarkdownStream::settle`](crate::render::MarkdownStream::settle) looks for it.
 #[must_use]
 pub fn code_told() -> u64 {
     shelf().version
 }
 
-/// Tells apart the words of all code that waits, and calls `told` after each piece of it. A piece may take half a second: this
-/// belongs where nobody waits for it.
+/// Has `teller` tell apart the words of all code that waits, and calls `told` after each piece of it. A piece may take half a second:
+/// this belongs where nobody waits for it.
 ///
 /// # Panics
 ///
-/// When a piece made the highlighter panic: that piece stays plain, and the panic goes on when all the others are told.
-pub fn tell_waiting(told: impl FnMut()) {
-    SHELF.tell(words_of, told);
-}
-
-/// Lets go of the grammars if no words were told apart for so long; whether there are none now. What was told stays. Takes
-/// milliseconds: this belongs where nobody waits for it.
-#[must_use]
-pub fn let_go_of_grammars(unused: Duration) -> bool {
-    let grammars = {
-        let mut shelf = shelf();
-        if shelf.at_work || !set::is_unused(unused) {
-            return false;
-        }
-        shelf.warm.clear();
-        set::take()
-    };
-    // Only now: frames look at the shelf.
-    drop(grammars);
-    true
-}
-
-fn words_of(waiting: &Waiting) -> Vec<Words> {
-    let mut highlighter = Highlighter::limited(waiting.language.known(), LARGEST_BLOCK);
-    waiting.code.lines().map(|line| words(&highlighter.line(line))).collect()
+/// When a piece made the teller panic: that piece stays plain, and the panic goes on when all the others are told.
+pub fn tell_waiting(teller: &mut impl Teller, told: impl FnMut()) {
+    SHELF.tell(teller, told);
 }
 
 /// The words of some clean code; `None` leaves it here to be told.
-pub(in crate::render) fn told(language: Language<'_>, code: &str) -> Option<Arc<Vec<Words>>> {
-    let tongue = Tongue::of(language);
-    let key = key(&tongue, code.lines());
+pub(super) fn told(language: Language<'_>, code: &str) -> Option<Arc<Vec<Words>>> {
+    let extent = Extent::of(&Tongue::of(language), code);
+    let key = extent.key();
     let mut shelf = shelf();
     let known = shelf.told.get(&key).map(Arc::clone);
-    if known.is_none() {
-        shelf.ask(Waiting { key, language: tongue, code: code.to_owned() });
+    if known.is_none() && !shelf.is_asked(key) {
+        shelf.ask(Waiting { key, piece: Piece::of(language, code), bytes: extent.bytes() });
     }
     known
-}
-
-/// Whether a language's grammar has been at work, so that a line of it takes no longer than a line takes.
-pub(in crate::render) fn is_warm(language: Language<'_>) -> bool {
-    shelf().warm.contains(&Tongue::of(language))
-}
-
-/// Leaves code here for a grammar to begin with.
-pub(in crate::render) fn warm_up(language: Language<'_>, code: &str) {
-    let language = Tongue::of(language);
-    let key = key(&language, code.lines());
-    let mut shelf = shelf();
-    // Told and the grammar still cold: it failed with this code, and would again.
-    if !shelf.told.contains_key(&key) {
-        shelf.ask(Waiting { key, language, code: code.to_owned() });
-    }
-}
-
-/// Keeps what somebody else told.
-pub(in crate::render) fn keep<'a>(
-    language: Language<'_>,
-    lines: impl Iterator<Item = &'a str>,
-    words: Vec<Words>,
-) {
-    let key = key(&Tongue::of(language), lines);
-    let bytes = words.iter().flatten().map(|(bytes, _)| bytes).sum();
-    shelf().put(key, words, bytes);
-}
-
-fn key<'a>(tongue: &Tongue, lines: impl Iterator<Item = &'a str>) -> Key {
-    let mut hasher = DefaultHasher::new();
-    tongue.hash(&mut hasher);
-    lines.for_each(|line| line.hash(&mut hasher));
-    Key(hasher.finish())
-}
-
-/// The words of a line that was told.
-pub(in crate::render) fn words(spans: &[Span]) -> Words {
-    spans.iter().map(|span| (span.text.len(), span.style.role)).collect()
-}
-
-/// A line in its words. Words of another line make other pieces of it, and never another text.
-pub(in crate::render) fn spans(line: &str, words: &Words) -> Vec<Span> {
-    let (mut spans, mut rest) = (Vec::with_capacity(words.len()), line);
-    for (bytes, role) in words {
-        let Some((word, after)) = rest.split_at_checked(*bytes) else { break };
-        spans.push(Span::new(word, *role));
-        rest = after;
-    }
-    if !rest.is_empty() {
-        spans.push(Span::new(rest, Role::Text));
-    }
-    spans
 }
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Shelf> {
         // Whoever panicked meanwhile left at worst something untold.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells all that waits. A piece whose telling panics costs only itself; the panic goes on when the others are told.
-    fn tell(&self, words_of: impl Fn(&Waiting) -> Vec<Words>, mut told: impl FnMut()) {
+    fn tell(&self, teller: &mut impl Teller, mut told: impl FnMut()) {
+        let _work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         let mut fault = None;
         loop {
             // The shelf is free again before the work begins: frames look at it meanwhile.
-            let next = self.lock().next_waiting();
-            let Some(next) = next else { break };
+            let next = self.lock().next_task();
+            let Some(task) = next else { break };
             // Nothing that was in the making is seen later: the words of a piece are its own.
-            let words = catch_unwind(AssertUnwindSafe(|| words_of(&next)));
-            match words {
-                Ok(words) => self.lock().take(next, words),
-                Err(panic) => {
-                    self.lock().give_up(&next);
-                    fault = Some(panic);
-                }
-            }
+            let came = catch_unwind(AssertUnwindSafe(|| teller.tell(task.piece())));
+            let came = came.unwrap_or_else(|panic| {
+                fault = Some(panic);
+                Told::Failed
+            });
+            self.lock().take(task, came);
             told();
         }
         if let Some(panic) = fault {
@@ -206,23 +132,87 @@ impl Shared {
     }
 }
 
+impl Task {
+    fn piece(&self) -> &Piece {
+        match self {
+            Self::Whole(waiting) => &waiting.piece,
+            Self::Arriving(_, piece) => piece,
+        }
+    }
+}
+
 impl Shelf {
-    fn next_waiting(&mut self) -> Option<Waiting> {
-        let next = self.waiting.pop_front();
-        self.at_work = next.is_some();
-        next
+    /// What arrives is looked at, so it comes first.
+    fn next_task(&mut self) -> Option<Task> {
+        let arriving = self.arriving.iter().find(|(_, lines)| lines.waits());
+        let task = arriving.map(|(&number, lines)| Task::Arriving(number, lines.piece(number)));
+        let task = task.or_else(|| self.waiting.pop_front().map(Task::Whole));
+        self.at_work = task.is_some();
+        task
     }
 
-    fn take(&mut self, told: Waiting, words: Vec<Words>) {
-        self.put(told.key, words, told.code.len());
-        self.warm.insert(told.language);
-        self.version += 1;
+    fn take(&mut self, task: Task, told: Told) {
+        match (task, told) {
+            (Task::Whole(Waiting { key, bytes, .. }), told) => {
+                // Without words it is plain, and isn't asked for again.
+                let words = if let Told::Words(words) = told { words } else { Vec::new() };
+                self.put(key, words, bytes);
+                self.version += 1;
+            }
+            (Task::Arriving(number, _), told) => {
+                let Some(lines) = self.arriving.get_mut(&number) else { return };
+                lines.told(told);
+                if lines.has_ended() && !lines.waits() {
+                    let (key, words, bytes) = lines.known();
+                    self.put(key, words, bytes);
+                    self.version += 1;
+                }
+                self.forget_if_done(number);
+            }
+        }
     }
 
-    /// Keeps a piece without words: it is plain, and isn't asked for again. Its grammar isn't let near a frame.
-    fn give_up(&mut self, untold: &Waiting) {
-        self.put(untold.key, Vec::new(), untold.code.len());
-        self.version += 1;
+    /// Some code begins to arrive.
+    pub(super) fn begins(&mut self, number: u64, lines: Lines) {
+        self.arriving.insert(number, lines);
+    }
+
+    pub(super) fn arriving(&mut self, number: u64) -> Option<&mut Lines> {
+        self.arriving.get_mut(&number)
+    }
+
+    /// All of it is there: it may be asked for as a whole from now on, though the last lines' words may come later.
+    pub(super) fn ended(&mut self, number: u64) {
+        let Some(lines) = self.arriving.get_mut(&number) else { return };
+        if lines.end() {
+            let (key, words, bytes) = lines.known();
+            self.put(key, words, bytes);
+        }
+    }
+
+    /// Nobody asks for its lines any more.
+    pub(super) fn left(&mut self, number: u64) {
+        if let Some(lines) = self.arriving.get_mut(&number) {
+            lines.leave();
+        }
+        self.forget_if_done(number);
+    }
+
+    fn forget_if_done(&mut self, number: u64) {
+        if self.arriving.get(&number).is_some_and(Lines::is_done) {
+            self.arriving.remove(&number);
+        }
+    }
+
+    fn is_asked(&self, key: Key) -> bool {
+        self.waiting.iter().any(|other| other.key == key)
+    }
+
+    fn ask(&mut self, waiting: Waiting) {
+        if self.waiting.len() == MOST_WAITING {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back(waiting);
     }
 
     fn put(&mut self, key: Key, words: Vec<Words>, bytes: usize) {
@@ -237,38 +227,36 @@ impl Shelf {
             self.kept -= bytes;
         }
     }
-
-    fn ask(&mut self, waiting: Waiting) {
-        if self.waiting.iter().any(|other| other.key == waiting.key) {
-            return;
-        }
-        if self.waiting.len() == MOST_WAITING {
-            self.waiting.pop_front();
-        }
-        self.waiting.push_back(waiting);
-    }
-}
-
-impl Tongue {
-    fn of(language: Language<'_>) -> Self {
-        match language {
-            Language::Named(name) => Self::Named(super::grammar::first_word(name).to_lowercase()),
-            // Files of one kind have one grammar, which is as warm for all of them.
-            Language::OfFile(path) => Self::OfFile(super::grammar::kind_of_file(path).to_owned()),
-        }
-    }
-
-    fn known(&self) -> Language<'_> {
-        match self {
-            Self::Named(name) => Language::Named(name),
-            Self::OfFile(path) => Language::OfFile(path),
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::super::arriving::Arriving;
+    use super::super::teller::{Here, spans};
     use super::*;
+    use crate::render::Role;
+
+    /// Tells words apart, but falls over what is bad.
+    struct Clumsy(Here);
+
+    impl Teller for Clumsy {
+        fn tell(&mut self, piece: &Piece) -> Told {
+            assert!(!piece.lines.iter().any(|line| line.contains("bad")), "a fault of the highlighter's");
+            self.0.tell(piece)
+        }
+    }
+
+    fn waiting(at: u64, language: &str, code: &str) -> Waiting {
+        let language = Tongue::Named(language.into());
+        let lines = code.lines().map(str::to_owned).collect();
+        Waiting { key: Key(at), piece: Piece { language, thread: None, lines }, bytes: code.len() }
+    }
+
+    fn tell(shelf: &Shared) {
+        shelf.tell(&mut Here::default(), || ());
+    }
 
     #[test]
     fn code_is_plain_until_it_was_told_and_then_known_by_its_text() {
@@ -276,42 +264,88 @@ mod tests {
         assert!(told(language, code).is_none() && code_waits());
         let before = code_told();
         let mut count = 0;
-        tell_waiting(|| count += 1);
+        tell_waiting(&mut Here::default(), || count += 1);
         assert!(count > 0);
         assert!(code_told() > before);
         let words = told(language, code).expect("told");
         assert_eq!(words[0][0], (3, Role::Keyword));
         assert_eq!(spans("// told", &words[1])[0].style.role, Role::Comment);
-        assert!(is_warm(language) && told(Language::Named("c"), code).is_none());
+        assert!(told(Language::Named("c"), code).is_none());
     }
 
     #[test]
     fn a_piece_whose_telling_panics_stays_plain_and_costs_no_other() {
         let shelf = Shared::default();
-        let named = |language: &str| Tongue::Named(language.into());
-        for (at, language, code) in [(0, "c", "int bad = 7;"), (1, "rust", "let good = 7;")] {
-            let (key, language) = (Key(at), named(language));
-            shelf.lock().ask(Waiting { key, language, code: code.into() });
-        }
-        let telling = |piece: &Waiting| match piece.code.contains("bad") {
-            true => panic!("a fault of the highlighter's"),
-            false => words_of(piece),
-        };
-        let ended = catch_unwind(AssertUnwindSafe(|| shelf.tell(telling, || ())));
-        assert!(ended.is_err(), "the fault is told");
+        shelf.lock().ask(waiting(0, "c", "int bad = 7;"));
+        shelf.lock().ask(waiting(1, "rust", "let good = 7;"));
+        let telling = || shelf.tell(&mut Clumsy(Here::default()), || ());
+        assert!(catch_unwind(AssertUnwindSafe(telling)).is_err(), "the fault is told");
         let shelf = shelf.lock();
-        assert_eq!(shelf.warm, HashSet::from([named("rust")]));
         assert!(!shelf.at_work && shelf.waiting.is_empty(), "whoever comes next begins anew");
         assert!(shelf.told[&Key(0)].is_empty(), "plain, and not asked for again");
         assert_eq!(shelf.told[&Key(1)][0][0], (3, Role::Keyword));
     }
 
     #[test]
-    fn words_of_another_line_change_no_text() {
-        let text = |spans: Vec<Span>| spans.into_iter().map(|span| span.text).collect::<String>();
-        for words in [vec![(1, Role::Name)], vec![(2, Role::Name), (900, Role::Type)], Vec::new()] {
-            assert_eq!(text(spans("日本 x", &words)), "日本 x");
+    fn lines_are_told_as_they_arrive_and_the_whole_is_known_when_they_are_all_there() {
+        let language = Language::Named("rust");
+        let arriving = Arriving::begin(language);
+        assert_eq!(arriving.line(0, "/* it arrives"), None);
+        assert!(code_waits());
+        let tell = || tell_waiting(&mut Here::default(), || ());
+        tell();
+        assert_eq!(arriving.words(0).expect("told")[0].1, Role::Comment);
+        // It is said once more, on another page.
+        assert!(arriving.line(0, "/* it arrives").is_some());
+        assert_eq!(arriving.line(1, "bit by bit */"), None);
+        arriving.end();
+        let code = "/* it arrives\nbit by bit */\n";
+        assert_eq!(told(language, code).expect("the first line's words").len(), 1);
+        let version = code_told();
+        tell();
+        assert!(code_told() > version, "it was laid out with a plain line");
+        assert_eq!(told(language, code).expect("told")[1][0].1, Role::Comment);
+        assert_eq!(arriving.words(1).expect("still to be had")[0].1, Role::Comment);
+    }
+
+    #[test]
+    fn code_that_nobody_watches_any_more_is_told_to_its_end_and_forgotten() {
+        let arriving = Arriving::begin(Language::Named("rust"));
+        arriving.line(0, "let nobody_watches = 1;");
+        drop(arriving);
+        tell_waiting(&mut Here::default(), || ());
+        let words = told(Language::Named("rust"), "let nobody_watches = 1;").expect("told");
+        assert_eq!(words[0][0].1, Role::Keyword);
+        assert!(!shelf().arriving.values().any(Lines::is_done));
+    }
+
+    #[test]
+    fn a_lost_thread_is_taken_up_from_its_beginning_and_a_failing_one_stays_plain() {
+        let shelf = Shared::default();
+        shelf.lock().begins(1, Lines::new(Tongue::Named("rust".into())));
+        let line = |at, text| shelf.lock().arriving(1).expect("there").line(at, text);
+        line(0, "/* one");
+        tell(&shelf);
+        line(1, "two */");
+        // Another teller, as after a rest.
+        tell(&shelf);
+        assert_eq!(line(1, "").expect("told")[0].1, Role::Comment);
+
+        struct Failing(AtomicUsize);
+        impl Teller for Failing {
+            fn tell(&mut self, _: &Piece) -> Told {
+                self.0.fetch_add(1, Ordering::Relaxed);
+                Told::Failed
+            }
         }
+        line(2, "let");
+        let mut failing = Failing(AtomicUsize::new(0));
+        shelf.tell(&mut failing, || ());
+        assert_eq!(line(2, ""), Some(Words::new()));
+        assert_eq!(line(3, "let"), Some(Words::new()), "nor is it tried again");
+        shelf.tell(&mut failing, || ());
+        assert_eq!(failing.0.into_inner(), 1);
+        assert_eq!(line(1, "").expect("told before")[0].1, Role::Comment);
     }
 
     #[test]
@@ -319,7 +353,7 @@ mod tests {
         let mut shelf = Shelf::default();
         for at in 0..100 {
             shelf.put(Key(at), vec![vec![(1, Role::Text)]], MOST_KEPT / 10);
-            shelf.ask(Waiting { key: Key(at), language: Tongue::Named(String::new()), code: String::new() });
+            shelf.ask(waiting(at, "", ""));
         }
         assert_eq!((shelf.told.len(), shelf.order.len(), shelf.waiting.len()), (10, 10, MOST_WAITING));
         assert!(shelf.told.contains_key(&Key(99)));

@@ -271,20 +271,62 @@ fn an_open_fence_table_emphasis_or_link_does_not_flicker() {
     }
 }
 
+fn is_told(lines: &[Line]) -> bool {
+    lines.iter().flat_map(|line| &line.spans).any(|span| span.style.role == Role::Keyword)
+}
+
+fn tell() {
+    code::tell_waiting(&mut code::Here::default(), || ());
+}
+
 #[test]
-fn code_that_comes_before_its_grammar_is_plain_and_told_when_that_is_there() {
+fn a_line_of_code_is_plain_until_its_words_are_told_beside_and_so_is_the_answer_that_it_becomes() {
     let manner = Manner { code: Telling::Later, ..Manner::default() };
     let page = Page { width: 40, manner };
-    let is_told = |lines: &[Line]| {
-        lines.iter().flat_map(|line| &line.spans).any(|span| span.style.role == Role::Keyword)
-    };
     let mut stream = MarkdownStream::new(page);
-    stream.push("```kotlin\nval stream = 1\n```\n\nend");
+    stream.push("```kotlin\nval stream = 1\nval");
     assert!(!is_told(&lines(&mut stream)));
-    code::tell_waiting(|| ());
-    stream.set_page(page);
+    tell();
+    // Nothing new came, and it is asked again.
     let told = lines(&mut stream);
-    assert!(is_told(&told), "{told:?}");
-    // The answer that it becomes has its colours at once.
-    assert_eq!(markdown(stream.text(), page), told);
+    assert!(is_told(&told[..2]) && !is_told(&told[2..]), "{told:?}");
+    // On another page it is told at once.
+    stream.set_page(page.of_width(30));
+    assert_eq!(lines(&mut stream), told);
+    stream.push(" late = 2\n```\n\nend");
+    let late = lines(&mut stream);
+    assert!(is_told(&late[..2]) && !is_told(&late[2..]));
+    tell();
+    let told = lines(&mut stream);
+    assert!(is_told(&told[2..]));
+    assert_eq!(markdown(stream.text(), page.of_width(30)), told);
+}
+
+#[test]
+fn an_answer_that_ends_with_its_code_keeps_the_colours_it_has() {
+    let manner = Manner { code: Telling::Later, ..Manner::default() };
+    let page = Page { width: 40, manner };
+    let mut stream = MarkdownStream::new(page);
+    stream.push("```kotlin\nval last = 1\n```");
+    lines(&mut stream);
+    tell();
+    let (text, told) = (stream.text().to_owned(), lines(&mut stream));
+    drop(stream);
+    assert!(is_told(&told));
+    assert_eq!(markdown(&text, page), told);
+}
+
+#[test]
+fn words_told_late_find_the_rows_of_their_line_among_others() {
+    let manner = Manner { code: Telling::Later, ..Manner::default() };
+    let page = Page { width: 20, manner };
+    let code = "val row = \"one that is wrapped\"\n// two\nval three = 3\n";
+    let text = format!("Before.\n\n```kotlin\n{code}```\n\nAfter.\n\n```kotlin\n{code}// four\n```\n");
+    let mut stream = MarkdownStream::new(page);
+    stream.push(&text);
+    let plain = texts(&lines(&mut stream));
+    tell();
+    let told = lines(&mut stream);
+    assert_eq!(texts(&told), plain);
+    assert_eq!(told, markdown(&text, page));
 }

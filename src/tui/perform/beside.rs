@@ -1,25 +1,19 @@
 //! What goes on beside, on other threads, and reports when it is done.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
 
 use tokio::sync::mpsc;
-use tokio::task::{JoinSet, spawn_blocking};
-use tokio::time::sleep;
+use tokio::task::JoinSet;
 
 use super::{Worker, look_up, read_part};
 use crate::id::EntryId;
-use crate::render;
 use crate::setting::Setting;
 use crate::tui::app::{Action, Errand, Report};
 use crate::tui::attach::{self, Clip};
 use crate::tui::history::History;
 use crate::tui::search::Lookup;
 use crate::tui::{gather, logs, tree};
-
-/// How long grammars are kept at least that nobody uses; at most it is twice that.
-const UNUSED: Duration = Duration::from_secs(60);
 
 /// What became of an action that may go on beside.
 pub(super) enum Begun {
@@ -48,19 +42,6 @@ fn run_told(errand: Errand, reports: &mpsc::Sender<Report>, run: impl FnOnce() -
     let _ = reports.blocking_send(run());
 }
 
-/// Lets go of the grammars when they are at rest, unless code was told apart once more since.
-async fn let_go_of_grammars(number: u64, newest: Arc<AtomicU64>) {
-    let mut is_done = false;
-    while !is_done {
-        sleep(UNUSED).await;
-        let newest = Arc::clone(&newest);
-        let ended = spawn_blocking(move || {
-            newest.load(Ordering::Relaxed) != number || render::let_go_of_grammars(UNUSED)
-        });
-        is_done = ended.await.unwrap_or(true);
-    }
-}
-
 impl Worker {
     /// Begins what goes on beside and reports when it is done.
     pub(super) fn begin(&self, action: Action, beside: &mut JoinSet<()>) -> Begun {
@@ -77,7 +58,7 @@ impl Worker {
                 let (log, reports) = (self.options.files.log.clone(), self.options.files.reports.clone());
                 self.read_beside(beside, move || logs::page(log.as_deref(), reports.as_deref()));
             }
-            Action::TellCode => self.tell_code(beside),
+            Action::TellCode => self.words.tell(),
             Action::Remember(prompt) => self.remember(prompt, beside),
             Action::PasteImage => self.read_beside(beside, || match attach::clipboard() {
                 Clip::Picture(picture) => Report::Attached(picture),
@@ -142,15 +123,6 @@ impl Worker {
                     && reports.blocking_send(Report::Found(found)).is_ok()
             });
         });
-    }
-
-    fn tell_code(&self, beside: &mut JoinSet<()>) {
-        let reports = self.reports.clone();
-        // Nobody listens any more when the front end has ended.
-        beside.spawn_blocking(move || render::tell_waiting(|| _ = reports.blocking_send(Report::CodeTold)));
-        let number = self.tellings.fetch_add(1, Ordering::Relaxed) + 1;
-        // Not among what is finished before tiller ends.
-        tokio::spawn(let_go_of_grammars(number, Arc::clone(&self.tellings)));
     }
 
     /// Does what may take long, and tells when it is begun and when it is over, however it ends.
