@@ -197,7 +197,7 @@ fn aliases<'a>(typed: &'a str, agents: &'a [SlashCommand]) -> impl Iterator<Item
     TABLE.iter().filter(move |command| meant(command)).filter_map(move |command| {
         let alias = command.aliases.iter().find(|alias| fits(alias))?;
         let offer = offer_of(command.name, command.argument, command.about);
-        Some(Offer { name: format!("/{alias}"), argument: format!("is /{}", command.name), ..offer })
+        Some(Offer { name: format!("/{alias}"), argument: format!("= /{}", command.name), ..offer })
     })
 }
 
@@ -285,14 +285,14 @@ mod tests {
                 .map(|offer| format!("{} {} → {}", offer.name, offer.argument, offer.insert))
                 .collect::<Vec<_>>()
         };
-        assert_eq!(shown("clea")[0], "/clear is /new → /new ");
-        assert_eq!(shown("perm")[0], "/permissions is /approval → /approval ");
+        assert_eq!(shown("clea")[0], "/clear = /new → /new ");
+        assert_eq!(shown("perm")[0], "/permissions = /approval → /approval ");
         assert_eq!(
             shown("c")[..3],
             ["/clone  → /clone ", "/compact [WORDS] → /compact ", "/copy [N] → /copy "]
         );
         assert!(!shown("m").iter().any(|shown| shown.starts_with("/models")), "its command begins so too");
-        assert!(shown("").iter().all(|shown| !shown.contains(" is /")));
+        assert!(shown("").iter().all(|shown| !shown.contains(" = /")));
     }
 
     #[test]

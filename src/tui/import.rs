@@ -103,7 +103,7 @@ pub(super) fn logs(logs: &[ForeignLog], now: UnixMs) -> Vec<Item> {
 
 /// Where logs were looked for in vain.
 pub(super) fn places(looked_in: &[(&str, PathBuf)], home: Option<&Path>) -> Vec<Item> {
-    let why = "no log is there; /import PATH takes a log, or a folder of them, from elsewhere";
+    let why = "no log is there; /import PATH names a log or a folder elsewhere";
     let item = |(program, path): &(&str, PathBuf)| {
         let short = home.and_then(|home| path.strip_prefix(home).ok());
         let name = short.map_or(path.display().to_string(), |short| format!("~/{}", short.display()));

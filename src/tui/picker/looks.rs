@@ -40,9 +40,10 @@ impl App {
         ask.into_iter().collect()
     }
 
-    /// The same when no key asks for it.
+    /// The same when no key asks for it; perhaps not for the first time, and what an earlier look told is gone with its list.
     pub(in crate::tui) fn browse_late(&mut self, appeared: Appeared) -> Vec<Action> {
-        let actions = self.browse("");
+        let mut actions = vec![Action::EndBrowse];
+        actions.extend(self.browse(""));
         if let Some(Popup::Pick(picker)) = self.popups.pop() {
             self.popups.push(Popup::Pick(Box::new(picker.appearing(appeared))));
         }

@@ -224,7 +224,7 @@ fn a_command_goes_by_the_name_that_hands_know_and_is_offered_as_what_it_is() {
     let mut terminal = house.play(&TWO, &[]);
     terminal.wait_for("Say what you want done");
     terminal.send("/stat");
-    terminal.wait_for("/status is /session");
+    terminal.wait_for("/status = /session");
     terminal.key(Key::Enter);
     terminal.wait_for("── session");
     terminal.key(Key::Esc);
@@ -242,7 +242,7 @@ fn settings_that_were_changed_take_effect_by_reload_or_are_said_to_need_a_start(
     enter(&mut terminal, "/reload");
     terminal.wait_for("steering_mode all now; max_tokens from the next start on");
     enter(&mut terminal, "/settings steering_mode");
-    terminal.wait_for("all  ");
+    terminal.wait_for("all · yours");
     terminal.key(Key::Ctrl('c'));
     fs::write(&file, "{").unwrap();
     enter(&mut terminal, "/reload");

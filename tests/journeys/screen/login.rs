@@ -81,7 +81,7 @@ fn where_logs_of_other_programs_were_looked_for_in_vain_is_said() {
         terminal.wait_for(place);
     }
     terminal.key(Key::Enter);
-    terminal.wait_for("no log is there; /import PATH takes a log, or a folder of them, from elsewhere");
+    terminal.wait_for("no log is there; /import PATH names a log or a folder elsewhere");
 }
 
 #[test]
