@@ -42,7 +42,7 @@ impl Stage {
 fn list(stage: &mut Stage, count: usize) {
     stage.control('l');
     let items =
-        (1..=count).map(|n| Item::new(&format!("model {n:03}"), Choice::Model(format!("m{n}")))).collect();
+        (1..=count).map(|n| Item::new(format!("model {n:03}"), Choice::Model(format!("m{n}")))).collect();
     stage.input(Input::Report(Report::Items { list: List::Models, items, selected: 0 }));
 }
 

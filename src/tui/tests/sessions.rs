@@ -333,7 +333,11 @@ fn what_is_typed_before_the_sessions_are_listed_at_the_start_goes_where_it_was_s
     assert!(!stage.screen().contains("── sessions"), "it was on its way to the editor");
     assert_eq!(stage.app.editor.text(), "x");
     let looks = stage.key(KeyCode::Backspace);
-    assert_eq!(looks[..2], [Action::EndBrowse, ask_in(2, Scope::ThisDirectory, "")], "it is looked through anew");
+    assert_eq!(
+        looks[..2],
+        [Action::EndBrowse, ask_in(2, Scope::ThisDirectory, "")],
+        "it is looked through anew"
+    );
     stage.wait(400);
     stage.key(KeyCode::Char('y'));
     let screen = stage.screen();
