@@ -10,7 +10,7 @@ use crate::tui::picker::{Choice, Item};
 use crate::tui::queue::Order;
 
 impl Stage {
-    fn mouse_at(&mut self, kind: MouseEventKind, row: u16) -> Vec<Action> {
+    pub(super) fn mouse_at(&mut self, kind: MouseEventKind, row: u16) -> Vec<Action> {
         self.actions.clear();
         let event = MouseEvent { kind, column: 6, row, modifiers: KeyModifiers::NONE };
         self.input(Input::Mouse(event));
@@ -132,6 +132,10 @@ fn what_may_complete_the_text_is_clicked_on_like_any_list() {
     stage.click_on("▸ /name");
     assert_eq!(stage.app.editor.text(), "/name ", "it wants to be told something");
     stage.control('c');
+    stage.wait(400);
+    stage.type_text("/theme ");
+    let actions = stage.click_on("▸ auto");
+    assert!(actions.iter().any(|action| matches!(action, Action::Keep { .. })), "{actions:?}");
     stage.wait(400);
     stage.type_text("/fork");
     stage.click_on("▸ /fork");
