@@ -66,7 +66,7 @@ pub use import::{ForeignLog, ForeignLogs, ImportDesk};
 pub use notify::{Call, Reach, Wishes};
 pub use offscreen::OffScreen;
 pub use options::{Desks, Exporter, TerminalOptions, TuiFiles, TuiOptions};
-pub use terminal::{Abilities, Images, MouseUse};
+pub use terminal::{Abilities, Images, Italics, MouseUse};
 pub use theme::{Asking, ThemeOptions};
 
 /// A session that is open, and what is known only now that it is.

@@ -34,7 +34,7 @@ use super::app::App;
 use super::options::TerminalOptions;
 use super::view::{Areas, view};
 use crate::unit::UnixMs;
-pub use ability::{Abilities, Images};
+pub use ability::{Abilities, Images, Italics};
 pub(super) use links::mark;
 pub(super) use painter::Painter;
 pub(super) use pictures::Placement;
@@ -105,7 +105,7 @@ impl Screen {
             io::stdout().write_all(MOUSE_ON)?;
         }
         let writer = BufWriter::with_capacity(BUFFER, Out(io::stdout()));
-        let terminal = Terminal::new(Painter::new(writer, options.abilities.images))?;
+        let terminal = Terminal::new(Painter::new(writer, options.abilities))?;
         std::mem::forget(given_back);
         Ok(Self { terminal, is_stale: true })
     }

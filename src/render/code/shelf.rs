@@ -70,8 +70,7 @@ pub(super) fn shelf() -> MutexGuard<'static, Shelf> {
 /// Whether some code waits until its words are told apart, and nobody is at it. It was shown plain; [`tell_waiting`] changes that.
 #[must_use]
 pub fn code_waits() -> bool {
-    let shelf = shelf();
-    !shelf.at_work && (!shelf.waiting.is_empty() || shelf.arriving.values().any(Lines::waits))
+    shelf().waits()
 }
 
 /// How often the words of some code were told apart: what was laid out when it was another number may look otherwise now. What
@@ -93,20 +92,25 @@ pub fn tell_waiting(teller: &mut impl Teller, told: impl FnMut()) {
 
 /// The words of some clean code; `None` leaves it here to be told.
 pub(super) fn told(language: Language<'_>, code: &str) -> Option<Arc<Vec<Words>>> {
-    let extent = Extent::of(&Tongue::of(language), code);
-    let key = extent.key();
-    let mut shelf = shelf();
-    let known = shelf.told.get(&key).map(Arc::clone);
-    if known.is_none() && !shelf.is_asked(key) {
-        shelf.ask(Waiting { key, piece: Piece::of(language, code), bytes: extent.bytes() });
-    }
-    known
+    SHELF.told(language, code)
 }
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Shelf> {
         // Whoever panicked meanwhile left at worst something untold.
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The words of some clean code; `None` leaves it here to be told.
+    fn told(&self, language: Language<'_>, code: &str) -> Option<Arc<Vec<Words>>> {
+        let extent = Extent::of(&Tongue::of(language), code);
+        let key = extent.key();
+        let mut shelf = self.lock();
+        let known = shelf.told.get(&key).map(Arc::clone);
+        if known.is_none() && !shelf.is_asked(key) {
+            shelf.ask(Waiting { key, piece: Piece::of(language, code), bytes: extent.bytes() });
+        }
+        known
     }
 
     /// Tells all that waits. A piece whose telling panics costs only itself; the panic goes on when the others are told.
@@ -142,6 +146,11 @@ impl Task {
 }
 
 impl Shelf {
+    /// Whether something is to be told, and nobody is at it.
+    fn waits(&self) -> bool {
+        !self.at_work && (!self.waiting.is_empty() || self.arriving.values().any(Lines::waits))
+    }
+
     /// What arrives is looked at, so it comes first.
     fn next_task(&mut self) -> Option<Task> {
         let arriving = self.arriving.iter().find(|(_, lines)| lines.waits());
@@ -260,17 +269,16 @@ mod tests {
 
     #[test]
     fn code_is_plain_until_it_was_told_and_then_known_by_its_text() {
+        let shelf = Shared::default();
         let (language, code) = (Language::Named("rust"), "let shelf = 1;\n// told");
-        assert!(told(language, code).is_none() && code_waits());
-        let before = code_told();
+        assert!(shelf.told(language, code).is_none() && shelf.lock().waits());
         let mut count = 0;
-        tell_waiting(&mut Here::default(), || count += 1);
-        assert!(count > 0);
-        assert!(code_told() > before);
-        let words = told(language, code).expect("told");
+        shelf.tell(&mut Here::default(), || count += 1);
+        assert_eq!((count, shelf.lock().version), (1, 1));
+        let words = shelf.told(language, code).expect("told");
         assert_eq!(words[0][0], (3, Role::Keyword));
         assert_eq!(spans("// told", &words[1])[0].style.role, Role::Comment);
-        assert!(told(Language::Named("c"), code).is_none());
+        assert!(!shelf.lock().waits() && shelf.told(Language::Named("c"), code).is_none());
     }
 
     #[test]
@@ -288,24 +296,25 @@ mod tests {
 
     #[test]
     fn lines_are_told_as_they_arrive_and_the_whole_is_known_when_they_are_all_there() {
-        let language = Language::Named("rust");
-        let arriving = Arriving::begin(language);
-        assert_eq!(arriving.line(0, "/* it arrives"), None);
-        assert!(code_waits());
-        let tell = || tell_waiting(&mut Here::default(), || ());
-        tell();
-        assert_eq!(arriving.words(0).expect("told")[0].1, Role::Comment);
+        let shelf = Shared::default();
+        shelf.lock().begins(1, Lines::new(Tongue::Named("rust".into())));
+        let line = |at, text| shelf.lock().arriving(1).expect("there").line(at, text);
+        assert_eq!(line(0, "/* it arrives"), None);
+        assert!(shelf.lock().waits());
+        tell(&shelf);
         // It is said once more, on another page.
-        assert!(arriving.line(0, "/* it arrives").is_some());
-        assert_eq!(arriving.line(1, "bit by bit */"), None);
-        arriving.end();
-        let code = "/* it arrives\nbit by bit */\n";
-        assert_eq!(told(language, code).expect("the first line's words").len(), 1);
-        let version = code_told();
-        tell();
-        assert!(code_told() > version, "it was laid out with a plain line");
-        assert_eq!(told(language, code).expect("told")[1][0].1, Role::Comment);
-        assert_eq!(arriving.words(1).expect("still to be had")[0].1, Role::Comment);
+        assert_eq!(line(0, "/* it arrives").expect("told")[0].1, Role::Comment);
+        assert_eq!(line(1, "bit by bit */"), None);
+        shelf.lock().ended(1);
+        let (language, code) = (Language::Named("rust"), "/* it arrives\nbit by bit */\n");
+        assert_eq!(shelf.told(language, code).expect("the first line's words").len(), 1);
+        assert_eq!(shelf.lock().version, 0);
+        tell(&shelf);
+        assert_eq!(shelf.lock().version, 1, "it was laid out with a plain line");
+        assert_eq!(shelf.told(language, code).expect("told")[1][0].1, Role::Comment);
+        assert_eq!(line(1, "").expect("still to be had")[0].1, Role::Comment);
+        shelf.lock().left(1);
+        assert!(shelf.lock().arriving.is_empty());
     }
 
     #[test]
@@ -313,6 +322,7 @@ mod tests {
         let arriving = Arriving::begin(Language::Named("rust"));
         arriving.line(0, "let nobody_watches = 1;");
         drop(arriving);
+        // Another test may tell it, too.
         tell_waiting(&mut Here::default(), || ());
         let words = told(Language::Named("rust"), "let nobody_watches = 1;").expect("told");
         assert_eq!(words[0][0].1, Role::Keyword);

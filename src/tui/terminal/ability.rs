@@ -16,6 +16,18 @@ pub struct Abilities {
     pub links: Links,
     /// What becomes of images.
     pub images: Images,
+    /// What becomes of italics.
+    pub italics: Italics,
+}
+
+/// What becomes of italics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Italics {
+    /// They stand slanted.
+    #[default]
+    Slanted,
+    /// They are underlined: on GNU screen what is written in italics comes out reversed.
+    Underlined,
 }
 
 /// What becomes of images.
@@ -36,7 +48,11 @@ impl Abilities {
     #[must_use]
     pub fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
         let terminal = Terminal::of(variable);
-        Self { links: if terminal.links() { Links::Live } else { Links::Spelled }, images: terminal.images() }
+        Self {
+            links: if terminal.links() { Links::Live } else { Links::Spelled },
+            images: terminal.images(),
+            italics: terminal.italics(),
+        }
     }
 
     /// In what manner text becomes lines on it.
@@ -73,6 +89,12 @@ impl<F: Fn(&str) -> Option<String>> Terminal<F> {
             || self.has("STY")
             || self.term.starts_with("tmux")
             || self.term.starts_with("screen")
+    }
+
+    /// tmux knows italics by whatever name it goes.
+    fn italics(&self) -> Italics {
+        let is_screen = self.has("STY") || self.term.starts_with("screen");
+        if is_screen && !self.has("TMUX") { Italics::Underlined } else { Italics::Slanted }
     }
 
     fn images(&self) -> Images {
@@ -118,6 +140,18 @@ mod tests {
         Abilities::of(|name| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         })
+    }
+
+    #[test]
+    fn italics_are_underlined_in_screen_which_would_reverse_them() {
+        for (variables, italics) in [
+            (&[("TERM", "screen.xterm-256color"), ("STY", "1.pts")][..], Italics::Underlined),
+            (&[("TERM", "screen-256color")], Italics::Underlined),
+            (&[("TERM", "screen-256color"), ("TMUX", "/tmp/tmux,1,0")], Italics::Slanted),
+            (&[("TERM", "xterm-256color")], Italics::Slanted),
+        ] {
+            assert_eq!(abilities(variables).italics, italics, "{variables:?}");
+        }
     }
 
     #[test]

@@ -10,9 +10,9 @@ use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
 use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
 use ratatui::buffer::Cell;
 use ratatui::layout::{Position, Size};
-use ratatui::style::Color;
+use ratatui::style::{Color, Modifier};
 
-use super::Images;
+use super::ability::{Abilities, Italics};
 use super::links::Addresses;
 use super::pictures::{Gallery, Placement};
 use crate::unit::UnixMs;
@@ -23,6 +23,7 @@ pub(in crate::tui) struct Painter<W: Write> {
     cells: CrosstermBackend<W>,
     addresses: Addresses,
     pictures: Gallery,
+    italics: Italics,
     /// Whether something of this frame was written already.
     is_writing: bool,
     /// Where the cursor is, and whether it shows; `None` when that isn't known.
@@ -31,11 +32,12 @@ pub(in crate::tui) struct Painter<W: Write> {
 }
 
 impl<W: Write> Painter<W> {
-    pub(in crate::tui) fn new(writer: W, images: Images) -> Self {
+    pub(in crate::tui) fn new(writer: W, abilities: Abilities) -> Self {
         Self {
             cells: CrosstermBackend::new(writer),
             addresses: Addresses::default(),
-            pictures: Gallery::of(images),
+            pictures: Gallery::of(abilities.images),
+            italics: abilities.italics,
             is_writing: false,
             cursor: None,
             shows_cursor: None,
@@ -108,11 +110,11 @@ impl<W: Write> Painter<W> {
             let open = format!("\u{1b}]8;id={red:02x}{green:02x}{blue:02x};{address}\u{1b}\\");
             queue!(self.cells, Print(open))?;
         }
-        if mark == Color::Reset {
+        if mark == Color::Reset && self.italics == Italics::Slanted {
             self.cells.draw(run.iter().copied())?;
         } else {
-            let bare: Vec<(u16, u16, Cell)> =
-                run.iter().map(|(x, y, cell)| (*x, *y, unmarked(cell))).collect();
+            let bare = |cell: &Cell| in_manner(self.italics, unmarked(cell));
+            let bare: Vec<(u16, u16, Cell)> = run.iter().map(|(x, y, cell)| (*x, *y, bare(cell))).collect();
             self.cells.draw(bare.iter().map(|(x, y, cell)| (*x, *y, cell)))?;
         }
         if address.is_some() {
@@ -125,6 +127,14 @@ impl<W: Write> Painter<W> {
 fn unmarked(cell: &Cell) -> Cell {
     let mut cell = cell.clone();
     cell.underline_color = Color::Reset;
+    cell
+}
+
+fn in_manner(italics: Italics, mut cell: Cell) -> Cell {
+    if italics == Italics::Underlined && cell.modifier.contains(Modifier::ITALIC) {
+        cell.modifier.remove(Modifier::ITALIC);
+        cell.modifier.insert(Modifier::UNDERLINED);
+    }
     cell
 }
 

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::stage::{SIZES, Stage, call, steered, text};
 use crate::message::{AssistantBlock, Image, Message, ToolResultMessage, UserBlock, UserMessage};
 use crate::render::{Carriage, Links, clean};
-use crate::tui::terminal::{Images, Painter};
+use crate::tui::terminal::{Abilities, Images, Italics, Painter};
 use crate::tui::view::view;
 use crate::unit::UnixMs;
 
@@ -49,10 +49,15 @@ impl Paper {
 
     /// One whose pictures are of this kind.
     fn with(images: Images) -> Self {
+        Self::on(Abilities { images, ..Abilities::default() })
+    }
+
+    fn on(abilities: Abilities) -> Self {
         let viewport = Viewport::Fixed(Rect::new(0, 0, 80, 24));
         let tap = Tap::default();
         let terminal =
-            Terminal::with_options(Painter::new(tap.clone(), images), TerminalOptions { viewport }).unwrap();
+            Terminal::with_options(Painter::new(tap.clone(), abilities), TerminalOptions { viewport })
+                .unwrap();
         Self { terminal, tap }
     }
 
@@ -66,6 +71,18 @@ impl Paper {
         painter.show(stage.app.pictures(&areas), stage.app.now).unwrap();
         painter.finish().unwrap();
         String::from_utf8(self.tap.0.take()).unwrap()
+    }
+}
+
+#[test]
+fn italics_come_out_underlined_where_they_would_be_reversed() {
+    for (italics, sequence, other) in
+        [(Italics::Slanted, "\u{1b}[3m", "\u{1b}[4m"), (Italics::Underlined, "\u{1b}[4m", "\u{1b}[3m")]
+    {
+        let mut stage = Stage::new(80, 24);
+        said(&mut stage, "It is *slanted*.");
+        let written = Paper::on(Abilities { italics, ..Abilities::default() }).written(&mut stage);
+        assert!(written.contains(sequence) && !written.contains(other), "{italics:?}: {written:?}");
     }
 }
 
