@@ -217,8 +217,8 @@ fn a_picture_on_the_clipboard_is_sent_at_rest_and_steers_at_work() {
         terminal.send(CTRL_ENTER);
         terminal.wait_for("A dot.");
         let log = house.log();
-        let users = log.iter().filter(|line| line["message"]["role"] == "user");
-        assert_eq!(users.last().unwrap()["message"]["content"][1]["mimeType"], "image/png");
+        let mut users = log.iter().filter(|line| line["message"]["role"] == "user");
+        assert_eq!(users.next_back().unwrap()["message"]["content"][1]["mimeType"], "image/png");
     }
 }
 
