@@ -134,7 +134,8 @@ impl Stretch {
         true
     }
 
-    fn take(&mut self, entry: &Entry) {
+    /// Takes the next entry.
+    pub(super) fn take(&mut self, entry: &Entry) {
         match &entry.body {
             EntryBody::Message(said) => self.take_message(entry, said),
             EntryBody::Compaction(compaction) => self.push(entry, compaction_rule(compaction)),

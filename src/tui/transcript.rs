@@ -12,8 +12,7 @@ mod select;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, VecDeque};
 
 use super::block::{Block, BlockKind, Fold, Level};
 use super::call::CallState;
@@ -23,19 +22,20 @@ use super::record::{Stretch, cut_off, finish_call};
 use super::words::Words;
 use crate::id::{CallId, EntryId};
 use crate::message::ToolResultMessage;
-use crate::session::Entry;
+use crate::session::{Entry, Section};
 use crate::unit::UnixMs;
 
 pub(super) use anew::Former;
 pub(super) use go::{Goal, Toward};
 pub(super) use part::At;
-use part::{Content, ENTRIES, Part};
+pub(super) use part::ENTRIES;
+use part::{Content, Part};
 pub(super) use rows::Shown;
 use rows::View;
 pub(super) use select::{Copied, Spot, Unit, amount};
 
-/// Entries after a part that are looked through for the results of its calls.
-const AHEAD: usize = 100;
+/// Ids of the newest entries that are remembered.
+const RECENT: usize = 500;
 
 /// Everything that was said, from the beginning of the path to its end.
 #[derive(Debug)]
@@ -55,6 +55,35 @@ pub(super) struct Transcript {
     added: usize,
     /// A prompt at the end that nobody answered.
     unanswered: Option<EntryId>,
+    /// Ids of the newest entries, oldest first.
+    recent: VecDeque<EntryId>,
+}
+
+/// A path whose newest entries are read.
+#[derive(Debug, Default)]
+pub(super) struct Newest {
+    /// What stands before them.
+    pub(super) older: Vec<Section>,
+    /// Where they are; `None` when there are none.
+    pub(super) section: Option<Section>,
+    /// Those of them that could be read.
+    pub(super) ids: Vec<EntryId>,
+    /// What they amount to.
+    pub(super) stretch: Stretch,
+}
+
+#[cfg(test)]
+impl Newest {
+    /// Entries of a path, and the ids of those before them.
+    pub(super) fn of(older: &[EntryId], entries: Vec<Entry>) -> Self {
+        let section = |last: &EntryId, count| Section { last: last.clone(), count };
+        Self {
+            older: older.chunks(ENTRIES).map(|ids| section(&ids[ids.len() - 1], ids.len())).collect(),
+            section: entries.last().map(|last| section(&last.id, entries.len())),
+            ids: entries.iter().map(|entry| entry.id.clone()).collect(),
+            stretch: Stretch::of(&entries),
+        }
+    }
 }
 
 /// Part of the path to be read.
@@ -63,9 +92,9 @@ pub(super) struct Wanted {
     epoch: u64,
     part: usize,
     /// The entries.
-    pub(super) ids: Arc<Vec<EntryId>>,
+    pub(super) section: Section,
     /// Those after them, in which results of their calls may stand.
-    pub(super) ahead: Vec<EntryId>,
+    pub(super) ahead: Option<Section>,
 }
 
 impl Wanted {
@@ -79,7 +108,7 @@ impl Wanted {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Unseen {
     pub(super) part: usize,
-    pub(super) ids: Arc<Vec<EntryId>>,
+    pub(super) section: Section,
 }
 
 /// What a place is followed or preceded by.
@@ -93,16 +122,16 @@ enum Step {
 
 impl Default for Transcript {
     fn default() -> Self {
-        Self::of(0, Vec::new(), &[])
+        Self::of(0, Newest::default())
     }
 }
 
 impl Transcript {
-    /// The transcript of a path: its newest entries, and the ids of those before them.
-    pub(super) fn of(epoch: u64, older: Vec<EntryId>, entries: &[Entry]) -> Self {
-        let mut parts: Vec<Part> = older.chunks(ENTRIES).map(Part::unread).collect();
-        let ids = entries.iter().map(|entry| entry.id.clone()).collect();
-        parts.push(Part::read(ids, Vec::new()));
+    /// The transcript of a path.
+    pub(super) fn of(epoch: u64, newest: Newest) -> Self {
+        let Newest { older, section, ids, stretch } = newest;
+        let mut parts: Vec<Part> = older.into_iter().map(Part::unread).collect();
+        parts.push(Part::read(section));
         let mut transcript = Self {
             parts,
             live: Vec::new(),
@@ -111,18 +140,17 @@ impl Transcript {
             folds: Folds::default(),
             epoch,
             added: 0,
-            unanswered: None,
+            unanswered: stretch.unanswered(),
+            recent: ids.into(),
         };
-        let stretch = Stretch::of(entries);
-        transcript.unanswered = stretch.unanswered();
         stretch.blocks.into_iter().for_each(|block| transcript.push(block));
         transcript
     }
 
     /// The one that takes the place of this: the same session read anew, or another one. Answers with what this one leaves to it.
-    pub(super) fn replace(&mut self, older: Vec<EntryId>, entries: &[Entry]) -> Former {
+    pub(super) fn replace(&mut self, newest: Newest) -> Former {
         let (folds, next, former) = (self.folds, self.view.next, self.leave());
-        *self = Self { folds, ..Self::of(self.epoch + 1, older, entries) };
+        *self = Self { folds, ..Self::of(self.epoch + 1, newest) };
         // It may be one of several that were asked for at once.
         self.view.next = next;
         former
@@ -146,17 +174,10 @@ impl Transcript {
     pub(super) fn take_wanted(&mut self) -> Vec<Wanted> {
         let mut wanted = Vec::new();
         for part in self.near().into_iter().flatten() {
-            if !matches!(self.parts[part].content, Content::Unread) {
-                continue;
+            let ahead = self.parts.get(part + 1).and_then(Part::section).cloned();
+            if let Some(section) = self.parts[part].ask() {
+                wanted.push(Wanted { epoch: self.epoch, part, section, ahead });
             }
-            self.parts[part].content = Content::Asked;
-            let after = self.parts.get(part + 1).map(|next| next.ids.iter().take(AHEAD).cloned().collect());
-            wanted.push(Wanted {
-                epoch: self.epoch,
-                part,
-                ids: Arc::clone(&self.parts[part].ids),
-                ahead: after.unwrap_or_default(),
-            });
         }
         wanted
     }
@@ -173,7 +194,7 @@ impl Transcript {
     /// The path but for its last part, newest first; the last part is always in memory.
     pub(super) fn unseen(&self) -> Vec<Unseen> {
         let parts = self.parts[..self.last()].iter().enumerate().rev();
-        parts.map(|(part, it)| Unseen { part, ids: Arc::clone(&it.ids) }).collect()
+        parts.filter_map(|(part, it)| Some(Unseen { part, section: it.section()?.clone() })).collect()
     }
 
     /// The number of the last part.
@@ -268,7 +289,8 @@ impl Transcript {
             self.begin_part();
         }
         let last = self.last();
-        Arc::make_mut(&mut self.parts[last].ids).push(entry.id.clone());
+        self.parts[last].lengthen(&entry.id);
+        self.remember(&entry.id);
         if !stretch.blocks.is_empty() {
             self.grew();
         }
@@ -282,6 +304,13 @@ impl Transcript {
         }
     }
 
+    fn remember(&mut self, id: &EntryId) {
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(id.clone());
+    }
+
     /// The newest block of the log in the last part, which takes in what says the same again. One of an earlier part doesn't: read
     /// again they are the same.
     fn newest_logged(&mut self) -> Option<&mut Block> {
@@ -292,9 +321,9 @@ impl Transcript {
     /// Begins another part when the last one is long enough, so that it can be forgotten. While an answer arrives its blocks have
     /// their numbers already.
     pub(super) fn begin_part(&mut self) {
-        let is_full = self.parts.last().is_some_and(|part| part.ids.len() >= ENTRIES);
+        let is_full = self.parts.last().is_some_and(|part| part.count() >= ENTRIES);
         if is_full && self.live.is_empty() {
-            self.parts.push(Part::read(Vec::new(), Vec::new()));
+            self.parts.push(Part::read(None));
         }
     }
 
@@ -366,9 +395,7 @@ impl Transcript {
 
     /// Whether an entry is shown already, among the newest. Several may be one block.
     pub(super) fn shows(&self, id: &EntryId) -> bool {
-        let newest = self.parts.iter().rev().flat_map(|part| part.ids.iter().rev());
-        newest.take(500).any(|known| known == id)
-            || self.newest().take(500).any(|block| block.entry.as_ref() == Some(id))
+        self.recent.contains(id) || self.newest().take(RECENT).any(|block| block.entry.as_ref() == Some(id))
     }
 
     /// Whether there is nothing to show.
