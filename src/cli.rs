@@ -2,6 +2,7 @@
 //!
 //! Here and in `main` errors are told to people: what happened, why, and what to do about it, on stderr, with an exit code.
 
+mod added;
 mod args;
 mod assemble;
 mod choose;

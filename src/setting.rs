@@ -353,6 +353,18 @@ impl Settings {
         }
     }
 
+    /// Takes the value of one setting, and where that came from, as others have it.
+    pub fn adopt(&mut self, setting: &Setting, others: &Self) {
+        if let Some(slot) = self.values.get_mut(setting.name) {
+            slot.clone_from(&others.values[setting.name]);
+        }
+    }
+
+    /// The settings that have another value among these than among the others.
+    pub fn differing(&self, others: &Self) -> impl Iterator<Item = &'static Setting> {
+        TABLE.iter().copied().filter(|setting| self.value(setting).0 != others.value(setting).0)
+    }
+
     /// A setting's value and where it came from.
     #[must_use]
     pub fn value(&self, setting: &Setting) -> (Option<&SettingValue>, &Source) {

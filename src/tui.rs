@@ -11,6 +11,7 @@ mod attach;
 mod block;
 mod browse;
 mod call;
+mod click;
 mod clipboard;
 mod command;
 mod complete;
@@ -61,7 +62,7 @@ use crate::agent::AgentSession;
 use crate::id::SessionId;
 
 pub use desk::SettingsDesk;
-pub use import::{ForeignLog, ImportDesk};
+pub use import::{ForeignLog, ForeignLogs, ImportDesk};
 pub use notify::{Call, Reach, Wishes};
 pub use offscreen::OffScreen;
 pub use options::{Desks, Exporter, TerminalOptions, TuiFiles, TuiOptions};

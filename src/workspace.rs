@@ -23,7 +23,10 @@ pub enum WorkspaceError {
         source: io::Error,
     },
     /// The path leads out.
-    #[error("{path} is outside the working directory {root}, where tools may not reach")]
+    #[error(
+        "{path} is outside the working directory {root}, where tools may not reach; started with --add-dir FOLDER tiller \
+         lets them, and a command of bash can be asked for"
+    )]
     Outside {
         /// The path, as given.
         path: String,
@@ -321,8 +324,9 @@ mod tests {
             "/",
             "~/x",
         ] {
-            let refusal =
-                format!("{path} is outside the working directory {root}, where tools may not reach");
+            let refusal = format!(
+                "{path} is outside the working directory {root}, where tools may not reach; started with --add-dir FOLDER tiller lets them, and a command of bash can be asked for"
+            );
             assert_eq!(shown(&workspace, path), Err(refusal));
         }
         assert!(

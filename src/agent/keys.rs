@@ -43,6 +43,8 @@ pub enum Answers {
     ItsModel,
     /// Who answered before; a model of the key's provider could be chosen.
     Another,
+    /// The last resort answered, so this one of the key's provider answers from the next turn on.
+    First(ModelRef),
     /// Who answered before; the key's provider can't be asked any more, and wasn't.
     AsBefore,
     /// The model that is chosen is of the provider whose key is gone: another one is to be chosen.
@@ -120,7 +122,8 @@ impl std::fmt::Debug for KeyDesk {
 
 impl AgentSession {
     /// Takes note of a key that was kept or taken away, as [`AgentSession::change_provider`] does. Where the model that answers lost
-    /// its key and nobody but the last resort of the desk is left, that one answers from the next turn on.
+    /// its key and nobody but the last resort of the desk is left, that one answers from the next turn on; where that one answers
+    /// and a key came, the first model of the key's provider does.
     ///
     /// # Errors
     /// When the session is closed, or the choice could not be kept.
@@ -128,9 +131,10 @@ impl AgentSession {
         let is_shut = matches!(change, ProviderChange::Shut { .. });
         let provider = change.provider().to_owned();
         self.change_provider(change).await?;
-        match (is_shut, self.state().await?.state.model.provider == provider) {
+        let answers = self.state().await?.state.model.provider;
+        match (is_shut, answers == provider) {
             (false, true) => return Ok(Answers::ItsModel),
-            (false, false) => return Ok(Answers::Another),
+            (false, false) => return self.leave_last_resort(desk, &answers, &provider).await,
             (true, false) => return Ok(Answers::AsBefore),
             (true, true) => {}
         }
@@ -142,5 +146,20 @@ impl AgentSession {
         let name = last.reference().to_string();
         self.change_provider(ProviderChange::Open(last.provider, vec![(*last.facts).clone()])).await?;
         Ok(Answers::LastResort(self.set_model(name).await?))
+    }
+
+    /// Goes over to the first model of a provider if the last resort answers: whoever gives a key wants it to be used.
+    async fn leave_last_resort(
+        &self,
+        desk: &KeyDesk,
+        answers: &str,
+        provider: &str,
+    ) -> Result<Answers, AgentError> {
+        let is_last_resort = desk.last_resort.as_ref().is_some_and(|last| last.facts.provider == answers);
+        let models = self.models().await?;
+        match models.iter().find(|model| model.facts.provider == provider).filter(|_| is_last_resort) {
+            Some(first) => Ok(Answers::First(self.set_model(first.reference().to_string()).await?)),
+            None => Ok(Answers::Another),
+        }
     }
 }

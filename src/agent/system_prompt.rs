@@ -24,6 +24,8 @@ pub struct SystemPrompt {
     pub appended: Option<String>,
     /// `2026-11-21`
     pub date: String,
+    /// Folders beside the working directory that tools reach, as they are told of.
+    pub folders: Vec<String>,
 }
 
 impl SystemPrompt {
@@ -32,8 +34,9 @@ impl SystemPrompt {
     pub fn text(&self, cwd: &Path, instructions: &[Instructions], skills: &[Skill]) -> String {
         let mut text = self.replaced_by.as_deref().unwrap_or(AGENT).trim_end().to_owned();
         text.push_str(&format!(
-            "\n\n## Environment\n- Working directory: {}\n- Operating system: {}\n- Date: {}\n",
+            "\n\n## Environment\n- Working directory: {}\n{}- Operating system: {}\n- Date: {}\n",
             cwd.display(),
+            self.folders.iter().map(|folder| format!("- Tools also reach: {folder}\n")).collect::<String>(),
             std::env::consts::OS,
             self.date
         ));
@@ -119,6 +122,16 @@ mod tests {
         assert!(text.ends_with(expected), "{text}");
         assert!(text.contains("- Working directory: /p\n"), "{text}");
         assert!(text.contains("- Date: 2026-11-21\n"), "{text}");
+    }
+
+    #[test]
+    fn other_folders_that_tools_reach_are_named_beneath_the_working_directory() {
+        let prompt = SystemPrompt { folders: vec!["/docs (to read only)".into()], ..SystemPrompt::default() };
+        let text = prompt.text(Path::new("/p"), &[], &[]);
+        assert!(
+            text.contains("- Working directory: /p\n- Tools also reach: /docs (to read only)\n"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -165,6 +165,9 @@ pub(super) struct PlaceArgs {
     /// Work in this directory
     #[arg(long, value_name = "DIR", global = true)]
     pub(super) cwd: Option<PathBuf>,
+    /// Let tools reach this folder, too; with :ro behind it they may only read there (repeatable)
+    #[arg(long, value_name = "DIR[:ro]")]
+    pub(super) add_dir: Vec<String>,
     /// Let the project's own settings, extensions and .env take effect, now and until they change
     #[arg(long, global = true)]
     pub(super) trust_project: bool,

@@ -8,6 +8,7 @@ use anyhow::{Context, anyhow};
 use secrecy::SecretString;
 use tempfile::TempDir;
 
+use super::added::{self, Added};
 use super::args::Arguments;
 use super::choose::{self, Found};
 use super::front::Front;
@@ -168,22 +169,10 @@ pub(super) fn assemble_around(
 ) -> Result<Assembled, Failure> {
     let cwd = manager.cwd().to_owned();
     let mut notices = config.warnings.clone();
-    let (writer, pick) = (begun.writer, begun.pick);
-    notices.extend(begun.notice);
-    let home = writer.reader().header().cwd.clone();
-    if Path::new(&home) != cwd && Path::new(&home).exists() {
-        notices.push(format!(
-            "this session is of {home} and stays in its list; commands run in {}",
-            cwd.display()
-        ));
-    }
-    for finding in writer.reader().findings() {
-        notices.push(format!("session log, line {} (byte {}): {}", finding.line, finding.byte, finding.what));
-    }
-    let mut providers = providers(arguments, config)?;
-    let patterns = config.settings.list(&setting::MODELS).unwrap_or_default();
-    let unmatched = providers.limit_scope(patterns);
-    notices.extend(unmatched.iter().map(|pattern| format!("models: no usable model matches `{pattern}`")));
+    notices.extend(begun.notices(&cwd));
+    let Begun { writer, pick, .. } = begun;
+    let providers = scoped(providers(arguments, config)?, config, &mut notices);
+    let added = added::folders(&arguments.place.add_dir, &cwd)?;
     let chosen = model(arguments, config, &providers, front)?;
     notices.extend(chosen.notice);
     let runner = command_runner(config)?;
@@ -198,10 +187,11 @@ pub(super) fn assemble_around(
     notices.extend(extensions.unreachable_commands(&sources.taken));
     extensions.contribute(&mut sources);
     let resources = Resources::load(sources);
-    let tools = tools(&resources, &cwd, environment)?;
+    let tools = tools(&resources, (&cwd, &added), environment)?;
     let tools = extensions.equip(tools, &mut notices);
     let offer = offer(arguments, config, &tools)?;
-    let system_prompt = system_prompt(arguments, &cwd)?;
+    let folders = added.iter().map(added::told).collect();
+    let system_prompt = SystemPrompt { folders, ..system_prompt(arguments, &cwd)? };
     let parts = Parts {
         manager,
         writer,
@@ -235,6 +225,30 @@ impl From<Writer> for Begun {
     fn from(writer: Writer) -> Self {
         Self { writer, notice: None, pick: false }
     }
+}
+
+impl Begun {
+    /// What there is to be said of it: how it was come by, of where it is, what is wrong with its log.
+    fn notices(&self, cwd: &Path) -> Vec<String> {
+        let reader = self.writer.reader();
+        let home = Path::new(&reader.header().cwd);
+        let elsewhere = (home != cwd && home.exists()).then(|| {
+            let (home, cwd) = (home.display(), cwd.display());
+            format!("this session is of {home} and stays in its list; commands run in {cwd}")
+        });
+        let findings = reader.findings();
+        let findings = findings.iter().map(|finding| {
+            format!("session log, line {} (byte {}): {}", finding.line, finding.byte, finding.what)
+        });
+        self.notice.clone().into_iter().chain(elsewhere).chain(findings).collect()
+    }
+}
+
+/// The same providers with what is cycled through; patterns that mean nothing are told of.
+fn scoped(mut providers: Providers, config: &Config, notices: &mut Vec<String>) -> Providers {
+    let unmatched = providers.limit_scope(config.settings.list(&setting::MODELS).unwrap_or_default());
+    notices.extend(unmatched.iter().map(|pattern| format!("models: no usable model matches `{pattern}`")));
+    providers
 }
 
 fn session(
@@ -480,11 +494,14 @@ pub(super) fn output_limits(config: &Config) -> OutputLimits {
 
 fn tools(
     resources: &Resources,
-    cwd: &Path,
+    (cwd, added): (&Path, &[Added]),
     environment: impl FnOnce(Workspace) -> ToolEnvironment,
 ) -> Result<Tools, Failure> {
     let readable = resources.readable(cwd).into_iter();
     let workspace = Workspace::new(cwd).map_err(Failure::usage)?;
+    // A folder that may be written to counts before one of a skill in it that may be read.
+    let workspace =
+        added.iter().fold(workspace, |workspace, (path, purpose)| workspace.with_folder(path, *purpose));
     let workspace = readable.fold(workspace, |workspace, path| workspace.with_folder(path, Purpose::Read));
     Ok(Tools::built_in(environment(workspace)))
 }
@@ -567,6 +584,7 @@ fn system_prompt(arguments: &Arguments, cwd: &Path) -> Result<SystemPrompt, Fail
         replaced_by: text(&arguments.agent.system_prompt)?,
         appended: text(&arguments.agent.append_system_prompt)?,
         date: now().to_iso()[..10].to_owned(),
+        folders: Vec::new(),
     })
 }
 

@@ -8,11 +8,11 @@ use anyhow::anyhow;
 
 use super::assemble;
 use super::screen::Given;
-use super::sessions::import::{everywhere, named};
+use super::sessions::import::{everywhere, named, places};
 use super::{Failure, args::Arguments};
 use crate::config::Config;
 use crate::session::import::{Imported, Importer, Mode, glance};
-use crate::tui::{ForeignLog, ImportDesk};
+use crate::tui::{ForeignLog, ForeignLogs, ImportDesk};
 use crate::unit::UnixMs;
 
 /// Most logs that are offered: the newest.
@@ -29,7 +29,7 @@ pub(super) fn desk(given: &Given) -> ImportDesk {
 }
 
 /// The newest logs of other programs.
-fn find(config: &Config) -> Result<Vec<ForeignLog>, Failure> {
+fn find(config: &Config) -> Result<ForeignLogs, Failure> {
     let dated = |path: PathBuf| -> Option<(UnixMs, PathBuf)> {
         let modified = path.metadata().and_then(|facts| facts.modified()).ok()?;
         (!is_of_a_helper(&path)).then(|| (modified.into(), path))
@@ -39,7 +39,8 @@ fn find(config: &Config) -> Result<Vec<ForeignLog>, Failure> {
     logs.sort_by(|one, other| other.cmp(one));
     logs.truncate(OFFERED);
     let log = |(modified, path): (UnixMs, PathBuf)| ForeignLog { glance: glance(&path), modified, path };
-    Ok(logs.into_iter().map(log).collect())
+    let looked_in = places(config)?.into_iter().map(|(origin, path)| (origin.name(), path)).collect();
+    Ok(ForeignLogs { logs: logs.into_iter().map(log).collect(), looked_in })
 }
 
 /// Claude Code keeps what its helpers said beside its sessions; that alone is no session.

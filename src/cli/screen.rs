@@ -122,7 +122,14 @@ fn desk(given: &Given) -> SettingsDesk {
     let told = |failure: Failure| (format!("{:#}", failure.error), failure.hint);
     let (arguments, project) = (Arc::clone(&given.arguments), given.project.clone());
     SettingsDesk::new(
-        move || Ok(assemble::config(&arguments, project.as_ref()).map_err(told)?.settings),
+        given.config.settings.clone(),
+        move || {
+            let config = assemble::config(&arguments, project.as_ref()).map_err(told)?;
+            let wrong: Vec<String> = config.wrong.iter().map(|wrong| wrong.what.clone()).collect();
+            let advice = "everything stays as it was until /reload finds it right".to_owned();
+            let trouble = (!wrong.is_empty()).then(|| (wrong.join("; "), Some(advice)));
+            Ok((config.settings, trouble))
+        },
         move |setting, text| store_setting(&file, setting, text).map_err(|error| told(error.into())),
     )
 }

@@ -125,6 +125,10 @@ async fn told(agent: &AgentSession, desk: &KeyDesk, change: KeyChange) -> Told {
     let next = match answers {
         Answers::ItsModel | Answers::AsBefore => hint,
         Answers::Another => hint.or_else(|| Some("/model lists those that can be asked".to_owned())),
+        Answers::First(model) => {
+            let chosen = format!("{model} answers from the next turn on; /model lists others");
+            Some(hint.map_or(chosen.clone(), |hint| format!("{chosen}; {hint}")))
+        }
         Answers::Nobody => Some("the next prompt needs another model: /model lists them".to_owned()),
         Answers::LastResort(model) => {
             Some(format!("{model} answers now, for nobody else can be asked; /login gives a key"))

@@ -45,6 +45,9 @@ fn of_segment(segment: &Segment, root: &Path, depth: usize) -> Option<String> {
         return Some(IN_GIT.into());
     }
     let (name, arguments) = program(segment);
+    if writes_in_git(name, arguments, root) {
+        return Some(IN_GIT.into());
+    }
     match name {
         "sudo" | "doas" | "su" | "pkexec" => Some(format!("runs as another user ({name})")),
         "rm" => of_rm(arguments, root),
@@ -118,6 +121,31 @@ fn of_git(arguments: &[String]) -> Option<String> {
             arguments.iter().any(|word| word == "--hard").then(|| "discards uncommitted changes".into())
         }
         _ => has_flag(arguments, 'f', "force").then(|| "deletes files that git doesn't know".into()),
+    }
+}
+
+/// Whether a program changes something in a `.git` beside git itself, as far as its arguments tell.
+fn writes_in_git(name: &str, arguments: &[String], root: &Path) -> bool {
+    let is_there = |path: &String| is_in_git(path, root);
+    match name {
+        "cp" | "install" | "ln" | "rsync" => {
+            let folder = arguments.windows(2).find(|pair| pair[0] == "-t").map(|pair| &pair[1]);
+            let named = arguments.iter().find_map(|word| word.strip_prefix("--target-directory="));
+            let last = targets(arguments).last();
+            folder.or(last).is_some_and(is_there) || named.is_some_and(|path| is_in_git(path, root))
+        }
+        "chmod" | "mkdir" | "mv" | "patch" | "rm" | "tee" | "touch" | "truncate" => {
+            targets(arguments).any(is_there)
+        }
+        "perl" | "sed" => {
+            let in_place = |word: &String| word.starts_with("--in-place") || word.starts_with("-i");
+            (arguments.iter().any(in_place) || has_flag(arguments, 'i', "in-place"))
+                && targets(arguments).any(is_there)
+        }
+        "dd" => {
+            arguments.iter().any(|word| word.strip_prefix("of=").is_some_and(|path| is_in_git(path, root)))
+        }
+        _ => false,
     }
 }
 
@@ -204,6 +232,18 @@ mod tests {
             ("dd if=x of=/dev/sda", "writes to the device /dev/sda"),
             ("cat x > /dev/sda", "writes to the device /dev/sda"),
             ("echo make > .git/hooks/pre-commit", "writes in .git, and git runs what is there"),
+            ("cp hook .git/hooks/pre-commit", "writes in .git, and git runs what is there"),
+            ("cp -t .git/hooks hook", "writes in .git, and git runs what is there"),
+            ("cp --target-directory=.git/hooks hook", "writes in .git, and git runs what is there"),
+            ("echo x | tee -a .git/config", "writes in .git, and git runs what is there"),
+            ("cd sub && mv hook ../.git/hooks/", "writes in .git, and git runs what is there"),
+            ("sed -i s/a/b/ .git/config", "writes in .git, and git runs what is there"),
+            ("chmod +x .git/hooks/pre-commit", "writes in .git, and git runs what is there"),
+            ("rm -rf .git", "writes in .git, and git runs what is there"),
+            ("ln -s ../x .git/hooks/x", "writes in .git, and git runs what is there"),
+            ("dd if=x of=.git/config", "writes in .git, and git runs what is there"),
+            ("sh -c 'touch .git/hooks/x'", "writes in .git, and git runs what is there"),
+            ("x 2>> .git/config", "writes in .git, and git runs what is there"),
             (":(){ :|:& };:", "looks like a fork bomb"),
             ("f () { f | f & }; f", "looks like a fork bomb"),
             ("reboot", "stops the machine (reboot)"),
@@ -222,6 +262,10 @@ mod tests {
             "git commit -m 'sudo rm -rf /'",
             "make > /dev/null",
             "git status > .gitignore",
+            "cp .git/config /tmp/config",
+            "sed -n 1p .git/config",
+            "cp x .github/workflows/ci.yml",
+            "cat .git/HEAD | tee head.txt",
             "curl -s https://example.org/data.json",
             "dd if=/dev/zero of=image bs=1M count=1",
             "chmod -R u+w build",

@@ -8,7 +8,7 @@ mod notes;
 mod place;
 
 pub(super) use action::{Action, Go, List, Say};
-pub(super) use facts::{Errand, Facts, Work};
+pub(super) use facts::{CallAtWork, Errand, Facts, Work};
 pub(super) use input::{Browsed, Input, Loaded, Report};
 pub(super) use notes::{Notes, Twice};
 pub(super) use place::Place;
@@ -105,7 +105,7 @@ impl App {
             }
             Input::Themes(library) => self.restock(library),
         };
-        self.ask_waiting();
+        actions.extend(self.ask_waiting());
         self.look_at_question();
         self.follow_search();
         actions.extend(self.transcript.take_wanted().into_iter().map(Action::Read));
@@ -133,7 +133,7 @@ impl App {
             self.notes.flash = None;
             self.stale = Stale::ByUser;
         }
-        self.answer_approval(super::approval::ANSWER_MS)
+        self.settle_letters()
     }
 
     /// Whether time alone changes the screen.
@@ -147,7 +147,8 @@ impl App {
 
     /// Whether ticks are wanted.
     pub(super) fn wants_ticks(&self) -> bool {
-        self.is_animated() || self.notes.flash.is_some() || self.moving.mouse.wants_ticks()
+        let is_short_lived = self.notes.flash.is_some() || self.notes.echo.is_some();
+        self.is_animated() || is_short_lived || self.moving.mouse.wants_ticks()
     }
 
     /// Whether the agent or a command of the user's own is at work.

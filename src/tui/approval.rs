@@ -5,9 +5,8 @@
 //! page of its own. `sheet` lays the call out, `keys` says what keys do.
 
 mod keys;
+mod letters;
 mod sheet;
-
-use crossterm::event::KeyEvent;
 
 use super::app::App;
 use super::pace::Stale;
@@ -20,15 +19,18 @@ use crate::id::CallId;
 use crate::render::{self, Line};
 use crate::unit::UnixMs;
 
-pub(super) use keys::{ANSWER_MS, words_of};
+pub(super) use keys::words_of;
+pub(super) use letters::{Answered, Held};
 
 /// A call that waits for the user's word.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     pub(super) request: ApprovalRequest,
+    /// Since when it asks, as far as is known here.
+    pub(super) since: UnixMs,
     pub(super) ready: Ready,
-    /// The key that answers it, and when it was pressed: it counts when no other key follows at once.
-    answer: Option<(KeyEvent, UnixMs)>,
+    /// The letter that answers it when no other key follows at once.
+    answer: Option<Held>,
     pub(super) mode: Mode,
     /// A reason that was begun, and put aside.
     reason: String,
@@ -81,6 +83,7 @@ impl Asked {
     pub(super) fn new(request: ApprovalRequest, since: UnixMs) -> Self {
         Self {
             request,
+            since,
             ready: Ready::Noticed(Appeared::at(since)),
             answer: None,
             mode: Mode::Choosing(None),
@@ -194,11 +197,12 @@ impl App {
     /// A call asks. If it is one of several, and a key has just answered the one before, whoever pressed it looks.
     pub(super) fn question_comes(&mut self, request: &ApprovalRequest) {
         let mut asked = Asked::new(request.clone(), self.now);
-        let answered = self.notes.answered.take().filter(|at| self.now.since_ms(*at) < keys::LOOKING_MS);
-        if answered.is_some() && self.holds_early_answers() {
-            self.editor.set_text("");
-        }
-        let is_looked_at = answered.is_some() && self.popups.is_empty() && !self.is_typing();
+        let answered = self.notes.answered.as_mut().filter(|answered| answered.is_looking);
+        let is_looking = answered.is_some_and(|answered| {
+            answered.is_looking = false;
+            self.now.since_ms(answered.at) < keys::LOOKING_MS
+        });
+        let is_looked_at = is_looking && self.popups.is_empty() && !self.is_typing();
         if is_looked_at && self.work.approvals.is_empty() {
             asked.ready = Ready::Drawn;
             self.stale = Stale::ByUser;

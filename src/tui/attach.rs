@@ -2,6 +2,7 @@
 //!
 //! Everything here may take its time and belongs on a thread that may block.
 
+mod clipboard;
 mod named;
 
 use std::fs::File;
@@ -13,6 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::message::Image;
 
+pub(super) use self::clipboard::{Clip, clipboard};
 pub(super) use self::named::{gathered, named_in};
 
 /// Most bytes of a picture. Anthropic takes 5 MiB of base64 a picture (API docs, Vision, November 2026), others more.
@@ -30,32 +32,6 @@ pub(super) struct Picture {
     pub(super) image: Image,
     /// Columns and rows of pixels.
     pub(super) size: (usize, usize),
-}
-
-/// What the clipboard has to offer.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Clip {
-    Picture(Picture),
-    Text(String),
-    /// Nothing that can be put into a message, or there is no clipboard; a sentence says which.
-    Nothing(String),
-}
-
-/// Looks at the system's clipboard.
-pub(super) fn clipboard() -> Clip {
-    let Ok(mut board) = arboard::Clipboard::new() else {
-        return Clip::Nothing("there is no clipboard here; paste with the terminal's own key".to_owned());
-    };
-    match board.get_image() {
-        Ok(image) => match encoded(image.width, image.height, &image.bytes) {
-            Ok(picture) => Clip::Picture(picture),
-            Err(what) => Clip::Nothing(what),
-        },
-        Err(_) => match board.get_text() {
-            Ok(text) if !text.is_empty() => Clip::Text(text),
-            _ => Clip::Nothing("the clipboard is empty".to_owned()),
-        },
-    }
 }
 
 /// Makes a PNG of pixels: red, green, blue and opacity, a byte each.

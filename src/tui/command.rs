@@ -2,6 +2,8 @@
 //!
 //! Beside the table there are the agent's: templates, skills, commands of extensions. What they become is the agent's business.
 
+mod run;
+
 use super::complete::{Offer, Then};
 use super::picker::{Query, Way};
 use crate::agent::{ApprovalMode, SlashCommand};
@@ -40,27 +42,36 @@ pub(super) enum Verb {
 }
 
 /// One row of the table.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Command {
     pub(super) verb: Verb,
     pub(super) name: &'static str,
     /// What may follow the name.
     pub(super) argument: &'static str,
     pub(super) about: &'static str,
+    /// What else it goes by: names that hands know from other programs.
+    pub(super) aliases: &'static [&'static str],
 }
 
 const fn row(verb: Verb, name: &'static str, argument: &'static str, about: &'static str) -> Command {
-    Command { verb, name, argument, about }
+    Command { verb, name, argument, about, aliases: &[] }
+}
+
+impl Command {
+    const fn also(self, aliases: &'static [&'static str]) -> Self {
+        Self { aliases, ..self }
+    }
 }
 
 /// Every slash command, in the order they are shown.
 pub(super) const TABLE: [Command; 26] = [
-    row(Verb::New, "new", "", "begin a fresh session"),
-    row(Verb::Resume, "resume", "[WORDS]", "go to another session: by its name, or what was said in it"),
-    row(Verb::Tree, "tree", "", "the session as a tree: go back to any point of it"),
+    row(Verb::New, "new", "", "begin a fresh session").also(&["clear"]),
+    row(Verb::Resume, "resume", "[WORDS]", "go to another session: by its name, or what was said in it")
+        .also(&["continue", "sessions"]),
+    row(Verb::Tree, "tree", "", "the session as a tree: go back to any point of it").also(&["rewind"]),
     row(Verb::Fork, "fork", "", "a new session from an earlier message of this one"),
     row(Verb::Clone, "clone", "", "go on in a copy of this session"),
-    row(Verb::Name, "name", "NAME", "name this session"),
+    row(Verb::Name, "name", "NAME", "name this session").also(&["rename"]),
     row(
         Verb::Label,
         "label",
@@ -72,42 +83,45 @@ pub(super) const TABLE: [Command; 26] = [
         "compact",
         "[WORDS]",
         "sum up the older part of the conversation; WORDS say what matters in it",
-    ),
-    row(Verb::Model, "model", "[NAME[:LEVEL]]", "choose who answers"),
+    )
+    .also(&["summarize"]),
+    row(Verb::Model, "model", "[NAME[:LEVEL]]", "choose who answers").also(&["models"]),
     row(
         Verb::Thinking,
         "thinking",
         "[LEVEL]",
         "how much the model thinks: off, minimal, low, medium, high, xhigh",
-    ),
-    row(Verb::Approval, "approval", "[MODE]", "which calls are asked about: ask, auto, read-only"),
+    )
+    .also(&["effort"]),
+    row(Verb::Approval, "approval", "[MODE]", "which calls are asked about: ask, auto, read-only")
+        .also(&["permissions", "approvals"]),
     row(
         Verb::Tools,
         "tools",
         "[NAME]",
         "the tools that the model is offered; NAME is offered, or not any more",
     ),
-    row(Verb::Settings, "settings", "[NAME]", "every setting: see it, change it"),
-    row(Verb::Copy, "copy", "", "copy the last answer"),
+    row(Verb::Settings, "settings", "[NAME]", "every setting: see it, change it").also(&["config"]),
+    row(Verb::Copy, "copy", "[N]", "copy the last answer, or the Nth from the end"),
     row(Verb::FollowUp, "followup", "TEXT", "say TEXT when the agent has finished"),
-    row(Verb::Session, "session", "", "facts about this session"),
+    row(Verb::Session, "session", "", "facts about this session").also(&["status", "context", "cost"]),
     row(Verb::Export, "export", "[FILE]", "write this session to a page, or to FILE.md or FILE.jsonl"),
     row(Verb::Import, "import", "[PATH]", "make sessions of those of Claude Code, Codex or pi"),
     row(Verb::Theme, "theme", "[NAME]", "choose how the screen looks"),
-    row(Verb::Reload, "reload", "", "read skills, templates and context files anew"),
+    row(Verb::Reload, "reload", "", "read settings, skills, templates and context files anew"),
     row(Verb::Logs, "logs", "", "the end of tiller's own log, and where reports on faults are"),
-    row(Verb::Login, "login", "[PROVIDER]", "give tiller the key of a provider of models"),
+    row(Verb::Login, "login", "[PROVIDER]", "give tiller the key of a provider of models").also(&["connect"]),
     row(Verb::Logout, "logout", "[PROVIDER]", "take a key away again"),
     row(Verb::Help, "help", "", "what can be typed here"),
-    row(Verb::Hotkeys, "hotkeys", "", "every key"),
-    row(Verb::Quit, "quit", "", "leave; the session is kept"),
+    row(Verb::Hotkeys, "hotkeys", "", "every key").also(&["keys", "keybindings"]),
+    row(Verb::Quit, "quit", "", "leave; the session is kept").also(&["exit", "q"]),
 ];
 
 /// What a line that begins with `/` means.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Meaning<'a> {
     /// A command with what follows its name.
-    Known(Verb, &'a str),
+    Known(&'static Command, &'a str),
     /// The agent knows what to do with it.
     Agent,
     /// No command goes by that name; perhaps this one was meant.
@@ -116,20 +130,28 @@ pub(super) enum Meaning<'a> {
     Text,
 }
 
-/// Reads a line; `agents` are the commands that the agent has.
+/// The command of this name, or of this alias.
+pub(super) fn named(name: &str) -> Option<&'static Command> {
+    let by_alias = || TABLE.iter().find(|command| command.aliases.contains(&name));
+    TABLE.iter().find(|command| command.name == name).or_else(by_alias)
+}
+
+/// Reads a line; a name counts before those of the agent, and an alias behind them. `agents` are the commands that the agent has.
 pub(super) fn parse<'a>(line: &'a str, agents: &[SlashCommand]) -> Meaning<'a> {
     let Some(rest) = line.strip_prefix('/') else { return Meaning::Text };
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    if let Some(command) = TABLE.iter().find(|command| command.name == name) {
-        return Meaning::Known(command.verb, argument.trim());
-    }
-    if agents.iter().any(|command| command.name == name) {
-        return Meaning::Agent;
+    let is_agents = agents.iter().any(|command| command.name == name);
+    match named(name) {
+        Some(command) if command.name == name || !is_agents => {
+            return Meaning::Known(command, argument.trim());
+        }
+        Some(_) | None if is_agents => return Meaning::Agent,
+        Some(_) | None => {}
     }
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_:".contains(c)) {
         return Meaning::Text;
     }
-    let names = TABLE.iter().map(|command| command.name);
+    let names = TABLE.iter().flat_map(|command| [&[command.name], command.aliases].concat());
     let names = names.chain(agents.iter().map(|command| command.name.as_str()));
     Meaning::Unknown { name, nearest: spelling::nearest(name, names).map(str::to_owned) }
 }
@@ -138,29 +160,45 @@ pub(super) fn parse<'a>(line: &'a str, agents: &[SlashCommand]) -> Meaning<'a> {
 /// name too.
 pub(super) fn offers(typed: &str, agents: &[SlashCommand]) -> Vec<Offer> {
     let own = TABLE.iter().map(|command| (command.name, command.argument, command.about));
-    let agents = agents.iter().map(|command| {
+    let others = agents.iter().map(|command| {
         (&*command.name, command.argument_hint.as_deref().unwrap_or_default(), &*command.description)
     });
-    let all: Vec<(&str, &str, &str)> = own.chain(agents).collect();
+    let all: Vec<(&str, &str, &str)> = own.chain(others).collect();
     let begins = |name: &str| {
         let skill = name.strip_prefix("skill:").filter(|_| !typed.is_empty());
         name.starts_with(typed) || skill.is_some_and(|skill| skill.starts_with(typed))
     };
     let ranked = Query::new(typed, Way::Names).rank(&all, |(name, ..)| (name, ""));
-    let plain = (0..all.len()).filter(|at| begins(all[*at].0));
-    let others = ranked.into_iter().filter(|at| !begins(all[*at].0));
     let offer = |at: usize| {
         let (name, argument, about) = all[at];
-        let wants_more = !argument.is_empty() && !argument.starts_with('[');
-        Offer {
-            name: format!("/{name}"),
-            argument: argument.to_owned(),
-            about: about.to_owned(),
-            insert: format!("/{name} "),
-            then: if wants_more { Then::GoOn } else { Then::Send },
-        }
+        offer_of(name, argument, about)
     };
-    plain.chain(others).map(offer).collect()
+    let plain = (0..all.len()).filter(|at| begins(all[*at].0)).map(offer);
+    let others = ranked.into_iter().filter(|at| !begins(all[*at].0)).map(offer);
+    plain.chain(aliases(typed, agents)).chain(others).collect()
+}
+
+fn offer_of(name: &str, argument: &str, about: &str) -> Offer {
+    let wants_more = !argument.is_empty() && !argument.starts_with('[');
+    Offer {
+        name: format!("/{name}"),
+        argument: argument.to_owned(),
+        about: about.to_owned(),
+        insert: format!("/{name} "),
+        then: if wants_more { Then::GoOn } else { Then::Send },
+    }
+}
+
+/// Aliases that begin as what was typed, unless their command does so itself: each offers its command.
+fn aliases<'a>(typed: &'a str, agents: &'a [SlashCommand]) -> impl Iterator<Item = Offer> + 'a {
+    let meant = move |command: &Command| !typed.is_empty() && !command.name.starts_with(typed);
+    let fits =
+        move |alias: &&str| alias.starts_with(typed) && agents.iter().all(|command| command.name != **alias);
+    TABLE.iter().filter(move |command| meant(command)).filter_map(move |command| {
+        let alias = command.aliases.iter().find(|alias| fits(alias))?;
+        let offer = offer_of(command.name, command.argument, command.about);
+        Some(Offer { name: format!("/{alias}"), argument: format!("= /{}", command.name), ..offer })
+    })
 }
 
 /// What `/approval` may be followed by.
@@ -198,10 +236,69 @@ mod tests {
         ]
     }
 
+    fn known(line: &str) -> Option<(Verb, &str)> {
+        match parse(line, &agents()) {
+            Meaning::Known(command, argument) => Some((command.verb, argument)),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn names_of_other_programs_mean_what_they_mean_there() {
+        for (alias, verb) in [
+            ("/clear", Verb::New),
+            ("/continue", Verb::Resume),
+            ("/status", Verb::Session),
+            ("/permissions", Verb::Approval),
+            ("/config", Verb::Settings),
+            ("/exit", Verb::Quit),
+        ] {
+            assert_eq!(known(alias), Some((verb, "")), "{alias}");
+        }
+        assert_eq!(known("/permissions auto"), Some((Verb::Approval, "auto")));
+    }
+
+    #[test]
+    fn a_name_is_no_alias_and_no_two_commands_have_one_alias() {
+        let names = TABLE.iter().flat_map(|command| [&[command.name], command.aliases].concat());
+        let mut names: Vec<&str> = names.collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn an_alias_gives_way_to_a_template_of_its_name() {
+        let clear = SlashCommand { name: "clear".into(), ..agents().remove(0) };
+        assert_eq!(parse("/clear", std::slice::from_ref(&clear)), Meaning::Agent);
+        let offered = offers("clear", &[clear]);
+        assert_eq!(offered.iter().filter(|offer| offer.name == "/clear").count(), 1);
+        assert_eq!(offered[0].insert, "/clear ");
+    }
+
+    #[test]
+    fn an_alias_is_offered_as_what_it_is_behind_the_names_that_begin_so() {
+        let shown = |typed| {
+            let offers = offers(typed, &[]).into_iter();
+            offers
+                .map(|offer| format!("{} {} → {}", offer.name, offer.argument, offer.insert))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(shown("clea")[0], "/clear = /new → /new ");
+        assert_eq!(shown("perm")[0], "/permissions = /approval → /approval ");
+        assert_eq!(
+            shown("c")[..3],
+            ["/clone  → /clone ", "/compact [WORDS] → /compact ", "/copy [N] → /copy "]
+        );
+        assert!(!shown("m").iter().any(|shown| shown.starts_with("/models")), "its command begins so too");
+        assert!(shown("").iter().all(|shown| !shown.contains(" = /")));
+    }
+
     #[test]
     fn a_line_is_a_command_with_its_argument() {
-        assert_eq!(parse("/name  my session ", &[]), Meaning::Known(Verb::Name, "my session"));
-        assert_eq!(parse("/tree", &[]), Meaning::Known(Verb::Tree, ""));
+        assert_eq!(known("/name  my session "), Some((Verb::Name, "my session")));
+        assert_eq!(known("/tree"), Some((Verb::Tree, "")));
     }
 
     #[test]
@@ -227,7 +324,7 @@ mod tests {
     #[test]
     fn an_unknown_command_suggests_the_nearest() {
         assert_eq!(parse("/modle", &[]), Meaning::Unknown { name: "modle", nearest: Some("model".into()) });
-        assert_eq!(parse("/exit", &[]), Meaning::Unknown { name: "exit", nearest: Some("quit".into()) });
+        assert_eq!(parse("/exti", &[]), Meaning::Unknown { name: "exti", nearest: Some("exit".into()) });
         assert_eq!(parse("/deploy", &[]), Meaning::Unknown { name: "deploy", nearest: None });
         assert_eq!(
             parse("/follow", &[]),

@@ -68,6 +68,8 @@ struct Files {
 pub(super) struct Completing {
     offers: Vec<Offer>,
     chosen: usize,
+    /// The first one on the screen when one was clicked on: they stay where they are under the mouse.
+    clicked: Option<usize>,
     /// Whether it was gone to: then Enter takes it whatever it would do else.
     is_held: bool,
     /// What is asked for.
@@ -138,14 +140,41 @@ impl Completing {
         if count > 0 {
             self.chosen = (self.chosen.cast_signed() + rows).rem_euclid(count).cast_unsigned();
             self.is_held = true;
+            self.clicked = None;
         }
+    }
+
+    /// Moves the choice, stopping at the ends.
+    pub(super) fn step_within(&mut self, rows: isize) {
+        let last = self.offers.len().saturating_sub(1).cast_signed();
+        let to = (self.chosen.cast_signed() + rows).clamp(0, last);
+        self.step(to - self.chosen.cast_signed());
+    }
+
+    /// The first offer of as many as are on the screen at once.
+    pub(super) fn top(&self, height: usize) -> usize {
+        let least = (self.chosen + 1).saturating_sub(height);
+        self.clicked.map_or(least, |top| top.clamp(least, self.chosen))
+    }
+
+    /// Whether an offer stands on this line of so many at most.
+    pub(super) fn has_line(&self, line: usize, height: usize) -> bool {
+        line < height && self.top(height) + line < self.offers.len()
+    }
+
+    /// Goes to the offer on this line of so many; says whether it was chosen already.
+    pub(super) fn click(&mut self, line: usize, height: usize) -> bool {
+        let (top, before) = (self.top(height), self.chosen);
+        self.chosen = (top + line).min(self.offers.len().saturating_sub(1));
+        (self.is_held, self.clicked) = (true, Some(top));
+        self.chosen == before
     }
 
     fn offer(&mut self, offers: Vec<Offer>) {
         let held = self.offers.get(self.chosen).filter(|_| self.is_held).map(|offer| offer.name.clone());
         self.offers = offers;
         self.is_stale = false;
-        self.hint = None;
+        (self.hint, self.clicked) = (None, None);
         (self.way, self.range) = (Way::Names, Range::Closed);
         let at = held.and_then(|name| self.offers.iter().position(|offer| offer.name == name));
         self.is_held = at.is_some();
@@ -342,6 +371,19 @@ impl App {
                 self.editor.take();
                 Some(vec![Action::Go(Go::Open(path))])
             }
+        }
+    }
+
+    /// Takes the chosen offer as Enter does. What is sent then is sent by whoever has Enter else, and that is nobody while a message that
+    /// waits is edited.
+    pub(super) fn take_chosen_offer(&mut self) -> Vec<Action> {
+        if self.complete.is_stale {
+            return Vec::new();
+        }
+        match self.enter_offer() {
+            Some(actions) => actions,
+            None if self.queue.is_editing() => Vec::new(),
+            None => self.enter(),
         }
     }
 

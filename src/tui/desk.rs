@@ -7,7 +7,7 @@ use crate::setting::{Setting, Settings};
 /// What went wrong, and what to do about it.
 type Trouble = (String, Option<String>);
 
-type Read = dyn Fn() -> Result<Settings, Trouble> + Send + Sync;
+type Read = dyn Fn() -> Result<(Settings, Option<Trouble>), Trouble> + Send + Sync;
 type Write = dyn Fn(&'static Setting, &str) -> Result<(), Trouble> + Send + Sync;
 
 /// Reads the settings with their sources, and writes the user's own.
@@ -15,22 +15,44 @@ type Write = dyn Fn(&'static Setting, &str) -> Result<(), Trouble> + Send + Sync
 pub struct SettingsDesk {
     read: Arc<Read>,
     write: Arc<Write>,
+    /// What they were when they took effect last, or were found to need a start for it.
+    known: Arc<Mutex<Settings>>,
     /// One writes at a time: whoever writes a setting reads the others first, and writes them again.
     turn: Arc<Mutex<()>>,
 }
 
 impl SettingsDesk {
-    /// Settings that come from `read` as they are at that moment. `write` gets a setting and its value as typed, which was found to be
+    /// Settings that were `known` at the start, and come from `read` as they are at that moment, with what is wrong in their files. `write` gets a setting and its value as typed, which was found to be
     /// one; an empty text means that the user's file shall not name it any more.
     pub fn new(
-        read: impl Fn() -> Result<Settings, Trouble> + Send + Sync + 'static,
+        known: Settings,
+        read: impl Fn() -> Result<(Settings, Option<Trouble>), Trouble> + Send + Sync + 'static,
         write: impl Fn(&'static Setting, &str) -> Result<(), Trouble> + Send + Sync + 'static,
     ) -> Self {
-        Self { read: Arc::new(read), write: Arc::new(write), turn: Arc::default() }
+        let known = Arc::new(Mutex::new(known));
+        Self { read: Arc::new(read), write: Arc::new(write), known, turn: Arc::default() }
     }
 
     pub(super) fn read(&self) -> Result<Settings, Trouble> {
-        (self.read)()
+        (self.read)().map(|(settings, _)| settings)
+    }
+
+    /// Reads them anew; which are others than were known, and how all of them are now. Where a file can't be taken at its word nothing
+    /// is known anew: somebody may be writing it.
+    pub(super) fn renew(&self) -> Result<(Vec<&'static Setting>, Settings), Trouble> {
+        let now = match (self.read)()? {
+            (now, None) => now,
+            (_, Some(trouble)) => return Err(trouble),
+        };
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = now.differing(&known).collect();
+        known.clone_from(&now);
+        Ok((changed, now))
+    }
+
+    /// One that was written here is known as it is now.
+    pub(super) fn know(&self, setting: &Setting, settings: &Settings) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).adopt(setting, settings);
     }
 
     pub(super) fn write(&self, setting: &'static Setting, text: &str) -> Result<(), Trouble> {
@@ -51,7 +73,30 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::setting::SYNC;
+    use crate::setting::{SYNC, Source};
+
+    #[test]
+    fn what_is_read_anew_is_news_once_and_what_was_written_here_is_none() {
+        let mut file = Settings::default();
+        for (setting, text) in [(&SYNC, "never"), (&crate::setting::APPROVAL, "auto")] {
+            file.set(setting, setting.parse(text).unwrap(), Source::File("settings.json".into()));
+        }
+        let now = file.clone();
+        let desk = SettingsDesk::new(Settings::default(), move || Ok((now.clone(), None)), |_, _| Ok(()));
+        desk.know(&crate::setting::APPROVAL, &file);
+        let names = || desk.renew().unwrap().0.iter().map(|setting| setting.name).collect::<Vec<_>>();
+        assert_eq!([names(), names()], [vec!["sync"], vec![]]);
+    }
+
+    #[test]
+    fn of_a_file_that_is_wrong_nothing_is_taken() {
+        let mut file = Settings::default();
+        file.set(&SYNC, SYNC.parse("never").unwrap(), Source::File("settings.json".into()));
+        let wrong = || Some(("not valid".to_owned(), None));
+        let desk = SettingsDesk::new(Settings::default(), move || Ok((file.clone(), wrong())), |_, _| Ok(()));
+        assert_eq!(desk.renew().unwrap_err().0, "not valid");
+        assert!(desk.read().is_ok(), "and to be seen it is read all the same");
+    }
 
     #[test]
     fn settings_are_written_one_after_the_other() {
@@ -63,7 +108,7 @@ mod tests {
             file.store(before + 1, Ordering::SeqCst);
             Ok(())
         };
-        let desk = SettingsDesk::new(|| Ok(Settings::default()), add);
+        let desk = SettingsDesk::new(Settings::default(), || Ok((Settings::default(), None)), add);
         let write = || (0..2_000).for_each(|_| desk.write(&SYNC, "turn").unwrap());
         thread::scope(|scope| {
             scope.spawn(write);

@@ -164,13 +164,16 @@ impl Front {
         performer.tell(Action::Reload);
         self.app.expect_snapshot();
         self.link = Some(Link { events, reports, performer, notices });
-        match prompt {
+        let actions = match prompt {
             // What is to be said is for the session that is picked.
-            Some(prompt) if pick => self.app.editor.put_before(&[prompt]),
-            Some(prompt) => _ = self.perform(Action::Say(Say::Steer(prompt))),
-            None => {}
-        }
-        let actions = if pick { self.app.browse("") } else { Vec::new() };
+            Some(prompt) if pick => {
+                self.app.editor.put_before(&[prompt]);
+                self.app.browse("")
+            }
+            Some(prompt) => vec![Action::Say(Say::Steer(prompt))],
+            None if pick => self.app.offer_sessions(now()),
+            None => Vec::new(),
+        };
         for action in actions.into_iter().chain(std::mem::take(&mut self.waiting)) {
             self.perform(action);
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::app::{Action, App};
+use super::app::{Action, App, CallAtWork};
 use super::block::{Block, BlockKind, Level};
 use super::call::{Call, CallState};
 use super::transcript::Former;
@@ -128,7 +128,8 @@ impl App {
     fn of_a_call(&mut self, kind: &EventKind, time: UnixMs) {
         match kind {
             EventKind::ToolExecutionStart { tool_call_id, tool_name, .. } => {
-                self.work.calls.push((tool_call_id.clone(), tool_name.clone()));
+                let (id, name) = (tool_call_id.clone(), tool_name.clone());
+                self.work.calls.push(CallAtWork { id, name, since: time });
                 let running = CallState::Runs { since: time, partial: ToolOutcome::default() };
                 self.transcript.with_call(tool_call_id, |state| *state = running);
             }
@@ -202,7 +203,7 @@ impl App {
     }
 
     fn call_ended(&mut self, id: &CallId) {
-        self.work.calls.retain(|(running, _)| running != id);
+        self.work.calls.retain(|call| call.id != *id);
         self.question_resolved(id);
     }
 

@@ -50,7 +50,10 @@ pub(super) fn page(keymap: &Keymap, agents: &[SlashCommand]) -> Vec<Line> {
     lines.push(row("/hotkeys", "all of them"));
     lines.extend([Line::default(), heading("Commands")]);
     for command in &TABLE {
-        lines.push(row(&format!("/{} {}", command.name, command.argument), command.about));
+        let also: Vec<String> = command.aliases.iter().map(|alias| format!("/{alias}")).collect();
+        let also = if also.is_empty() { String::new() } else { format!(" (also {})", also.join(" ")) };
+        let about = format!("{}{also}", command.about);
+        lines.push(row(&format!("/{} {}", command.name, command.argument), &about));
     }
     if !agents.is_empty() {
         lines.extend([Line::default(), heading("Templates and skills")]);

@@ -17,7 +17,7 @@ use crate::unit::UnixMs;
 /// What went wrong, and what to do about it.
 type Trouble = (String, Option<String>);
 
-type Find = dyn Fn() -> Result<Vec<ForeignLog>, Trouble> + Send + Sync;
+type Find = dyn Fn() -> Result<ForeignLogs, Trouble> + Send + Sync;
 type Take = dyn Fn(&Path, &str) -> Result<Vec<Imported>, Trouble> + Send + Sync;
 
 /// A log of another program.
@@ -31,6 +31,15 @@ pub struct ForeignLog {
     pub glance: Glance,
 }
 
+/// What was found on this machine.
+#[derive(Clone, Debug, Default)]
+pub struct ForeignLogs {
+    /// The logs, the newest first.
+    pub logs: Vec<ForeignLog>,
+    /// Where they were looked for, with the name of the program that keeps its own there.
+    pub looked_in: Vec<(&'static str, PathBuf)>,
+}
+
 /// Finds sessions of other programs, and imports them.
 #[derive(Clone)]
 pub struct ImportDesk {
@@ -39,16 +48,16 @@ pub struct ImportDesk {
 }
 
 impl ImportDesk {
-    /// `find` answers with the logs that there are, the newest first. `take` gets the working directory and a path as typed, of a log
+    /// `find` answers with the logs that there are, and where it looked. `take` gets the working directory and a path as typed, of a log
     /// or of a folder of them.
     pub fn new(
-        find: impl Fn() -> Result<Vec<ForeignLog>, Trouble> + Send + Sync + 'static,
+        find: impl Fn() -> Result<ForeignLogs, Trouble> + Send + Sync + 'static,
         take: impl Fn(&Path, &str) -> Result<Vec<Imported>, Trouble> + Send + Sync + 'static,
     ) -> Self {
         Self { find: Arc::new(find), take: Arc::new(take) }
     }
 
-    pub(super) fn find(&self) -> Result<Vec<ForeignLog>, Trouble> {
+    pub(super) fn find(&self) -> Result<ForeignLogs, Trouble> {
         (self.find)()
     }
 
@@ -92,12 +101,28 @@ pub(super) fn logs(logs: &[ForeignLog], now: UnixMs) -> Vec<Item> {
     logs.iter().map(item).collect()
 }
 
-/// What is told of an import: the sessions that there are now are offered.
-pub(super) fn told(imported: &[Imported]) -> Report {
+/// Where logs were looked for in vain.
+pub(super) fn places(looked_in: &[(&str, PathBuf)], home: Option<&Path>) -> Vec<Item> {
+    let why = "no log is there; /import PATH names a log or a folder elsewhere";
+    let item = |(program, path): &(&str, PathBuf)| {
+        let short = home.and_then(|home| path.strip_prefix(home).ok());
+        let name = short.map_or(path.display().to_string(), |short| format!("~/{}", short.display()));
+        Item::new(one_line(&name), Choice::Cant(why.to_owned()))
+            .with_lead(format!("{program:<7}"))
+            .with_note("no log is there")
+            .in_role(Role::Muted)
+    };
+    looked_in.iter().map(item).collect()
+}
+
+/// What is told of an import of what was `typed`: the sessions that there are now are offered.
+pub(super) fn told(imported: &[Imported], typed: &str) -> Report {
     let sessions: Vec<Item> = imported.iter().filter_map(opening).collect();
     let reason = imported.iter().find_map(|one| one.reason.as_deref());
     match (sessions.len(), imported) {
-        (0, []) => trouble("there is no log to import there".to_owned()),
+        (0, []) => {
+            Report::slip(format!("/import {typed}"), ("there is no log to import there".to_owned(), None))
+        }
         (0, _) => trouble(format!("nothing was imported: {}", one_line(reason.unwrap_or_default()))),
         (1, [one]) => ask(one_words(one), sessions),
         (count, all) => {
@@ -156,17 +181,19 @@ mod tests {
         match report {
             Report::Ask(Question { title, items }) => format!("{title} ({})", items.len()),
             Report::Failed { what, .. } => what,
+            Report::Slip { typed, what } => format!("{typed}: {what}"),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn what_was_imported_is_offered_and_what_was_not_says_why() {
+        let told = |imported: &[Imported]| super::told(imported, "logs");
         assert_eq!(title(told(&[imported(Status::Imported, None)])), "imported, 24 entries (2)");
         let skipped = imported(Status::Skipped, Some("the file is empty"));
         assert_eq!(title(told(std::slice::from_ref(&skipped))), "nothing was imported: the file is empty");
         let several = [imported(Status::Imported, None), imported(Status::Unchanged, None), skipped];
         assert_eq!(title(told(&several)), "2 sessions are here now, 1 were left out (3)");
-        assert_eq!(title(told(&[])), "there is no log to import there");
+        assert_eq!(title(told(&[])), "/import logs: there is no log to import there");
     }
 }

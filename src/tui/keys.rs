@@ -8,7 +8,6 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::app::{Action, App, Go, List, Say, Twice};
 use super::attach;
-use super::command::{self, Meaning, Verb};
 use super::editor::Edit;
 use super::keymap::{Context, KeyCommand};
 use super::login::may_hold_key;
@@ -16,10 +15,10 @@ use super::page::Page;
 use super::picker::{Item, Picker, Way};
 use super::popup::Popup;
 use super::question::Touch;
-use super::transcript::{Copied, Goal};
+use super::transcript::Goal;
 use super::tree::Purpose;
 use super::{gather, help};
-use crate::agent::{BashContext, BranchSummary, Direction};
+use crate::agent::{BranchSummary, Direction};
 use crate::event::{QueueItem, QueueKind};
 use crate::message::{Image, ThinkingLevel};
 use crate::provider::catalog::Sight;
@@ -39,7 +38,7 @@ const FAST_TYPING: usize = 64;
 
 /// When a message is to be delivered.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum When {
+pub(super) enum When {
     /// What is in flight stops for it.
     AtOnce,
     /// In the next gap.
@@ -181,7 +180,7 @@ impl App {
         Vec::new()
     }
 
-    fn enter(&mut self) -> Vec<Action> {
+    pub(super) fn enter(&mut self) -> Vec<Action> {
         if self.editor.continue_line() {
             return Vec::new();
         }
@@ -265,118 +264,12 @@ impl App {
         self.work.running_since.is_some() && self.work.queue.iter().any(waits)
     }
 
-    fn carry_out(&mut self, text: String, when: When) -> Vec<Action> {
-        let line = text.trim();
-        if let Some(command) = line.strip_prefix("!!").filter(|command| !command.trim().is_empty()) {
-            return vec![Action::Say(Say::Bash(command.trim().to_owned(), BashContext::Exclude))];
-        }
-        if let Some(command) = line.strip_prefix('!').filter(|command| !command.trim().is_empty()) {
-            return vec![Action::Say(Say::Bash(command.trim().to_owned(), BashContext::Include))];
-        }
-        match command::parse(line, &self.facts.commands) {
-            Meaning::Known(verb, argument) => self.command(verb, argument),
-            Meaning::Unknown { name, nearest } => {
-                let instead =
-                    nearest.map_or("/help lists them".to_owned(), |name| format!("did you mean /{name}?"));
-                let flash = format!("there is no command /{name}; {instead}");
-                self.flash(flash);
-                self.editor.set_text(&text);
-                Vec::new()
-            }
-            Meaning::Agent | Meaning::Text if when == When::Afterwards => {
-                vec![Action::Say(Say::FollowUp(text))]
-            }
-            Meaning::Agent | Meaning::Text if when == When::AtOnce => vec![Action::Say(Say::SteerNow(text))],
-            Meaning::Agent | Meaning::Text => vec![Action::Say(Say::Steer(text))],
-        }
-    }
-
-    fn command(&mut self, verb: Verb, argument: &str) -> Vec<Action> {
-        match verb {
-            Verb::New => vec![Action::Go(Go::New)],
-            Verb::Resume => self.browse(argument),
-            Verb::Tree => self.open_tree(Purpose::Go),
-            Verb::Fork => self.open_tree(Purpose::Fork),
-            Verb::Clone => vec![Action::Go(Go::Clone)],
-            Verb::Name if argument.is_empty() => self.ask_for_name(),
-            Verb::Name => vec![Action::Rename(argument.to_owned())],
-            Verb::Label => vec![Action::Label(Some(argument.to_owned()).filter(|label| !label.is_empty()))],
-            Verb::Compact => {
-                vec![Action::Compact(Some(argument.to_owned()).filter(|words| !words.is_empty()))]
-            }
-            Verb::Model if argument.is_empty() => self.pick("models", List::Models),
-            Verb::Model => vec![Action::SetModel(argument.to_owned())],
-            Verb::Thinking if argument.is_empty() => self.pick("thinking", List::Thinking),
-            Verb::Thinking => match command::level(argument) {
-                Ok(level) => vec![Action::SetThinking(level)],
-                Err(what) => self.ask_for(&format!("/thinking {argument}"), &what),
-            },
-            Verb::Approval if argument.is_empty() => self.pick("approval", List::Approval),
-            Verb::Approval => match command::mode(argument) {
-                Ok(mode) => vec![Action::SetApproval(mode)],
-                Err(what) => self.ask_for(&format!("/approval {argument}"), &what),
-            },
-            Verb::Tools if argument.is_empty() => self.pick("tools", List::Tools),
-            Verb::Tools => vec![Action::ToggleTool(argument.to_owned())],
-            Verb::Settings => self.pick_from("settings", List::Settings, argument),
-            Verb::Copy => self.copy(),
-            Verb::FollowUp if argument.is_empty() => {
-                self.ask_for("/followup ", "a message follows /followup")
-            }
-            Verb::FollowUp => vec![Action::Say(Say::FollowUp(argument.to_owned()))],
-            Verb::Session => vec![Action::ShowFacts],
-            Verb::Export => vec![Action::Export(argument.to_owned())],
-            Verb::Import => self.import(argument),
-            Verb::Login => self.log_in(argument),
-            Verb::Logout => self.log_out(argument),
-            Verb::Theme if argument.is_empty() => self.pick_theme(),
-            Verb::Theme => self.wear_theme(argument),
-            Verb::Reload => vec![Action::ReadResources],
-            Verb::Logs => vec![Action::ShowLogs],
-            Verb::Help => {
-                let page = help::page(&self.place.keymap, &self.facts.commands);
-                self.read_help("help", page)
-            }
-            Verb::Hotkeys => {
-                let keys = help::keys(&self.place.keymap);
-                self.read_help("keys", keys)
-            }
-            Verb::Quit => vec![Action::Quit],
-        }
-    }
-
-    fn ask_for(&mut self, beginning: &str, what: &str) -> Vec<Action> {
-        self.editor.set_text(beginning);
-        self.flash(what);
-        Vec::new()
-    }
-
-    fn ask_for_name(&mut self) -> Vec<Action> {
-        let what = match &self.facts.name {
-            Some(name) => format!("it is called {name}; another name follows /name"),
-            None => "it has no name yet; one follows /name".to_owned(),
-        };
-        self.ask_for("/name ", &what)
-    }
-
-    fn copy(&mut self) -> Vec<Action> {
-        match self.transcript.last_answer() {
-            Some(text) => {
-                vec![Action::Copy(Copied { text: text.to_owned(), what: "the last answer".to_owned() })]
-            }
-            None => {
-                self.flash("there is no answer to copy yet");
-                Vec::new()
-            }
-        }
-    }
-
     pub(super) fn pick(&mut self, title: &str, list: List) -> Vec<Action> {
         self.pick_from(title, list, "")
     }
 
     /// Offers a list, narrowed to these words.
-    fn pick_from(&mut self, title: &str, list: List, words: &str) -> Vec<Action> {
+    pub(super) fn pick_from(&mut self, title: &str, list: List, words: &str) -> Vec<Action> {
         let picker = Picker::waiting_for(title, list).narrowed_to(words);
         self.popups.push(Popup::Pick(Box::new(match list {
             List::Models | List::Approval | List::Tools | List::Settings => picker.previewing(),
@@ -385,7 +278,7 @@ impl App {
         vec![Action::Gather(list)]
     }
 
-    fn read_help(&mut self, title: &str, lines: Vec<crate::render::Line>) -> Vec<Action> {
+    pub(super) fn read_help(&mut self, title: &str, lines: Vec<crate::render::Line>) -> Vec<Action> {
         self.popups.push(Popup::Read(Page::new(title, lines).in_columns(help::LEFT)));
         Vec::new()
     }

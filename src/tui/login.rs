@@ -89,6 +89,10 @@ impl App {
         let hint = match answers {
             Answers::ItsModel | Answers::AsBefore => hint,
             Answers::Another => hint.or_else(|| Some(format!("{key} chooses a model"))),
+            Answers::First(model) => {
+                let chosen = format!("{model} answers from the next turn on; {key} chooses another");
+                Some(hint.map_or(chosen.clone(), |hint| format!("{chosen}; {hint}")))
+            }
             Answers::Nobody => Some(format!("the next prompt needs another model: {key} chooses one")),
             Answers::LastResort(model) => {
                 Some(format!("{model} answers now, for nobody else can be asked; /login gives a key"))

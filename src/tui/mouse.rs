@@ -1,18 +1,19 @@
-//! What the mouse does: the wheel scrolls, a click folds, dragging selects and copies.
+//! What the mouse does in the transcript and the editor: the wheel scrolls, a click folds, dragging selects and copies. What it does in
+//! lists is said by `click`.
 //!
 //! While tiller has the mouse, a terminal keeps its own selection for Shift.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
 use super::app::{Action, App};
-use super::question::Touch;
+use super::question::{Appeared, Touch};
 use super::transcript::{Spot, Toward, Unit};
 use super::view::Areas;
 use crate::unit::UnixMs;
 
 /// Lines by which one step of the wheel scrolls.
-const WHEEL: usize = 3;
+pub(super) const WHEEL: usize = 3;
 
 /// Lines by which the transcript moves on each tick while something is dragged beyond its edge.
 const DRAGGED: usize = 3;
@@ -24,6 +25,8 @@ const TWICE_MS: u64 = 400;
 #[derive(Debug, Default)]
 pub(super) struct Mouse {
     press: Option<Press>,
+    /// When a click took the row of a list.
+    pub(super) took: Option<Appeared>,
 }
 
 /// A press of the button in the transcript.
@@ -63,11 +66,18 @@ impl App {
     pub(super) fn mouse(&mut self, event: MouseEvent) -> Vec<Action> {
         let place = Position { x: event.column, y: event.row };
         match event.kind {
-            MouseEventKind::ScrollUp => return self.wheel(Toward::Older),
-            MouseEventKind::ScrollDown => return self.wheel(Toward::Newer),
+            MouseEventKind::ScrollUp => return self.wheel(place, Toward::Older),
+            MouseEventKind::ScrollDown => return self.wheel(place, Toward::Newer),
+            MouseEventKind::Down(MouseButton::Left) => {
+                self.put_off(Touch::Moves);
+                if let Some(actions) = self.click_row(place) {
+                    self.moving.mouse.press = None;
+                    return actions;
+                }
+                self.press(place);
+            }
             // What was begun beneath a list isn't gone on with.
-            _ if !self.popups.is_empty() => self.moving.mouse = Mouse::default(),
-            MouseEventKind::Down(MouseButton::Left) => self.press(place),
+            _ if !self.popups.is_empty() => self.moving.mouse.press = None,
             MouseEventKind::Drag(MouseButton::Left) => self.drag(place),
             MouseEventKind::Up(MouseButton::Left) => return self.release(),
             _ => {}
@@ -75,18 +85,7 @@ impl App {
         Vec::new()
     }
 
-    /// In a list the wheel is an arrow key.
-    fn wheel(&mut self, toward: Toward) -> Vec<Action> {
-        self.put_off(Touch::Moves);
-        if !self.popups.is_empty() {
-            let code = if toward == Toward::Older { KeyCode::Up } else { KeyCode::Down };
-            return self.key(KeyEvent::new(code, KeyModifiers::NONE));
-        }
-        self.scroll_lines(toward, WHEEL);
-        Vec::new()
-    }
-
-    fn scroll_lines(&mut self, toward: Toward, count: usize) {
+    pub(super) fn scroll_lines(&mut self, toward: Toward, count: usize) {
         let ctx = self.ctx();
         match toward {
             Toward::Older => self.transcript.scroll_up(count, &ctx),
@@ -95,6 +94,10 @@ impl App {
     }
 
     fn press(&mut self, place: Position) {
+        if !self.popups.is_empty() {
+            self.moving.mouse.press = None;
+            return;
+        }
         let areas = Areas::of(self);
         self.transcript.unselect();
         if areas.transcript.contains(place) {

@@ -160,6 +160,23 @@ impl Worker {
             Action::Abort => vec![Report::Queue(agent.abort().await?)],
             Action::Queue(order) => queue::perform::perform(agent, order).await?,
             Action::Decide(call, decision) => said(agent.decide(call, decision).await?),
+            Action::Compact(words) => self.compact(words, waiting),
+            Action::Reload => self.load().await?,
+            Action::AskCommands => vec![Report::Commands(agent.slash_commands().await?)],
+            Action::ReadResources => self.read_resources().await?,
+            Action::Refresh => self.refresh(beside).await?,
+            Action::Export(file) => self.export(file, beside).await?,
+            Action::Attach(path, text) => self.attach(path, text, beside).await?,
+            action => self.change(action).await?,
+        })
+    }
+
+    /// Changes what the session is. What lists want, and what goes on beside, is begun already; looks through sessions are begun and ended by
+    /// the caller; the others need the terminal, and the loop does them itself, or were taken before it came to this. All are named, so that
+    /// a new one is thought of.
+    async fn change(&self, action: Action) -> Result<Vec<Report>, AgentError> {
+        let agent = &self.agent;
+        Ok(match action {
             Action::SetModel(words) => self.set_model(words).await?,
             Action::CycleModel(direction) => self.cycle_model(direction).await?,
             Action::SetThinking(level) => self.set_thinking(level).await?,
@@ -167,18 +184,21 @@ impl Worker {
             Action::Label(label) => self.label(label).await?,
             Action::LabelEntry(entry, label) => said(agent.label(entry, label).await?),
             Action::Hide(entry, visibility) => said(agent.hide(entry, visibility).await?),
-            Action::Compact(words) => self.compact(words, waiting),
             Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
-            Action::Reload => self.load().await?,
-            Action::AskCommands => vec![Report::Commands(agent.slash_commands().await?)],
-            Action::ReadResources => self.read_resources().await?,
-            Action::Refresh => self.refresh(beside).await?,
             Action::ShowFacts => self.facts().await?,
-            Action::Export(file) => self.export(file, beside).await?,
-            Action::Attach(path, text) => self.attach(path, text, beside).await?,
-            // What lists want, and what goes on beside, is begun already; looks through sessions are begun and ended by the caller;
-            // the others need the terminal, and the loop does them itself. All are named, so that a new one is thought of.
-            Action::Gather(_)
+            Action::Say(_)
+            | Action::Go(_)
+            | Action::Abort
+            | Action::Queue(_)
+            | Action::Decide(..)
+            | Action::Compact(_)
+            | Action::Reload
+            | Action::AskCommands
+            | Action::ReadResources
+            | Action::Refresh
+            | Action::Export(_)
+            | Action::Attach(..)
+            | Action::Gather(_)
             | Action::GatherWords(_)
             | Action::Narrow(_)
             | Action::Preview(..)
@@ -370,7 +390,11 @@ impl Worker {
         let Inventory { skills, templates, context_files, problems } = self.agent.reload().await?;
         let trouble = if problems == 0 { String::new() } else { format!("; {problems} with problems") };
         let note = format!("{skills} skills, {templates} templates, {context_files} context files{trouble}");
-        Ok(vec![Report::Note(note)])
+        Ok(match self.renew_settings().await {
+            Ok(None) => vec![Report::Note(note)],
+            Ok(Some(settings)) => vec![Report::Note(format!("{settings} · {note}"))],
+            Err(trouble) => vec![Report::Note(note), trouble],
+        })
     }
 
     /// Attaches the picture in a file whose path was pasted, or pastes what was pasted.

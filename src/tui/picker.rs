@@ -69,6 +69,8 @@ struct At {
     row: usize,
     /// Whether it was gone to: then typing doesn't leave it while it fits.
     is_held: bool,
+    /// The first row on the screen when one was clicked on: the rows stay where they are under the mouse.
+    top: Option<usize>,
     /// The choice that was told of last, and what was to be shown of it.
     told: Option<(Choice, Extract)>,
 }
@@ -211,8 +213,25 @@ impl Picker {
 
     /// Moves the choice by `rows`, stopping at the ends.
     pub(super) fn step(&mut self, rows: isize) {
-        let last = self.matches.len().saturating_sub(1);
-        self.place.row = self.place.row.saturating_add_signed(rows).min(last);
+        self.go_to(self.place.row.saturating_add_signed(rows));
+        self.place.top = None;
+    }
+
+    /// Whether a row stands on this line of so many on the screen.
+    pub(super) fn has_line(&self, line: usize, height: usize) -> bool {
+        line < height && self.top(height) + line < self.matches.len()
+    }
+
+    /// Goes to the row on this line of so many on the screen; says whether it was chosen already.
+    pub(super) fn click(&mut self, line: usize, height: usize) -> bool {
+        let (top, before) = (self.top(height), self.place.row);
+        self.go_to(top + line);
+        self.place.top = Some(top);
+        self.place.row == before
+    }
+
+    fn go_to(&mut self, row: usize) {
+        self.place.row = row.min(self.matches.len().saturating_sub(1));
         self.place.is_held = true;
         self.stop_awaiting();
     }
@@ -270,10 +289,16 @@ impl Picker {
 
     /// The matches that fit into `height` rows with the chosen one among them, and whether each is chosen.
     pub(super) fn window(&self, height: usize) -> impl Iterator<Item = (&Item, bool)> {
-        let most = self.matches.len().saturating_sub(height);
-        let top = self.place.row.saturating_sub(height / 2).min(most);
-        let shown = self.matches.iter().enumerate().skip(top).take(height);
+        let shown = self.matches.iter().enumerate().skip(self.top(height)).take(height);
         shown.map(|(place, at)| (self.item(*at), place == self.place.row))
+    }
+
+    /// The first of the matches in a window of this height.
+    fn top(&self, height: usize) -> usize {
+        let row = self.place.row;
+        let most = self.matches.len().saturating_sub(height);
+        let kept = self.place.top.map(|top| top.clamp((row + 1).saturating_sub(height), row));
+        kept.unwrap_or(row.saturating_sub(height / 2)).min(most)
     }
 
     /// How many of how many are let through.

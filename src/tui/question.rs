@@ -10,7 +10,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::app::App;
+use super::app::{Action, App};
 use super::approval::Asked;
 use super::keymap::{Chord, Context, KeyCommand};
 use super::page::Page;
@@ -67,6 +67,8 @@ pub(super) struct Question {
 pub(super) enum Late {
     Ask(Question),
     Read(Box<Page>),
+    /// The sessions, to pick one of them to begin with.
+    Sessions,
 }
 
 /// What somebody does who may not have seen yet what has just come.
@@ -117,17 +119,31 @@ impl App {
     }
 
     /// Shows what waited until nobody was typing.
-    pub(super) fn ask_waiting(&mut self) {
+    pub(super) fn ask_waiting(&mut self) -> Vec<Action> {
         if self.is_typing() || !self.popups.is_empty() || self.work.unasked.is_empty() {
-            return;
+            return Vec::new();
         }
+        let appeared = Appeared::at(self.now);
         match self.work.unasked.remove(0) {
             Late::Ask(question) => self.show_question(question),
-            Late::Read(page) => {
-                let page = page.appearing(Appeared::at(self.now));
-                self.popups.push(Popup::Read(page));
-            }
+            Late::Read(page) => self.popups.push(Popup::Read(page.appearing(appeared))),
+            Late::Sessions => return self.browse_late(appeared),
         }
+        Vec::new()
+    }
+
+    /// Offers the sessions to begin with one of them. Whoever has typed since the start saw the editor, so that is where it goes.
+    pub(super) fn offer_sessions(&mut self, now: UnixMs) -> Vec<Action> {
+        self.now = now;
+        self.work.unasked.push(Late::Sessions);
+        if self.is_typing() {
+            self.say_sessions_later();
+        }
+        self.ask_waiting()
+    }
+
+    fn say_sessions_later(&mut self) {
+        self.flash("your sessions are listed as soon as nothing is typed here");
     }
 
     /// Whether somebody is in the midst of something that keys go to: a message, a search, the messages that wait, the word on a call.
@@ -146,14 +162,19 @@ impl App {
     /// Something is done: what lies over the transcript and nobody can have read yet steps back for it.
     pub(super) fn put_off(&mut self, touch: Touch) {
         let late = match self.popups.as_slice() {
-            [Popup::Pick(picker)] if !picker.is_noticed(self.now) => Late::Ask(picker.question()),
+            [Popup::Pick(picker)] if !picker.is_noticed(self.now) => match picker.browsing() {
+                Some(_) => Late::Sessions,
+                None => Late::Ask(picker.question()),
+            },
             [Popup::Read(page)] if touch == Touch::Types && !page.is_noticed(self.now) => {
                 Late::Read(Box::new(page.clone()))
             }
             _ => return,
         };
-        if let Late::Read(page) = &late {
-            self.say_later(&page.title);
+        match &late {
+            Late::Read(page) => self.say_later(&page.title),
+            Late::Sessions if touch == Touch::Types => self.say_sessions_later(),
+            Late::Sessions | Late::Ask(_) => {}
         }
         self.work.unasked.insert(0, late);
         self.popups.clear();

@@ -17,6 +17,7 @@ use crate::unit::UnixMs;
 
 mod approval;
 mod branches;
+mod clicks;
 mod complete;
 mod drawing;
 mod keys;
@@ -28,6 +29,7 @@ mod questions;
 mod queue;
 mod seams;
 mod sessions;
+mod slips;
 mod stage;
 mod summaries;
 mod themes;

@@ -421,9 +421,19 @@ impl Transcript {
         self.parts.iter().rev().map_while(Part::blocks).flat_map(|blocks| blocks.iter().rev())
     }
 
-    /// The newest answer in the log, in Markdown.
-    pub(super) fn last_answer(&self) -> Option<&str> {
-        self.newest().find_map(|block| match &block.kind {
+    /// The answer of this number from the end, 1 for the newest, in Markdown, if it is read.
+    pub(super) fn answer(&self, from_end: usize) -> Option<&str> {
+        self.all_answers().nth(from_end.checked_sub(1)?)
+    }
+
+    /// How many answers are read.
+    pub(super) fn answers(&self) -> usize {
+        self.all_answers().count()
+    }
+
+    /// The answers that are read, the newest first.
+    fn all_answers(&self) -> impl Iterator<Item = &str> {
+        self.newest().filter_map(|block| match &block.kind {
             BlockKind::Answer(text) => Some(text.as_str()),
             _ => None,
         })

@@ -4,6 +4,7 @@
 //! screen. The state here is pure: what it lacks it asks for ([`Ask`]), one thing of a kind at a time, and takes as [`News`]. Cost
 //! depends on what is visible, but for rows: they are made anew when what is shown changes, in one pass over numbers.
 
+mod click;
 mod draw;
 mod find;
 mod keys;
@@ -198,6 +199,8 @@ struct Cursor {
     top: usize,
     /// Rows on the screen.
     height: usize,
+    /// Whether it was clicked on: then it stays where it is, however near to an end of the screen.
+    is_clicked: bool,
     /// What can't be done there, said until the next key.
     refused: Option<&'static str>,
 }
@@ -329,7 +332,7 @@ impl TreeView {
 
     fn keep_in_sight(&mut self) {
         let Cursor { row, top, height, .. } = self.place;
-        let margin = MARGIN.min(height.saturating_sub(1) / 2);
+        let margin = if self.place.is_clicked { 0 } else { MARGIN.min(height.saturating_sub(1) / 2) };
         let most = self.rows.len().saturating_sub(height);
         let lowest = (row + margin + 1).saturating_sub(height);
         self.place.top = top.min(row.saturating_sub(margin)).max(lowest).min(most);

@@ -8,6 +8,10 @@ mod prompt;
 mod queue;
 mod text;
 mod tree;
+mod under;
+
+pub(super) use self::prompt::most_offers;
+pub(super) use self::under::{Row, Wheeled};
 
 use std::sync::Arc;
 

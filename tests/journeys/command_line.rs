@@ -266,3 +266,30 @@ fn a_fork_is_made_of_a_path_with_an_at_sign_with_and_without_an_entry() {
     let ran = scripted(&house, &answers, &["--fork", &upto, "instead"]);
     assert_eq!(ran.out, "One.\n", "{}", ran.err);
 }
+
+#[test]
+fn tools_reach_a_folder_that_is_added_and_no_other() {
+    let (house, other) = (House::new(), tempfile::tempdir().unwrap());
+    std::fs::write(other.path().join("note"), "from elsewhere").unwrap();
+    let path = other.path().canonicalize().unwrap().display().to_string();
+    let call = |tool: &str, more: &str| {
+        format!(r#"{{"calls": [{{"name": "{tool}", "arguments": {{"path": "{path}/note"{more}}}}}]}}"#)
+    };
+    let (read, write) = (call("read_file", ""), call("write_file", r#", "content": "x""#));
+    let run = |expected: &str, call: &str, arguments: &[&str]| {
+        let end = format!(r#"{{"expect": "{expected}", "text": "As expected."}}"#);
+        let script = house.script(&[call, &end]);
+        let fixed = ["-p", "--no-session", "--provider", "scripted", "--model", &script];
+        let ran = house.run(&[&fixed, arguments, &["go"]].concat());
+        assert_eq!((ran.out.trim(), ran.code), ("As expected.", Some(0)), "{}", ran.err);
+    };
+    run("started with --add-dir FOLDER tiller lets them", &read, &[]);
+    run("from elsewhere", &read, &["--add-dir", &path]);
+    let read_only = format!("{path}:ro");
+    run("from elsewhere", &read, &["--add-dir", &read_only]);
+    run("may be read but not written", &write, &["--add-dir", &read_only]);
+    run("note", &write, &["--add-dir", &path]);
+    assert_eq!(std::fs::read_to_string(other.path().join("note")).unwrap(), "x");
+    let ran = house.run(&["-p", "--provider", "demo", "--add-dir", "no/such/folder", "hi"]);
+    assert!(ran.code == Some(2) && ran.err.contains("--add-dir no/such/folder"), "{}", ran.err);
+}

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -84,13 +85,17 @@ impl House {
 
     /// The binary in a terminal of that size.
     pub(crate) fn open_in(&self, size: Size, arguments: &[&str]) -> Terminal {
+        self.start_in(size, self.variables.clone(), arguments)
+    }
+
+    fn start_in(&self, size: Size, variables: Vec<(String, String)>, arguments: &[&str]) -> Terminal {
         let own = [("HOME", self.home().to_owned()), ("TILLER_HOME", self.home().join("tiller"))];
         let own = own.map(|(name, path)| (name.to_owned(), path.display().to_string()));
         Terminal::start(&Start {
             program: env!("CARGO_BIN_EXE_tiller").into(),
             arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
             cwd: self.project().to_owned(),
-            variables: own.into_iter().chain(self.variables.clone()).collect(),
+            variables: own.into_iter().chain(variables).collect(),
             size,
         })
     }
@@ -100,6 +105,34 @@ impl House {
         let script = self.script(lines);
         let fixed = ["--yes", "--provider", "scripted", "--model", &script];
         self.open(&[&fixed, arguments].concat())
+    }
+
+    /// The same where there is another model, the one called `sonnet`, whose server is at this address, and a clipboard with a picture.
+    pub(crate) fn play_beside(&self, server: &str, lines: &[&str], arguments: &[&str]) -> Terminal {
+        let script = self.script(lines);
+        let programs = self.home().join("programs");
+        let path = std::env::var("PATH").unwrap_or_default();
+        let variables = [
+            ("PATH", format!("{}:{path}", programs.display())),
+            ("ANTHROPIC_API_KEY", "k".to_owned()),
+            ("ANTHROPIC_BASE_URL", server.to_owned()),
+        ];
+        let variables = variables.map(|(name, value)| (name.to_owned(), value)).to_vec();
+        self.put_on_clipboard(&programs);
+        let models = format!("{script},claude-sonnet-5-5");
+        let fixed = ["--yes", "--provider", "scripted", "--model", &script, "--models", &models];
+        self.start_in(Size(100, 40), variables, &[&fixed, arguments].concat())
+    }
+
+    /// Makes a program that brings a picture of one pixel as the one that asks Wayland for the clipboard does.
+    fn put_on_clipboard(&self, folder: &Path) {
+        let (picture, program) = (folder.join("pixel.png"), folder.join("wl-paste"));
+        fs::create_dir_all(folder).unwrap();
+        fs::write(&picture, include_bytes!("screen/pixel.png")).unwrap();
+        let script =
+            format!("#!/bin/sh\n[ \"$3\" = image/png ] && exec cat '{}'\nexit 1\n", picture.display());
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// Waits until a file is in the project.

@@ -212,7 +212,7 @@ fn sessions_are_picked_on_the_screen_by_what_was_said_in_them() {
     let mut terminal = house.play(&[r#"{"text": "Here I am."}"#], &["-r"]);
     terminal.wait_for("sessions of this directory");
     terminal.wait_for("lexer work");
-    terminal.wait_for("an unrelated question");
+    terminal.notice("an unrelated question");
     terminal.send("\t");
     terminal.wait_for("a foreign prompt");
     terminal.send("flumo");

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::foreign::Others;
 use super::{Choice, now};
 use crate::agent::queue::Queue;
 use crate::id::EntryId;
@@ -27,6 +28,8 @@ pub(super) struct Current {
     pub(super) wanted_thinking: ThinkingLevel,
     pub(super) name: Option<String>,
     /// What this process says before its first entry of this session, and what it finds to mend.
+    /// What others write to its log.
+    pub(super) others: Others,
     before_first: Option<BeforeFirst>,
 }
 
@@ -60,6 +63,7 @@ impl Current {
             thinking,
             wanted_thinking: thinking,
             name: reader.name(),
+            others: Others::default(),
             before_first: None,
         };
         damaged.extend(current.project()?);

@@ -52,24 +52,10 @@ impl Journal {
                 }
             }
             EventKind::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
-                let reason = short(error_message);
-                tracing::debug!(
-                    attempt,
-                    most = max_attempts,
-                    wait_ms = delay_ms,
-                    reason,
-                    "request is tried again"
-                );
+                tried_again("request", (*attempt, *max_attempts), *delay_ms, error_message);
             }
             EventKind::SummaryRetry { attempt, max_attempts, delay_ms, error_message } => {
-                let reason = short(error_message);
-                tracing::debug!(
-                    attempt,
-                    most = max_attempts,
-                    wait_ms = delay_ms,
-                    reason,
-                    "summary is tried again"
-                );
+                tried_again("summary", (*attempt, *max_attempts), *delay_ms, error_message);
             }
             EventKind::ModelChanged { model } => tracing::info!(%model, "model changed"),
             EventKind::ThinkingLevelChanged { level } => {
@@ -102,6 +88,10 @@ impl Journal {
             event => note_summary(event),
         }
     }
+}
+
+fn tried_again(what: &str, (attempt, most): (u32, u32), wait_ms: u64, error: &str) {
+    tracing::debug!(attempt, most, wait_ms, reason = short(error), "{what} is tried again");
 }
 
 fn note_summary(event: &EventKind) {

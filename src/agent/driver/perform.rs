@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::compaction::Moment;
-use super::{Driver, HandBack, SyncPolicy, Work, foreign, now};
+use super::foreign::{self, Word};
+use super::{Driver, HandBack, SyncPolicy, Work, now};
 use crate::agent::approvals::Audience;
 use crate::agent::handle::AgentError;
 use crate::agent::partial::Partial;
@@ -108,12 +109,7 @@ impl Driver {
         }
         let ours = appended.as_ref().map_or(0, Vec::len);
         for disturbance in disturbances {
-            if let Disturbance::Grown { entries, .. } = disturbance {
-                self.tell_foreign(entries, ours);
-            }
-            tracing::warn!("{disturbance}");
-            let hint = Some(disturbance.hint().to_owned());
-            self.teller.tell(EventKind::Warning { message: disturbance.to_string(), hint });
+            self.tell_disturbance(&disturbance, ours);
         }
         let appended = appended?;
         let is_to_be_synced = !appended.is_empty() && self.fixed.options.sync == SyncPolicy::Always;
@@ -124,6 +120,22 @@ impl Driver {
             self.sync();
         }
         Ok(())
+    }
+
+    /// Warns of what was found; what goes on all the time isn't said all the time, but logged.
+    fn tell_disturbance(&mut self, disturbance: &Disturbance, ours: usize) {
+        tracing::warn!("{disturbance}");
+        let mut message = disturbance.to_string();
+        if let Disturbance::Grown { entries, .. } = disturbance {
+            self.tell_foreign(*entries, ours);
+            match self.current.others.word(*entries) {
+                Word::AsItIs => {}
+                Word::Counted(count) => message = format!("{message}; {count}"),
+                Word::Nothing => return,
+            }
+        }
+        let hint = Some(disturbance.hint().to_owned());
+        self.teller.tell(EventKind::Warning { message, hint });
     }
 
     /// Tells of entries that stand before one's own newest ones and are somebody else's.

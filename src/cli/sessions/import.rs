@@ -71,21 +71,23 @@ const fn origin(program: ForeignProgram) -> Origin {
 
 /// Every log in the places where the programs keep them.
 pub(in crate::cli) fn everywhere(config: &Config, only: Option<Origin>) -> Result<Beneath, Failure> {
-    let foreign = config.foreign_logs()?;
-    let places = [(Origin::Claude, foreign.claude), (Origin::Codex, foreign.codex), (Origin::Pi, foreign.pi)];
     let mut found = Beneath::default();
-    for (origin, folders) in places {
-        if only.is_some_and(|only| only != origin) {
-            continue;
-        }
-        for folder in folders.iter().filter(|folder| folder.is_dir()) {
-            let beneath = importing::logs_beneath(folder);
-            let logs = beneath.logs.into_iter();
-            found.logs.extend(logs.filter(|log| origin != Origin::Codex || is_rollout(log)));
-            found.unlisted.extend(beneath.unlisted);
-        }
+    let wanted = |(origin, _): &(Origin, PathBuf)| only.is_none_or(|only| only == *origin);
+    for (origin, folder) in places(config)?.into_iter().filter(wanted).filter(|(_, folder)| folder.is_dir()) {
+        let beneath = importing::logs_beneath(&folder);
+        let logs = beneath.logs.into_iter();
+        found.logs.extend(logs.filter(|log| origin != Origin::Codex || is_rollout(log)));
+        found.unlisted.extend(beneath.unlisted);
     }
     Ok(found)
+}
+
+/// The folders in which programs keep their logs, whether they are there or not.
+pub(in crate::cli) fn places(config: &Config) -> Result<Vec<(Origin, PathBuf)>, Failure> {
+    let foreign = config.foreign_logs()?;
+    let of = |origin, folders: Vec<PathBuf>| folders.into_iter().map(move |folder| (origin, folder));
+    let claude = of(Origin::Claude, foreign.claude);
+    Ok(claude.chain(of(Origin::Codex, foreign.codex)).chain(of(Origin::Pi, foreign.pi)).collect())
 }
 
 /// Codex keeps lists beside its logs.

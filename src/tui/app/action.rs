@@ -112,6 +112,7 @@ impl Action {
     pub(in crate::tui) fn typed(&self) -> Option<String> {
         match self {
             Self::Say(say) => say.text(),
+            Self::SetModel(words) => Some(format!("/model {words}")),
             Self::Queue(queue::Order::Edit(_, words, _)) => Some(words.clone()),
             Self::Decide(_, Decision::Deny { reason }) => approval::words_of(reason).map(str::to_owned),
             _ => None,

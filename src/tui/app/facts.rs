@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::agent::turn::Retry;
-use crate::agent::{ContextUse, SlashCommand, Summarizing};
+use crate::agent::{ContextUse, RunningCall, SlashCommand, Summarizing};
 use crate::event::{Event, QueueItem};
 use crate::id::{CallId, SessionId};
 use crate::message::{ModelRef, ThinkingLevel, Usage};
@@ -88,14 +88,29 @@ impl Errand {
     }
 }
 
+/// A call at work.
+#[derive(Clone, Debug)]
+pub(in crate::tui) struct CallAtWork {
+    pub(in crate::tui) id: CallId,
+    /// The name of its tool.
+    pub(in crate::tui) name: String,
+    /// When it began; what it waited for before that doesn't count.
+    pub(in crate::tui) since: UnixMs,
+}
+
+impl From<&RunningCall> for CallAtWork {
+    fn from(call: &RunningCall) -> Self {
+        Self { id: call.id.clone(), name: call.name.clone(), since: call.since }
+    }
+}
+
 /// What the session is doing.
 #[derive(Clone, Debug, Default)]
 pub(in crate::tui) struct Work {
     /// Since when the session is being opened.
     pub(in crate::tui) opening_since: Option<UnixMs>,
     pub(in crate::tui) running_since: Option<UnixMs>,
-    /// Calls at work, with the names of their tools.
-    pub(in crate::tui) calls: Vec<(CallId, String)>,
+    pub(in crate::tui) calls: Vec<CallAtWork>,
     /// What is to be asked or read as soon as nobody is typing.
     pub(in crate::tui) unasked: Vec<Late>,
     /// The next try of a request that failed.

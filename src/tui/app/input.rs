@@ -54,6 +54,11 @@ pub(in crate::tui) enum Report {
         hint: Option<String>,
         text: Option<String>,
     },
+    /// What was typed can't be meant; it is to be mended.
+    Slip {
+        typed: String,
+        what: String,
+    },
     /// The session as it is now.
     Loaded(Box<Loaded>),
     /// Where other branches go on, for the transcript of this number.
@@ -164,13 +169,19 @@ pub(in crate::tui) enum Report {
 }
 
 impl Report {
+    /// What was typed can't be meant; why, and what may help, in one line.
+    pub(in crate::tui) fn slip(typed: String, (what, hint): (String, Option<String>)) -> Self {
+        let what = hint.map_or(what.clone(), |hint| format!("{what}; {hint}"));
+        Self::Slip { typed, what }
+    }
+
     /// Whether words of the user's come back with it that are nowhere else.
     pub(in crate::tui) fn returns_words(&self) -> bool {
         match self {
             Self::Failed { text, .. } => text.is_some(),
             Self::Queue(items) => !items.is_empty(),
             Self::Waiting(queue::Outcome::Gone(words)) => words.is_some(),
-            Self::Pasted(_) | Self::Edited(_) => true,
+            Self::Pasted(_) | Self::Edited(_) | Self::Slip { .. } => true,
             _ => false,
         }
     }

@@ -1,6 +1,6 @@
 //! What reports do to the state.
 
-use super::{Action, App, Errand, Facts, List, Loaded, Report, Work};
+use super::{Action, App, CallAtWork, Errand, Facts, List, Loaded, Report, Work};
 use crate::agent::{Moved, State};
 use crate::event::QueueItem;
 use crate::provider::catalog::Sight;
@@ -42,6 +42,7 @@ impl App {
     pub(super) fn report(&mut self, report: Report) -> Vec<Action> {
         match report {
             Report::Failed { what, hint, text } => self.failed(what, hint, text),
+            Report::Slip { typed, what } => return self.slipped(&typed, what),
             Report::Loaded(loaded) => return self.take_loaded(*loaded),
             Report::State(state) => self.know(*state),
             Report::Read { wanted, entries, ahead } => self.transcript.take(&wanted, &entries, &ahead),
@@ -50,6 +51,31 @@ impl App {
             Report::Queue(items) => self.handed_back(items),
             Report::Waiting(outcome) => self.queue_outcome(outcome),
             Report::Moved(moved) => self.moved(moved),
+            Report::Ask(question) => self.ask(question),
+            Report::CodeTold => {}
+            Report::Began(errand) => self.work.errands.push((errand, self.now)),
+            Report::Ended(errand) => self.errand_ended(errand),
+            Report::Key(news) => return self.key_changed(news),
+            Report::Page { title, lines } => self.open_late(Page::new(&title, lines)),
+            Report::Earlier(prompts) => self.editor.know_earlier(prompts),
+            Report::Fork(fork) => self.facts.fork = fork,
+            Report::Branch(branch) => self.facts.branch = branch,
+            Report::Commands(commands) => {
+                self.facts.commands = commands;
+                self.complete.forget();
+            }
+            Report::Note(text) => self.flash(text),
+            Report::Attached(picture) => self.attached(picture),
+            Report::Edited(text) => self.editor.set_text(&text),
+            Report::Pasted(text) => self.editor.paste(&text),
+            report => return self.report_to_lists(report),
+        }
+        Vec::new()
+    }
+
+    /// Takes what is for a list, the tree, or what is offered while one types.
+    fn report_to_lists(&mut self, report: Report) -> Vec<Action> {
+        match report {
             Report::Items { list, items, selected } => self.fill(list, items, selected),
             Report::Narrowed(done) => {
                 pickers(&mut self.popups).for_each(|picker| picker.narrowed(&done));
@@ -72,26 +98,34 @@ impl App {
                 self.say_in_list(why);
             }
             Report::Browsed { look, scope, what } => self.browsed(look, scope, &what),
-            Report::Ask(question) => self.ask(question),
             Report::AskToHide { entry, count } => self.ask_to_hide(entry, count),
-            Report::CodeTold => {}
-            Report::Began(errand) => self.work.errands.push((errand, self.now)),
-            Report::Ended(errand) => self.errand_ended(errand),
-            Report::Key(news) => return self.key_changed(news),
             Report::Tree { session, news } => self.tree_news(&session, news),
             Report::Beside(session) => self.forked_beside(&session),
-            Report::Page { title, lines } => self.open_late(Page::new(&title, lines)),
-            Report::Earlier(prompts) => self.editor.know_earlier(prompts),
-            Report::Fork(fork) => self.facts.fork = fork,
-            Report::Branch(branch) => self.facts.branch = branch,
-            Report::Commands(commands) => {
-                self.facts.commands = commands;
-                self.complete.forget();
-            }
-            Report::Note(text) => self.flash(text),
-            Report::Attached(picture) => self.attached(picture),
-            Report::Edited(text) => self.editor.set_text(&text),
-            Report::Pasted(text) => self.editor.paste(&text),
+            // Taken before it came to this.
+            Report::Failed { .. }
+            | Report::Slip { .. }
+            | Report::Loaded(_)
+            | Report::BranchPoints { .. }
+            | Report::State(_)
+            | Report::Read { .. }
+            | Report::Found(_)
+            | Report::Queue(_)
+            | Report::Waiting(_)
+            | Report::Moved(_)
+            | Report::Ask(_)
+            | Report::CodeTold
+            | Report::Began(_)
+            | Report::Ended(_)
+            | Report::Key(_)
+            | Report::Page { .. }
+            | Report::Earlier(_)
+            | Report::Fork(_)
+            | Report::Branch(_)
+            | Report::Commands(_)
+            | Report::Note(_)
+            | Report::Attached(_)
+            | Report::Edited(_)
+            | Report::Pasted(_) => {}
         }
         Vec::new()
     }
@@ -199,7 +233,7 @@ impl App {
             retry: live.retry.clone(),
             unasked: std::mem::take(&mut self.work.unasked),
             running_since: live.running_since,
-            calls: live.calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect(),
+            calls: live.calls.iter().map(CallAtWork::from).collect(),
             bash_since: live.bash.as_ref().map(|bash| bash.since),
             summary: live.summary.clone(),
             errands: std::mem::take(&mut self.work.errands),

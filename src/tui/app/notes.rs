@@ -1,6 +1,7 @@
 //! Short-lived words to the user, and what keys mean for a while.
 
 use crate::id::EntryId;
+use crate::tui::approval::{Answered, Held};
 use crate::tui::question::Spent;
 use crate::unit::UnixMs;
 
@@ -11,8 +12,10 @@ pub(in crate::tui) struct Notes {
     pub(in crate::tui) pressed: Option<(Twice, UnixMs)>,
     /// The key that answered something.
     pub(in crate::tui) spent: Option<Spent>,
-    /// When a key answered a call, of whose answer others are going to ask.
-    pub(in crate::tui) answered: Option<UnixMs>,
+    /// The key that answered a call last.
+    pub(in crate::tui) answered: Option<Answered>,
+    /// The same letter once more, or oftener, of which nobody knows yet what it is.
+    pub(in crate::tui) echo: Option<Held>,
     /// When what is in the editor came to mean something else without the user's doing: Enter isn't meant for that yet.
     pub(in crate::tui) shifted: Option<UnixMs>,
     /// What was not sent at once, because the model doesn't take what goes with it.

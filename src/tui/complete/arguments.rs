@@ -53,8 +53,9 @@ enum Following {
 impl App {
     /// Offers what may follow a command.
     pub(super) fn mind_argument(&mut self, command: &str, typed: &str) -> Vec<Action> {
-        let verb = command::TABLE.iter().find(|row| row.name == command).map(|row| row.verb);
-        match verb.map_or(Following::Free, |verb| self.following(verb)) {
+        let agents = self.facts.commands.iter().any(|other| other.name == command);
+        let own = command::named(command).filter(|row| row.name == command || !agents);
+        match own.map_or(Following::Free, |row| self.following(row.verb)) {
             Following::Items(items) => self.offer_items(&items, typed, Range::Closed),
             Following::Gathered(words) => return self.offer_gathered(words, typed),
             Following::Path(purpose) => return self.ask_for_paths(purpose, typed),
@@ -100,12 +101,11 @@ impl App {
 
     /// What may follow a command that takes what somebody likes.
     fn hint(&self, command: &str) -> Option<Offer> {
-        let own = command::TABLE.iter().find(|row| row.name == command);
-        let own = own.map(|row| (row.argument, row.about));
+        let own = command::named(command).map(|row| (row.argument, row.about));
         let agents = self.facts.commands.iter().find(|other| other.name == command);
         let agents =
             agents.and_then(|other| Some((other.argument_hint.as_deref()?, other.description.as_str())));
-        let (argument, about) = own.or(agents).filter(|(argument, _)| !argument.is_empty())?;
+        let (argument, about) = agents.or(own).filter(|(argument, _)| !argument.is_empty())?;
         Some(Offer {
             name: format!("/{command}"),
             argument: argument.to_owned(),

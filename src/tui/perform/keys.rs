@@ -4,6 +4,7 @@ use tokio::task::spawn_blocking;
 
 use super::{Worker, now};
 use crate::agent::{AgentError, KeyChange};
+use crate::spelling;
 use crate::tui::app::{List, Report};
 use crate::tui::call::one_line;
 use crate::tui::import;
@@ -30,6 +31,11 @@ impl Worker {
         let Some(desk) = self.options.desks.keys.clone() else { return Ok(vec![nowhere()]) };
         let asked = desk.clone();
         let is_typed = matches!(order, Order::Keep(..));
+        if let Order::Forget(provider) = &order
+            && let Some(slip) = self.unknown_holder(provider).await
+        {
+            return Ok(vec![slip]);
+        }
         let changed = spawn_blocking(move || match order {
             Order::Keep(provider, key) => asked.keep(&provider, &key.secret()),
             Order::Forget(provider) => asked.forget(&provider),
@@ -48,12 +54,31 @@ impl Worker {
         Ok(vec![Report::Key(News { said, hint, answers })])
     }
 
+    /// That nobody goes by the name whose key is to be taken away, if it is so.
+    async fn unknown_holder(&self, provider: &str) -> Option<Report> {
+        let desk = self.options.desks.keys.clone()?;
+        let holders = spawn_blocking(move || desk.list()).await.ok()?.ok()?;
+        let names = || holders.iter().map(|holder| holder.provider.as_str());
+        if names().any(|name| name == provider) {
+            return None;
+        }
+        let instead = spelling::nearest(provider, names());
+        let instead = instead.map_or("/logout lists them".to_owned(), |name| format!("did you mean {name}?"));
+        let what = format!("there is no provider {}; {}", one_line(provider), one_line(&instead));
+        Some(Report::slip(format!("/logout {provider}"), (what, None)))
+    }
+
     /// The logs of other programs.
     pub(super) async fn foreign_logs(&self) -> Vec<Report> {
         let Some(desk) = self.options.desks.importer.clone() else { return vec![nothing_imports()] };
         vec![match spawn_blocking(move || desk.find()).await {
-            Ok(Ok(logs)) => {
-                Report::Items { list: List::Foreign, items: import::logs(&logs, now()), selected: 0 }
+            Ok(Ok(found)) => {
+                let home = self.options.home.as_deref();
+                let items = match found.logs.as_slice() {
+                    [] => import::places(&found.looked_in, home),
+                    logs => import::logs(logs, now()),
+                };
+                Report::Items { list: List::Foreign, items, selected: 0 }
             }
             Ok(Err((what, hint))) => Report::Failed { what, hint, text: None },
             Err(_) => nothing_imports(),
@@ -69,8 +94,8 @@ impl Worker {
         let Some(desk) = self.options.desks.importer.clone() else { return Ok(vec![nothing_imports()]) };
         let cwd = self.agent.state().await?.state.cwd;
         self.read_beside(beside, move || match desk.take(&cwd, &typed) {
-            Ok(imported) => import::told(&imported),
-            Err((what, hint)) => Report::Failed { what, hint, text: None },
+            Ok(imported) => import::told(&imported, &typed),
+            Err(trouble) => Report::slip(format!("/import {typed}"), trouble),
         });
         Ok(Vec::new())
     }

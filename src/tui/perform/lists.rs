@@ -195,7 +195,7 @@ impl Worker {
             let instead =
                 nearest.map_or("/tools lists them".to_owned(), |name| format!("did you mean {name}?"));
             let what = format!("there is no tool {}; {}", one_line(&name), one_line(&instead));
-            return Ok(vec![Report::Said(Word::trouble(what))]);
+            return Ok(vec![Report::slip(format!("/tools {name}"), (what, None))]);
         };
         let is_now = if meant.is_offered() { "is not offered any more" } else { "is offered" };
         let wanted = tools.iter().filter(|tool| tool.is_offered() != (tool.spec.name == name));
@@ -223,9 +223,11 @@ impl Worker {
         let written = spawn_blocking(move || {
             let before = desk.read()?;
             desk.write(setting, &text)?;
-            Ok((before, desk.read()?))
+            let now = desk.read()?;
+            desk.know(setting, &now);
+            Ok((before, now))
         });
-        let (before, settings) = match written.await {
+        let (before, settings): (Settings, Settings) = match written.await {
             Ok(Ok(settings)) => settings,
             Ok(Err((what, hint))) => return vec![Report::Said(Word::trouble(with_hint(what, hint)))],
             Err(_) => return vec![Report::Said(Word::trouble("the file of settings can't be written"))],
@@ -244,6 +246,28 @@ impl Worker {
             source => Word::note(format!("written, but {source} has the last word here")),
         };
         vec![Report::Settings(Box::new(settings)), Report::Said(word)]
+    }
+
+    /// Reads the settings anew and lets those take effect that can; what is to be said of them, or what is wrong with their file.
+    pub(super) async fn renew_settings(&self) -> Result<Option<String>, Report> {
+        let Some(desk) = self.options.desks.settings.clone() else { return Ok(None) };
+        let (changed, now) = match spawn_blocking(move || desk.renew()).await {
+            Ok(Ok(renewed)) => renewed,
+            Ok(Err((what, hint))) => return Err(Report::Failed { what, hint, text: None }),
+            Err(_) => return Ok(None),
+        };
+        let (mut taken, mut left) = (Vec::new(), Vec::new());
+        for setting in changed {
+            match self.apply(setting, &now).await {
+                Ok(Effect::Now) => taken.push(format!("{} {}", setting.name, shown(&now, setting))),
+                Ok(Effect::NextStart) => left.push(setting.name),
+                Err(error) => return Err(failed(&error, None)),
+            }
+        }
+        let taken = (!taken.is_empty()).then(|| format!("{} now", taken.join(", ")));
+        let left = (!left.is_empty()).then(|| format!("{} from the next start on", left.join(", ")));
+        let words: Vec<String> = taken.into_iter().chain(left).collect();
+        Ok((!words.is_empty()).then(|| words.join("; ")))
     }
 
     /// Tells the agent of a setting that is another than before.
@@ -284,13 +308,14 @@ impl Worker {
 
 /// What a setting was and is: `ask → auto: `; nothing where it is what it was.
 fn step(setting: &Setting, [before, now]: [&Settings; 2]) -> String {
-    let shown = |settings: &Settings| {
-        settings.value(setting).0.map_or_else(|| "unset".to_owned(), |value| one_line(&value.to_string()))
-    };
-    match (shown(before), shown(now)) {
+    match (shown(before, setting), shown(now, setting)) {
         (before, now) if before == now => String::new(),
         (before, now) => format!("{before} → {now}: "),
     }
+}
+
+fn shown(settings: &Settings, setting: &Setting) -> String {
+    settings.value(setting).0.map_or_else(|| "unset".to_owned(), |value| one_line(&value.to_string()))
 }
 
 fn with_hint(what: String, hint: Option<String>) -> String {

@@ -11,7 +11,8 @@ pub(super) fn fault() -> Report {
     Report::Failed { what, hint, text: None }
 }
 
-/// Says what failed, with its causes, and what may help; `text` is what the user would otherwise have lost.
+/// Says what failed, with its causes, and what may help; `text` is what the user would otherwise have lost. Where that is what can't be
+/// meant it is a slip.
 pub(in crate::tui) fn failed(error: &AgentError, text: Option<String>) -> Report {
     let mut what = error.to_string();
     let mut source = std::error::Error::source(error);
@@ -38,5 +39,10 @@ pub(in crate::tui) fn failed(error: &AgentError, text: Option<String>) -> Report
         | AgentError::Summarizing
         | AgentError::Closed => None,
     };
-    Report::Failed { what, hint, text }
+    match (error, text) {
+        (AgentError::Model(_) | AgentError::UnknownSkill { .. }, Some(typed)) => {
+            Report::slip(typed, (what, hint))
+        }
+        (_, text) => Report::Failed { what, hint, text },
+    }
 }

@@ -126,6 +126,17 @@ impl App {
         picker.and_then(|picker| picker.ask()).map(Action::Browse).into_iter().collect()
     }
 
+    /// Takes the chosen row as Enter does, unless a line is asked for.
+    pub(in crate::tui) fn accept_clicked(&mut self) -> Vec<Action> {
+        let now = self.now;
+        let Some(picker) = self.top_picker() else { return Vec::new() };
+        if picker.asking().is_some() || !picker.is_noticed(now) {
+            return Vec::new();
+        }
+        picker.say(None);
+        self.accept()
+    }
+
     fn accept(&mut self) -> Vec<Action> {
         let Some(picker) = self.top_picker() else { return Vec::new() };
         picker.settle();

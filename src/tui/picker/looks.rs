@@ -7,6 +7,7 @@ use crate::session::Scope;
 use crate::tui::app::{Action, App, Browsed};
 use crate::tui::keymap::KeyCommand;
 use crate::tui::popup::{Popup, pickers};
+use crate::tui::question::Appeared;
 
 /// A look through the sessions, by its number. Whoever looks for an older one may still be telling what it finds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +38,16 @@ impl App {
         let ask = picker.ask().map(Action::Browse);
         self.popups.push(Popup::Pick(Box::new(picker)));
         ask.into_iter().collect()
+    }
+
+    /// The same when no key asks for it; perhaps not for the first time, and what an earlier look told is gone with its list.
+    pub(in crate::tui) fn browse_late(&mut self, appeared: Appeared) -> Vec<Action> {
+        let mut actions = vec![Action::EndBrowse];
+        actions.extend(self.browse(""));
+        if let Some(Popup::Pick(picker)) = self.popups.pop() {
+            self.popups.push(Popup::Pick(Box::new(picker.appearing(appeared))));
+        }
+        actions
     }
 
     /// Takes what a look through the sessions found.

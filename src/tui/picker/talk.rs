@@ -124,6 +124,7 @@ impl Picker {
         let before = self.filter.clone();
         edit(&mut self.filter);
         if self.filter != before {
+            self.place.top = None;
             self.narrow();
         }
     }

@@ -61,6 +61,29 @@ impl App {
         format!("{enter}, then {undo} brings back what was removed")
     }
 
+    /// Gives the keys to the message of a row; says whether it was chosen already. One that is edited is gone on with.
+    pub(in crate::tui) fn click_waiting(&mut self, row: usize) -> bool {
+        let before = match &self.queue.focus {
+            Focus::Editing { .. } => return false,
+            Focus::Choosing(chosen) => chosen.as_ref().map(|chosen| chosen.id.clone()),
+            Focus::Away => None,
+        };
+        self.queue.put_back = None;
+        self.choose_row(row);
+        before.is_some() && before.as_ref() == self.queue.chosen()
+    }
+
+    /// Edits the message that is chosen.
+    pub(in crate::tui) fn edit_waiting(&mut self) -> Vec<Action> {
+        self.queue_command(KeyCommand::QueueEdit).map(Action::Queue).into_iter().collect()
+    }
+
+    /// Goes to the message beside the one that is chosen.
+    pub(in crate::tui) fn step_waiting(&mut self, by: isize) {
+        let command = if by < 0 { KeyCommand::QueueUp } else { KeyCommand::QueueDown };
+        self.command_for_chosen(command);
+    }
+
     /// What is done with the message that is chosen.
     fn command_for_chosen(&mut self, command: KeyCommand) -> Option<Order> {
         let Focus::Choosing(Some(Chosen { id, row })) = &self.queue.focus else { return None };

@@ -175,7 +175,7 @@ fn an_answer_that_was_typed_before_the_question_isn_t_sent_as_a_message_unawares
     assert_eq!(stage.letter('y'), once("c2"));
     stage.type_text("y");
     stage.asked(ApprovalRequest { tool_call_id: "c5".into(), ..command("cargo test two") });
-    assert!(stage.screen().contains("`y` came too soon to be an answer · ctrl+c clears it"));
+    assert!(stage.screen().contains("came too soon to be an answer · y again answers · ctrl+c clears it"));
     assert_eq!(stage.key(KeyCode::Enter), []);
     let screen = stage.screen();
     assert!(screen.contains("that y is no answer yet: ctrl+c clears it; enter again sends it"), "{screen}");
@@ -303,33 +303,153 @@ fn several_calls_are_asked_about_in_turn_and_one_that_comes_without_a_key_takes_
     }
 }
 
-#[test]
-fn whoever_answers_goes_on_with_the_next_question_as_soon_as_it_is_drawn() {
+/// The first of three calls is answered, and the next one has yet to ask.
+fn answered() -> Stage {
     let mut stage = asking(80, 24);
     stage.asked(ApprovalRequest { later: 2, ..command("cargo test one") });
     assert!(stage.screen().contains("runs a command  1 of 3"), "{}", stage.screen());
     assert_eq!(stage.letter('y'), once("c2"));
-    stage.type_text("yy");
-    stage.key(KeyCode::Enter);
-    stage.event(EventKind::ApprovalRequested(ApprovalRequest {
-        tool_call_id: "c5".into(),
-        later: 1,
-        ..command("cargo test two")
-    }));
-    stage.type_text("yy");
-    stage.key(KeyCode::Enter);
-    stage.wait(400);
-    assert_eq!((stage.app.editor.text(), stage.actions.len()), (String::new(), 0), "it is for nobody");
+    stage
+}
+
+impl Stage {
+    /// The next call asks.
+    fn asks_next(&mut self, id: &str) {
+        let later = usize::from(id == "c5");
+        let next = ApprovalRequest { tool_call_id: id.into(), later, ..command("cargo test next") };
+        self.event(EventKind::ApprovalRequested(next));
+    }
+
+    /// A key is held down: its letter comes so often, 30 ms apart.
+    fn holds(&mut self, letter: char, times: usize) {
+        for _ in 0..times {
+            self.key(KeyCode::Char(letter));
+            self.wait(30);
+            self.screen();
+        }
+    }
+
+    /// What is in the editor when nothing was typed for a while.
+    fn rests(&mut self) -> String {
+        self.actions.clear();
+        self.wait(400);
+        self.app.editor.text()
+    }
+}
+
+#[test]
+fn whoever_answers_goes_on_with_the_next_question_as_soon_as_it_is_drawn() {
+    let mut stage = answered();
+    stage.asks_next("c5");
     assert!(stage.screen().contains("1 of 2"));
     assert_eq!(stage.letter('y'), once("c5"));
-    stage.event(EventKind::ApprovalRequested(ApprovalRequest {
-        tool_call_id: "c6".into(),
-        ..command("cargo test three")
-    }));
+    stage.asks_next("c6");
     assert!(!stage.screen().contains("1 of"));
     assert_eq!(stage.letter('n'), denied("c6", "the user said no"));
-    stage.type_text("n");
-    assert_eq!(stage.app.editor.text(), "n", "nothing else was going to ask");
+}
+
+#[test]
+fn an_answer_before_its_question_is_seen_is_none_but_stays_and_pressed_again_it_answers() {
+    let mut stage = answered();
+    stage.type_text("y");
+    assert_eq!(stage.key(KeyCode::Enter), [], "nothing is sent of it");
+    stage.asks_next("c5");
+    assert_eq!(stage.rests(), "y");
+    assert_eq!(stage.actions, [], "the question wasn't seen");
+    let screen = stage.screen();
+    assert!(
+        screen.contains("`y` came too soon to be an answer · y again answers · ctrl+c clears it"),
+        "{screen}"
+    );
+    stage.wait(100);
+    assert_eq!(stage.letter('y'), once("c5"));
+    assert!(stage.app.editor.is_empty());
+}
+
+#[test]
+fn of_a_message_that_begins_with_letters_of_answers_nothing_is_lost_whenever_the_next_question_comes() {
+    for message in ["yes, but look at the lexer", "y", "yy", "na", "any", "and then", "yyyyes", "nanny"] {
+        for at in 0..=message.len() {
+            for gap in [10, 120, 330] {
+                let (mut stage, mut done) = (answered(), Vec::new());
+                stage.wait(50);
+                for (n, letter) in message.chars().enumerate() {
+                    if n == at {
+                        stage.asks_next("c5");
+                    }
+                    stage.key(KeyCode::Char(letter));
+                    stage.wait(gap);
+                    stage.screen();
+                    done.append(&mut stage.actions);
+                }
+                let is_answer = done.iter().any(|action| matches!(action, Action::Decide(..)));
+                let what = format!("{message}, {at}, {gap}");
+                if !is_answer {
+                    assert_eq!(stage.rests(), message, "{what}");
+                }
+                // A letter that stands alone on a question that is seen is an answer.
+                assert!(!is_answer || message.len() - at == 1, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_key_that_is_held_down_answers_one_call_and_leaves_nothing_behind() {
+    for delay in [30, 250, 400, 500] {
+        let mut stage = asking(80, 24);
+        let requests =
+            ["c2", "c5", "c6"].map(|id| ApprovalRequest { tool_call_id: id.into(), ..command("ls") });
+        requests.into_iter().for_each(|request| stage.event(EventKind::ApprovalRequested(request)));
+        stage.wait(500);
+        let mut decided = Vec::new();
+        stage.key(KeyCode::Char('y'));
+        stage.wait(delay);
+        decided.append(&mut stage.actions);
+        for _ in 0..40 {
+            decided.extend(stage.key(KeyCode::Char('y')));
+            stage.wait(30);
+            stage.screen();
+            decided.append(&mut stage.actions);
+        }
+        stage.wait(400);
+        decided.append(&mut stage.actions);
+        assert_eq!(decided, once("c2"), "{delay}");
+        assert!(stage.app.editor.is_empty(), "{delay}: {}", stage.app.editor.text());
+        stage.screen();
+        assert_eq!(stage.letter('y'), once("c5"), "{delay}");
+    }
+}
+
+#[test]
+fn a_key_that_is_held_down_on_the_last_call_is_no_message() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("ls"));
+    assert_eq!(stage.letter('y'), once("c2"));
+    stage.holds('y', 20);
+    assert_eq!(stage.rests(), "");
+    stage.wait(1_000);
+    stage.holds('y', 3);
+    assert_eq!(stage.rests(), "yyy", "long after it is a text");
+}
+
+#[test]
+fn esc_takes_back_what_was_pressed_again_and_the_run_goes_on() {
+    let mut stage = answered();
+    stage.type_text("y");
+    assert_eq!(stage.key(KeyCode::Esc), []);
+    assert_eq!(stage.rests(), "");
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
+}
+
+#[test]
+fn a_letter_that_another_key_follows_is_not_lost() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("ls"));
+    stage.type_text("a");
+    stage.press(KeyCode::Char('j'), KeyModifiers::CONTROL);
+    stage.type_text("b");
+    assert_eq!(stage.rests(), "a\nb");
 }
 
 #[test]
@@ -460,4 +580,20 @@ fn a_question_that_is_answered_otherwise_goes() {
     let decision = Decision::Deny { reason: "the user steered".into() };
     stage.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision });
     assert!(!stage.screen().contains("bash asks"));
+}
+
+#[test]
+fn the_time_of_a_call_begins_when_it_runs_and_that_of_a_question_when_it_asks() {
+    let mut stage = Stage::new(80, 24);
+    stage.event(EventKind::AgentStart);
+    stage.wait(5_000);
+    stage.event(EventKind::ApprovalRequested(command("cargo test")));
+    stage.wait(21_000);
+    assert!(stage.screen().contains("waiting for your word 21s"), "{}", stage.screen());
+    let decision = Decision::Once;
+    stage.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision });
+    assert!(stage.screen().contains("waiting for the model… 26s"), "{}", stage.screen());
+    stage.start("c2", "bash");
+    stage.wait(3_000);
+    assert!(stage.screen().contains("running bash 3.0s"), "{}", stage.screen());
 }

@@ -316,3 +316,41 @@ fn the_choice_stays_with_its_session_when_the_list_grows() {
     stage.browsed(scope, Browsed::Sessions(items));
     assert_eq!(stage.key(KeyCode::Enter)[0], Action::Go(Go::Open("/s/30.jsonl".into())));
 }
+
+#[test]
+fn what_is_typed_before_the_sessions_are_listed_at_the_start_goes_where_it_was_seen_to_go() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("fix");
+    assert_eq!(stage.app.offer_sessions(UnixMs(stage.now)), [], "somebody is typing");
+    assert!(stage.screen().contains("your sessions are listed as soon as nothing is typed here"));
+    stage.type_text(" it");
+    assert_eq!(stage.app.editor.text(), "fix it");
+    stage.actions.clear();
+    stage.control('c');
+    assert!(stage.screen().contains("── sessions"), "{}", stage.screen());
+    stage.wait(399);
+    stage.key(KeyCode::Char('x'));
+    assert!(!stage.screen().contains("── sessions"), "it was on its way to the editor");
+    assert_eq!(stage.app.editor.text(), "x");
+    let looks = stage.key(KeyCode::Backspace);
+    assert_eq!(
+        looks[..2],
+        [Action::EndBrowse, ask_in(2, Scope::ThisDirectory, "")],
+        "it is looked through anew"
+    );
+    stage.wait(400);
+    stage.key(KeyCode::Char('y'));
+    let screen = stage.screen();
+    assert!(screen.contains("── sessions") && screen.contains(" ❯ y"), "{screen}");
+}
+
+#[test]
+fn enter_that_was_on_its_way_opens_no_session_at_the_start() {
+    let mut stage = Stage::new(80, 24);
+    stage.app.offer_sessions(UnixMs(stage.now));
+    let all = sessions(&summaries(), Scope::ThisDirectory, UnixMs(START));
+    stage.browsed(Scope::ThisDirectory, Browsed::Sessions(all));
+    stage.wait(300);
+    assert!(!stage.key(KeyCode::Enter).iter().any(|action| matches!(action, Action::Go(_))));
+    assert!(stage.screen().contains("── sessions"), "{}", stage.screen());
+}

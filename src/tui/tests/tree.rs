@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crossterm::event::{KeyCode, KeyModifiers};
+use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEventKind};
 use serde_json::json;
 
 use super::stage::{SIZES, START, Stage, call, text};
@@ -673,4 +673,37 @@ fn only_what_is_on_the_screen_and_near_it_is_read() {
         }
     }
     assert!((12..=60).contains(&asked), "{asked} rows were read");
+}
+
+#[test]
+fn an_entry_is_chosen_by_a_click_where_it_stands_and_taken_by_another() {
+    let mut grove = Grove::branched(80, 24);
+    grove.open();
+    let row = |grove: &mut Grove, text: &str| {
+        let screen = grove.stage.screen();
+        screen
+            .lines()
+            .position(|line| line.contains(text))
+            .unwrap_or_else(|| panic!("no {text} on\n{screen}"))
+    };
+    let before = row(&mut grove, "change the lexer");
+    grove.stage.click_on("change the lexer");
+    let screen = grove.stage.screen();
+    assert!(screen.lines().nth(before).is_some_and(|line| line.contains('▸')), "{screen}");
+    let actions = grove.stage.click_on("change the lexer");
+    assert!(matches!(&actions[..], [Action::Go(Go::AskToLeave(_))]), "{actions:?}");
+}
+
+#[test]
+fn a_tree_that_is_clicked_on_near_its_edge_does_not_scroll_away_under_the_mouse() {
+    let mut grove = Grove::branched(80, 9);
+    grove.open();
+    let first = |grove: &mut Grove| grove.stage.screen().lines().nth(2).unwrap().to_owned();
+    let before = first(&mut grove);
+    assert!(!before.contains('▸'), "{before}");
+    grove.stage.mouse_at(MouseEventKind::Down(MouseButton::Left), 2);
+    let after = first(&mut grove);
+    assert!(after.contains('▸'), "{after}");
+    // The end of a row has facts of the chosen one.
+    assert_eq!(after.replace('▸', " ")[..30], before[..30]);
 }

@@ -80,7 +80,7 @@ impl App {
         let keymap = &self.place.keymap;
         let command = keymap.command(Context::Tree, key).or_else(|| keymap.command(Context::Popup, key));
         let Some(Popup::Tree(tree)) = self.popups.last_mut() else { return None };
-        tree.place.refused = None;
+        (tree.place.refused, tree.place.is_clicked) = (None, false);
         let outcome = match (command, typed(key)) {
             _ if tree.labelling.is_some() => tree.label_key(command, key),
             _ if matches!(tree.going, Going::Leaving(_)) => tree.leaving_key(command, key),
@@ -90,6 +90,13 @@ impl App {
             (None, None) => Outcome::Nothing,
         };
         Some(self.tree_outcome(outcome))
+    }
+
+    /// Takes the entry under the cursor as Enter does.
+    pub(in crate::tui) fn accept_in_tree(&mut self) -> Vec<Action> {
+        let Some(Popup::Tree(tree)) = self.popups.last_mut() else { return Vec::new() };
+        let outcome = tree.command(KeyCommand::Accept);
+        self.tree_outcome(outcome)
     }
 
     fn tree_outcome(&mut self, outcome: Outcome) -> Vec<Action> {

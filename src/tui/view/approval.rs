@@ -139,8 +139,11 @@ fn foot(app: &App, asked: &Asked) -> Vec<Line> {
     if !app.editor.is_empty() {
         let (send, clear) = (key(app, KeyCommand::Send), key(app, KeyCommand::Clear));
         if app.holds_answer() {
-            let words = format!("  `{}` came too soon to be an answer · ", app.editor.text());
-            return hung(&[said(words), clear, said(" clears it, then answer")], app);
+            let text = app.editor.text();
+            let key = Style::from(Role::Accent).with(Emphasis::BOLD);
+            let again = Span::new(text.chars().take(1).collect::<String>(), key);
+            let words = format!("  `{text}` came too soon to be an answer · ");
+            return hung(&[said(words), again, said(" again answers · "), clear, said(" clears it")], app);
         }
         return hung(
             &[said("  "), send, said(" steers with what you typed · "), clear, said(" clears it, to answer")],

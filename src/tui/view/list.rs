@@ -71,6 +71,16 @@ fn width_beside(picker: &Picker, width: u16) -> Option<u16> {
     (width >= WIDE && (rows == usual || rows <= width - BESIDE)).then_some(rows)
 }
 
+/// Where the rows of a list stand.
+pub(super) fn rows(picker: &Picker, area: Rect, keymap: &Keymap) -> Rect {
+    Parts::of(picker, area, feet(picker, area, keymap).len()).rows
+}
+
+/// The lines at the foot of a list, where there is room for them.
+fn feet(picker: &Picker, area: Rect, keymap: &Keymap) -> Vec<Line> {
+    if area.height >= 8 { foot(picker, keymap, usize::from(area.width)) } else { Vec::new() }
+}
+
 /// Draws a list; says where the cursor stands.
 pub(super) fn draw(picker: &Picker, area: Rect, buffer: &mut Buffer, place: &Place) -> Option<(u16, u16)> {
     let theme = &place.theme;
@@ -80,8 +90,7 @@ pub(super) fn draw(picker: &Picker, area: Rect, buffer: &mut Buffer, place: &Pla
     put(&title(&picker.title, &note, area.width), row(area, 0), buffer, theme);
     let (line, column) = typed(picker);
     put(&line, row(area, 1), buffer, theme);
-    let foot =
-        if area.height >= 8 { foot(picker, &place.keymap, usize::from(area.width)) } else { Vec::new() };
+    let foot = feet(picker, area, &place.keymap);
     let parts = Parts::of(picker, area, foot.len());
     if let Some(words) = empty(picker, matches, &place.keymap) {
         put(&Line::new(format!("   {words}"), Role::Muted), row(parts.rows, 0), buffer, theme);

@@ -91,9 +91,7 @@ fn spinning(app: &App) -> Span {
 
 /// What goes on and since when; `None` when nothing does.
 fn activity(app: &App) -> Option<Vec<Span>> {
-    let summary = app.work.summary.as_ref();
-    let since = app.work.running_since.or(app.work.bash_since).or(summary.map(|summary| summary.since))?;
-    let taken = seconds(app.now.since_ms(since));
+    let taken = seconds(app.now.since_ms(begun(app)?));
     let mut spans =
         vec![spinning(app), Span::new(doing(app), Role::Text), Span::new(format!(" {taken}"), Role::Text)];
     if app.work.output > 0 {
@@ -110,6 +108,15 @@ fn activity(app: &App) -> Option<Vec<Span>> {
         spans.push(Span::new(format!(" · {errand}"), Role::Muted));
     }
     Some(spans)
+}
+
+/// Since when what is said to go on goes on: a question and calls for themselves, everything else with the run that it is part of.
+fn begun(app: &App) -> Option<UnixMs> {
+    let summary = app.work.summary.as_ref().map(|summary| summary.since);
+    let whole = app.work.running_since.or(app.work.bash_since).or(summary);
+    let asked = app.work.approvals.first().map(|asked| asked.since);
+    let calls = app.work.calls.iter().map(|call| call.since).min();
+    whole.map(|whole| asked.or(calls).unwrap_or(whole))
 }
 
 /// When a failed request goes out again.
@@ -185,7 +192,7 @@ fn doing(app: &App) -> String {
     }
     match app.work.calls.as_slice() {
         [] => {}
-        [(_, name)] => return format!("running {}", one_line(name)),
+        [call] => return format!("running {}", one_line(&call.name)),
         several => return format!("running {} calls", several.len()),
     }
     if let Some(retry) = &app.work.retry {
@@ -209,6 +216,11 @@ fn doing(app: &App) -> String {
     }
 }
 
+/// Most offers that are on the screen at once.
+pub(in crate::tui) fn most_offers(app: &App) -> usize {
+    usize::from(super::MOST_COMPLETIONS).min(usize::from(app.place.size.1 / 3).max(1))
+}
+
 /// What the text before the cursor may become.
 pub(super) fn completion(app: &App) -> Vec<Line> {
     let offers = app.complete.offers();
@@ -216,8 +228,8 @@ pub(super) fn completion(app: &App) -> Vec<Line> {
     if offers.is_empty() && app.complete.hint().is_none() {
         return Vec::new();
     }
-    let height = usize::from(super::MOST_COMPLETIONS).min(usize::from(app.place.size.1 / 3).max(1));
-    let top = app.complete.chosen().saturating_sub(height.saturating_sub(1));
+    let height = most_offers(app);
+    let top = app.complete.top(height);
     let width = usize::from(app.place.size.0);
     let mut query = app.complete.query();
     if let Some(hint) = app.complete.hint() {

@@ -22,18 +22,41 @@ pub(super) fn wanted(app: &App) -> usize {
     waiting.min(MOST)
 }
 
+/// The message on this line of the panel in so many rows, by its number in the order of delivery.
+pub(super) fn waiting_at(app: &App, height: usize, line: usize) -> Option<usize> {
+    let Shown { top, rows, .. } = Shown::of(app, height);
+    (line < rows && top + line < app.work.queue.len()).then_some(top + line)
+}
+
+/// Which of the messages are on the screen.
+struct Shown {
+    top: usize,
+    rows: usize,
+    /// Whether the last row says how many more there are.
+    has_more: bool,
+    hint_rows: usize,
+}
+
+impl Shown {
+    fn of(app: &App, height: usize) -> Self {
+        let waiting = in_order(&app.work.queue);
+        let hint_rows = usize::from(app.queue.has_keys() && height > 1);
+        let room = height.saturating_sub(hint_rows);
+        let has_more = !app.queue.has_keys() && waiting.len() > room;
+        let rows = if has_more { room.saturating_sub(1) } else { room };
+        let at = waiting.iter().position(|item| Some(&item.id) == app.queue.chosen());
+        let top = at.unwrap_or(0).saturating_sub(rows / 2).min(waiting.len().saturating_sub(rows));
+        Self { top, rows, has_more, hint_rows }
+    }
+}
+
 /// The panel in so many rows: what stands around the chosen message, or the first ones.
 pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
     let waiting = in_order(&app.work.queue);
     if height == 0 {
         return Vec::new();
     }
-    let hint_rows = usize::from(app.queue.has_keys() && height > 1);
-    let room = height - hint_rows;
-    let has_more = !app.queue.has_keys() && waiting.len() > room;
-    let rows = if has_more { room.saturating_sub(1) } else { room };
-    let at = waiting.iter().position(|item| Some(&item.id) == app.queue.chosen());
-    let top = at.unwrap_or(0).saturating_sub(rows / 2).min(waiting.len().saturating_sub(rows));
+    let Shown { top, rows, has_more, hint_rows } = Shown::of(app, height);
     let first_held = waiting.iter().find(|item| item.held).map(|item| &item.id);
     let names_key = first_held.or_else(|| waiting.last().map(|item| &item.id).filter(|_| !has_more));
     let shown = waiting.iter().skip(top).take(rows);

@@ -219,6 +219,38 @@ fn an_unknown_command_is_not_sent_and_the_nearest_is_suggested() {
 }
 
 #[test]
+fn a_command_goes_by_the_name_that_hands_know_and_is_offered_as_what_it_is() {
+    let house = House::new();
+    let mut terminal = house.play(&TWO, &[]);
+    terminal.wait_for("Say what you want done");
+    terminal.send("/stat");
+    terminal.wait_for("/status = /session");
+    terminal.key(Key::Enter);
+    terminal.wait_for("── session");
+    terminal.key(Key::Esc);
+    enter(&mut terminal, "/exit");
+    assert_eq!(terminal.wait().exit_code(), 0);
+}
+
+#[test]
+fn settings_that_were_changed_take_effect_by_reload_or_are_said_to_need_a_start() {
+    let house = House::new();
+    let mut terminal = house.play(&TWO, &[]);
+    terminal.wait_for("Say what you want done");
+    let file = house.home().join("tiller/settings.json");
+    fs::write(&file, r#"{"steering_mode": "all", "max_tokens": 100}"#).unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("steering_mode all now; max_tokens from the next start on");
+    enter(&mut terminal, "/settings steering_mode");
+    terminal.wait_for("all · yours");
+    terminal.key(Key::Ctrl('c'));
+    fs::write(&file, "{").unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("everything stays as it was until /reload finds it right");
+    terminal.wait_without("read-only");
+}
+
+#[test]
 fn the_last_answer_goes_to_the_clipboard_of_the_terminal() {
     let house = House::new();
     let mut terminal = house.play(&TWO, &[]);

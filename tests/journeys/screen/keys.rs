@@ -13,10 +13,14 @@ mod work;
 use std::fs;
 
 use crate::journeys::house::House;
+use crate::support::{MockServer, Recorded, Reply, Say};
 use crate::terminal::{Key, Terminal};
 
 const HELLO: &str = r#"{"text": "Hello yourself."}"#;
 const ENDLESS: &str = r#"{"text": "I could go on", "hang": true}"#;
+
+/// A server that nobody asks.
+const NOWHERE: &str = "http://127.0.0.1:9";
 
 /// Bytes of keys that have no name in [`Key`]: as with the kitty keyboard protocol, unless they say otherwise.
 const CTRL_ENTER: &str = "\x1b[13;5u";
@@ -32,6 +36,20 @@ fn at_rest(house: &House) -> Terminal {
 
 fn at_work(house: &House) -> Terminal {
     let terminal = house.play(&[ENDLESS, HELLO], &["talk"]);
+    terminal.wait_for("I could go on");
+    terminal.wait_for("esc stops");
+    terminal
+}
+
+/// As above, with another model to go over to and a picture on the clipboard.
+fn furnished_at_rest(house: &House) -> Terminal {
+    let terminal = house.play_beside(NOWHERE, &[HELLO], &[]);
+    terminal.wait_for("Say what you want done");
+    terminal
+}
+
+fn furnished_at_work(house: &House) -> Terminal {
+    let terminal = house.play_beside(NOWHERE, &[ENDLESS, HELLO], &["talk"]);
     terminal.wait_for("I could go on");
     terminal.wait_for("esc stops");
     terminal
@@ -57,6 +75,8 @@ journeys! {
     what_is_said_at_work_steers_or_waits: work::STEERS,
     keys_of_the_screen_at_rest: work::AT_REST,
     keys_of_the_screen_at_work: work::AT_WORK,
+    who_answers_how_much_it_thinks_and_pictures_at_rest: work::CHOOSES,
+    who_answers_how_much_it_thinks_and_pictures_at_work: work::CHOOSES_AT_WORK,
     messages_that_wait_are_chosen_moved_and_released: work::QUEUE,
     calls_that_ask_are_answered: work::ASKS,
     the_transcript_scrolls: transcript::SCROLLS,
@@ -143,6 +163,63 @@ fn ctrl_enter_stops_what_is_in_flight_and_so_does_enter_again() {
     terminal.wait_for("↳ steer   now");
     terminal.key(Key::Enter);
     terminal.wait_for("Hello yourself.");
+}
+
+/// The model and the level that a request asked for.
+fn asked(server: &MockServer) -> (Vec<String>, Vec<bool>) {
+    let requests = server.requests();
+    let model = |request: &Recorded| request.body["model"].as_str().unwrap_or_default().to_owned();
+    let thinks = |request: &Recorded| request.body.get("thinking").is_some();
+    (requests.iter().map(model).collect(), requests.iter().map(thinks).collect())
+}
+
+#[test]
+fn who_was_chosen_at_rest_answers_and_thinks_as_much_as_was_chosen() {
+    let (house, server) =
+        (House::new(), MockServer::start([Reply::says([Say::Text("Sonnet here.".into())])]));
+    let mut terminal = house.play_beside(&server.url, &[HELLO], &[]);
+    terminal.wait_for("Say what you want done");
+    terminal.key(Key::Ctrl('p'));
+    terminal.wait_for("claude-sonnet-5-5  ");
+    terminal.send(SHIFT_TAB);
+    terminal.wait_for("claude-sonnet-5-5 · minimal");
+    terminal.send("who is there?\r");
+    terminal.wait_for("Sonnet here.");
+    assert_eq!(asked(&server), (vec!["claude-sonnet-5-5".to_owned()], vec![true]));
+}
+
+#[test]
+fn who_was_chosen_at_work_answers_from_the_next_turn_on() {
+    let (house, server) =
+        (House::new(), MockServer::start([Reply::says([Say::Text("Sonnet here.".into())])]));
+    let gate = r#"{"calls": [{"name": "bash", "arguments": {"command": "while [ ! -e gate ]; do sleep 0.02; done"}}]}"#;
+    let mut terminal = house.play_beside(&server.url, &[gate, HELLO], &["wait"]);
+    terminal.wait_for("running bash");
+    terminal.key(Key::Ctrl('p'));
+    terminal.wait_for("claude-sonnet-5-5  ");
+    terminal.send(SHIFT_TAB);
+    terminal.wait_for("claude-sonnet-5-5 · minimal");
+    assert_eq!(asked(&server), (vec![], vec![]));
+    house.write("gate", "");
+    terminal.wait_for("Sonnet here.");
+    assert_eq!(asked(&server), (vec!["claude-sonnet-5-5".to_owned()], vec![true]));
+}
+
+#[test]
+fn a_picture_on_the_clipboard_is_sent_at_rest_and_steers_at_work() {
+    let sees = r#"{"when": "[image #1: 1×1]", "text": "A dot."}"#;
+    for (lines, words) in [(&[HELLO, sees][..], &[][..]), (&[ENDLESS, sees], &["talk"])] {
+        let house = House::new();
+        let mut terminal = house.play_beside(NOWHERE, lines, words);
+        terminal.wait_for(if words.is_empty() { "Say what you want done" } else { "I could go on" });
+        terminal.key(Key::Ctrl('v'));
+        terminal.wait_for(" ❯ [image #1: 1×1]");
+        terminal.send(CTRL_ENTER);
+        terminal.wait_for("A dot.");
+        let log = house.log();
+        let mut users = log.iter().filter(|line| line["message"]["role"] == "user");
+        assert_eq!(users.next_back().unwrap()["message"]["content"][1]["mimeType"], "image/png");
+    }
 }
 
 #[test]

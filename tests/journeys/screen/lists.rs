@@ -203,3 +203,31 @@ fn approval_and_thinking_are_chosen_and_the_footer_says_so() {
     terminal.wait_without("── tools");
     quit(terminal);
 }
+
+#[test]
+fn rows_are_clicked_on_in_the_bytes_that_terminals_send() {
+    let house = House::new();
+    let mut terminal = house.play(&[], &[]);
+    terminal.wait_for("Say what you want done");
+    terminal.send("/settings\r");
+    terminal.wait_for("── settings");
+    terminal.wait_for("▸ ");
+    let row = |terminal: &Terminal, text: &str| {
+        let screen = terminal.screen();
+        screen.lines().position(|line| line.contains(text)).unwrap_or_else(|| panic!("no {text}:\n{screen}"))
+            + 1
+    };
+    let click = |terminal: &mut Terminal, row: usize| {
+        terminal.send(&format!("\x1b[<0;6;{row}M\x1b[<0;6;{row}m"));
+    };
+    let at = row(&terminal, " approval ");
+    click(&mut terminal, at);
+    terminal.wait_for("▸ approval ");
+    assert_eq!(row(&terminal, "▸ approval "), at, "it stays where it was");
+    click(&mut terminal, at);
+    terminal.wait_for("── approval");
+    // The wheel goes to the next word.
+    terminal.wait_for("▸ ● ask");
+    terminal.send("\x1b[<65;6;4M");
+    terminal.wait_for("▸   auto");
+}

@@ -46,9 +46,7 @@ fn a_key_that_is_given_asks_at_once_is_in_one_file_alone_and_goes_again() {
     terminal.wait_for("12 characters");
     terminal.key(Key::Enter);
     terminal.wait_for("anthropic can be asked now");
-    terminal.wait_for("ctrl+l chooses a model");
-    enter(&mut terminal, "/model sonnet");
-    terminal.wait_for("answers from the next turn on");
+    terminal.wait_for("answers from the next turn on; ctrl+l chooses another");
     enter(&mut terminal, "are you there?");
     terminal.wait_for("Here I am.");
     terminal.wait_without("esc stops");
@@ -71,6 +69,19 @@ fn a_key_that_is_given_asks_at_once_is_in_one_file_alone_and_goes_again() {
     assert_eq!(terminal.wait().exit_code(), 0);
     assert_eq!(holding(house.home(), "sk-hush"), ["auth.json"]);
     assert!(!terminal.written().contains("sk-hush"));
+}
+
+#[test]
+fn where_logs_of_other_programs_were_looked_for_in_vain_is_said() {
+    let house = House::new();
+    let mut terminal = house.open(&[]);
+    terminal.wait_for("demo");
+    enter(&mut terminal, "/import");
+    for place in ["~/.claude/projects", "~/.codex/sessions", "~/.pi/agent/sessions"] {
+        terminal.wait_for(place);
+    }
+    terminal.key(Key::Enter);
+    terminal.wait_for("no log is there; /import PATH names a log or a folder elsewhere");
 }
 
 #[test]
@@ -97,6 +108,8 @@ fn a_session_of_another_program_is_found_imported_and_opened() {
     terminal.wait_without("it was imported before");
     enter(&mut terminal, "/import nowhere.jsonl");
     terminal.wait_for("there is no file or folder");
+    terminal.wait_for("❯ /import nowhere.jsonl");
+    terminal.key(Key::Ctrl('c'));
     enter(&mut terminal, "/quit");
     assert_eq!(terminal.wait().exit_code(), 0);
     assert_eq!(house.logs().len(), 1);

@@ -3,7 +3,7 @@
 use super::walk::See::{Cursor, Has, Lacks};
 use super::walk::Step::{Do, Notice, Type, Wait};
 use super::walk::{Journey, Step, press};
-use super::{at_rest, at_work};
+use super::{at_rest, at_work, furnished_at_rest, furnished_at_work};
 use crate::journeys::house::House;
 use crate::terminal::Terminal;
 
@@ -29,6 +29,27 @@ const ANYWHERE: &[Step] = &[
 
 pub(super) const AT_REST: Journey = Journey { name: "at rest", open: at_rest, steps: ANYWHERE };
 pub(super) const AT_WORK: Journey = Journey { name: "at work", open: at_work, steps: ANYWHERE };
+
+/// The same keys where there is something to go over to. What the footer says is what counts.
+const CHOOSING: &[Step] = &[
+    press(
+        "next_model",
+        "ctrl+p",
+        &[Has(" claude-sonnet-5-5  "), Has("claude-sonnet-5-5 answers from the next turn on")],
+    ),
+    press("next_thinking", "shift+tab", &[Has("claude-sonnet-5-5 · minimal  "), Has("thinking: minimal")]),
+    press("next_thinking", "shift+tab", &[Has("claude-sonnet-5-5 · low  "), Has("thinking: low")]),
+    press("previous_model", "ctrl+shift+p", &[Lacks("claude-sonnet-5-5 · low")]),
+    press("next_model", "ctrl+p", &[Has("claude-sonnet-5-5 · low  ")]),
+    Type("see "),
+    Wait(Has("❯ see")),
+    press("paste_image", "ctrl+v", &[Has("❯ see [image #1: 1×1]")]),
+];
+
+pub(super) const CHOOSES: Journey =
+    Journey { name: "choosing at rest", open: furnished_at_rest, steps: CHOOSING };
+pub(super) const CHOOSES_AT_WORK: Journey =
+    Journey { name: "choosing at work", open: furnished_at_work, steps: CHOOSING };
 
 fn answers(house: &House) -> Terminal {
     let answer = |n: u8| format!(r#"{{"text": "Answer {n}."}}"#);

@@ -1,0 +1,157 @@
+//! What commands do once they are typed.
+//!
+//! What goes wrong is told in one of two ways. A slip in what was typed is a passing line, and the typed text is in the editor again, to
+//! be mended; what failed while it was done stays in the transcript, as `✗`.
+
+use super::super::app::{Action, App, Go, List, Say};
+use super::super::help;
+use super::super::keys::When;
+use super::super::picker::Word;
+use super::super::popup::Popup;
+use super::super::transcript::Copied;
+use super::super::tree::Purpose;
+use super::{Meaning, Verb, level, mode, parse};
+use crate::agent::BashContext;
+
+impl App {
+    /// Says or does what a line says.
+    pub(in crate::tui) fn carry_out(&mut self, text: String, when: When) -> Vec<Action> {
+        let line = text.trim();
+        if let Some(command) = line.strip_prefix("!!").filter(|command| !command.trim().is_empty()) {
+            return vec![Action::Say(Say::Bash(command.trim().to_owned(), BashContext::Exclude))];
+        }
+        if let Some(command) = line.strip_prefix('!').filter(|command| !command.trim().is_empty()) {
+            return vec![Action::Say(Say::Bash(command.trim().to_owned(), BashContext::Include))];
+        }
+        match parse(line, &self.facts.commands) {
+            Meaning::Known(command, argument) if command.argument.is_empty() && !argument.is_empty() => {
+                let name = command.name;
+                self.slip(line, format!("/{name} takes no words: take away what stands behind it"))
+            }
+            Meaning::Known(command, argument) => self.command(command.verb, argument),
+            Meaning::Unknown { name, nearest } => {
+                let instead =
+                    nearest.map_or("/help lists them".to_owned(), |name| format!("did you mean /{name}?"));
+                self.slip(&text, format!("there is no command /{name}; {instead}"))
+            }
+            Meaning::Agent | Meaning::Text if when == When::Afterwards => {
+                vec![Action::Say(Say::FollowUp(text))]
+            }
+            Meaning::Agent | Meaning::Text if when == When::AtOnce => vec![Action::Say(Say::SteerNow(text))],
+            Meaning::Agent | Meaning::Text => vec![Action::Say(Say::Steer(text))],
+        }
+    }
+
+    fn command(&mut self, verb: Verb, argument: &str) -> Vec<Action> {
+        match verb {
+            Verb::New => vec![Action::Go(Go::New)],
+            Verb::Resume => self.browse(argument),
+            Verb::Tree => self.open_tree(Purpose::Go),
+            Verb::Fork => self.open_tree(Purpose::Fork),
+            Verb::Clone => vec![Action::Go(Go::Clone)],
+            Verb::Name if argument.is_empty() => self.ask_for_name(),
+            Verb::Name => vec![Action::Rename(argument.to_owned())],
+            Verb::Label => vec![Action::Label(Some(argument.to_owned()).filter(|label| !label.is_empty()))],
+            Verb::Compact => {
+                vec![Action::Compact(Some(argument.to_owned()).filter(|words| !words.is_empty()))]
+            }
+            Verb::Model if argument.is_empty() => self.pick("models", List::Models),
+            Verb::Model => vec![Action::SetModel(argument.to_owned())],
+            Verb::Thinking if argument.is_empty() => self.pick("thinking", List::Thinking),
+            Verb::Thinking => match level(argument) {
+                Ok(level) => vec![Action::SetThinking(level)],
+                Err(what) => self.slip(&format!("/thinking {argument}"), what),
+            },
+            Verb::Approval if argument.is_empty() => self.pick("approval", List::Approval),
+            Verb::Approval => match mode(argument) {
+                Ok(mode) => vec![Action::SetApproval(mode)],
+                Err(what) => self.slip(&format!("/approval {argument}"), what),
+            },
+            Verb::Tools if argument.is_empty() => self.pick("tools", List::Tools),
+            Verb::Tools => vec![Action::ToggleTool(argument.to_owned())],
+            Verb::Settings => self.pick_from("settings", List::Settings, argument),
+            Verb::Copy => self.copy(argument),
+            Verb::FollowUp if argument.is_empty() => {
+                self.ask_for("/followup ", "a message follows /followup")
+            }
+            Verb::FollowUp => vec![Action::Say(Say::FollowUp(argument.to_owned()))],
+            Verb::Session => vec![Action::ShowFacts],
+            Verb::Export => vec![Action::Export(argument.to_owned())],
+            Verb::Import => self.import(argument),
+            Verb::Login => self.log_in(argument),
+            Verb::Logout => self.log_out(argument),
+            Verb::Theme if argument.is_empty() => self.pick_theme(),
+            Verb::Theme => self.wear_theme(argument),
+            Verb::Reload => vec![Action::ReadResources],
+            Verb::Logs => vec![Action::ShowLogs],
+            Verb::Help => {
+                let page = help::page(&self.place.keymap, &self.facts.commands);
+                self.read_help("help", page)
+            }
+            Verb::Hotkeys => {
+                let keys = help::keys(&self.place.keymap);
+                self.read_help("keys", keys)
+            }
+            Verb::Quit => vec![Action::Quit],
+        }
+    }
+
+    fn ask_for(&mut self, beginning: &str, what: &str) -> Vec<Action> {
+        self.editor.set_text(beginning);
+        self.flash(what);
+        Vec::new()
+    }
+
+    fn ask_for_name(&mut self) -> Vec<Action> {
+        let what = match &self.facts.name {
+            Some(name) => format!("it is called {name}; another name follows /name"),
+            None => "it has no name yet; one follows /name".to_owned(),
+        };
+        self.ask_for("/name ", &what)
+    }
+
+    /// Says of something typed that it can't be meant, and gives it back to be mended.
+    pub(in crate::tui) fn slip(&mut self, typed: &str, what: impl Into<String>) -> Vec<Action> {
+        self.editor.put_before(&[typed.to_owned()]);
+        self.flash(what);
+        Vec::new()
+    }
+
+    /// The same of something that was carried out. What was chosen in a list is there still, and was typed nowhere.
+    pub(in crate::tui) fn slipped(&mut self, typed: &str, what: String) -> Vec<Action> {
+        if let Some(picker) = self.popups.last_mut().and_then(Popup::as_picker) {
+            picker.say(Some(Word::trouble(what)));
+            return Vec::new();
+        }
+        self.slip(typed, what)
+    }
+
+    /// Copies an answer: the last one, or the one of that number from the end.
+    fn copy(&mut self, number: &str) -> Vec<Action> {
+        let from_end = if number.is_empty() { Some(1) } else { number.parse().ok() };
+        let Some(from_end) = from_end.filter(|from_end: &usize| *from_end > 0) else {
+            let what = "which answer? /copy 1 copies the last one, /copy 2 the one before";
+            return self.slip(&format!("/copy {number}"), what);
+        };
+        if let Some(text) = self.transcript.answer(from_end) {
+            let (text, what) = (
+                text.to_owned(),
+                match from_end {
+                    1 => "the last answer".to_owned(),
+                    from_end => format!("answer {from_end} from the end"),
+                },
+            );
+            return vec![Action::Copy(Copied { text, what })];
+        }
+        match self.transcript.answers() {
+            0 => {
+                self.flash("there is no answer to copy yet");
+                Vec::new()
+            }
+            count => {
+                let what = format!("the last {count} answers are read so far; scroll up to read more");
+                self.slip(&format!("/copy {number}"), what)
+            }
+        }
+    }
+}
