@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use crate::message::{Message, StopReason};
+use crate::message::{AssistantBlock, Message, StopReason};
 use crate::session::context::{Projected, estimate};
 use crate::unit::Tokens;
 
@@ -53,11 +53,20 @@ impl Load {
 /// Whether a provider gets to see a message.
 pub(super) fn is_sent(message: &Message) -> bool {
     match message {
-        Message::Assistant(answer) => answer.stop_reason != StopReason::Error,
+        Message::Assistant(answer) => match answer.stop_reason {
+            StopReason::Error => false,
+            // Of one that was stopped only what it said.
+            StopReason::Aborted => answer.content.iter().any(is_said),
+            StopReason::Stop | StopReason::Length | StopReason::ToolUse => !answer.content.is_empty(),
+        },
         Message::BashExecution(bash) => !bash.exclude_from_context,
         Message::User(_) | Message::ToolResult(_) => true,
         Message::System(_) => false,
     }
+}
+
+fn is_said(block: &AssistantBlock) -> bool {
+    matches!(block, AssistantBlock::Text { text } if !text.is_empty())
 }
 
 /// About how many tokens a provider gets to see of messages.
@@ -96,7 +105,8 @@ pub(super) fn first_kept(messages: &[Projected], keep: Keep) -> usize {
             // What has no call in the answer before it has none at all, and is not sent.
             Message::Assistant(answer) => {
                 let calls = answer.tool_calls().filter(|call| results.contains(&call.id));
-                let answered = if is_sent(&projected.message) { calls.count() } else { 0 };
+                let makes_calls = is_sent(&projected.message) && answer.stop_reason != StopReason::Aborted;
+                let answered = if makes_calls { calls.count() } else { 0 };
                 unit.sent = unit.sent.saturating_sub(results.len() - answered.min(results.len()));
                 results.clear();
             }
@@ -149,15 +159,14 @@ pub(super) mod tests {
     use std::sync::Arc;
 
     use crate::message::{
-        AssistantBlock, AssistantMessage, BashExecutionMessage, ToolCall, ToolResultMessage, UserBlock,
-        UserMessage,
+        AssistantMessage, BashExecutionMessage, ToolCall, ToolResultMessage, UserBlock, UserMessage,
     };
     use crate::session::{Entry, EntryBody};
     use crate::unit::UnixMs;
     use proptest::prelude::*;
 
     /// A conversation in short: `u` the user, `a` an answer, `a1` one with call 1, `a12` one with calls 1 and 2, `r1` its
-    /// result, `e` a failed answer, `!` a command, `!!` one that no model sees. Each text is 4 characters: one token.
+    /// result, `e` a failed answer, `s1` one that was stopped before call 1 was made and said nothing, `!` a command, `!!` one that no model sees. Each text is 4 characters: one token.
     pub(in crate::agent::compaction) fn talk(words: &str) -> Vec<Projected> {
         let said = |(at, word): (usize, &str)| Projected {
             entry: format!("e{at}").as_str().into(),
@@ -202,6 +211,7 @@ pub(super) mod tests {
                 };
                 let stop_reason = match kind {
                     "e" => StopReason::Error,
+                    "s" => StopReason::Aborted,
                     _ if rest.is_empty() => StopReason::Stop,
                     _ => StopReason::ToolUse,
                 };
@@ -227,6 +237,13 @@ pub(super) mod tests {
         assert_eq!(first_kept(&talk, messages(2)), 4);
         assert_eq!(first_kept(&talk, Keep { tokens: Tokens(4), messages: Some(1) }), 5);
         assert_eq!(first_kept(&talk, tokens(6)), 0);
+    }
+
+    #[test]
+    fn an_answer_that_was_stopped_before_it_said_anything_is_not_what_is_kept() {
+        assert_eq!(first_kept(&talk("u a u s12"), messages(1)), 2);
+        assert_eq!(first_kept(&talk("u a u s12 r1 r2"), messages(1)), 2);
+        assert_eq!(first_kept(&talk("u a u s"), messages(1)), 3);
     }
 
     #[test]
