@@ -3,10 +3,13 @@
 //! An id read from a log is an opaque string (a ULID, eight hex digits, a UUID, anything); only what tiller
 //! mints itself is a ULID. Minting needs a clock and lives in `session`. See docs/session-format.md.
 
+mod text;
+
 use std::fmt;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
+use text::Text;
 
 /// Fewest characters by which a person may name a session or an entry.
 pub const SHORTEST_FRAGMENT: usize = 4;
@@ -19,43 +22,43 @@ macro_rules! id {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(transparent)]
-        pub struct $name(Arc<str>);
+        pub struct $name(Text);
 
         impl $name {
             /// Takes the text as it stands.
             pub fn new(text: impl AsRef<str>) -> Self {
-                Self(Arc::from(text.as_ref()))
+                Self(Text::of(text.as_ref()))
             }
 
             /// The whole id.
             #[must_use]
             pub fn as_str(&self) -> &str {
-                &self.0
+                self.0.as_str()
             }
 
             /// The last six characters, as lists show it.
             #[must_use]
             pub fn short(&self) -> &str {
-                last_chars(&self.0, SHOWN)
+                last_chars(self.as_str(), SHOWN)
             }
 
             /// Whether a person's `fragment` (a prefix or suffix of at least four characters, or the whole id,
             /// letter case aside) names this id.
             #[must_use]
             pub fn matches(&self, fragment: &str) -> bool {
-                fragment_matches(&self.0, fragment)
+                fragment_matches(self.as_str(), fragment)
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
+                f.write_str(self.as_str())
             }
         }
 
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{:?}", &*self.0)
+                write!(f, "{:?}", self.as_str())
             }
         }
 

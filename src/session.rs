@@ -43,7 +43,7 @@ pub use index::{EntryKind, Finding};
 pub use lock::{Holder, is_held};
 pub use manager::{Placement, Scope, SessionManager};
 pub use mint::Mint;
-pub use reader::Reader;
+pub use reader::{Reader, Section};
 pub use tally::{ModelUsage, Tally};
 pub use trash::{Doomed, Farewell, take_back};
 pub use verbs::{Summed, Visibility};

@@ -100,24 +100,23 @@ fn trimmed(cells: &[Cell<'_>], end: usize, breaks: Breaks) -> usize {
     }
 }
 
+/// A line of these. A long answer is hundreds of thousands of lines, so none takes more room than it needs.
 fn line_of(before: &[Span], cells: &[Cell<'_>]) -> Line {
-    let mut spans = before.to_vec();
-    let mut open: Option<Span> = None;
-    for cell in cells {
-        match &mut open {
-            Some(span) if span.style == cell.style && span.link.as_ref() == cell.link => {
-                span.text.push_str(cell.text);
-            }
-            _ => {
-                let span = Span::new(cell.text, cell.style).leading_to(cell.link.cloned());
-                spans.extend(open.replace(span));
-            }
-        }
-    }
-    spans.extend(open);
+    let pieces = cells.chunk_by(|one, next| one.style == next.style && one.link == next.link);
+    let mut spans = Vec::with_capacity(before.len() + pieces.clone().count());
+    spans.extend_from_slice(before);
+    spans.extend(pieces.filter_map(span_of));
     let margins =
         Margins { before: before.iter().take_while(|span| is_margin(&span.text)).count(), behind: 0 };
     Line { margins, ..Line::from(spans) }
+}
+
+/// Cells of one style as one span.
+fn span_of(cells: &[Cell<'_>]) -> Option<Span> {
+    let first = cells.first()?;
+    let mut text = String::with_capacity(cells.iter().map(|cell| cell.text.len()).sum());
+    text.extend(cells.iter().map(|cell| cell.text));
+    Some(Span::new(text, first.style).leading_to(first.link.cloned()))
 }
 
 /// Whether what stands before a text is no part of it: an item's mark is.
@@ -161,6 +160,18 @@ mod tests {
     #[test]
     fn words_stay_whole_and_the_space_between_lines_goes() {
         assert_eq!(wrapped("the quick  brown fox", 10, Breaks::Words), ["the quick", "brown fox"]);
+    }
+
+    #[test]
+    fn a_line_takes_no_more_room_than_it_needs() {
+        let spans =
+            [Span::new("some words of a text ".repeat(9), Role::Text), Span::new("and code", Role::Code)];
+        let lines = wrap(&spans, 30, &Indent::all(vec![Span::new("│ ", Role::Muted)]), Breaks::Words);
+        assert!(lines.len() > 5, "{lines:?}");
+        for line in lines {
+            assert_eq!(line.spans.capacity(), line.spans.len());
+            assert!(line.spans.iter().all(|span| span.text.capacity() == span.text.len()), "{line:?}");
+        }
     }
 
     #[test]

@@ -30,6 +30,17 @@ pub enum Role {
 }
 
 impl Role {
+    /// Each at the place of its number.
+    pub(super) const ALL: [Self; 7] = [
+        Self::User,
+        Self::Assistant,
+        Self::ToolResult,
+        Self::BashExecution,
+        Self::System,
+        Self::Custom,
+        Self::Unknown,
+    ];
+
     fn parse(name: &str) -> Self {
         match name {
             "user" => Self::User,

@@ -1,14 +1,18 @@
 //! Where every entry of a log lies and what it follows: offsets and links, no bodies.
 //!
 //! Built by one pass over the lines and extended by every append. A line costs an error only itself: what can't be read is
-//! named in the findings, and the tree goes on around it.
+//! named in the findings, and the tree goes on around it. [`entries`] holds what is known of each, [`names`] finds them by id.
 
-use std::hash::BuildHasher;
+mod entries;
+mod names;
+mod packed;
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 
-use hashbrown::hash_table::Entry;
-use hashbrown::{DefaultHashBuilder, HashTable};
 use serde::de::IgnoredAny;
+use ulid::Ulid;
 
 use super::error::SessionError;
 use super::head::{Head, Role};
@@ -17,6 +21,9 @@ use super::mint;
 use crate::id::EntryId;
 use crate::message::Usage;
 use crate::unit::UnixMs;
+
+use entries::{Entries, Wanted};
+use names::Names;
 
 /// Something about a log that isn't as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -48,6 +55,22 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
+    /// Each at the place of its number.
+    const ALL: [Self; 12] = [
+        Self::Message,
+        Self::ModelChange,
+        Self::ThinkingLevelChange,
+        Self::Compaction,
+        Self::BranchSummary,
+        Self::ContextEdit,
+        Self::Custom,
+        Self::CustomMessage,
+        Self::Label,
+        Self::SessionInfo,
+        Self::Usage,
+        Self::Unknown,
+    ];
+
     pub(super) fn parse(name: &str) -> Self {
         match name {
             "message" => Self::Message,
@@ -66,10 +89,9 @@ impl EntryKind {
     }
 }
 
-/// One entry's place.
-#[derive(Clone, Debug)]
+/// One entry's place, and what its head says but for its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Indexed {
-    pub(super) id: EntryId,
     pub(super) parent: Option<u32>,
     pub(super) kind: EntryKind,
     pub(super) role: Option<Role>,
@@ -113,26 +135,13 @@ impl Found {
     }
 }
 
-/// Where an id leads. The hash is kept so that the table grows without looking at the ids again.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    hash: u64,
-    position: u32,
-}
-
-impl Place {
-    fn at(&self) -> usize {
-        self.position as usize
-    }
-}
-
 /// All entries of a log in the order of their lines.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    entries: Vec<Indexed>,
-    /// Positions by id; of entries with the same id the last one's.
-    by_id: HashTable<Place>,
-    hasher: DefaultHashBuilder,
+    entries: Entries,
+    names: Names,
+    /// The id of the last entry, which the next one nearly always follows.
+    leaf: Option<EntryId>,
     /// Positions of the entries with facts of tiller's own that are looked for later.
     own: Vec<u32>,
     /// What all entries cost.
@@ -144,8 +153,13 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn entries(&self) -> &[Indexed] {
+    pub(super) fn entries(&self) -> &Entries {
         &self.entries
+    }
+
+    /// The id of the last entry.
+    pub(super) fn leaf(&self) -> Option<&EntryId> {
+        self.leaf.as_ref()
     }
 
     pub(super) fn findings(&self) -> Vec<Finding> {
@@ -166,44 +180,55 @@ impl Index {
     }
 
     pub(super) fn position(&self, id: &str) -> Option<usize> {
-        // Nearly always it is the entry that was written last.
-        if self.entries.last().is_some_and(|last| last.id.as_str() == id) {
+        if self.leaf.as_ref().is_some_and(|leaf| leaf.as_str() == id) {
             return Some(self.entries.len() - 1);
         }
-        let hash = self.hasher.hash_one(id);
-        let same = |place: &Place| place.hash == hash && self.entries[place.at()].id.as_str() == id;
-        self.by_id.find(hash, same).map(Place::at)
+        self.names.find(&self.entries, id)
+    }
+
+    /// Tells of positions whether the entry there has this id.
+    pub(super) fn bears<'a>(&'a self, id: &'a str) -> impl Fn(usize) -> bool {
+        let wanted = Wanted::of(id);
+        move |position| self.entries.is(position, &wanted)
     }
 
     /// The newest ULID, after which new ones are minted.
-    pub(super) fn greatest_id(&self) -> Option<&EntryId> {
-        // From the newest on hardly any other one is greater, and only those have to be looked into.
-        self.entries.iter().rev().map(|entry| &entry.id).fold(None, |greatest: Option<&EntryId>, id| {
-            let is_greater = greatest.is_none_or(|greatest| id > greatest) && mint::can_go_on_after(id);
-            if is_greater { Some(id) } else { greatest }
-        })
+    pub(super) fn greatest_id(&self) -> Option<EntryId> {
+        let greatest = self.entries.ulids().map(Ulid).filter(mint::has_time_left).max();
+        greatest.map(|ulid| EntryId::new(ulid.to_string()))
     }
 
     /// Bytes of the entry's line without its newline, and of the lines between it and its parent if no entry is in them.
     pub(super) fn span_with_gap(&self, at: usize) -> Range<u64> {
-        let entry = &self.entries[at];
-        let parent = entry.parent().filter(|parent| parent + 1 == at).map(|parent| &self.entries[parent]);
+        let Some(entry) = self.entries.at(at) else { return 0..0 };
+        let parent =
+            entry.parent().filter(|parent| parent + 1 == at).and_then(|parent| self.entries.at(parent));
         let start = parent.map_or(entry.stored, |parent| parent.end() + 1);
         start..entry.end()
     }
 
+    /// The position of the entry with this id.
+    pub(super) fn position_of(&self, id: &EntryId) -> Result<usize, SessionError> {
+        self.position(id.as_str()).ok_or_else(|| SessionError::NoEntry(id.clone()))
+    }
+
     /// Positions from the root to the entry with this id.
     pub(super) fn path_to(&self, leaf: &EntryId) -> Result<Vec<usize>, SessionError> {
-        let position = self.position(leaf.as_str()).ok_or_else(|| SessionError::NoEntry(leaf.clone()))?;
-        Ok(self.path(position))
+        Ok(self.path(self.position_of(leaf)?))
     }
 
     /// Positions from the root to `leaf`.
     pub(super) fn path(&self, leaf: usize) -> Vec<usize> {
-        let mut path: Vec<usize> =
-            std::iter::successors(Some(leaf), |&at| self.entries.get(at).and_then(Indexed::parent)).collect();
+        // Long paths are walked twice, for a list that grows takes several times its room.
+        let mut path = Vec::with_capacity(self.ancestry(leaf).count());
+        path.extend(self.ancestry(leaf));
         path.reverse();
         path
+    }
+
+    /// Positions from `leaf` to the root.
+    pub(super) fn ancestry(&self, leaf: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(leaf), |&at| self.entries.parent(at))
     }
 
     /// Takes the header's line, which is no entry.
@@ -240,9 +265,10 @@ impl Index {
 
     fn take_head(&mut self, head: Head<'_>, line: &Line<'_>, is_whole: impl Fn(&Indexed) -> bool) {
         let parent = head.parent.as_deref().and_then(|parent| self.parent_position(parent, line, is_whole));
-        let position = u32::try_from(self.entries.len()).expect("a log has fewer than 2^32 entries");
-        self.entries.push(Indexed {
-            id: EntryId::new(&head.id),
+        // The greatest number stands for no entry.
+        let position = u32::try_from(self.entries.len()).ok().filter(|position| *position < u32::MAX);
+        let position = position.expect("a log has fewer than 2^32 - 1 entries");
+        let entry = Indexed {
             parent,
             kind: head.kind,
             role: head.role,
@@ -251,8 +277,10 @@ impl Index {
             offset: line.offset,
             stored: line.stored,
             length: line.bytes.len(),
-        });
-        if self.name(position) {
+        };
+        self.entries.push(&head.id, entry);
+        self.leaf = Some(EntryId::new(&head.id));
+        if self.names.take(&self.entries, position, &head.id) {
             self.find(line, format!("the id {} stands for an earlier entry too", head.id));
         }
         if head.own {
@@ -262,24 +290,6 @@ impl Index {
             self.usage.add(usage);
         }
         self.gap = 0;
-    }
-
-    /// Lets the id of the entry at `position` mean that one; answers whether it meant another.
-    fn name(&mut self, position: u32) -> bool {
-        let Self { entries, by_id, hasher, .. } = self;
-        let id = entries[position as usize].id.as_str();
-        let place = Place { hash: hasher.hash_one(id), position };
-        let same = |other: &Place| other.hash == place.hash && entries[other.at()].id.as_str() == id;
-        match by_id.entry(place.hash, same, |other| other.hash) {
-            Entry::Occupied(mut other) => {
-                *other.get_mut() = place;
-                true
-            }
-            Entry::Vacant(free) => {
-                free.insert(place);
-                false
-            }
-        }
     }
 
     /// A parent names an earlier line. One that is lost with the lines directly before, or with the end of the last entry's line, is
@@ -295,16 +305,17 @@ impl Index {
         }
         let last = self.entries.last();
         // Another program may have written this parent behind what was left of a torn line.
-        let is_lost = self.gap > 0 || last.is_some_and(|last| !is_whole(last));
-        let bridge = last.filter(|_| is_lost).map(|last| last.id.clone());
-        let what = match &bridge {
+        let is_lost = self.gap > 0 || last.is_some_and(|last| !is_whole(&last));
+        let bridge = self.leaf.as_ref().filter(|_| is_lost);
+        let what = match bridge {
             Some(id) => format!(
                 "its parent {parent} is lost with the unreadable lines before it; it follows {id} instead"
             ),
             None => format!("its parent {parent} is not in the lines before it; it is taken for a root"),
         };
+        let bridge = bridge.and_then(|_| u32::try_from(self.entries.len() - 1).ok());
         self.find(line, what);
-        bridge.and_then(|_| u32::try_from(self.entries.len() - 1).ok())
+        bridge
     }
 
     fn find(&mut self, line: &Line<'_>, what: String) {

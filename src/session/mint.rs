@@ -55,9 +55,13 @@ impl Mint {
 
 /// Whether ids can grow after this one: it is a ULID as tiller writes them, and not at the end of all time.
 pub(super) fn can_go_on_after(id: &EntryId) -> bool {
+    Ulid::from_string(id.as_str()).is_ok_and(|ulid| has_time_left(&ulid) && ulid.to_string() == id.as_str())
+}
+
+/// Whether there is a moment after a ULID's.
+pub(super) fn has_time_left(ulid: &Ulid) -> bool {
     let last_moment = (1 << Ulid::TIME_BITS) - 1;
-    Ulid::from_string(id.as_str())
-        .is_ok_and(|ulid| ulid.timestamp_ms() < last_moment && ulid.to_string() == id.as_str())
+    ulid.timestamp_ms() < last_moment
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ impl Reader {
             let index = self.shared.index();
             let entry = index
                 .entries()
-                .get(position)
+                .at(position)
                 .ok_or_else(|| SessionError::NoEntry(EntryId::new(position.to_string())))?;
             (entry.stored, entry.length)
         };

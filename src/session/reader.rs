@@ -1,8 +1,10 @@
 //! Looking things up in a log while somebody else may be appending to it.
 
 mod derived;
+mod section;
 
 pub(super) use derived::waiting;
+pub use section::Section;
 
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
@@ -177,7 +179,7 @@ impl Reader {
     /// The entry where the next one attaches: the last of the file.
     #[must_use]
     pub fn leaf(&self) -> Option<EntryId> {
-        self.shared.index().entries().last().map(|entry| entry.id.clone())
+        self.shared.index().leaf().cloned()
     }
 
     /// How many entries there are, on all branches.
@@ -207,7 +209,7 @@ impl Reader {
     /// When there is no entry `leaf`.
     pub fn path_to(&self, leaf: &EntryId) -> Result<Vec<EntryId>, SessionError> {
         let index = self.shared.index();
-        Ok(index.path_to(leaf)?.into_iter().map(|at| index.entries()[at].id.clone()).collect())
+        Ok(index.path_to(leaf)?.into_iter().filter_map(|at| index.entries().id(at)).collect())
     }
 
     /// Entries from the root to `leaf`; damaged ones are left out and named in the findings.
@@ -250,17 +252,14 @@ impl Reader {
     /// When none or several go by it.
     pub fn find(&self, fragment: &str) -> Result<EntryId, SessionError> {
         let index = self.shared.index();
-        let ids: Vec<&EntryId> =
-            index.entries().iter().map(|e| &e.id).filter(|id| id.matches(fragment)).collect();
+        let ids: Vec<EntryId> = index.entries().ids().filter(|id| id.matches(fragment)).collect();
         match ids.as_slice() {
             // Of entries with the same id the newest is meant, as everywhere.
-            [id, others @ ..] if others.iter().all(|other| other == id) => Ok((*id).clone()),
+            [id, others @ ..] if others.iter().all(|other| other == id) => Ok(id.clone()),
             [] => Err(SessionError::NoEntry(fragment.into())),
-            several => {
-                several.iter().find(|id| id.as_str() == fragment).map(|id| (*id).clone()).ok_or_else(|| {
-                    SessionError::NotFound(format!("`{fragment}` names {} entries", several.len()))
-                })
-            }
+            several => several.iter().find(|id| id.as_str() == fragment).cloned().ok_or_else(|| {
+                SessionError::NotFound(format!("`{fragment}` names {} entries", several.len()))
+            }),
         }
     }
 
@@ -268,14 +267,14 @@ impl Reader {
     #[must_use]
     pub fn tree(&self) -> Tree {
         let index = self.shared.index();
-        let node = |entry: &Indexed| Node {
-            id: entry.id.clone(),
+        let node = |(id, entry): (EntryId, Indexed)| Node {
+            id,
             parent: entry.parent(),
             kind: entry.kind,
             role: entry.role,
             timestamp: entry.timestamp,
         };
-        Tree::new(index.entries().iter().map(node).collect())
+        Tree::new(index.entries().ids().zip(index.entries().iter()).map(node).collect())
     }
 
     /// The session's name: what the last `session_info` says.
@@ -292,8 +291,8 @@ impl Reader {
     pub fn first_prompt(&self) -> Option<String> {
         let prompts: Vec<usize> = {
             let index = self.shared.index();
-            let is_prompt = |at: &usize| index.entries()[*at].role == Some(Role::User);
-            (0..index.entries().len()).filter(is_prompt).collect()
+            let said = index.entries().iter().enumerate();
+            said.filter(|(_, entry)| entry.role == Some(Role::User)).map(|(at, _)| at).collect()
         };
         prompts.into_iter().find_map(|at| match self.entry_at(at).ok()?.body.as_message()?.as_ref() {
             Message::User(user) => Some(user.as_typed()),
@@ -323,7 +322,7 @@ impl Reader {
     }
 
     fn position(&self, id: &EntryId) -> Result<usize, SessionError> {
-        self.shared.index().position(id.as_str()).ok_or_else(|| SessionError::NoEntry(id.clone()))
+        self.shared.index().position_of(id)
     }
 
     fn entries_at(
@@ -351,14 +350,15 @@ impl Reader {
         }
     }
 
-    /// An entry's place and its parent's id. Positions end to stand for entries when a log is cut short.
-    fn indexed(&self, position: usize) -> Result<(Indexed, Option<EntryId>), SessionError> {
+    /// An entry's place, its id, and its parent's. Positions end to stand for entries when a log is cut short.
+    fn indexed(&self, position: usize) -> Result<(Indexed, EntryId, Option<EntryId>), SessionError> {
         let index = self.shared.index();
-        let Some(at) = index.entries().get(position) else {
+        let entries = index.entries();
+        let Some((entry, id)) = entries.at(position).zip(entries.id(position)) else {
             let source = std::io::ErrorKind::UnexpectedEof.into();
             return Err(SessionError::Io { path: self.shared.log.path_shown(), action: "be read", source });
         };
-        Ok((at.clone(), at.parent().map(|parent| index.entries()[parent].id.clone())))
+        Ok((entry, id, entry.parent().and_then(|parent| entries.id(parent))))
     }
 
     /// The entry at a position, counted from 0 in the order of the file.
@@ -366,15 +366,15 @@ impl Reader {
     /// # Errors
     /// When there are fewer, or what it says can't be read.
     pub fn entry_at(&self, position: usize) -> Result<Entry, SessionError> {
-        let (at, parent) = self.indexed(position)?;
+        let (at, id, parent) = self.indexed(position)?;
         let bytes = self.shared.log.read_at(at.stored, at.length)?;
         let damaged = |source| SessionError::Damaged {
             path: self.path().map_or_else(PathBuf::new, Path::to_path_buf),
             line: at.line,
-            id: at.id.clone(),
+            id: id.clone(),
             source,
         };
         let body = entry::parse_body(at.kind, at.role, &bytes).map_err(damaged)?;
-        Ok(Entry { timestamp: at.timestamp, id: at.id, parent, body })
+        Ok(Entry { timestamp: at.timestamp, id, parent, body })
     }
 }

@@ -91,7 +91,7 @@ impl Writer {
             let path = shared.log.path_shown();
             return Err(SessionError::Version { path, version, action: "written" });
         }
-        let mint = Mint::after(shared.index().greatest_id());
+        let mint = Mint::after(shared.index().greatest_id().as_ref());
         if let Some(header) = successor {
             return Self::succeed(shared.succeeded(header), mint);
         }

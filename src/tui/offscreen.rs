@@ -55,9 +55,9 @@ impl OffScreen {
         };
         let Ok(terminal) = Terminal::new(TestBackend::new(size.0, size.1));
         let mut screen = Self { app: App::new(place, Vec::new()), reader, terminal };
-        let (older, entries, points) = newest(&screen.reader);
+        let newest = newest(&screen.reader);
         screen.app.place.size = size;
-        let loaded = Loaded { snapshot, older, entries, points };
+        let loaded = Loaded { snapshot, newest };
         screen.take(Input::Report(Report::Loaded(Box::new(loaded))), now);
         screen
     }

@@ -358,8 +358,8 @@ impl Worker {
         let read = move || (newest(&reader), files::git_branch(&cwd));
         let read = spawn_blocking(read).await;
         let fault = read.is_err().then(trouble::fault);
-        let ((older, entries, points), branch) = read.unwrap_or_default();
-        let loaded = Report::Loaded(Box::new(Loaded { snapshot, older, entries, points }));
+        let (newest, branch) = read.unwrap_or_default();
+        let loaded = Report::Loaded(Box::new(Loaded { snapshot, newest }));
         // The session is there whatever becomes of what can be typed into it.
         let commands = self.agent.slash_commands().await.map(Report::Commands);
         let commands = commands.unwrap_or_else(|error| failed(&error, None));

@@ -143,7 +143,8 @@ impl Stretch {
         true
     }
 
-    fn take(&mut self, entry: &Entry) {
+    /// Takes the next entry.
+    pub(super) fn take(&mut self, entry: &Entry) {
         let is_summary = matches!(entry.body, EntryBody::BranchSummary { .. });
         if let Some(others) = self.points.before(&entry.id).filter(|_| !is_summary) {
             self.push_point(entry, Side::Before, others, None);

@@ -7,6 +7,7 @@ use crossterm::event::KeyCode;
 
 use super::app::{Input, Loaded, Report};
 use super::pace::{Pace, Stale};
+use super::transcript::Newest;
 use crate::agent::{Live, Snapshot};
 use crate::event::{AssistantDelta, EventKind, QueueItem, QueueKind, ToolOutcome};
 use crate::message::{Message, UserMessage};
@@ -174,12 +175,7 @@ fn a_refused_message_comes_back_into_the_editor() {
 fn events_that_a_snapshot_told_are_passed_over() {
     let mut stage = Stage::new(80, 24);
     let snapshot = Snapshot { seq: 5, state: state(), live: Live::default() };
-    stage.input(Input::Report(Report::Loaded(Box::new(Loaded {
-        snapshot,
-        older: vec![],
-        entries: vec![],
-        points: Arc::default(),
-    }))));
+    stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, newest: Newest::default() }))));
     stage.text(0, "told before");
     assert!(!stage.screen().contains("told before"));
     stage.seq = 5;
@@ -197,12 +193,8 @@ fn an_entry_read_from_the_log_is_not_shown_again_when_its_event_comes() {
         body: EntryBody::message(Arc::new(Message::User(UserMessage::text("only once", UnixMs(START))))),
     };
     let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
-    stage.input(Input::Report(Report::Loaded(Box::new(Loaded {
-        snapshot,
-        older: vec![],
-        entries: vec![entry],
-        points: Arc::default(),
-    }))));
+    let newest = Newest::of(&[], vec![entry]);
+    stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, newest }))));
     stage.user("only once");
     assert_eq!(stage.screen().matches("only once").count(), 1);
 }
@@ -297,12 +289,7 @@ fn what_happens_while_a_snapshot_is_on_its_way_is_not_forgotten_when_it_arrives(
     stage.app.expect_snapshot();
     stage.event(EventKind::AgentStart);
     let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
-    stage.input(Input::Report(Report::Loaded(Box::new(Loaded {
-        snapshot,
-        older: vec![],
-        entries: vec![],
-        points: Arc::default(),
-    }))));
+    stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, newest: Newest::default() }))));
     assert!(stage.app.work.running_since.is_some(), "the snapshot was older than the event");
     stage.event(EventKind::AgentSettled);
     assert!(stage.app.work.running_since.is_none(), "and nothing waits any more");

@@ -12,7 +12,7 @@ mod select;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::block::{Block, BlockKind, Fold, Level};
@@ -23,19 +23,20 @@ use super::record::{Stretch, cut_off, finish_call};
 use super::words::Words;
 use crate::id::{CallId, EntryId};
 use crate::message::{ToolResultMessage, joined_text};
-use crate::session::{BranchPoints, Entry};
+use crate::session::{BranchPoints, Entry, Section};
 use crate::unit::UnixMs;
 
 pub(super) use anew::Former;
 pub(super) use go::{Goal, Toward};
 pub(super) use part::At;
-use part::{Content, ENTRIES, Part};
+pub(super) use part::ENTRIES;
+use part::{Content, Part};
 pub(super) use rows::Shown;
 use rows::View;
 pub(super) use select::{Copied, Spot, Unit, amount};
 
-/// Entries after a part that are looked through for the results of its calls.
-const AHEAD: usize = 100;
+/// Ids of the newest entries that are remembered.
+const RECENT: usize = 500;
 
 /// Everything that was said, from the beginning of the path to its end.
 #[derive(Debug)]
@@ -55,7 +56,39 @@ pub(super) struct Transcript {
     added: usize,
     /// A prompt at the end that nobody answered.
     unanswered: Option<EntryId>,
+    /// Ids of the newest entries, oldest first.
+    recent: VecDeque<EntryId>,
     points: Arc<BranchPoints>,
+}
+
+/// A path whose newest entries are read.
+#[derive(Debug, Default)]
+pub(super) struct Newest {
+    /// What stands before them.
+    pub(super) older: Vec<Section>,
+    /// Where they are; `None` when there are none.
+    pub(super) section: Option<Section>,
+    /// Those of them that could be read.
+    pub(super) ids: Vec<EntryId>,
+    /// What they amount to.
+    pub(super) stretch: Stretch,
+    /// Where other branches go on from the path.
+    pub(super) points: Arc<BranchPoints>,
+}
+
+#[cfg(test)]
+impl Newest {
+    /// Entries of a path, and the ids of those before them.
+    pub(super) fn of(older: &[EntryId], entries: Vec<Entry>) -> Self {
+        let section = |last: &EntryId, count| Section { last: last.clone(), count };
+        Self {
+            older: older.chunks(ENTRIES).map(|ids| section(&ids[ids.len() - 1], ids.len())).collect(),
+            section: entries.last().map(|last| section(&last.id, entries.len())),
+            ids: entries.iter().map(|entry| entry.id.clone()).collect(),
+            stretch: Stretch::of(&entries),
+            points: Arc::default(),
+        }
+    }
 }
 
 /// Part of the path to be read.
@@ -64,9 +97,9 @@ pub(super) struct Wanted {
     epoch: u64,
     part: usize,
     /// The entries.
-    pub(super) ids: Arc<Vec<EntryId>>,
+    pub(super) section: Section,
     /// Those after them, in which results of their calls may stand.
-    pub(super) ahead: Vec<EntryId>,
+    pub(super) ahead: Option<Section>,
 }
 
 impl Wanted {
@@ -80,7 +113,7 @@ impl Wanted {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Unseen {
     pub(super) part: usize,
-    pub(super) ids: Arc<Vec<EntryId>>,
+    pub(super) section: Section,
 }
 
 /// What a place is followed or preceded by.
@@ -94,16 +127,16 @@ enum Step {
 
 impl Default for Transcript {
     fn default() -> Self {
-        Self::of(0, Vec::new(), &[], &Arc::default())
+        Self::of(0, Newest::default())
     }
 }
 
 impl Transcript {
-    /// The transcript of a path: its newest entries, the ids of those before them, and its branch points.
-    pub(super) fn of(epoch: u64, older: Vec<EntryId>, entries: &[Entry], points: &Arc<BranchPoints>) -> Self {
-        let mut parts: Vec<Part> = older.chunks(ENTRIES).map(Part::unread).collect();
-        let ids = entries.iter().map(|entry| entry.id.clone()).collect();
-        parts.push(Part::read(ids, Vec::new()));
+    /// The transcript of a path.
+    pub(super) fn of(epoch: u64, newest: Newest) -> Self {
+        let Newest { older, section, ids, stretch, points } = newest;
+        let mut parts: Vec<Part> = older.into_iter().map(Part::unread).collect();
+        parts.push(Part::read(section));
         let mut transcript = Self {
             parts,
             live: Vec::new(),
@@ -112,24 +145,18 @@ impl Transcript {
             folds: Folds::default(),
             epoch,
             added: 0,
-            unanswered: None,
-            points: Arc::clone(points),
+            unanswered: stretch.unanswered(),
+            recent: ids.into(),
+            points,
         };
-        let stretch = Stretch::branching(entries, points);
-        transcript.unanswered = stretch.unanswered();
         stretch.blocks.into_iter().for_each(|block| transcript.push(block));
         transcript
     }
 
     /// The one that takes the place of this: the same session read anew, or another one. Answers with what this one leaves to it.
-    pub(super) fn replace(
-        &mut self,
-        older: Vec<EntryId>,
-        entries: &[Entry],
-        points: &Arc<BranchPoints>,
-    ) -> Former {
+    pub(super) fn replace(&mut self, newest: Newest) -> Former {
         let (folds, next, former) = (self.folds, self.view.next, self.leave());
-        *self = Self { folds, ..Self::of(self.epoch + 1, older, entries, points) };
+        *self = Self { folds, ..Self::of(self.epoch + 1, newest) };
         // It may be one of several that were asked for at once.
         self.view.next = next;
         former
@@ -153,17 +180,10 @@ impl Transcript {
     pub(super) fn take_wanted(&mut self) -> Vec<Wanted> {
         let mut wanted = Vec::new();
         for part in self.near().into_iter().flatten() {
-            if !matches!(self.parts[part].content, Content::Unread) {
-                continue;
+            let ahead = self.parts.get(part + 1).and_then(Part::section).cloned();
+            if let Some(section) = self.parts[part].ask() {
+                wanted.push(Wanted { epoch: self.epoch, part, section, ahead });
             }
-            self.parts[part].content = Content::Asked;
-            let after = self.parts.get(part + 1).map(|next| next.ids.iter().take(AHEAD).cloned().collect());
-            wanted.push(Wanted {
-                epoch: self.epoch,
-                part,
-                ids: Arc::clone(&self.parts[part].ids),
-                ahead: after.unwrap_or_default(),
-            });
         }
         wanted
     }
@@ -180,7 +200,7 @@ impl Transcript {
     /// The path but for its last part, newest first; the last part is always in memory.
     pub(super) fn unseen(&self) -> Vec<Unseen> {
         let parts = self.parts[..self.last()].iter().enumerate().rev();
-        parts.map(|(part, it)| Unseen { part, ids: Arc::clone(&it.ids) }).collect()
+        parts.filter_map(|(part, it)| Some(Unseen { part, section: it.section()?.clone() })).collect()
     }
 
     /// The number of the last part.
@@ -275,7 +295,8 @@ impl Transcript {
             self.begin_part();
         }
         let last = self.last();
-        Arc::make_mut(&mut self.parts[last].ids).push(entry.id.clone());
+        self.parts[last].lengthen(&entry.id);
+        self.remember(&entry.id);
         if !stretch.blocks.is_empty() {
             self.grew();
         }
@@ -291,6 +312,13 @@ impl Transcript {
         }
     }
 
+    fn remember(&mut self, id: &EntryId) {
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(id.clone());
+    }
+
     /// The newest block of the log in the last part, which takes in what says the same again. One of an earlier part doesn't: read
     /// again they are the same.
     fn newest_logged(&mut self) -> Option<&mut Block> {
@@ -301,9 +329,9 @@ impl Transcript {
     /// Begins another part when the last one is long enough, so that it can be forgotten. While an answer arrives its blocks have
     /// their numbers already.
     pub(super) fn begin_part(&mut self) {
-        let is_full = self.parts.last().is_some_and(|part| part.ids.len() >= ENTRIES);
+        let is_full = self.parts.last().is_some_and(|part| part.count() >= ENTRIES);
         if is_full && self.live.is_empty() {
-            self.parts.push(Part::read(Vec::new(), Vec::new()));
+            self.parts.push(Part::read(None));
         }
     }
 
@@ -375,9 +403,7 @@ impl Transcript {
 
     /// Whether an entry is shown already, among the newest. Several may be one block.
     pub(super) fn shows(&self, id: &EntryId) -> bool {
-        let newest = self.parts.iter().rev().flat_map(|part| part.ids.iter().rev());
-        newest.take(500).any(|known| known == id)
-            || self.newest().take(500).any(|block| block.entry.as_ref() == Some(id))
+        self.recent.contains(id) || self.newest().take(RECENT).any(|block| block.entry.as_ref() == Some(id))
     }
 
     /// Whether nothing was said.

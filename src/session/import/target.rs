@@ -95,8 +95,8 @@ impl Importer<'_> {
     /// The line that makes `leaf` the leaf again behind these.
     fn way_back(&self, leaf: &EntryId, reader: &Reader, lines: &[Written]) -> Written {
         let added = lines.iter().map(|(id, _)| id).filter(|id| can_go_on_after(id)).max();
-        let index = reader.shared.index();
-        let id = Mint::after(index.greatest_id().max(added)).entry(self.now);
+        let greatest = reader.shared.index().greatest_id();
+        let id = Mint::after(greatest.as_ref().max(added)).entry(self.now);
         let (parent, body) = (Some(leaf.clone()), EntryBody::own(&OwnFact::Leaf {}));
         let entry = Entry { id: id.clone(), parent, timestamp: self.now, body };
         (id, entry::encode(&entry).into_bytes())

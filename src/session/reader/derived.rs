@@ -12,9 +12,9 @@ use crate::session::context::{self, Projection};
 use crate::session::entry::{Entry, EntryBody, OwnFact, QueueChange};
 use crate::session::error::SessionError;
 use crate::session::head::Role;
-use crate::session::index::{EntryKind, Finding};
+use crate::session::index::{EntryKind, Finding, Index};
 
-/// An entry on a path, as far as its head tells.
+/// An entry on a path, as far as its head tells. Paths are walked and not listed: of a long one few entries count.
 #[derive(Clone, Copy)]
 struct Step {
     position: usize,
@@ -22,7 +22,13 @@ struct Step {
     role: Option<Role>,
 }
 
-/// Entries of a path by their place on it, and what could not be read.
+impl Step {
+    fn is_model(&self) -> bool {
+        self.kind == EntryKind::ModelChange || self.role == Some(Role::Assistant)
+    }
+}
+
+/// Entries of a path by their positions, and what could not be read.
 #[derive(Default)]
 struct Picked {
     entries: BTreeMap<usize, Entry>,
@@ -42,18 +48,16 @@ impl Reader {
     /// # Errors
     /// When there is no entry `leaf`, or the file can't be read.
     pub fn projection(&self, leaf: &EntryId) -> Result<(Projection, Vec<Finding>), SessionError> {
-        let path = self.steps(leaf)?;
+        let leaf = self.position(leaf)?;
         let mut picked = Picked::default();
-        let from = self.pick_compaction(&path, &mut picked)?;
-        let is_model =
-            |step: &Step| step.kind == EntryKind::ModelChange || step.role == Some(Role::Assistant);
-        self.pick_last(&path[..from], is_model, context::names_model, &mut picked)?;
+        let from = self.pick_compaction(leaf, &mut picked)?;
+        let before = self.back_from(leaf, |step| step.position < from);
+        self.pick_last(before, Step::is_model, context::names_model, &mut picked)?;
         let is_level = |step: &Step| step.kind == EntryKind::ThinkingLevelChange;
-        self.pick_last(&path[..from], is_level, |_| true, &mut picked)?;
-        for (place, step) in path.iter().enumerate() {
-            if place >= from || step.kind == EntryKind::ContextEdit {
-                self.pick(&path, place, &mut picked)?;
-            }
+        self.pick_last(before, is_level, |_| true, &mut picked)?;
+        let counts = |step: &Step| step.position >= from || step.kind == EntryKind::ContextEdit;
+        for position in self.on_path(leaf, counts) {
+            self.pick(position, &mut picked)?;
         }
         keep_from(from, &mut picked.entries);
         let entries: Vec<Entry> = picked.entries.into_values().collect();
@@ -65,15 +69,10 @@ impl Reader {
     /// # Errors
     /// When there is no entry `leaf`, or the file can't be read.
     pub fn first_said(&self, leaf: &EntryId) -> Result<Option<Arc<Message>>, SessionError> {
-        let path = self.steps(leaf)?;
-        let edits: Vec<usize> = path
-            .iter()
-            .filter(|step| step.kind == EntryKind::ContextEdit)
-            .map(|step| step.position)
-            .collect();
-        let (edits, _) = self.entries_at(edits)?;
-        for step in path.iter().filter(|step| step.role == Some(Role::User)) {
-            let Ok(said) = self.entry_or_finding(step.position)? else { continue };
+        let leaf = self.position(leaf)?;
+        let (edits, _) = self.entries_at(self.on_path(leaf, |step| step.kind == EntryKind::ContextEdit))?;
+        for position in self.on_path(leaf, |step| step.role == Some(Role::User)) {
+            let Ok(said) = self.entry_or_finding(position)? else { continue };
             let edited: Vec<Entry> = std::iter::once(said).chain(edits.iter().cloned()).collect();
             if let Some(shown) = context::project(&edited).messages.pop() {
                 return Ok(Some(shown.message));
@@ -87,9 +86,9 @@ impl Reader {
     /// # Errors
     /// When there is no entry `leaf`, or the file can't be read.
     pub fn branch_details(&self, leaf: &EntryId) -> Result<HashMap<EntryId, Value>, SessionError> {
-        let path = self.steps(leaf)?;
-        let summaries = path.iter().filter(|step| step.kind == EntryKind::BranchSummary);
-        let (entries, _) = self.entries_at(summaries.map(|step| step.position))?;
+        let leaf = self.position(leaf)?;
+        let (entries, _) =
+            self.entries_at(self.on_path(leaf, |step| step.kind == EntryKind::BranchSummary))?;
         let details = entries.into_iter().filter_map(|entry| match entry.body {
             EntryBody::BranchSummary { details, .. } => Some((entry.id, details?)),
             _ => None,
@@ -130,8 +129,10 @@ impl Reader {
         let first = own.first().copied().unwrap_or_default();
         let said: Vec<usize> = {
             let index = self.shared.index();
-            let of_role = |at: &usize| index.entries()[*at].role.is_some_and(|role| roles.contains(&role));
-            (first..index.entries().len()).filter(of_role).collect()
+            let said = index.entries().iter().enumerate().skip(first);
+            said.filter(|(_, entry)| entry.role.is_some_and(|role| roles.contains(&role)))
+                .map(|(at, _)| at)
+                .collect()
         };
         let all: BTreeSet<usize> = own.into_iter().chain(said).collect();
         self.entries_at(all)
@@ -143,56 +144,70 @@ impl Reader {
         Ok(self.own_facts()?.0.into_iter().filter(|fact| path.contains(&fact.id)).collect())
     }
 
-    fn steps(&self, leaf: &EntryId) -> Result<Vec<Step>, SessionError> {
+    /// Positions of the wanted entries on the path to `leaf`, oldest first.
+    fn on_path(&self, leaf: usize, wanted: impl Fn(&Step) -> bool) -> Vec<usize> {
         let index = self.shared.index();
-        let step = |at: usize| {
-            let entry = &index.entries()[at];
-            Step { position: at, kind: entry.kind, role: entry.role }
-        };
-        Ok(index.path_to(leaf)?.into_iter().map(step).collect())
+        let mut positions: Vec<usize> =
+            steps_back(&index, leaf).filter(wanted).map(|step| step.position).collect();
+        positions.reverse();
+        positions
     }
 
-    /// Picks the newest compaction that can be read; answers with the place of the first entry that it keeps, or that
+    /// The nearest wanted entry at a position or above it.
+    fn back_from(&self, position: usize, wanted: impl Fn(&Step) -> bool) -> Option<usize> {
+        steps_back(&self.shared.index(), position).find(wanted).map(|step| step.position)
+    }
+
+    fn above(&self, position: usize) -> Option<usize> {
+        self.shared.index().entries().parent(position)
+    }
+
+    /// Picks the newest compaction that can be read; answers with the position of the first entry that it keeps, or that
     /// follows it.
-    fn pick_compaction(&self, path: &[Step], picked: &mut Picked) -> Result<usize, SessionError> {
-        for place in (0..path.len()).rev().filter(|&place| path[place].kind == EntryKind::Compaction) {
-            self.pick(path, place, picked)?;
-            let Some(entry) = picked.entries.get(&place) else { continue };
+    fn pick_compaction(&self, leaf: usize, picked: &mut Picked) -> Result<usize, SessionError> {
+        let mut next = Some(leaf);
+        let is_compaction = |step: &Step| step.kind == EntryKind::Compaction;
+        while let Some(at) = next.and_then(|next| self.back_from(next, is_compaction)) {
+            next = self.above(at);
+            self.pick(at, picked)?;
+            let Some(entry) = picked.entries.get(&at) else { continue };
             let EntryBody::Compaction(compaction) = &entry.body else { continue };
             let index = self.shared.index();
-            let is_kept = |step: &Step| {
-                index.entries().get(step.position).is_some_and(|one| one.id == compaction.first_kept_entry_id)
-            };
-            return Ok(path[..place].iter().rposition(is_kept).unwrap_or(place + 1));
+            let is_first_kept = index.bears(compaction.first_kept_entry_id.as_str());
+            let kept = next.and_then(|above| index.ancestry(above).find(|&at| is_first_kept(at)));
+            let behind = || index.ancestry(leaf).take_while(|&behind| behind > at).last();
+            return Ok(kept.or_else(behind).unwrap_or(at + 1));
         }
         Ok(0)
     }
 
-    /// Picks the last step of a kind whose entry, once read, has something to say.
+    /// Picks the last wanted entry up to a position that, once read, has something to say.
     fn pick_last(
         &self,
-        path: &[Step],
+        upto: Option<usize>,
         wanted: impl Fn(&Step) -> bool,
         says: impl Fn(&EntryBody) -> bool,
         picked: &mut Picked,
     ) -> Result<(), SessionError> {
-        for place in (0..path.len()).rev().filter(|&place| wanted(&path[place])) {
-            self.pick(path, place, picked)?;
-            match picked.entries.get(&place) {
+        let mut next = upto;
+        while let Some(at) = next.and_then(|next| self.back_from(next, &wanted)) {
+            self.pick(at, picked)?;
+            match picked.entries.get(&at) {
                 Some(entry) if says(&entry.body) => return Ok(()),
-                Some(_) => drop(picked.entries.remove(&place)),
+                Some(_) => drop(picked.entries.remove(&at)),
                 None => {}
             }
+            next = self.above(at);
         }
         Ok(())
     }
 
-    fn pick(&self, path: &[Step], place: usize, picked: &mut Picked) -> Result<(), SessionError> {
-        if picked.entries.contains_key(&place) {
+    fn pick(&self, position: usize, picked: &mut Picked) -> Result<(), SessionError> {
+        if picked.entries.contains_key(&position) {
             return Ok(());
         }
-        match self.entry_or_finding(path[place].position)? {
-            Ok(entry) => drop(picked.entries.insert(place, entry)),
+        match self.entry_or_finding(position)? {
+            Ok(entry) => drop(picked.entries.insert(position, entry)),
             Err(finding) if picked.findings.contains(&finding) => {}
             Err(finding) => picked.findings.push(finding),
         }
@@ -200,15 +215,23 @@ impl Reader {
     }
 }
 
+/// The entries at a position and above it.
+fn steps_back(index: &Index, from: usize) -> impl Iterator<Item = Step> {
+    index.ancestry(from).map(|position| {
+        let (kind, role) = index.entries().speaker(position);
+        Step { position, kind, role }
+    })
+}
+
 /// Should the first kept entry be damaged, those after it are kept all the same.
 fn keep_from(from: usize, entries: &mut BTreeMap<usize, Entry>) {
-    let first = entries.range(from..).next().map(|(place, entry)| (*place, entry.id.clone()));
+    let first = entries.range(from..).next().map(|(at, entry)| (*at, entry.id.clone()));
     let compaction = entries.values_mut().rev().find_map(|entry| match &mut entry.body {
         EntryBody::Compaction(compaction) => Some(compaction),
         _ => None,
     });
-    if let (Some((place, id)), Some(compaction)) = (first, compaction)
-        && place > from
+    if let (Some((at, id)), Some(compaction)) = (first, compaction)
+        && at > from
         && compaction.first_kept_entry_id != id
     {
         compaction.first_kept_entry_id = id;

@@ -179,8 +179,9 @@ impl Writer {
     /// Whether what is known of the file ends at `end` with a whole line, and that line is still there.
     fn last_line_stands(&self, end: u64) -> bool {
         let index = self.shared.index();
-        let Some(last) = index.entries().last().filter(|_| !self.torn) else { return false };
-        let stands = |line: Vec<u8>| Head::parse(&line).is_ok_and(|head| head.id == last.id.as_str());
+        let last = index.entries().last().zip(index.leaf());
+        let Some((last, id)) = last.filter(|_| !self.torn) else { return false };
+        let stands = |line: Vec<u8>| Head::parse(&line).is_ok_and(|head| head.id == id.as_str());
         last.offset + (last.length as u64) < end
             && self.shared.log.read_at(last.offset, last.length).is_ok_and(stands)
             && self.ends_closed(end).unwrap_or(false)
@@ -193,7 +194,7 @@ impl Writer {
         self.torn = !self.ends_closed(length)?;
         self.length = Some(length);
         let index = self.shared.index();
-        Ok(old.entries().iter().filter(|entry| index.position(entry.id.as_str()).is_none()).count())
+        Ok(old.entries().ids().filter(|id| index.position(id.as_str()).is_none()).count())
     }
 
     fn put_back(&mut self) -> Result<(), SessionError> {

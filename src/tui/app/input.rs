@@ -18,7 +18,7 @@ use crate::tui::complete::{FileList, Listing, Ranked, Words};
 use crate::tui::picker::{Choice, Item, Look, Narrowed, Sessions, Word};
 use crate::tui::question::Question;
 use crate::tui::search::Found;
-use crate::tui::transcript::Wanted;
+use crate::tui::transcript::{Newest, Wanted};
 use crate::tui::{login, queue, tree};
 
 /// Something that came in.
@@ -191,10 +191,5 @@ pub(in crate::tui) enum Browsed {
 #[derive(Debug)]
 pub(in crate::tui) struct Loaded {
     pub(in crate::tui) snapshot: Snapshot,
-    /// Entries of the path that are not read yet.
-    pub(in crate::tui) older: Vec<EntryId>,
-    /// The newest entries of the path.
-    pub(in crate::tui) entries: Vec<Entry>,
-    /// Where other branches go on from it.
-    pub(in crate::tui) points: Arc<BranchPoints>,
+    pub(in crate::tui) newest: Newest,
 }

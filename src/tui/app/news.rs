@@ -185,11 +185,11 @@ impl App {
     }
 
     fn load(&mut self, loaded: Loaded) {
-        let Loaded { snapshot, older, entries, points } = loaded;
+        let Loaded { snapshot, newest } = loaded;
         let live = snapshot.live;
         self.outdate_tree();
         self.facts.seq = snapshot.seq;
-        let former = self.transcript.replace(older, &entries, &points);
+        let former = self.transcript.replace(newest);
         self.know(snapshot.state);
         self.questions_are(&live.approvals);
         // Whether that is still to be asked is in the snapshot; other questions that wait are nowhere but here.

@@ -5,21 +5,38 @@ use std::sync::Arc;
 
 use crate::id::{CallId, EntryId};
 use crate::message::Message;
-use crate::session::{BranchPoints, Entry, Reader};
+use crate::session::{BranchPoints, Entry, Reader, Section};
 use crate::tui::app::Report;
 use crate::tui::record::Stretch;
 use crate::tui::search::{Found, Lookup, hits};
-use crate::tui::transcript::Wanted;
+use crate::tui::transcript::{ENTRIES, Newest, Wanted};
 
-/// Entries that are read before the first frame.
-const FIRST: usize = 150;
+/// Fewest entries that are read before the first frame, where there are so many: a screen shows fewer as a rule.
+const FIRST: usize = 50;
 
-/// The newest entries of the path to the leaf, the ids of those before them, and where other branches go on from it.
-pub(in crate::tui) fn newest(reader: &Reader) -> (Vec<EntryId>, Vec<Entry>, Arc<BranchPoints>) {
-    let Some(leaf) = reader.leaf() else { return Default::default() };
-    let mut older = reader.path_to(&leaf).unwrap_or_default();
-    let ids = older.split_off(older.len().saturating_sub(FIRST));
-    (older, read(reader, &ids), Arc::new(BranchPoints::of(reader, &leaf)))
+/// Entries after a part that are looked through for the results of its calls.
+const AHEAD: usize = 100;
+
+/// The path to the leaf, whose newest entries are read, and where other branches go on from it.
+pub(in crate::tui) fn newest(reader: &Reader) -> Newest {
+    let leaf = reader.leaf();
+    let sections = leaf.as_ref().and_then(|leaf| reader.sections(leaf, ENTRIES).ok());
+    let mut older = sections.unwrap_or_default();
+    let mut section = older.pop();
+    if let Some(last) = section.as_mut().filter(|last| last.count < FIRST) {
+        last.count += older.pop().map_or(0, |section| section.count);
+    }
+    let points = leaf.map(|leaf| Arc::new(BranchPoints::of(reader, &leaf))).unwrap_or_default();
+    let mut newest =
+        Newest { older, section, ids: Vec::new(), stretch: Stretch::branching([], &points), points };
+    // One at a time, for what is read and what is made of it take twice the room.
+    for id in newest.section.iter().flat_map(|section| ids(reader, section)) {
+        if let Ok(entry) = reader.entry(&id) {
+            newest.stretch.take(&entry);
+            newest.ids.push(id);
+        }
+    }
+    newest
 }
 
 /// Where other branches go on from the path to the leaf, now that others are hidden than before.
@@ -30,8 +47,10 @@ pub(in crate::tui) fn count_branches(reader: &Reader, epoch: u64) -> Report {
 
 /// A part of the path, and of what follows it as much as it takes for its calls to have their results.
 pub(in crate::tui) fn read_part(reader: &Reader, wanted: Wanted) -> Report {
-    let entries = read(reader, &wanted.ids);
-    let ahead = read_results(reader, &entries, &wanted.ahead);
+    let entries = read(reader, &wanted.section);
+    let mut ahead = wanted.ahead.as_ref().map(|section| ids(reader, section)).unwrap_or_default();
+    ahead.truncate(AHEAD);
+    let ahead = read_results(reader, &entries, &ahead);
     Report::Read { wanted, entries, ahead }
 }
 
@@ -68,12 +87,13 @@ fn note_calls(open: &mut HashSet<CallId>, entry: &Entry) {
 pub(in crate::tui) fn look_up(reader: &Reader, lookup: &Lookup, mut report: impl FnMut(Found) -> bool) {
     /// Parts after which somebody is told even that there was nothing.
     const OFTEN: usize = 20;
-    let mut after: &[EntryId] = &[];
+    let mut after = Vec::new();
     for (at, unseen) in lookup.parts.iter().enumerate() {
-        let entries = read(reader, &unseen.ids);
+        let ids = ids(reader, &unseen.section);
+        let entries = read_all(reader, &ids);
         let mut stretch = Stretch::branching(&entries, &lookup.points);
-        stretch.take_results(&read_results(reader, &entries, after));
-        after = &unseen.ids;
+        stretch.take_results(&read_results(reader, &entries, &after));
+        after = ids;
         let hits = hits(&stretch.blocks, &lookup.words);
         let is_last = at + 1 == lookup.parts.len();
         let tells = !hits.is_empty() || is_last || at % OFTEN == 0;
@@ -83,7 +103,16 @@ pub(in crate::tui) fn look_up(reader: &Reader, lookup: &Lookup, mut report: impl
     }
 }
 
+/// The ids of a section; none of one that is gone.
+fn ids(reader: &Reader, section: &Section) -> Vec<EntryId> {
+    reader.ids(section).unwrap_or_default()
+}
+
+fn read(reader: &Reader, section: &Section) -> Vec<Entry> {
+    read_all(reader, &ids(reader, section))
+}
+
 /// Entries by their ids; a damaged one costs only itself.
-fn read(reader: &Reader, ids: &[EntryId]) -> Vec<Entry> {
+fn read_all(reader: &Reader, ids: &[EntryId]) -> Vec<Entry> {
     ids.iter().filter_map(|id| reader.entry(id).ok()).collect()
 }

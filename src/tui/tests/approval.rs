@@ -1,7 +1,5 @@
 //! Calls that ask: what is shown of them, and which keys answer.
 
-use std::sync::Arc;
-
 use crossterm::event::{KeyCode, KeyModifiers};
 use serde_json::{Value, json};
 
@@ -9,6 +7,7 @@ use super::stage::{SIZES, Stage, at_work, state};
 use crate::agent::{Live, Snapshot};
 use crate::event::{ApprovalRequest, Decision, EventKind, FileChange, Preview, QueueItem, QueueKind};
 use crate::tui::app::{Action, Input, Loaded, Report, Say};
+use crate::tui::transcript::Newest;
 use crate::unit::UnixMs;
 
 fn request(id: &str, tool: &str, args: Value) -> ApprovalRequest {
@@ -43,13 +42,8 @@ impl Stage {
     fn takes_a_snapshot(&mut self, approvals: Vec<ApprovalRequest>) {
         let live = Live { approvals, running_since: Some(UnixMs(self.now)), ..Live::default() };
         let snapshot = Snapshot { seq: self.seq, state: state(), live };
-        let (older, entries) = (Vec::new(), Vec::new());
-        self.input(Input::Report(Report::Loaded(Box::new(Loaded {
-            snapshot,
-            older,
-            entries,
-            points: Arc::default(),
-        }))));
+        let newest = Newest::default();
+        self.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, newest }))));
     }
 }
 

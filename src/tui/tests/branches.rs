@@ -44,9 +44,9 @@ impl Parting {
     }
 
     fn load(&mut self) -> String {
-        let (older, entries, points) = newest(&self.writer.reader());
+        let newest = newest(&self.writer.reader());
         let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
-        let loaded = Loaded { snapshot, older, entries, points };
+        let loaded = Loaded { snapshot, newest };
         self.stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
         self.look()
     }

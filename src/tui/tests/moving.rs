@@ -18,6 +18,7 @@ use crate::tui::app::{Action, Go, Input, Loaded, Report};
 use crate::tui::block::Level;
 use crate::tui::pace::Stale;
 use crate::tui::search::{Found, Lookup};
+use crate::tui::transcript::Newest;
 use crate::tui::view::view;
 use crate::unit::UnixMs;
 
@@ -319,14 +320,12 @@ fn logged(at: usize) -> Entry {
 
 /// A session of which the last ten of so many prompts are read.
 fn resumed(stage: &mut Stage, count: usize) {
-    let older = (0..count - 10).map(|at| EntryId::new(format!("o{at}"))).collect();
+    let older: Vec<EntryId> = (0..count - 10).map(|at| EntryId::new(format!("o{at}"))).collect();
     let entries = (count - 10..count).map(logged).collect();
     let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
     stage.input(Input::Report(Report::Loaded(Box::new(Loaded {
         snapshot,
-        older,
-        entries,
-        points: Arc::default(),
+        newest: Newest::of(&older, entries),
     }))));
     stage.screen();
 }
@@ -377,13 +376,11 @@ fn many_entries_of_another_program_are_one_note_and_what_is_read_stays_on_the_sc
     let message = "another program appended to it (200 entries)".to_owned();
     stage.event(EventKind::Warning { message, hint: None });
     let snapshot = Snapshot { seq: stage.seq, state: state(), live: Live::default() };
-    let older = (0..490).map(|at| EntryId::new(format!("o{at}"))).collect();
+    let older: Vec<EntryId> = (0..490).map(|at| EntryId::new(format!("o{at}"))).collect();
     let entries = (490..500).map(logged).collect();
     stage.input(Input::Report(Report::Loaded(Box::new(Loaded {
         snapshot,
-        older,
-        entries,
-        points: Arc::default(),
+        newest: Newest::of(&older, entries),
     }))));
     read(&mut stage);
     assert_eq!(upper(&stage.screen()), upper(&before));
@@ -409,7 +406,7 @@ fn an_answer_goes_on_from_what_is_on_the_screen_when_events_were_missed() {
     };
     let live = Live { partial: Some(partial), running_since: Some(UnixMs(START)), ..Live::default() };
     let snapshot = Snapshot { seq: stage.seq, state: state(), live };
-    let loaded = Loaded { snapshot, older: vec![], entries: vec![logged(0)], points: Arc::default() };
+    let loaded = Loaded { snapshot, newest: Newest::of(&[], vec![logged(0)]) };
     stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
     assert_eq!(upper(&stage.screen()), upper(&before));
     stage.key(KeyCode::End);
@@ -439,7 +436,8 @@ fn a_lot_of_text_that_comes_at_once_is_shown_over_several_frames() {
 fn read(stage: &mut Stage) {
     for action in std::mem::take(&mut stage.actions) {
         if let Action::Read(wanted) = action {
-            let entries = wanted.ids.iter().map(|id| logged(id.as_str()[1..].parse().unwrap())).collect();
+            let last: usize = wanted.section.last.as_str()[1..].parse().unwrap();
+            let entries = (last + 1 - wanted.section.count..=last).map(logged).collect();
             stage.input(Input::Report(Report::Read { wanted, entries, ahead: vec![] }));
         }
     }

@@ -1,7 +1,5 @@
 //! Questions that come by themselves, and keys that were on their way when they came.
 
-use std::sync::Arc;
-
 use crossterm::event::{KeyCode, KeyModifiers, MouseEvent, MouseEventKind};
 
 use super::stage::{Stage, at_work, state};
@@ -12,6 +10,7 @@ use crate::render::{Line, Role};
 use crate::tui::app::{Action, Go, Input, List, Loaded, Report, Say};
 use crate::tui::picker::{Choice, Item};
 use crate::tui::question::Question;
+use crate::tui::transcript::Newest;
 
 /// A question that just came.
 fn asked(stage: &mut Stage) {
@@ -147,7 +146,7 @@ fn a_question_that_comes_late_waits_until_nobody_is_typing() {
 /// The session is read anew, with nothing at work in it.
 fn reloads(stage: &mut Stage) {
     let snapshot = Snapshot { seq: stage.seq, state: state(), live: Live::default() };
-    let loaded = Loaded { snapshot, older: vec![], entries: vec![], points: Arc::default() };
+    let loaded = Loaded { snapshot, newest: Newest::default() };
     stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
 }
 

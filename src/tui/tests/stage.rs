@@ -22,6 +22,7 @@ use crate::theme::Depth;
 use crate::tui::app::{Action, App, Input, Loaded, Place, Report};
 use crate::tui::terminal::Images;
 use crate::tui::theme::{Theme, ThemeOptions};
+use crate::tui::transcript::Newest;
 use crate::tui::view::view;
 use crate::unit::{Tokens, UnixMs, Usd};
 
@@ -66,12 +67,8 @@ impl Stage {
         };
         stage.input(Input::Resize { width, height });
         let snapshot = Snapshot { seq: 0, state: state(), live: Live::default() };
-        stage.input(Input::Report(Report::Loaded(Box::new(Loaded {
-            snapshot,
-            older: vec![],
-            entries: vec![],
-            points: Arc::default(),
-        }))));
+        let newest = Newest::default();
+        stage.input(Input::Report(Report::Loaded(Box::new(Loaded { snapshot, newest }))));
         stage.input(Input::Report(Report::Branch(Some("main".into()))));
         stage
     }

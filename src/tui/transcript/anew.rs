@@ -1,5 +1,8 @@
 //! A session that is read anew while it is on the screen, as when events were missed: what somebody was reading stays there.
 
+use std::ops::Range;
+
+use super::part::Part;
 use super::{At, Block, Goal, Transcript};
 use crate::id::EntryId;
 
@@ -27,6 +30,9 @@ pub(super) enum NextTop {
 pub(super) struct Top {
     of: Of,
     row: usize,
+    /// How many entries of the path stood before the part it was in, and before the one after that. They do so on every path that has
+    /// the entry.
+    before: Range<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +74,7 @@ impl Transcript {
                 Of::Entry(entry.clone(), at.block - first)
             }
         };
-        Some(Top { of, row })
+        Some(Top { of, row, before: self.entries_before(at.part) })
     }
 
     /// Shows the line that was on top of the former transcript, as soon as it is read. One that is gone is not looked for.
@@ -76,7 +82,7 @@ impl Transcript {
         let Some(top) = former.top else { return };
         let part = match &top.of {
             Of::Live(_) => Some(self.last()),
-            Of::Entry(entry, _) => self.parts.iter().rposition(|part| part.ids.contains(entry)),
+            Of::Entry(..) => self.with_place_for(&top).next(),
         };
         if let Some(part) = part {
             self.view.former = Some(top);
@@ -85,20 +91,51 @@ impl Transcript {
         }
     }
 
-    /// The part is in memory in which is what was on top.
+    /// How many entries of the path stand before a part, and before the one after it.
+    fn entries_before(&self, part: usize) -> Range<usize> {
+        let before = self.parts[..part].iter().map(Part::count).sum();
+        before..before + self.parts[part].count()
+    }
+
+    /// The parts that the entry may be in.
+    fn with_place_for(&self, top: &Top) -> impl Iterator<Item = usize> {
+        let ends = self.parts.iter().scan(0, |end, part| {
+            *end += part.count();
+            Some((*end - part.count(), *end))
+        });
+        let parts =
+            ends.enumerate().filter(|(_, (start, end))| *start < top.before.end && top.before.start < *end);
+        parts.map(|(part, _)| part)
+    }
+
+    /// A part is in memory in which what was on top may be.
     pub(super) fn reach_former(&mut self, part: usize) {
-        let Some(Top { of, row }) = self.view.former.take() else { return };
+        let Some(top) = self.view.former.take() else { return };
         let blocks = self.parts[part].blocks().unwrap_or_default();
-        let block = match of {
+        let block = match &top.of {
             Of::Live(index) => blocks.len() + index,
             Of::Entry(entry, index) => {
-                let first = blocks.iter().position(|block| block.entry.as_ref() == Some(&entry));
-                first.map_or(blocks.len(), |first| first + index)
+                let first = blocks.iter().position(|block| block.entry.as_ref() == Some(entry));
+                match first {
+                    Some(first) => first + index,
+                    None => return self.look_further(top, part),
+                }
             }
         };
+        let row = top.row;
         let at = At { part, block };
         if self.block(at).is_some() {
             self.stay(at, row);
+        }
+    }
+
+    /// It wasn't in a part.
+    fn look_further(&mut self, top: Top, part: usize) {
+        let next = self.with_place_for(&top).find(|other| *other > part);
+        if let Some(part) = next {
+            self.view.former = Some(top);
+            self.go(Goal::Former { part });
+            self.reach_goal();
         }
     }
 }

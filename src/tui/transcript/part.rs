@@ -3,13 +3,12 @@
 //! A part keeps its number, and its blocks theirs, whatever is read or forgotten before it: a place in the transcript stays
 //! valid. What the log doesn't know (a word of tiller's, what was unfolded) is kept when a part is forgotten.
 
-use std::sync::Arc;
-
 use super::super::block::{Block, Fold};
 use crate::id::EntryId;
+use crate::session::Section;
 
 /// Entries of a part: what is read at once when the screen comes near, some milliseconds' work.
-pub(super) const ENTRIES: usize = 100;
+pub(in crate::tui) const ENTRIES: usize = 100;
 
 /// A block's place: the number of its part, and its number in there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,7 +20,8 @@ pub(in crate::tui) struct At {
 /// A stretch of the path.
 #[derive(Debug, Default)]
 pub(super) struct Part {
-    pub(super) ids: Arc<Vec<EntryId>>,
+    /// Which entries; `None` while there are none.
+    section: Option<Section>,
     pub(super) content: Content,
     kept: Kept,
 }
@@ -45,13 +45,35 @@ struct Kept {
 
 impl Part {
     /// One that is not read yet.
-    pub(super) fn unread(ids: &[EntryId]) -> Self {
-        Self { ids: Arc::new(ids.to_vec()), ..Self::default() }
+    pub(super) fn unread(section: Section) -> Self {
+        Self { section: Some(section), ..Self::default() }
     }
 
-    /// One that is.
-    pub(super) fn read(ids: Vec<EntryId>, blocks: Vec<Block>) -> Self {
-        Self { ids: Arc::new(ids), content: Content::Read(blocks), ..Self::default() }
+    /// One that is, whose blocks are yet to come.
+    pub(super) fn read(section: Option<Section>) -> Self {
+        Self { section, content: Content::Read(Vec::new()), ..Self::default() }
+    }
+
+    /// Which entries; `None` while there are none.
+    pub(super) fn section(&self) -> Option<&Section> {
+        self.section.as_ref()
+    }
+
+    /// How many entries.
+    pub(super) fn count(&self) -> usize {
+        self.section.as_ref().map_or(0, |section| section.count)
+    }
+
+    /// Takes another entry at its end.
+    pub(super) fn lengthen(&mut self, id: &EntryId) {
+        self.section = Some(Section { last: id.clone(), count: self.count() + 1 });
+    }
+
+    /// What is to be read of it, if it isn't read yet, nor being read.
+    pub(super) fn ask(&mut self) -> Option<Section> {
+        let section = self.section.as_ref().filter(|_| matches!(self.content, Content::Unread))?;
+        self.content = Content::Asked;
+        Some(section.clone())
     }
 
     /// Its blocks, as far as they are in memory.

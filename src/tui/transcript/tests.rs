@@ -1,3 +1,4 @@
+use std::ops::Range;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -31,23 +32,29 @@ fn shown(transcript: &Transcript) -> Vec<String> {
 }
 
 fn transcript(count: usize) -> Transcript {
-    let entries: Vec<Entry> = (0..count).map(said).collect();
-    Transcript::of(0, Vec::new(), &entries, &Arc::default())
+    Transcript::of(0, Newest::of(&[], (0..count).map(said).collect()))
 }
 
 /// A path of so many prompts, whose last ones are in memory.
 fn long(count: usize, read: usize) -> Transcript {
-    let older = (0..count - read).map(|at| EntryId::new(format!("e{at}"))).collect();
-    let entries: Vec<Entry> = (count - read..count).map(said).collect();
-    Transcript::of(0, older, &entries, &Arc::default())
+    Transcript::of(0, Newest::of(&ids(0..count - read), (count - read..count).map(said).collect()))
+}
+
+fn ids(numbers: Range<usize>) -> Vec<EntryId> {
+    numbers.map(|at| EntryId::new(format!("e{at}"))).collect()
+}
+
+/// The numbers of the entries that are wanted.
+fn numbers(wanted: &Wanted) -> Range<usize> {
+    let last: usize = wanted.section.last.as_str()[1..].parse().unwrap();
+    last + 1 - wanted.section.count..last + 1
 }
 
 /// Reads whatever is wanted; says how many parts that were.
 fn read_wanted(transcript: &mut Transcript) -> usize {
     let wanted = transcript.take_wanted();
     for wanted in &wanted {
-        let number = |id: &EntryId| id.as_str()[1..].parse().unwrap();
-        let entries: Vec<Entry> = wanted.ids.iter().map(|id| said(number(id))).collect();
+        let entries: Vec<Entry> = numbers(wanted).map(said).collect();
         transcript.take(wanted, &entries, &[]);
     }
     wanted.len()
@@ -139,11 +146,8 @@ fn what_was_read_for_another_transcript_is_dropped() {
     let (mut transcript, ctx) = (long(500, 10), Ctx::default());
     draw(&mut transcript, 3, &ctx);
     let wanted = transcript.take_wanted().remove(0);
-    transcript.replace(
-        (0..200).map(|at| EntryId::new(format!("f{at}"))).collect(),
-        &[said(9)],
-        &Arc::default(),
-    );
+    let others: Vec<EntryId> = (0..200).map(|at| EntryId::new(format!("f{at}"))).collect();
+    transcript.replace(Newest::of(&others, vec![said(9)]));
     draw(&mut transcript, 3, &ctx);
     assert_eq!(transcript.take_wanted().len(), 1);
     transcript.take(&wanted, &[said(1)], &[]);
@@ -177,7 +181,7 @@ fn a_transcript_shorter_than_the_screen_cannot_be_scrolled() {
 fn the_line_on_top_stays_on_top_when_its_block_wraps_anew() {
     let words: String = (0..400).map(|n| format!("w{n} ")).collect();
     let entries = [said(0), answered(1, &format!("First.\n\n{words}")), said(2)];
-    let (mut transcript, wide) = (Transcript::of(0, Vec::new(), &entries, &Arc::default()), Ctx::default());
+    let (mut transcript, wide) = (Transcript::of(0, Newest::of(&[], entries.to_vec())), Ctx::default());
     draw(&mut transcript, 5, &wide);
     transcript.scroll_up(20, &wide);
     let top = draw(&mut transcript, 5, &wide)[0].clone();
@@ -224,12 +228,11 @@ fn a_block_folded_by_itself_stays_so_when_it_is_laid_out_or_read_anew() {
     entries.extend((2..100).map(said));
     let path: Vec<EntryId> = (0..1_100).map(|at| EntryId::new(format!("e{at}"))).collect();
     let newest: Vec<Entry> = (1_100..1_200).map(said).collect();
-    let (mut transcript, ctx) = (Transcript::of(0, path, &newest, &Arc::default()), Ctx::default());
+    let (mut transcript, ctx) = (Transcript::of(0, Newest::of(&path, newest)), Ctx::default());
     let read = |transcript: &mut Transcript| {
         for wanted in transcript.take_wanted() {
-            let first = wanted.ids[0].as_str() == "e0";
-            let others: Vec<Entry> =
-                wanted.ids.iter().map(|id| said(id.as_str()[1..].parse().unwrap())).collect();
+            let first = numbers(&wanted).start == 0;
+            let others: Vec<Entry> = numbers(&wanted).map(said).collect();
             transcript.take(&wanted, if first { &entries } else { &others }, &[]);
         }
     };
@@ -253,12 +256,45 @@ fn a_block_folded_by_itself_stays_so_when_it_is_laid_out_or_read_anew() {
 }
 
 #[test]
+fn what_was_on_top_is_found_again_where_the_path_is_cut_elsewhere() {
+    for pages in [2, 30, 60] {
+        let (mut transcript, ctx) = (long(300, 150), Ctx::default());
+        draw(&mut transcript, 4, &ctx);
+        transcript.scroll_up(pages * 4, &ctx);
+        let before = draw(&mut transcript, 4, &ctx);
+        transcript.expect_same();
+        let former = transcript.replace(Newest::of(&ids(0..310), (310..320).map(said).collect()));
+        transcript.return_to(former);
+        while read_wanted(&mut transcript) > 0 {}
+        assert_eq!(draw(&mut transcript, 4, &ctx), before, "{pages} pages up");
+        assert!(!transcript.follows());
+    }
+}
+
+#[test]
+fn what_was_on_top_and_is_nowhere_any_more_is_not_looked_for_without_end() {
+    let (mut transcript, ctx) = (long(300, 150), Ctx::default());
+    draw(&mut transcript, 4, &ctx);
+    transcript.scroll_up(100, &ctx);
+    transcript.expect_same();
+    let others: Vec<EntryId> = (0..310).map(|at| EntryId::new(format!("e{}", at + 1_000))).collect();
+    let former = transcript.replace(Newest::of(&others, (1_310..1_320).map(said).collect()));
+    transcript.return_to(former);
+    let mut parts = 0;
+    while let count @ 1.. = read_wanted(&mut transcript) {
+        parts += count;
+    }
+    assert!(parts <= 5, "{parts}");
+    assert_eq!(draw(&mut transcript, 1, &ctx), ["m1319"]);
+}
+
+#[test]
 fn a_call_has_its_result_when_that_stands_in_the_part_behind() {
     let mut transcript =
-        Transcript::of(0, vec!["e0".into()], &[result(1, "c", "out", 0), said(2)], &Arc::default());
+        Transcript::of(0, Newest::of(&["e0".into()], vec![result(1, "c", "out", 0), said(2)]));
     draw(&mut transcript, 10, &Ctx::default());
     let wanted = transcript.take_wanted().remove(0);
-    assert_eq!(wanted.ahead, ["e1".into(), "e2".into()]);
+    assert_eq!(wanted.ahead, Some(Section { last: "e2".into(), count: 2 }));
     transcript.take(&wanted, &[call(0, "look", &["c"])], &[result(1, "c", "out", 0)]);
     let rows = draw(&mut transcript, 10, &Ctx::default());
     assert_eq!((rows[1].starts_with("✓ bash"), rows[2].as_str()), (true, "  │ out"), "{rows:?}");
@@ -269,7 +305,7 @@ fn calls_take_as_long_as_the_log_says() {
     let at = |ms: i64, entry: Entry| Entry { timestamp: UnixMs(ms), ..entry };
     let entries =
         [at(1_000, call(0, "look", &["a", "b"])), result(1, "a", "out", 3_500), result(2, "b", "out", 4_000)];
-    let mut transcript = Transcript::of(0, Vec::new(), &entries, &Arc::default());
+    let mut transcript = Transcript::of(0, Newest::of(&[], entries.to_vec()));
     let rows = draw(&mut transcript, 10, &Ctx::default());
     let times: Vec<&str> =
         rows.iter().filter(|row| row.starts_with('✓')).filter_map(|row| row.rsplit(' ').next()).collect();
@@ -279,7 +315,7 @@ fn calls_take_as_long_as_the_log_says() {
 #[test]
 fn after_a_crash_the_call_that_ran_reads_differently_from_those_that_had_not_begun() {
     let entries = [said(0), call(1, "look", &["a", "b", "c"]), result(2, "a", "out", 5)];
-    let mut transcript = Transcript::of(0, Vec::new(), &entries, &Arc::default());
+    let mut transcript = Transcript::of(0, Newest::of(&[], entries.to_vec()));
     transcript.settle();
     let rows = draw(&mut transcript, 10, &Ctx::default());
     let told = |rows: &[String]| rows.iter().filter(|row| row.starts_with('–')).cloned().collect::<Vec<_>>();
@@ -290,7 +326,7 @@ fn after_a_crash_the_call_that_ran_reads_differently_from_those_that_had_not_beg
         .into_iter()
         .chain([result(3, "b", "interrupted: x", 9), result(4, "c", "interrupted: x", 9)])
         .collect();
-    let mut transcript = Transcript::of(0, Vec::new(), &again, &Arc::default());
+    let mut transcript = Transcript::of(0, Newest::of(&[], again));
     assert_eq!(told(&draw(&mut transcript, 10, &Ctx::default())), told_at_once, "and so it stays");
 }
 
@@ -307,17 +343,15 @@ fn going_from_prompt_to_prompt_reads_what_lies_between() {
     let mut path: Vec<Entry> = (0..400).map(|at| answered(at, &format!("a{at}"))).collect();
     path[7] = said(7);
     path[350] = said(350);
-    let ids = |range: std::ops::Range<usize>| range.map(|at| EntryId::new(format!("e{at}"))).collect();
-    let (mut transcript, ctx) =
-        (Transcript::of(0, ids(0..390), &path[390..], &Arc::default()), Ctx::default());
+    let newest = Newest::of(&ids(0..390), path[390..].to_vec());
+    let (mut transcript, ctx) = (Transcript::of(0, newest), Ctx::default());
     draw(&mut transcript, 5, &ctx);
     let mut go = |toward| {
         transcript.go_to_prompt(toward);
         for _ in 0..10 {
             transcript.reach_goal();
             for wanted in transcript.take_wanted() {
-                let first: usize = wanted.ids[0].as_str()[1..].parse().unwrap();
-                transcript.take(&wanted, &path[first..first + wanted.ids.len()], &[]);
+                transcript.take(&wanted, &path[numbers(&wanted)], &[]);
             }
             draw(&mut transcript, 5, &ctx);
         }
@@ -429,7 +463,7 @@ fn spot(transcript: &Transcript, row: usize, column: usize) -> Spot {
 #[test]
 fn a_selection_joins_broken_lines_and_leaves_out_what_stands_beside_the_text() {
     let markdown = "> one two three four\n\n- item\n\n```rust\nfn x() {\n    y\n}\n```";
-    let mut transcript = Transcript::of(0, Vec::new(), &[said(0), answered(1, markdown)], &Arc::default());
+    let mut transcript = Transcript::of(0, Newest::of(&[], vec![said(0), answered(1, markdown)]));
     let ctx = Ctx { width: 18, ..Ctx::default() };
     let rows = draw(&mut transcript, 20, &ctx);
     assert_eq!(rows[2..5], ["│ one two three", "│ four", ""]);
@@ -449,12 +483,8 @@ fn a_selection_joins_broken_lines_and_leaves_out_what_stands_beside_the_text() {
 
 #[test]
 fn wide_characters_are_selected_whole_and_backwards_as_forwards() {
-    let mut transcript = Transcript::of(
-        0,
-        Vec::new(),
-        &[answered(0, "日本語 👨\u{200d}👩\u{200d}👧 e\u{301}x")],
-        &Arc::default(),
-    );
+    let mut transcript =
+        Transcript::of(0, Newest::of(&[], vec![answered(0, "日本語 👨\u{200d}👩\u{200d}👧 e\u{301}x")]));
     let ctx = Ctx::default();
     draw(&mut transcript, 5, &ctx);
     transcript.select(spot(&transcript, 0, 5), Unit::Character);
@@ -497,7 +527,7 @@ fn tries_that_fail_with_the_same_error_are_one_block_that_counts_also_when_they_
         failed(4, "no route"),
         failed(5, "overloaded"),
     ];
-    let mut told = Transcript::of(0, Vec::new(), &entries[..1], &Arc::default());
+    let mut told = Transcript::of(0, Newest::of(&[], entries[..1].to_vec()));
     for entry in &entries[1..] {
         told.append(entry, UnixMs(0));
         told.say(Level::Note, "meanwhile", None);
@@ -511,5 +541,5 @@ fn tries_that_fail_with_the_same_error_are_one_block_that_counts_also_when_they_
     assert!((0..6).all(|at| told.shows(&EntryId::new(format!("e{at}")))));
     let expected = ["✗ overloaded  tried 3 times", "✗ no route", "✗ overloaded"];
     assert_eq!(failures(told), expected);
-    assert_eq!(failures(Transcript::of(0, Vec::new(), &entries, &Arc::default())), expected);
+    assert_eq!(failures(Transcript::of(0, Newest::of(&[], entries.to_vec()))), expected);
 }

@@ -2,7 +2,7 @@
 
 use tiller::session::marks::Marks;
 use tiller::session::tree::Row;
-use tiller::session::{EntryKind, SessionError};
+use tiller::session::{EntryKind, Section, SessionError};
 
 use super::*;
 
@@ -39,6 +39,31 @@ fn a_branch_goes_on_from_the_entry_it_was_taken_at() {
     assert_eq!(reader.path_to(&third).unwrap(), [first, moved, third]);
     assert_eq!(texts(&reader), ["one", "three"]);
     assert_eq!(reader.tree().branch_count(), 2);
+}
+
+#[test]
+fn a_path_comes_in_sections_that_add_up_to_it() {
+    let place = Place::new();
+    let mut writer = place.create();
+    let said: Vec<EntryId> =
+        ["one", "two", "three", "four"].iter().map(|text| say(&mut writer, text)).collect();
+    writer.branch(Some(&said[1]), NOW).unwrap();
+    let leaf = (0..4).map(|_| say(&mut writer, "more")).last().unwrap();
+    let reader = writer.reader();
+    let path = reader.path_to(&leaf).unwrap();
+    assert_eq!(path.len(), 7);
+    for size in 1..9 {
+        let sections = reader.sections(&leaf, size).unwrap();
+        let counts: Vec<usize> = sections.iter().map(|section| section.count).collect();
+        assert_eq!(counts, path.chunks(size).map(<[EntryId]>::len).collect::<Vec<_>>());
+        let ids: Vec<EntryId> = sections.iter().flat_map(|section| reader.ids(section).unwrap()).collect();
+        assert_eq!(ids, path, "in sections of {size}");
+    }
+    let gone = Section { last: "gone".into(), count: 3 };
+    assert!(matches!(reader.ids(&gone), Err(SessionError::NoEntry(id)) if id == gone.last));
+    assert!(reader.sections(&gone.last, 3).is_err());
+    let more = Section { last: said[1].clone(), count: 300 };
+    assert_eq!(reader.ids(&more).unwrap(), said[..2]);
 }
 
 #[test]

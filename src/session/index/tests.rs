@@ -1,0 +1,88 @@
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Takes entries with these ids, each after the one before it; those that are `elsewhere` as from a log that was migrated.
+fn index(ids: &[String], elsewhere: impl Fn(usize) -> bool) -> Index {
+    let mut index = Index::default();
+    index.pass_header();
+    let (mut offset, mut parent) = (100, "null".to_owned());
+    for (at, id) in ids.iter().enumerate() {
+        let line = format!(
+            r#"{{"type":"label","id":"{id}","parentId":{parent},"timestamp":"2026-11-21T03:16:58.249Z"}}"#
+        );
+        let stored = if elsewhere(at) { offset + 1 } else { offset };
+        let number = at as u64 + 2;
+        index.take(&Line { bytes: line.as_bytes(), number, offset, stored, closed: true }, |_| true);
+        offset += line.len() as u64 + 1;
+        parent = format!("\"{id}\"");
+    }
+    index
+}
+
+fn ulid(number: u128) -> String {
+    Ulid((1_795_231_018_249 << 80) + number).to_string()
+}
+
+#[test]
+fn an_entry_of_tillers_own_takes_forty_bytes_and_nothing_beside() {
+    let ids: Vec<String> = (0..1_000).map(ulid).collect();
+    let index = index(&ids, |_| false);
+    assert_eq!(index.entries.kept(), (1_000, 0));
+    assert!(index.names.is_in_order());
+    assert_eq!(
+        ids.iter().map(|id| index.position(id)).collect::<Vec<_>>(),
+        (0..1_000).map(Some).collect::<Vec<_>>()
+    );
+    assert_eq!(index.position(&ulid(1_000)), None);
+    assert_eq!(index.position(&ids[3].to_lowercase()), None, "an id is what it is, letter by letter");
+    assert_eq!(index.greatest_id(), Some(EntryId::new(ulid(999))));
+    assert_eq!(index.leaf(), Some(&EntryId::new(ulid(999))));
+    assert_eq!(index.path(999), (0..1_000).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_greatest_id_is_a_ulid_with_time_after_it() {
+    let end_of_time = "7".to_owned() + &"Z".repeat(25);
+    let ids = [ulid(5), ulid(3), ulid(4).to_lowercase(), end_of_time, "zzzz".into()];
+    assert_eq!(index(&ids, |_| false).greatest_id(), Some(EntryId::new(ulid(5))));
+    assert_eq!(index(&["7303e144".into()], |_| false).greatest_id(), None);
+}
+
+/// Ids of every form, from so few that they come again.
+fn any_id() -> impl Strategy<Value = String> {
+    prop_oneof![
+        6 => (0_u128..40).prop_map(ulid),
+        1 => (0_u128..4).prop_map(|number| ulid(number).to_lowercase()),
+        1 => (0_u32..9).prop_map(|number| format!("{number:08x}")),
+        1 => (0_u32..9).prop_map(|number| format!("0193b3a4-7f6e-7b1c-9a55-3c1f0e2d{number:04x}")),
+        1 => "[a-c]{0,2}",
+    ]
+}
+
+proptest! {
+    #[test]
+    fn an_id_means_the_last_entry_that_has_it(
+        ascending in 0_u128..9,
+        others in prop::collection::vec(any_id(), 0..60),
+        rarely in 2_usize..40,
+    ) {
+        let ids: Vec<String> = (0..ascending).map(ulid).chain(others).collect();
+        let index = index(&ids, |at| at % rarely == 1);
+        let mut last = HashMap::new();
+        let mut twice = Vec::new();
+        for (at, id) in ids.iter().enumerate() {
+            if last.insert(id.as_str(), at).is_some() {
+                twice.push(at as u64 + 2);
+            }
+        }
+        for (id, at) in &last {
+            prop_assert_eq!(index.position(id), Some(*at), "{}", id);
+        }
+        prop_assert_eq!(index.position("not there"), None);
+        prop_assert_eq!(index.entries().ids().map(|id| id.to_string()).collect::<Vec<_>>(), ids);
+        prop_assert_eq!(index.findings().iter().map(|finding| finding.line).collect::<Vec<_>>(), twice);
+    }
+}
