@@ -12,7 +12,6 @@ use super::layout::{Ctx, Folds};
 use crate::id::EntryId;
 use crate::message::Image;
 use crate::render::{self, Carriage, Joint, Line, MarkdownStream, PictureRoom, clean};
-use crate::session::BranchPoints;
 use crate::session::entry::Receipt;
 use crate::unit::UnixMs;
 
@@ -228,24 +227,6 @@ impl Block {
     /// Whether it warns of what a text says, too: what is told twice is shown once.
     pub(super) fn is_warning_in(&self, said: &str) -> bool {
         matches!(&self.kind, BlockKind::Notice { level: Level::Warning, text, hint: None } if said.contains(text))
-    }
-
-    /// Whether nothing is said in it but that other branches go on.
-    pub(super) fn is_bare_point(&self) -> bool {
-        matches!(&self.kind, BlockKind::BranchPoint(point) if point.summary.is_none())
-    }
-
-    /// Other branches are hidden than before.
-    pub(super) fn recount(&mut self, points: &BranchPoints) {
-        if let (BlockKind::BranchPoint(point), Some(entry)) = (&mut self.kind, &self.entry) {
-            point.recount(entry, points);
-            self.touch();
-        }
-    }
-
-    /// Whether it takes no line at all.
-    pub(super) fn is_silent(&self) -> bool {
-        matches!(&self.kind, BlockKind::BranchPoint(point) if point.is_silent())
     }
 
     /// What is said in it, unfolded: for searching and copying.

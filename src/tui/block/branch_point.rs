@@ -1,6 +1,7 @@
 //! Where other branches go on, as a rule across the page.
 
 use super::lines::unfolding_rule;
+use super::{Block, BlockKind};
 use crate::id::EntryId;
 use crate::render::Line;
 use crate::session::BranchPoints;
@@ -25,7 +26,7 @@ pub(in crate::tui) enum Side {
 
 impl BranchPoint {
     /// Other branches are hidden than before.
-    pub(super) fn recount(&mut self, entry: &EntryId, points: &BranchPoints) {
+    fn recount(&mut self, entry: &EntryId, points: &BranchPoints) {
         let others = match self.side {
             Side::Before => points.before(entry),
             Side::After => points.after(entry),
@@ -34,7 +35,7 @@ impl BranchPoint {
     }
 
     /// Whether there is nothing to tell of it: what goes on elsewhere is hidden.
-    pub(super) fn is_silent(&self) -> bool {
+    fn is_silent(&self) -> bool {
         self.others == 0 && self.summary.is_none()
     }
 
@@ -63,10 +64,29 @@ impl BranchPoint {
     }
 }
 
+impl Block {
+    /// Whether nothing is said in it but that other branches go on.
+    pub(in crate::tui) fn is_bare_point(&self) -> bool {
+        matches!(&self.kind, BlockKind::BranchPoint(point) if point.summary.is_none())
+    }
+
+    /// Other branches are hidden than before.
+    pub(in crate::tui) fn recount(&mut self, points: &BranchPoints) {
+        if let (BlockKind::BranchPoint(point), Some(entry)) = (&mut self.kind, &self.entry) {
+            point.recount(entry, points);
+            self.touch();
+        }
+    }
+
+    /// Whether it takes no line at all.
+    pub(in crate::tui) fn is_silent(&self) -> bool {
+        matches!(&self.kind, BlockKind::BranchPoint(point) if point.is_silent())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::block::{Block, BlockKind};
     use crate::tui::passage::Passage;
 
     fn drawn(others: usize, summary: Option<&str>) -> Block {
