@@ -126,7 +126,8 @@ fn what_a_stopped_command_printed_stays_on_the_screen_and_in_the_log() {
         let house = House::new();
         let mut terminal = house.play(&[printing, steered], &[]);
         ask(&mut terminal, "count");
-        terminal.wait_for("the end so far");
+        // The command says the words, too.
+        terminal.wait_for("│ the end so far");
         match word {
             None => terminal.key(Key::Esc),
             Some(word) => {
