@@ -182,7 +182,8 @@ fn rest(what: &str, place: &Place, arguments: &[&str]) {
 fn rest_after_code() {
     let code = |(name, text): &(&str, &str)| format!("```{name}\n{text}\n```\n\n");
     let server = MockServer::start([Reply::says([Say::text(&CODE.iter().map(code).collect::<String>())])]);
-    let terminal = Place::new().asking(&server).start(&["--provider", "openai", "--model", "fast", "go"]);
+    let place = Place::new().asking(&server);
+    let terminal = place.start(&["--provider", "openai", "--model", "fast", "go"]);
     terminal.wait_for("the end of it");
     sleep(SETTLED);
     println!("{} languages on the screen: {}", CODE.len(), memory(&terminal));
