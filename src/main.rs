@@ -2,6 +2,10 @@
 
 use std::io;
 use std::process::ExitCode;
+use std::time::Duration;
+
+/// Longest that the words of a piece of code may take: many times what they take when their language first appears.
+const LONGEST_PIECE: Duration = Duration::from_secs(10);
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
@@ -15,9 +19,9 @@ fn main() -> ExitCode {
 
 /// Tells words of code apart for the tiller that started this one.
 fn words() -> ExitCode {
-    match tiller::render::serve(io::stdin().lock(), io::stdout().lock()) {
+    match tiller::render::serve(io::stdin().lock(), io::stdout().lock(), LONGEST_PIECE) {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever asked is gone.
+        // Whoever asked is gone, or a piece takes for ever.
         Err(_) => ExitCode::FAILURE,
     }
 }

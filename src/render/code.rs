@@ -34,6 +34,18 @@ const LARGEST_BLOCK: usize = 64 * 1024;
 /// second when the answer is laid out whole.
 pub(super) const MOST_OF_AN_ANSWER: usize = 16 * 1024;
 
+/// The same where they are told beside, in bytes of whole blocks: a part of what is kept, so that what an answer shows never makes room
+/// for what it shows elsewhere.
+const MOST_OF_AN_ANSWER_LATER: usize = 256 * 1024;
+
+/// Bytes of code of one answer whose words are told.
+pub(super) const fn most_of_an_answer(telling: Telling) -> usize {
+    match telling {
+        Telling::Now => MOST_OF_AN_ANSWER,
+        Telling::Later => MOST_OF_AN_ANSWER_LATER,
+    }
+}
+
 /// How the language of some code is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language<'a> {
@@ -176,11 +188,17 @@ pub fn highlight(code: &str, language: Language<'_>, telling: Telling) -> Vec<Li
     }
 }
 
-/// A block of code with its language above it; `left` bytes of an answer's code may still be told apart at once.
+/// A block of code with its language above it; the words of `left` bytes of an answer's code may still be told apart.
 pub(super) fn code_block(code: &str, language: &str, page: Page, left: &mut usize) -> Vec<Line> {
     if page.manner.code == Telling::Later {
         let code = clean(code, Carriage::Shown);
-        let told = told_later(&code, Language::Named(language));
+        let told = if code.len() <= *left {
+            told_later(&code, Language::Named(language))
+        } else {
+            let role = unread(Language::Named(language));
+            code.lines().map(|line| Line::from(plain(line, role))).collect()
+        };
+        *left = left.saturating_sub(code.len());
         let lines = told.iter().flat_map(|line| code_line(&line.spans, page.width));
         return label(language).into_iter().chain(lines).collect();
     }

@@ -22,7 +22,8 @@ pub fn options() -> Options {
 /// Markdown as lines that a page has room for.
 #[must_use]
 pub fn markdown(text: &str, page: impl Into<Page>) -> Vec<Line> {
-    part(text, page.into(), &mut { code::MOST_OF_AN_ANSWER })
+    let page = page.into();
+    part(text, page, &mut { code::most_of_an_answer(page.manner.code) })
 }
 
 /// A part of a longer text, of whose code `left` bytes may still be told apart.

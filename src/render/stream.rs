@@ -47,7 +47,7 @@ pub struct MarkdownStream {
     reading: Reading,
     /// The blocks of code whose words are told beside.
     blocks: Blocks,
-    /// Bytes of code whose words may still be told apart at once.
+    /// Bytes of code whose words may still be told apart, but for the blocks above.
     code_left: usize,
     /// Up to where `text` was looked at for blocks that end.
     looked: usize,
@@ -110,15 +110,16 @@ impl MarkdownStream {
     /// Nothing yet.
     #[must_use]
     pub fn new(page: impl Into<Page>) -> Self {
+        let page = page.into();
         Self {
             text: String::new(),
-            page: page.into(),
+            page,
             finished: Vec::new(),
             from: 0,
             fence: None,
             reading: Reading::default(),
             blocks: Blocks::default(),
-            code_left: code::MOST_OF_AN_ANSWER,
+            code_left: code::most_of_an_answer(page.manner.code),
             looked: 0,
             inside: Inside::Nothing,
             tail: Vec::new(),

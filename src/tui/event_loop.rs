@@ -350,11 +350,10 @@ impl Front {
         self.tell();
         let at = self.rhythm.began.elapsed();
         self.rhythm.pace.drew(at, at - before);
-        // A full channel is no harm: the next frame asks again.
         if render::code_waits()
             && let Some(link) = &self.link
         {
-            link.performer.tell(Action::TellCode);
+            link.performer.tell_words();
         }
         drawn.err().map(|_| ExitReason::HungUp)
     }

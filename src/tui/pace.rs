@@ -7,10 +7,10 @@ use std::time::Duration;
 const FRAME: Duration = Duration::from_micros(16_667);
 
 /// Least time between two frames that nobody but the agent asks for: text that comes in more pieces than that is read no faster.
-const QUIET_FRAME: Duration = Duration::from_millis(33);
+const QUIET_FRAME: Duration = Duration::from_millis(40);
 
 /// Of the time between frames that nobody but the agent asks for, drawing takes at most one part in this many.
-const SHARE: u32 = 48;
+const SHARE: u32 = 56;
 
 /// Longest time that a screen out of date stays so, however dear its frames are.
 const LONGEST: Duration = Duration::from_millis(120);
@@ -77,14 +77,14 @@ mod tests {
 
     #[test]
     fn a_thousand_pieces_a_second_make_no_more_frames_than_one_can_see() {
-        assert_eq!(frames(Stale::BySession, ms(0)), 31);
+        assert_eq!(frames(Stale::BySession, ms(0)), 25);
         assert_eq!(frames(Stale::ByUser, ms(0)), 59);
         assert_eq!(frames(Stale::No, ms(0)), 0);
     }
 
     #[test]
     fn dear_frames_are_fewer_unless_the_user_waits_for_them() {
-        assert_eq!(frames(Stale::BySession, ms(2)), 11);
+        assert_eq!(frames(Stale::BySession, ms(2)), 9);
         assert_eq!(frames(Stale::BySession, ms(100)), 9);
         assert_eq!(frames(Stale::ByUser, ms(4)), 59);
     }

@@ -41,6 +41,7 @@ const REPORTS: usize = 64;
 pub(super) struct Performer {
     actions: mpsc::Sender<Action>,
     task: JoinSet<()>,
+    words: WordsDesk,
 }
 
 impl Performer {
@@ -49,8 +50,8 @@ impl Performer {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
+        let words = WordsDesk::open(options.desks.words.clone(), &reports);
         let worker = Worker {
-            words: WordsDesk::open(options.desks.words.clone(), reports.clone()),
             agent,
             options,
             reports,
@@ -60,12 +61,17 @@ impl Performer {
             lookup: Arc::default(),
         };
         task.spawn(worker.work(todo));
-        (Self { actions, task }, received)
+        (Self { actions, task, words }, received)
     }
 
     /// Tells it to carry out an action; gives it back when it has too much to do.
     pub(super) fn tell(&self, action: Action) -> Option<Action> {
         self.actions.try_send(action).err().map(TrySendError::into_inner)
+    }
+
+    /// Has the words of all code told that waits for that.
+    pub(super) fn tell_words(&self) {
+        self.words.tell();
     }
 
     /// Takes no more actions; when those it has are carried out, the reports end. The task goes on while the answer is held.
@@ -86,8 +92,6 @@ struct Worker {
     searches: Arc<AtomicU64>,
     /// The number of the newest look for words.
     lookup: Arc<AtomicU64>,
-    /// Whoever has the words of code told apart.
-    words: WordsDesk,
 }
 
 impl Worker {
@@ -220,7 +224,6 @@ impl Worker {
             | Action::CountBranches(_)
             | Action::Search(_)
             | Action::ShowLogs
-            | Action::TellCode
             | Action::Remember(_)
             | Action::PasteImage
             | Action::Browse(_)

@@ -27,9 +27,9 @@ pub(super) struct Current {
     /// What was asked for: another model may be able to do it.
     pub(super) wanted_thinking: ThinkingLevel,
     pub(super) name: Option<String>,
-    /// What this process says before its first entry of this session, and what it finds to mend.
     /// What others write to its log.
     pub(super) others: Others,
+    /// What this process says before its first entry of this session, and what it finds to mend.
     before_first: Option<BeforeFirst>,
 }
 

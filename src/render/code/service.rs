@@ -2,23 +2,32 @@
 //! stdin does.
 
 use std::io::{self, BufRead, Write};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
 
 use super::teller::{Here, Piece, Teller, Told, Words};
 
 /// The argument that makes our binary tell words apart ([`serve`]) and do nothing else.
 pub const SERVICE: &str = "__words";
 
-/// Tells apart the words of what is asked on `input`, until that ends, and answers on `output`.
+/// Tells apart the words of what is asked on `input`, until that ends, and answers on `output`. A piece may take so long.
 ///
 /// # Errors
-/// When one of the two fails, or something else than a piece of code comes.
-pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
-    let mut here = Here::default();
+/// When one of the two fails, something else than a piece of code comes, or a piece takes longer: then it is still at work, on a thread that
+/// ends with the process.
+pub fn serve(input: impl BufRead, mut output: impl Write, longest: Duration) -> io::Result<()> {
+    let (ask, asked) = channel();
+    let (tell, told) = channel();
+    thread::Builder::new().name("teller".into()).spawn(move || work(&asked, &tell))?;
     for line in input.lines() {
         let piece: Piece = serde_json::from_str(&line?)?;
-        // Neither `LostThread` nor a failure has words; whoever asks tells them apart by the thread.
-        let words = match here.tell(&piece) {
+        let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
+        ask.send(piece).map_err(|_| gone())?;
+        let came = told.recv_timeout(longest).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
+        let words = match came {
             Told::Words(words) => Some(words),
+            // `Here` never fails.
             Told::LostThread | Told::Failed => None,
         };
         output.write_all(&serde_json::to_vec(&words)?)?;
@@ -26,6 +35,15 @@ pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
         output.flush()?;
     }
     Ok(())
+}
+
+fn work(asked: &Receiver<Piece>, tell: &Sender<Told>) {
+    let mut here = Here::default();
+    for piece in asked {
+        if tell.send(here.tell(&piece)).is_err() {
+            return;
+        }
+    }
 }
 
 /// Asks one that serves for the words of a piece: `input` and `output` are its own.
@@ -49,6 +67,8 @@ mod tests {
     use super::*;
     use crate::render::Role;
 
+    const LONG: Duration = Duration::from_secs(600);
+
     fn piece(lines: &[&str], from: usize) -> Piece {
         Piece {
             language: Tongue::Named("rust".into()),
@@ -62,7 +82,7 @@ mod tests {
         let asked: String =
             pieces.iter().map(|piece| serde_json::to_string(piece).expect("JSON") + "\n").collect();
         let mut answers = Vec::new();
-        serve(asked.as_bytes(), &mut answers).expect("served");
+        serve(asked.as_bytes(), &mut answers, LONG).expect("served");
         answers
     }
 
@@ -87,6 +107,13 @@ mod tests {
         }
         let told = ask(&piece(&["let"], 0), io::sink(), "[[[3,\"Keyword\"]]]\n".as_bytes());
         assert_eq!(told.expect("words"), Told::Words(vec![vec![(3, Role::Keyword)]]));
-        assert!(serve("no piece\n".as_bytes(), io::sink()).is_err());
+        assert!(serve("no piece\n".as_bytes(), io::sink(), LONG).is_err());
+    }
+
+    #[test]
+    fn a_piece_that_takes_too_long_ends_the_service() {
+        let asked = serde_json::to_string(&piece(&["let a = 1;"; 5_000], 0)).expect("JSON") + "\n";
+        let ended = serve(asked.as_bytes(), io::sink(), Duration::ZERO);
+        assert_eq!(ended.expect_err("too long").kind(), io::ErrorKind::TimedOut);
     }
 }

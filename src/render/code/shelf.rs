@@ -5,6 +5,7 @@
 //! [`tell_waiting`] does the work wherever it is called. There is one shelf a process; what is on it can always be had again.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -80,13 +81,13 @@ pub fn code_told() -> u64 {
     shelf().version
 }
 
-/// Has `teller` tell apart the words of all code that waits, and calls `told` after each piece of it. A piece may take half a second:
-/// this belongs where nobody waits for it.
+/// Has `teller` tell apart the words of all code that waits, and asks `told` after each piece of it whether to go on. A piece may take
+/// half a second: this belongs where nobody waits for it.
 ///
 /// # Panics
 ///
 /// When a piece made the teller panic: that piece stays plain, and the panic goes on when all the others are told.
-pub fn tell_waiting(teller: &mut impl Teller, told: impl FnMut()) {
+pub fn tell_waiting(teller: &mut impl Teller, told: impl FnMut() -> ControlFlow<()>) {
     SHELF.tell(teller, told);
 }
 
@@ -114,7 +115,7 @@ impl Shared {
     }
 
     /// Tells all that waits. A piece whose telling panics costs only itself; the panic goes on when the others are told.
-    fn tell(&self, teller: &mut impl Teller, mut told: impl FnMut()) {
+    fn tell(&self, teller: &mut impl Teller, mut told: impl FnMut() -> ControlFlow<()>) {
         let _work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         let mut fault = None;
         loop {
@@ -128,7 +129,10 @@ impl Shared {
                 Told::Failed
             });
             self.lock().take(task, came);
-            told();
+            if told().is_break() {
+                self.lock().at_work = false;
+                break;
+            }
         }
         if let Some(panic) = fault {
             resume_unwind(panic);
@@ -263,8 +267,12 @@ mod tests {
         Waiting { key: Key(at), piece: Piece { language, thread: None, lines }, bytes: code.len() }
     }
 
+    fn go_on() -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
     fn tell(shelf: &Shared) {
-        shelf.tell(&mut Here::default(), || ());
+        shelf.tell(&mut Here::default(), go_on);
     }
 
     #[test]
@@ -273,7 +281,10 @@ mod tests {
         let (language, code) = (Language::Named("rust"), "let shelf = 1;\n// told");
         assert!(shelf.told(language, code).is_none() && shelf.lock().waits());
         let mut count = 0;
-        shelf.tell(&mut Here::default(), || count += 1);
+        shelf.tell(&mut Here::default(), || {
+            count += 1;
+            ControlFlow::Continue(())
+        });
         assert_eq!((count, shelf.lock().version), (1, 1));
         let words = shelf.told(language, code).expect("told");
         assert_eq!(words[0][0], (3, Role::Keyword));
@@ -286,7 +297,7 @@ mod tests {
         let shelf = Shared::default();
         shelf.lock().ask(waiting(0, "c", "int bad = 7;"));
         shelf.lock().ask(waiting(1, "rust", "let good = 7;"));
-        let telling = || shelf.tell(&mut Clumsy(Here::default()), || ());
+        let telling = || shelf.tell(&mut Clumsy(Here::default()), go_on);
         assert!(catch_unwind(AssertUnwindSafe(telling)).is_err(), "the fault is told");
         let shelf = shelf.lock();
         assert!(!shelf.at_work && shelf.waiting.is_empty(), "whoever comes next begins anew");
@@ -323,7 +334,7 @@ mod tests {
         arriving.line(0, "let nobody_watches = 1;");
         drop(arriving);
         // Another test may tell it, too.
-        tell_waiting(&mut Here::default(), || ());
+        tell_waiting(&mut Here::default(), go_on);
         let words = told(Language::Named("rust"), "let nobody_watches = 1;").expect("told");
         assert_eq!(words[0][0].1, Role::Keyword);
         assert!(!shelf().arriving.values().any(Lines::is_done));
@@ -350,10 +361,10 @@ mod tests {
         }
         line(2, "let");
         let mut failing = Failing(AtomicUsize::new(0));
-        shelf.tell(&mut failing, || ());
+        shelf.tell(&mut failing, go_on);
         assert_eq!(line(2, ""), Some(Words::new()));
         assert_eq!(line(3, "let"), Some(Words::new()), "nor is it tried again");
-        shelf.tell(&mut failing, || ());
+        shelf.tell(&mut failing, go_on);
         assert_eq!(failing.0.into_inner(), 1);
         assert_eq!(line(1, "").expect("told before")[0].1, Role::Comment);
     }

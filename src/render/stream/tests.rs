@@ -301,7 +301,7 @@ fn is_told(lines: &[Line]) -> bool {
 }
 
 fn tell() {
-    code::tell_waiting(&mut code::Here::default(), || ());
+    code::tell_waiting(&mut code::Here::default(), || std::ops::ControlFlow::Continue(()));
 }
 
 #[test]

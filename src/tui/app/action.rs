@@ -83,8 +83,6 @@ pub(in crate::tui) enum Action {
     ShowFacts,
     /// Show the end of tiller's own log.
     ShowLogs,
-    /// Tell apart the words of the code that is shown plain until then.
-    TellCode,
     /// Write the session to a file, whose name may be empty.
     Export(String),
     /// Keep a key, or take one away.

@@ -62,7 +62,6 @@ impl Worker {
                 let (log, reports) = (self.options.files.log.clone(), self.options.files.reports.clone());
                 self.read_beside(beside, move || logs::page(log.as_deref(), reports.as_deref()));
             }
-            Action::TellCode => self.words.tell(),
             Action::Remember(prompt) => self.remember(prompt, beside),
             Action::PasteImage => self.read_beside(beside, || match attach::clipboard() {
                 Clip::Picture(picture) => Report::Attached(picture),

@@ -4,6 +4,7 @@
 //! does when it ends. Nothing here knows what is told: what waits lies in [`render`], and what was told does, too.
 
 use std::io::{self, BufReader};
+use std::ops::ControlFlow;
 use std::os::unix::process::CommandExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -29,9 +30,11 @@ pub(super) struct WordsDesk {
 
 impl WordsDesk {
     /// Has them told by a program, or in this process where there is none; tells of each piece that was told.
-    pub(super) fn open(program: Option<PathBuf>, reports: mpsc::Sender<Report>) -> Self {
+    pub(super) fn open(program: Option<PathBuf>, reports: &mpsc::Sender<Report>) -> Self {
         let (bell, rung) = sync_channel(1);
         let thread = thread::Builder::new().name("words".into());
+        // The reports end with whoever else has some, though words are still being told.
+        let reports = reports.downgrade();
         let begun = thread.spawn(move || work(&rung, &mut Clerk::new(program), &reports));
         Self { bell: begun.is_ok().then_some(bell) }
     }
@@ -43,14 +46,18 @@ impl WordsDesk {
     }
 }
 
-fn work(rung: &Receiver<()>, clerk: &mut Clerk, reports: &mpsc::Sender<Report>) {
+fn work(rung: &Receiver<()>, clerk: &mut Clerk, reports: &mpsc::WeakSender<Report>) {
+    // Nobody listens any more when the front end has ended.
+    let report = |news| match reports.upgrade() {
+        Some(reports) if reports.blocking_send(news).is_ok() => ControlFlow::Continue(()),
+        Some(_) | None => ControlFlow::Break(()),
+    };
     while let Some(heard) = listen(rung, clerk, UNUSED) {
         match heard {
             Heard::Bell => {
-                // Nobody listens any more when the front end has ended.
-                let told = || _ = reports.blocking_send(Report::CodeTold);
+                let told = || report(Report::CodeTold);
                 if catch_unwind(AssertUnwindSafe(|| render::tell_waiting(clerk, told))).is_err() {
-                    let _ = reports.blocking_send(trouble::fault());
+                    let _ = report(trouble::fault());
                 }
             }
             Heard::Nothing => clerk.rest(),
