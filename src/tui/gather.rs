@@ -36,11 +36,7 @@ pub(super) fn hiding(reader: &Reader, entry: EntryId) -> Report {
 
 /// Where choosing this entry leads, and what is to be told there of what is left behind; goes at once when nothing is.
 pub(super) fn leaving(reader: &Reader, entry: &EntryId) -> Option<Report> {
-    let chosen = reader.entry(entry).ok()?;
-    let to = match chosen.body.as_message().map(|message| &**message) {
-        Some(Message::User(_)) => chosen.parent,
-        _ => Some(chosen.id),
-    };
+    let to = reader.landing(entry).ok()?.entry;
     let left = reader.left_behind(&reader.leaf()?, to.as_ref()).ok()?;
     BranchPlan::new(left)?;
     Some(Report::Ask(left_behind(entry)))

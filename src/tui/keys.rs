@@ -306,10 +306,10 @@ impl App {
         let is_second = self.is_second(pressed, Twice::Interrupt, TWICE_INTERRUPT_MS);
         if !self.editor.is_empty() {
             self.editor.clear();
-            let again = if self.is_working() { "stops" } else { "quits" };
-            let key = |command| self.place.keymap.key_of(command);
-            let (undo, clear) = (key(KeyCommand::Edit(Edit::Undo)), key(KeyCommand::Clear));
-            self.flash(format!("cleared; {undo} brings it back, {clear} again {again}"));
+            let undo = self.place.keymap.key_of(KeyCommand::Edit(Edit::Undo));
+            self.flash(format!("cleared; {undo} brings it back"));
+            // Quitting takes two presses with nothing to clear.
+            return Vec::new();
         } else if self.is_working() || self.work.summary.is_some() {
             return vec![Action::Abort];
         } else if is_second {

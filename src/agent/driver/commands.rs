@@ -15,11 +15,11 @@ use crate::agent::queue::{self, Queue, QueueEdit};
 use crate::agent::turn::{Input, Prompt, QueueFate};
 use crate::event::{Decision, EventKind, QueueItem, QueueKind, SessionChange};
 use crate::id::{CallId, EntryId, QueueId};
-use crate::message::{Image, Message};
+use crate::message::Image;
 use crate::provider::Sight;
 use crate::resource::typed_skill;
 use crate::session::{
-    Doomed, EntryBody, Farewell, Reader, SessionError, SessionManager, Summed, Visibility, take_back,
+    Doomed, EntryBody, Farewell, Landing, Reader, SessionError, SessionManager, Summed, Visibility, take_back,
 };
 
 impl Driver {
@@ -293,7 +293,7 @@ impl Driver {
             }
             Target::Fork(entry) => {
                 let reader = self.current.reader();
-                let (upto, editor) = landing(&reader, entry)?;
+                let Landing { entry: upto, text: editor } = reader.landing(&entry)?;
                 self.stop_summary();
                 let writer = self.fixed.manager.fork(&reader, upto.as_ref(), now())?;
                 self.adopt(writer)?;
@@ -308,7 +308,7 @@ impl Driver {
                 Ok(self.moved(SessionChange::Fork, None))
             }
             Target::Leaf { entry, summary } => {
-                let (to, editor) = landing(&self.current.reader(), entry)?;
+                let Landing { entry: to, text: editor } = self.current.reader().landing(&entry)?;
                 self.move_to(to.as_ref(), editor, summary.as_deref().map(Summed::from))
             }
         }
@@ -317,7 +317,7 @@ impl Driver {
     /// Makes a session beside this one; what runs goes on.
     fn fork_beside(&self, entry: EntryId) -> Result<Beside, AgentError> {
         let reader = self.current.reader();
-        let (upto, waits) = landing(&reader, entry)?;
+        let Landing { entry: upto, text: waits } = reader.landing(&entry)?;
         let upto = upto.ok_or(AgentError::Empty)?;
         let mut writer = self.fixed.manager.fork(&reader, Some(&upto), now())?;
         if let Some(text) = waits {
@@ -414,18 +414,6 @@ impl Driver {
         let Some(file) = self.current.writer.file() else { return Ok(()) };
         let path = self.current.reader().path().map_or_else(Default::default, Path::to_owned);
         crate::session::sync(&*file).map_err(|source| SessionError::Sync { path, source }.into())
-    }
-}
-
-/// Where choosing an entry leads: to the entry itself, or for a user message to just before it, with its text.
-pub(super) fn landing(
-    reader: &Reader,
-    entry: EntryId,
-) -> Result<(Option<EntryId>, Option<String>), SessionError> {
-    let chosen = reader.entry(&entry)?;
-    match chosen.body.as_message().map(|message| &**message) {
-        Some(Message::User(user)) => Ok((chosen.parent, Some(user.as_typed()))),
-        _ => Ok((Some(entry), None)),
     }
 }
 

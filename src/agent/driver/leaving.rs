@@ -1,16 +1,16 @@
 //! Leaving a branch with a summary of it that the model makes.
 
 use super::Driver;
-use super::commands::{answer, landing};
+use super::commands::answer;
 use super::summaries::{Leaving, Purpose, Spent};
 use crate::agent::compaction::{BranchPlan, CompactionError};
 use crate::agent::handle::{AgentError, Moved, Reply};
 use crate::event::EventKind;
 use crate::id::EntryId;
-use crate::session::Summed;
+use crate::session::{Landing, Summed};
 
 /// Where to go, the text for the editor, and what there is to tell of what is left.
-type Landing = (Option<EntryId>, Option<String>, Option<BranchPlan>);
+type Way = (Option<EntryId>, Option<String>, Option<BranchPlan>);
 
 impl Driver {
     /// Sums up what is left behind, then goes to the entry. Where there is nothing to tell it goes at once.
@@ -33,9 +33,9 @@ impl Driver {
         }
     }
 
-    fn plan_leaving(&self, entry: EntryId) -> Result<Landing, AgentError> {
+    fn plan_leaving(&self, entry: EntryId) -> Result<Way, AgentError> {
         let reader = self.current.reader();
-        let (to, editor) = landing(&reader, entry)?;
+        let Landing { entry: to, text: editor } = reader.landing(&entry)?;
         let leaf = reader.leaf();
         let left = leaf.map(|leaf| reader.left_behind(&leaf, to.as_ref())).transpose()?.unwrap_or_default();
         Ok((to, editor, BranchPlan::new(left)))

@@ -133,6 +133,7 @@ fn ctrl_c_clears_then_quits() {
     stage.type_text("text");
     assert_eq!(stage.control('c'), []);
     assert!(stage.app.editor.is_empty());
+    assert_eq!(stage.control('c'), [], "what cleared the text is no first press");
     assert_eq!(stage.control('c'), [Action::Quit]);
     let mut stage = Stage::new(80, 24);
     assert_eq!(stage.control('c'), []);
