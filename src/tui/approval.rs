@@ -229,6 +229,7 @@ impl App {
             self.notes.shifted = Some(self.now);
             self.flash("the call was answered otherwise; what you wrote is a draft now");
         }
+        asked.answer.into_iter().for_each(|held| self.keep_letter(held));
         if at == 0 {
             self.next_question();
         }

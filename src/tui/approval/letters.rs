@@ -47,7 +47,7 @@ impl Held {
 
     /// Takes the same letter once more.
     fn takes(&mut self, key: KeyEvent, now: UnixMs) -> bool {
-        let is_same = self.key.code == key.code;
+        let is_same = is_again(self.key, key);
         if is_same {
             (self.count, self.last) = (self.count + 1, now);
         }
@@ -58,6 +58,11 @@ impl Held {
     fn is_alone(&self, now: UnixMs, for_ms: u64) -> bool {
         now.since_ms(self.last) >= for_ms
     }
+}
+
+/// Whether a key types the letter that another one typed: with Ctrl or Alt it is another key.
+fn is_again(before: KeyEvent, key: KeyEvent) -> bool {
+    App::is_letter(before) && App::is_letter(key) && before.code == key.code
 }
 
 impl Answered {
@@ -91,7 +96,7 @@ impl App {
             return self.end_echo(key);
         }
         let answered = self.notes.answered.filter(|answered| answered.is_recent(self.now))?;
-        let is_again = answered.key.code == key.code && Self::is_letter(key) && self.editor.is_empty();
+        let is_again = is_again(answered.key, key) && self.editor.is_empty();
         let first = self.work.approvals.first();
         let takes_it = first.is_some_and(|asked| asked.ready == Ready::Now || asked.is_reasoning());
         if !is_again || takes_it {
@@ -115,6 +120,12 @@ impl App {
         if let Some(echo) = self.notes.echo.take() {
             self.type_held(echo.key, echo.count);
         }
+    }
+
+    /// The call that a letter was to answer asks no longer: the letter is a draft, which Enter doesn't send at once.
+    pub(super) fn keep_letter(&mut self, held: Held) {
+        self.type_held(held.key, held.count);
+        self.notes.shifted = Some(self.now);
     }
 
     fn type_held(&mut self, letter: KeyEvent, count: usize) {

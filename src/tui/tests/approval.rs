@@ -453,6 +453,41 @@ fn a_letter_that_another_key_follows_is_not_lost() {
 }
 
 #[test]
+fn with_ctrl_a_letter_is_another_key_and_answers_nothing() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("ls"));
+    stage.type_text("a");
+    assert_eq!(stage.control('a'), []);
+    assert_eq!(stage.rests(), "a");
+    assert_eq!(stage.actions, [], "it was the beginning of a text");
+    stage.type_text("b");
+    assert_eq!(stage.app.editor.text(), "ba", "and the cursor went to its beginning");
+    let mut stage = answered();
+    stage.type_text("y");
+    stage.control('y');
+    assert!(stage.rests().starts_with('y'), "directly behind an answer as well");
+}
+
+#[test]
+fn a_letter_whose_call_is_answered_elsewhere_stays_and_enter_doesn_t_send_it_at_once() {
+    let resolved = || EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision: Decision::Once };
+    let mut stage = asking(80, 24);
+    stage.asked(command("ls"));
+    stage.type_text("d");
+    stage.event(resolved());
+    assert_eq!(stage.app.editor.text(), "d");
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    stage.type_text("on't");
+    assert_eq!(stage.rests(), "don't");
+    let mut stage = asking(80, 24);
+    stage.asked(command("ls"));
+    stage.type_text("y");
+    stage.takes_a_snapshot(Vec::new());
+    assert_eq!(stage.rests(), "y", "also when the session is read anew");
+    assert_eq!(stage.actions, []);
+}
+
+#[test]
 fn what_is_no_answer_is_a_message_also_directly_behind_an_answer() {
     let mut stage = asking(80, 24);
     stage.asked(ApprovalRequest { later: 2, ..command("cargo test one") });
