@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 
 use super::stage::{Stage, text};
-use crate::tui::app::{Action, Go, Input, List, Report};
+use crate::tui::app::{Action, Go, Input, List, Origin, Report};
 
 impl Stage {
     /// What a line does, beside being remembered.
@@ -59,8 +59,10 @@ fn an_answer_is_copied_by_its_number_from_the_end() {
 #[test]
 fn a_slip_passes_and_what_was_typed_is_there_to_be_mended() {
     let mut stage = Stage::new(80, 24);
-    let slip = || Report::Slip { typed: "/model gtp".into(), what: "no usable model matches `gtp`".into() };
-    stage.input(Input::Report(slip()));
+    let what = || "no usable model matches `gtp`".to_owned();
+    let slip =
+        |typed: &str, origin| Input::Report(Report::Slip { typed: typed.into(), what: what(), origin });
+    stage.input(slip("/model gtp", Origin::Typed));
     let screen = stage.screen();
     assert!(screen.contains("· no usable model") && screen.contains("❯ /model gtp"), "{screen}");
     assert!(!screen.contains('✗'), "{screen}");
@@ -68,8 +70,22 @@ fn a_slip_passes_and_what_was_typed_is_there_to_be_mended() {
     assert!(!stage.screen().contains("no usable model"), "{}", stage.screen());
     stage.control('c');
     stage.does("/tools");
-    stage.input(Input::Report(slip()));
+    stage.input(slip("/tools gone", Origin::List(List::Tools)));
     assert!(stage.screen().contains("✗ no usable model"), "in the list: {}", stage.screen());
     assert!(stage.app.popups.last().is_some_and(|popup| popup.lists(List::Tools)));
     assert!(stage.app.editor.is_empty(), "it was typed nowhere");
+}
+
+#[test]
+fn what_was_typed_is_a_draft_again_also_beneath_a_list_that_was_opened_meanwhile() {
+    for origin in [Origin::Typed, Origin::List(List::Tools)] {
+        let mut stage = Stage::new(80, 24);
+        stage.control('l');
+        let (typed, what) = ("/skill:typo look at the lexer".to_owned(), "there is no skill typo".to_owned());
+        stage.input(Input::Report(Report::Slip { typed, what, origin }));
+        assert!(stage.screen().contains("✗ there is no skill typo"), "{}", stage.screen());
+        assert!(stage.app.popups.last().is_some_and(|popup| popup.lists(List::Models)));
+        stage.key(KeyCode::Esc);
+        assert_eq!(stage.app.editor.text(), "/skill:typo look at the lexer");
+    }
 }
