@@ -4,6 +4,7 @@
 //! be mended; what failed while it was done stays in the transcript, as `✗`.
 
 use super::super::app::{Action, App, Go, List, Origin, Say};
+use super::super::approval::Asked;
 use super::super::help;
 use super::super::keys::When;
 use super::super::picker::Word;
@@ -110,10 +111,17 @@ impl App {
         self.ask_for("/name ", &what)
     }
 
-    /// Says of something typed that it can't be meant, and gives it back to be mended.
+    /// Says of something typed that it can't be meant, and gives it back to be mended; where the editor holds a reason to be given, to
+    /// the history.
     pub(in crate::tui) fn slip(&mut self, typed: &str, what: impl Into<String>) -> Vec<Action> {
-        self.editor.put_before(&[typed.to_owned()]);
-        self.flash(what);
+        if self.work.approvals.first().is_some_and(Asked::is_reasoning) {
+            // The editor holds what is for another, and soon nothing.
+            self.editor.remember(typed);
+            self.flash(format!("{}; what you typed is in the prompt history", what.into()));
+        } else {
+            self.put_before_draft(typed);
+            self.flash(what);
+        }
         Vec::new()
     }
 

@@ -156,7 +156,7 @@ fn what_is_offered_for_the_reason_of_a_no_is_sent_with_the_no_and_done_by_nobody
     assert_eq!(stage.click_on("▸ /new"), [Action::Decide("c2".into(), Decision::Deny { reason })]);
 }
 
-fn waiting(stage: &mut Stage) {
+pub(super) fn waiting(stage: &mut Stage) {
     let item = |id: &str| QueueItem {
         id: id.into(),
         kind: QueueKind::FollowUp,

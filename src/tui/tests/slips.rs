@@ -1,8 +1,9 @@
 //! What goes wrong with what was typed: a slip is a passing line and stays to be mended, a failure stays in the transcript.
 
-use crossterm::event::KeyCode;
+use crossterm::event::{KeyCode, KeyModifiers};
 
-use super::stage::{Stage, text};
+use super::clicks::waiting;
+use super::stage::{Stage, at_work, text};
 use crate::tui::app::{Action, Go, Input, List, Origin, Report};
 
 impl Stage {
@@ -88,4 +89,32 @@ fn what_was_typed_is_a_draft_again_also_beneath_a_list_that_was_opened_meanwhile
         stage.key(KeyCode::Esc);
         assert_eq!(stage.app.editor.text(), "/skill:typo look at the lexer");
     }
+}
+
+#[test]
+fn what_was_typed_is_not_joined_to_a_message_that_is_edited_or_the_reason_of_a_no() {
+    let slip = || {
+        let (typed, what) = ("/skill:typo look".to_owned(), "there is no skill typo".to_owned());
+        Input::Report(Report::Slip { typed, what, origin: Origin::Typed })
+    };
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    waiting(&mut stage);
+    stage.type_text("a draft");
+    stage.press(KeyCode::Up, KeyModifiers::ALT);
+    stage.key(KeyCode::Enter);
+    stage.input(slip());
+    assert_eq!(stage.app.editor.text(), "the third of them");
+    (0..2).for_each(|_| _ = stage.key(KeyCode::Esc));
+    let draft = stage.app.editor.text();
+    assert!(draft.starts_with("/skill:typo look") && draft.ends_with("a draft"), "{draft}");
+    stage.control('c');
+    stage.asks();
+    stage.wait(500);
+    stage.key(KeyCode::Tab);
+    stage.type_text("use nextest");
+    stage.input(slip());
+    assert_eq!(stage.app.editor.text(), "use nextest");
+    assert!(stage.screen().contains("what you typed is in the prompt history"), "{}", stage.screen());
+    assert_eq!(stage.app.editor.history().last().map(String::as_str), Some("/skill:typo look"));
 }
