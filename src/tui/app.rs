@@ -9,7 +9,7 @@ mod place;
 
 pub(super) use action::{Action, Go, List, Say};
 pub(super) use facts::{CallAtWork, Errand, Facts, Work};
-pub(super) use input::{Browsed, Input, Loaded, Report};
+pub(super) use input::{Browsed, Input, Loaded, Origin, Report};
 pub(super) use notes::{Notes, Twice};
 pub(super) use place::Place;
 

@@ -44,8 +44,8 @@ pub(super) enum Ready {
     Noticed(Appeared),
     /// A key answered the one before, and whoever pressed it looks: when it is drawn.
     Drawn,
-    /// It was drawn for somebody who looks.
-    Now,
+    /// It was drawn for somebody who looks. Allowed it can be when it has been there for a moment.
+    Now(Appeared),
 }
 
 /// What the user is about to do about a call.
@@ -103,7 +103,15 @@ impl Asked {
         match self.ready {
             Ready::Noticed(since) => since.is_noticed(now),
             Ready::Drawn => false,
-            Ready::Now => true,
+            Ready::Now(_) => true,
+        }
+    }
+
+    /// Whether it can be allowed by now, which takes longer than to be answered: nobody reads a call at once.
+    fn is_readable(&self, now: UnixMs) -> bool {
+        match self.ready {
+            Ready::Noticed(since) | Ready::Now(since) => since.is_noticed(now),
+            Ready::Drawn => false,
         }
     }
 
@@ -214,7 +222,7 @@ impl App {
     pub(super) fn question_is_drawn(&mut self) {
         let asked = self.work.approvals.first_mut().filter(|_| self.popups.is_empty());
         if let Some(asked) = asked.filter(|asked| asked.ready == Ready::Drawn) {
-            asked.ready = Ready::Now;
+            asked.ready = Ready::Now(Appeared::at(self.now));
         }
     }
 
@@ -229,6 +237,7 @@ impl App {
             self.notes.shifted = Some(self.now);
             self.flash("the call was answered otherwise; what you wrote is a draft now");
         }
+        asked.answer.into_iter().for_each(|held| self.keep_letter(held));
         if at == 0 {
             self.next_question();
         }

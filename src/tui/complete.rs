@@ -374,16 +374,15 @@ impl App {
         }
     }
 
-    /// Takes the chosen offer as Enter does. What is sent then is sent by whoever has Enter else, and that is nobody while a message that
-    /// waits is edited.
+    /// Takes the chosen offer as Enter does. What is sent then is sent by whoever has Enter else, as it is meant there: the words of a
+    /// message that waits, or of a no.
     pub(super) fn take_chosen_offer(&mut self) -> Vec<Action> {
         if self.complete.is_stale {
             return Vec::new();
         }
         match self.enter_offer() {
             Some(actions) => actions,
-            None if self.queue.is_editing() => Vec::new(),
-            None => self.enter(),
+            None => self.send_typed(),
         }
     }
 

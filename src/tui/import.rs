@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::app::{Action, App, List, Report};
+use super::app::{Action, App, List, Origin, Report};
 use super::call::one_line;
 use super::picker::{Choice, Item, Picker, Way};
 use super::popup::Popup;
@@ -121,7 +121,8 @@ pub(super) fn told(imported: &[Imported], typed: &str) -> Report {
     let reason = imported.iter().find_map(|one| one.reason.as_deref());
     match (sessions.len(), imported) {
         (0, []) => {
-            Report::slip(format!("/import {typed}"), ("there is no log to import there".to_owned(), None))
+            let what = "there is no log to import there".to_owned();
+            Report::slip(format!("/import {typed}"), (what, None), Origin::List(List::Foreign))
         }
         (0, _) => trouble(format!("nothing was imported: {}", one_line(reason.unwrap_or_default()))),
         (1, [one]) => ask(one_words(one), sessions),
@@ -181,7 +182,7 @@ mod tests {
         match report {
             Report::Ask(Question { title, items }) => format!("{title} ({})", items.len()),
             Report::Failed { what, .. } => what,
-            Report::Slip { typed, what } => format!("{typed}: {what}"),
+            Report::Slip { typed, what, .. } => format!("{typed}: {what}"),
             other => panic!("{other:?}"),
         }
     }

@@ -93,8 +93,20 @@ impl App {
         if self.queue.has_keys() {
             return self.queue_key(key);
         }
-        let taken = self.completion_key(key).or_else(|| self.queue_key(key));
-        taken.or_else(|| self.block_key(key)).or_else(|| self.approval_key(key))
+        self.completion_key(key).or_else(|| self.key_behind_offers(key))
+    }
+
+    /// The same of those who have it when nothing that may complete the text is taken by it.
+    fn key_behind_offers(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let taken = self.queue_key(key).or_else(|| self.block_key(key));
+        taken.or_else(|| self.approval_key(key))
+    }
+
+    /// Sends what is typed, as Enter does where nothing is offered.
+    pub(super) fn send_typed(&mut self) -> Vec<Action> {
+        let key = KeyEvent::from(KeyCode::Enter);
+        let sent = self.key_behind_offers(key).or_else(|| self.screen_key(key, None));
+        sent.unwrap_or_default()
     }
 
     /// Takes characters that came at once: many of them, where they can only be text, in one piece.

@@ -223,6 +223,20 @@ impl App {
         }
     }
 
+    /// Puts words before the draft; while a message that waits is in the editor, before what stands aside.
+    pub(super) fn put_before_draft(&mut self, words: &str) {
+        let words = [words.to_owned()];
+        let Focus::Editing { draft, .. } = &mut self.queue.focus else {
+            self.editor.put_before(&words);
+            return;
+        };
+        let edited = self.editor.put_aside();
+        self.editor.take_up(std::mem::replace(&mut **draft, edited));
+        self.editor.put_before(&words);
+        let draft_now = self.editor.put_aside();
+        self.editor.take_up(std::mem::replace(&mut **draft, draft_now));
+    }
+
     /// What is to be kept of the editor for the next time: while a message that waits is in it, what stands aside.
     pub(super) fn unsent(&self) -> String {
         match &self.queue.focus {

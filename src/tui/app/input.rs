@@ -45,6 +45,15 @@ pub(in crate::tui) enum Input {
     Themes(Arc<Library>),
 }
 
+/// Where something was said that can't be meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tui) enum Origin {
+    /// In the editor: it is there again, whatever lies over it.
+    Typed,
+    /// In this list if that is on top, and else in the editor.
+    List(List),
+}
+
 /// What came of an action.
 #[derive(Debug)]
 pub(in crate::tui) enum Report {
@@ -58,6 +67,7 @@ pub(in crate::tui) enum Report {
     Slip {
         typed: String,
         what: String,
+        origin: Origin,
     },
     /// The session as it is now.
     Loaded(Box<Loaded>),
@@ -170,9 +180,13 @@ pub(in crate::tui) enum Report {
 
 impl Report {
     /// What was typed can't be meant; why, and what may help, in one line.
-    pub(in crate::tui) fn slip(typed: String, (what, hint): (String, Option<String>)) -> Self {
+    pub(in crate::tui) fn slip(
+        typed: String,
+        (what, hint): (String, Option<String>),
+        origin: Origin,
+    ) -> Self {
         let what = hint.map_or(what.clone(), |hint| format!("{what}; {hint}"));
-        Self::Slip { typed, what }
+        Self::Slip { typed, what, origin }
     }
 
     /// Whether words of the user's come back with it that are nowhere else.

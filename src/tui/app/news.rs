@@ -42,7 +42,7 @@ impl App {
     pub(super) fn report(&mut self, report: Report) -> Vec<Action> {
         match report {
             Report::Failed { what, hint, text } => self.failed(what, hint, text),
-            Report::Slip { typed, what } => return self.slipped(&typed, what),
+            Report::Slip { typed, what, origin } => self.slipped(&typed, what, origin),
             Report::Loaded(loaded) => return self.take_loaded(*loaded),
             Report::State(state) => self.know(*state),
             Report::Read { wanted, entries, ahead } => self.transcript.take(&wanted, &entries, &ahead),

@@ -3,7 +3,8 @@
 //! A letter answers only where it can't be meant for the editor: the editor is empty, the question has been on the screen for a moment,
 //! and no other letter follows at once. Every other letter goes into the editor. Enter answers only what the arrows have chosen before.
 //!
-//! Whoever has just answered looks at what asks next: that one takes keys from its first frame on. What comes before that is for nobody
+//! Whoever has just answered looks at what asks next: that one takes keys from its first frame on, and is allowed when it
+//! has been there for a moment. What comes before that is for nobody
 //! yet; what becomes of it, and of a letter that may be an answer, is said by `letters`. What isn't an answer is a message, always.
 
 use crossterm::event::{KeyCode, KeyEvent};
@@ -144,6 +145,11 @@ impl App {
         if allows && !asked.is_seen() {
             let key = self.place.keymap.key_of(KeyCommand::ShowWhole);
             self.flash(format!("not all of it has been on the screen yet; {key} shows it"));
+            return Vec::new();
+        }
+        if allows && !asked.is_readable(self.now) {
+            let key = self.place.keymap.key_of(KeyCommand::TakeAnswer);
+            self.flash(format!("that was too soon to be meant; {key} again allows it"));
             return Vec::new();
         }
         match answer {

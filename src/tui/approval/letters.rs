@@ -47,7 +47,7 @@ impl Held {
 
     /// Takes the same letter once more.
     fn takes(&mut self, key: KeyEvent, now: UnixMs) -> bool {
-        let is_same = self.key.code == key.code;
+        let is_same = is_again(self.key, key);
         if is_same {
             (self.count, self.last) = (self.count + 1, now);
         }
@@ -58,6 +58,11 @@ impl Held {
     fn is_alone(&self, now: UnixMs, for_ms: u64) -> bool {
         now.since_ms(self.last) >= for_ms
     }
+}
+
+/// Whether a key types the letter that another one typed: with Ctrl or Alt it is another key.
+fn is_again(before: KeyEvent, key: KeyEvent) -> bool {
+    App::is_letter(before) && App::is_letter(key) && before.code == key.code
 }
 
 impl Answered {
@@ -91,9 +96,10 @@ impl App {
             return self.end_echo(key);
         }
         let answered = self.notes.answered.filter(|answered| answered.is_recent(self.now))?;
-        let is_again = answered.key.code == key.code && Self::is_letter(key) && self.editor.is_empty();
+        let is_again = is_again(answered.key, key) && self.editor.is_empty();
         let first = self.work.approvals.first();
-        let takes_it = first.is_some_and(|asked| asked.ready == Ready::Now || asked.is_reasoning());
+        let takes_it =
+            first.is_some_and(|asked| matches!(asked.ready, Ready::Now(_)) || asked.is_reasoning());
         if !is_again || takes_it {
             return None;
         }
@@ -115,6 +121,12 @@ impl App {
         if let Some(echo) = self.notes.echo.take() {
             self.type_held(echo.key, echo.count);
         }
+    }
+
+    /// The call that a letter was to answer asks no longer: the letter is a draft, which Enter doesn't send at once.
+    pub(super) fn keep_letter(&mut self, held: Held) {
+        self.type_held(held.key, held.count);
+        self.notes.shifted = Some(self.now);
     }
 
     fn type_held(&mut self, letter: KeyEvent, count: usize) {
@@ -164,18 +176,26 @@ impl App {
         self.answer_approval(ANSWER_MS)
     }
 
-    /// Takes the letter that answers the first call that asks, once it stands for so long. One that is held down since it answered the
+    /// Takes the letter that answers the first call that asks, once it stands for so long, and one that allows it not before somebody can
+    /// have read the call. One that is held down since it answered the
     /// call before answers no other.
     pub(super) fn answer_approval(&mut self, after_ms: u64) -> Vec<Action> {
         let now = self.now;
-        let Some(asked) = self.work.approvals.first_mut() else { return Vec::new() };
-        let Some(held) = asked.answer.take_if(|held| held.is_alone(now, after_ms)) else { return Vec::new() };
-        if asked.ready == Ready::Now && held.count > 1 {
+        let Some(asked) = self.work.approvals.first() else { return Vec::new() };
+        let Some(held) = asked.answer.filter(|held| held.is_alone(now, after_ms)) else { return Vec::new() };
+        let command = self.answer_of(held.key);
+        let allows = matches!(command, Some(KeyCommand::Allow | KeyCommand::AllowSession));
+        let is_held_down = matches!(asked.ready, Ready::Now(_)) && held.count > 1;
+        if allows && !is_held_down && !asked.is_readable(now) {
+            return Vec::new();
+        }
+        self.work.approvals[0].answer = None;
+        if is_held_down {
             self.notes.echo = Some(held);
             self.settle_echo();
             return Vec::new();
         }
-        let Some(command) = self.answer_of(held.key) else { return Vec::new() };
+        let Some(command) = command else { return Vec::new() };
         if self.holds_letters(held.key) {
             // They were the same answer, too soon.
             self.editor.set_text("");

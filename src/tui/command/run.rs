@@ -3,7 +3,8 @@
 //! What goes wrong is told in one of two ways. A slip in what was typed is a passing line, and the typed text is in the editor again, to
 //! be mended; what failed while it was done stays in the transcript, as `✗`.
 
-use super::super::app::{Action, App, Go, List, Say};
+use super::super::app::{Action, App, Go, List, Origin, Say};
+use super::super::approval::Asked;
 use super::super::help;
 use super::super::keys::When;
 use super::super::picker::Word;
@@ -110,20 +111,30 @@ impl App {
         self.ask_for("/name ", &what)
     }
 
-    /// Says of something typed that it can't be meant, and gives it back to be mended.
+    /// Says of something typed that it can't be meant, and gives it back to be mended; where the editor holds a reason to be given, to
+    /// the history.
     pub(in crate::tui) fn slip(&mut self, typed: &str, what: impl Into<String>) -> Vec<Action> {
-        self.editor.put_before(&[typed.to_owned()]);
-        self.flash(what);
+        if self.work.approvals.first().is_some_and(Asked::is_reasoning) {
+            // The editor holds what is for another, and soon nothing.
+            self.editor.remember(typed);
+            self.flash(format!("{}; what you typed is in the prompt history", what.into()));
+        } else {
+            self.put_before_draft(typed);
+            self.flash(what);
+        }
         Vec::new()
     }
 
-    /// The same of something that was carried out. What was chosen in a list is there still, and was typed nowhere.
-    pub(in crate::tui) fn slipped(&mut self, typed: &str, what: String) -> Vec<Action> {
+    /// The same of something that was carried out. What was chosen in a list is there still; what was typed is a draft again, also
+    /// beneath a list that was opened meanwhile.
+    pub(in crate::tui) fn slipped(&mut self, typed: &str, what: String, origin: Origin) {
+        let is_chosen = |list| self.popups.last().is_some_and(|popup| popup.lists(list));
+        if !matches!(origin, Origin::List(list) if is_chosen(list)) {
+            self.slip(typed, what.clone());
+        }
         if let Some(picker) = self.popups.last_mut().and_then(Popup::as_picker) {
             picker.say(Some(Word::trouble(what)));
-            return Vec::new();
         }
-        self.slip(typed, what)
     }
 
     /// Copies an answer: the last one, or the one of that number from the end.

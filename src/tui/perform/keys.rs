@@ -5,7 +5,7 @@ use tokio::task::spawn_blocking;
 use super::{Worker, now};
 use crate::agent::{AgentError, KeyChange};
 use crate::spelling;
-use crate::tui::app::{List, Report};
+use crate::tui::app::{List, Origin, Report};
 use crate::tui::call::one_line;
 use crate::tui::import;
 use crate::tui::login::{self, News, Order};
@@ -65,7 +65,7 @@ impl Worker {
         let instead = spelling::nearest(provider, names());
         let instead = instead.map_or("/logout lists them".to_owned(), |name| format!("did you mean {name}?"));
         let what = format!("there is no provider {}; {}", one_line(provider), one_line(&instead));
-        Some(Report::slip(format!("/logout {provider}"), (what, None)))
+        Some(Report::slip(format!("/logout {provider}"), (what, None), Origin::List(List::Logouts)))
     }
 
     /// The logs of other programs.
@@ -95,7 +95,7 @@ impl Worker {
         let cwd = self.agent.state().await?.state.cwd;
         self.read_beside(beside, move || match desk.take(&cwd, &typed) {
             Ok(imported) => import::told(&imported, &typed),
-            Err(trouble) => Report::slip(format!("/import {typed}"), trouble),
+            Err(trouble) => Report::slip(format!("/import {typed}"), trouble, Origin::List(List::Foreign)),
         });
         Ok(Vec::new())
     }

@@ -16,7 +16,7 @@ use crate::message::ThinkingLevel;
 use crate::session::{Page, Scope, SessionError};
 use crate::setting::{self, Setting, Settings, Source};
 use crate::spelling;
-use crate::tui::app::{Action, Go, List, Report};
+use crate::tui::app::{Action, Go, List, Origin, Report};
 use crate::tui::call::one_line;
 use crate::tui::complete::{Words, list, walk};
 use crate::tui::picker::{self, Choice, Extract, Item, Levels, Models, Word};
@@ -195,7 +195,8 @@ impl Worker {
             let instead =
                 nearest.map_or("/tools lists them".to_owned(), |name| format!("did you mean {name}?"));
             let what = format!("there is no tool {}; {}", one_line(&name), one_line(&instead));
-            return Ok(vec![Report::slip(format!("/tools {name}"), (what, None))]);
+            let origin = Origin::List(List::Tools);
+            return Ok(vec![Report::slip(format!("/tools {name}"), (what, None), origin)]);
         };
         let is_now = if meant.is_offered() { "is not offered any more" } else { "is offered" };
         let wanted = tools.iter().filter(|tool| tool.is_offered() != (tool.spec.name == name));

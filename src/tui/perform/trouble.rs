@@ -1,7 +1,7 @@
 //! What the user is told when the agent could not do something.
 
 use crate::agent::AgentError;
-use crate::tui::app::Report;
+use crate::tui::app::{Origin, Report};
 use crate::tui::report;
 
 /// Says that a part of tiller fell over, and where there is more to read of it.
@@ -41,7 +41,7 @@ pub(in crate::tui) fn failed(error: &AgentError, text: Option<String>) -> Report
     };
     match (error, text) {
         (AgentError::Model(_) | AgentError::UnknownSkill { .. }, Some(typed)) => {
-            Report::slip(typed, (what, hint))
+            Report::slip(typed, (what, hint), Origin::Typed)
         }
         (_, text) => Report::Failed { what, hint, text },
     }

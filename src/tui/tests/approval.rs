@@ -349,6 +349,41 @@ fn whoever_answers_goes_on_with_the_next_question_as_soon_as_it_is_drawn() {
 }
 
 #[test]
+fn whoever_goes_on_allows_nothing_that_was_just_drawn_and_need_not_press_twice() {
+    let drawn = || {
+        let mut stage = answered();
+        stage.asks_next("c5");
+        stage.screen();
+        stage
+    };
+    for confirms in [false, true] {
+        let mut stage = drawn();
+        stage.type_text("y");
+        if confirms {
+            assert_eq!(stage.key(KeyCode::Enter), []);
+        }
+        stage.wait(399);
+        assert_eq!(stage.actions, []);
+        stage.wait(1);
+        assert_eq!(stage.actions, once("c5"));
+    }
+    let mut stage = drawn();
+    stage.type_text("y");
+    stage.wait(390);
+    stage.type_text("es");
+    assert_eq!((stage.rests().as_str(), stage.actions.len()), ("yes", 0), "a text after all");
+    let mut stage = drawn();
+    stage.type_text("n");
+    assert_eq!(stage.key(KeyCode::Enter), denied("c5", "the user said no"), "no harm is done by a no");
+    let mut stage = drawn();
+    stage.key(KeyCode::Right);
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert!(stage.screen().contains("enter again allows it"), "{}", stage.screen());
+    stage.wait(400);
+    assert_eq!(stage.key(KeyCode::Enter), once("c5"));
+}
+
+#[test]
 fn an_answer_before_its_question_is_seen_is_none_but_stays_and_pressed_again_it_answers() {
     let mut stage = answered();
     stage.type_text("y");
@@ -450,6 +485,41 @@ fn a_letter_that_another_key_follows_is_not_lost() {
     stage.press(KeyCode::Char('j'), KeyModifiers::CONTROL);
     stage.type_text("b");
     assert_eq!(stage.rests(), "a\nb");
+}
+
+#[test]
+fn with_ctrl_a_letter_is_another_key_and_answers_nothing() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("ls"));
+    stage.type_text("a");
+    assert_eq!(stage.control('a'), []);
+    assert_eq!(stage.rests(), "a");
+    assert_eq!(stage.actions, [], "it was the beginning of a text");
+    stage.type_text("b");
+    assert_eq!(stage.app.editor.text(), "ba", "and the cursor went to its beginning");
+    let mut stage = answered();
+    stage.type_text("y");
+    stage.control('y');
+    assert!(stage.rests().starts_with('y'), "directly behind an answer as well");
+}
+
+#[test]
+fn a_letter_whose_call_is_answered_elsewhere_stays_and_enter_doesn_t_send_it_at_once() {
+    let resolved = || EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision: Decision::Once };
+    let mut stage = asking(80, 24);
+    stage.asked(command("ls"));
+    stage.type_text("d");
+    stage.event(resolved());
+    assert_eq!(stage.app.editor.text(), "d");
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    stage.type_text("on't");
+    assert_eq!(stage.rests(), "don't");
+    let mut stage = asking(80, 24);
+    stage.asked(command("ls"));
+    stage.type_text("y");
+    stage.takes_a_snapshot(Vec::new());
+    assert_eq!(stage.rests(), "y", "also when the session is read anew");
+    assert_eq!(stage.actions, []);
 }
 
 #[test]

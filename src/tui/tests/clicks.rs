@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEven
 
 use super::stage::{Stage, at_work};
 use super::summaries::compaction_fails;
-use crate::event::{CompactionChoice, EventKind, QueueItem, QueueKind};
+use crate::event::{CompactionChoice, Decision, EventKind, QueueItem, QueueKind};
 use crate::tui::app::{Action, Input, List, Report};
 use crate::tui::picker::{Choice, Item};
 use crate::tui::queue::Order;
@@ -142,7 +142,21 @@ fn what_may_complete_the_text_is_clicked_on_like_any_list() {
     assert_eq!(stage.app.popups.len(), 1, "{}", stage.screen());
 }
 
-fn waiting(stage: &mut Stage) {
+#[test]
+fn what_is_offered_for_the_reason_of_a_no_is_sent_with_the_no_and_done_by_nobody() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    stage.asks();
+    stage.wait(500);
+    stage.key(KeyCode::Tab);
+    stage.type_text("/ne");
+    stage.key(KeyCode::Down);
+    stage.key(KeyCode::Up);
+    let reason = "the user said no: /new".to_owned();
+    assert_eq!(stage.click_on("▸ /new"), [Action::Decide("c2".into(), Decision::Deny { reason })]);
+}
+
+pub(super) fn waiting(stage: &mut Stage) {
     let item = |id: &str| QueueItem {
         id: id.into(),
         kind: QueueKind::FollowUp,

@@ -1,9 +1,10 @@
 //! What goes wrong with what was typed: a slip is a passing line and stays to be mended, a failure stays in the transcript.
 
-use crossterm::event::KeyCode;
+use crossterm::event::{KeyCode, KeyModifiers};
 
-use super::stage::{Stage, text};
-use crate::tui::app::{Action, Go, Input, List, Report};
+use super::clicks::waiting;
+use super::stage::{Stage, at_work, text};
+use crate::tui::app::{Action, Go, Input, List, Origin, Report};
 
 impl Stage {
     /// What a line does, beside being remembered.
@@ -59,8 +60,10 @@ fn an_answer_is_copied_by_its_number_from_the_end() {
 #[test]
 fn a_slip_passes_and_what_was_typed_is_there_to_be_mended() {
     let mut stage = Stage::new(80, 24);
-    let slip = || Report::Slip { typed: "/model gtp".into(), what: "no usable model matches `gtp`".into() };
-    stage.input(Input::Report(slip()));
+    let what = || "no usable model matches `gtp`".to_owned();
+    let slip =
+        |typed: &str, origin| Input::Report(Report::Slip { typed: typed.into(), what: what(), origin });
+    stage.input(slip("/model gtp", Origin::Typed));
     let screen = stage.screen();
     assert!(screen.contains("· no usable model") && screen.contains("❯ /model gtp"), "{screen}");
     assert!(!screen.contains('✗'), "{screen}");
@@ -68,8 +71,50 @@ fn a_slip_passes_and_what_was_typed_is_there_to_be_mended() {
     assert!(!stage.screen().contains("no usable model"), "{}", stage.screen());
     stage.control('c');
     stage.does("/tools");
-    stage.input(Input::Report(slip()));
+    stage.input(slip("/tools gone", Origin::List(List::Tools)));
     assert!(stage.screen().contains("✗ no usable model"), "in the list: {}", stage.screen());
     assert!(stage.app.popups.last().is_some_and(|popup| popup.lists(List::Tools)));
     assert!(stage.app.editor.is_empty(), "it was typed nowhere");
+}
+
+#[test]
+fn what_was_typed_is_a_draft_again_also_beneath_a_list_that_was_opened_meanwhile() {
+    for origin in [Origin::Typed, Origin::List(List::Tools)] {
+        let mut stage = Stage::new(80, 24);
+        stage.control('l');
+        let (typed, what) = ("/skill:typo look at the lexer".to_owned(), "there is no skill typo".to_owned());
+        stage.input(Input::Report(Report::Slip { typed, what, origin }));
+        assert!(stage.screen().contains("✗ there is no skill typo"), "{}", stage.screen());
+        assert!(stage.app.popups.last().is_some_and(|popup| popup.lists(List::Models)));
+        stage.key(KeyCode::Esc);
+        assert_eq!(stage.app.editor.text(), "/skill:typo look at the lexer");
+    }
+}
+
+#[test]
+fn what_was_typed_is_not_joined_to_a_message_that_is_edited_or_the_reason_of_a_no() {
+    let slip = || {
+        let (typed, what) = ("/skill:typo look".to_owned(), "there is no skill typo".to_owned());
+        Input::Report(Report::Slip { typed, what, origin: Origin::Typed })
+    };
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    waiting(&mut stage);
+    stage.type_text("a draft");
+    stage.press(KeyCode::Up, KeyModifiers::ALT);
+    stage.key(KeyCode::Enter);
+    stage.input(slip());
+    assert_eq!(stage.app.editor.text(), "the third of them");
+    (0..2).for_each(|_| _ = stage.key(KeyCode::Esc));
+    let draft = stage.app.editor.text();
+    assert!(draft.starts_with("/skill:typo look") && draft.ends_with("a draft"), "{draft}");
+    stage.control('c');
+    stage.asks();
+    stage.wait(500);
+    stage.key(KeyCode::Tab);
+    stage.type_text("use nextest");
+    stage.input(slip());
+    assert_eq!(stage.app.editor.text(), "use nextest");
+    assert!(stage.screen().contains("what you typed is in the prompt history"), "{}", stage.screen());
+    assert_eq!(stage.app.editor.history().last().map(String::as_str), Some("/skill:typo look"));
 }
