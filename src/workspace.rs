@@ -25,7 +25,7 @@ pub enum WorkspaceError {
     /// The path leads out.
     #[error(
         "{path} is outside the working directory {root}, where tools may not reach; started with --add-dir FOLDER tiller \
-         lets them, and a command of bash can be asked for"
+         lets them"
     )]
     Outside {
         /// The path, as given.
@@ -351,7 +351,7 @@ mod tests {
             "~/x",
         ] {
             let refusal = format!(
-                "{path} is outside the working directory {root}, where tools may not reach; started with --add-dir FOLDER tiller lets them, and a command of bash can be asked for"
+                "{path} is outside the working directory {root}, where tools may not reach; started with --add-dir FOLDER tiller lets them"
             );
             assert_eq!(shown(&workspace, path), Err(refusal));
         }
