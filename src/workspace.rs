@@ -25,7 +25,7 @@ pub enum WorkspaceError {
     /// The path leads out.
     #[error(
         "{path} is outside the working directory {root}, where tools may not reach; started with --add-dir FOLDER tiller \
-         lets them, and a command of bash can be asked for"
+         lets them"
     )]
     Outside {
         /// The path, as given.
@@ -79,6 +79,8 @@ pub struct Workspace {
     root: PathBuf,
     /// Other folders, as given: they may come to be later.
     added: Vec<(PathBuf, Purpose)>,
+    /// Folders that may be read whatever the others say, and take nothing from them.
+    readable: Vec<PathBuf>,
 }
 
 /// A path that may be touched.
@@ -116,13 +118,21 @@ impl Workspace {
         let no_root = |source| WorkspaceError::NoRoot { path: given.to_owned(), source };
         let root = fs::canonicalize(given).map_err(no_root)?;
         fs::read_dir(&root).map_err(no_root)?;
-        Ok(Self { root, added: Vec::new() })
+        Ok(Self { root, added: Vec::new(), readable: Vec::new() })
     }
 
-    /// Adds an absolute folder, which need not exist yet, or a single file, to read from or also to write to.
+    /// Adds an absolute folder, which need not exist yet, or a single file, to read from or also to write to. Where folders lie in
+    /// each other, or in the working directory, the deepest decides; of a folder that is added for both, it is the one to read.
     #[must_use]
     pub fn with_folder(mut self, folder: impl Into<PathBuf>, purpose: Purpose) -> Self {
         self.added.push((folder.into(), purpose));
+        self
+    }
+
+    /// Lets an absolute folder, which need not exist yet, or a single file be read; where writing is allowed there it stays so.
+    #[must_use]
+    pub fn with_readable(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.readable.push(folder.into());
         self
     }
 
@@ -148,28 +158,44 @@ impl Workspace {
         if purpose == Purpose::Write && is_in_git(&real) && !is_in_git(&self.root.join(path)) {
             return Err(WorkspaceError::IntoGit { path: path.to_owned(), real });
         }
+        match (self.grant(&real), purpose) {
+            (None, _) => Err(WorkspaceError::Outside { path: path.to_owned(), root: self.root.clone() }),
+            (Some((_, Purpose::Read)), Purpose::Write) => {
+                Err(WorkspaceError::ReadOnly { path: path.to_owned() })
+            }
+            (Some((folder, _)), _) => Ok(self.beneath(folder, &real)),
+        }
+    }
+
+    /// The folder that decides on a path, without links, and what it may be used for.
+    fn grant(&self, real: &Path) -> Option<(PathBuf, Purpose)> {
+        let holding = |(folder, purpose): (&PathBuf, Purpose)| {
+            let folder = fs::canonicalize(folder).ok()?;
+            real.starts_with(&folder).then_some((folder, purpose))
+        };
+        let own = real.starts_with(&self.root).then(|| (self.root.clone(), Purpose::Write));
+        let added = self.added.iter().filter_map(|(folder, purpose)| holding((folder, *purpose)));
+        let depth =
+            |(folder, purpose): &(PathBuf, Purpose)| (folder.components().count(), *purpose == Purpose::Read);
+        let decides = own.into_iter().chain(added).max_by_key(depth);
+        decides.or_else(|| self.readable.iter().find_map(|folder| holding((folder, Purpose::Read))))
+    }
+
+    /// A path that lies in this folder, or is this file.
+    fn beneath(&self, folder: PathBuf, real: &Path) -> Resolved {
         if let Ok(below) = real.strip_prefix(&self.root) {
             let shown = if below.as_os_str().is_empty() { ".".into() } else { below.display().to_string() };
-            return Ok(Resolved { root: self.root.clone(), below: below.to_owned(), shown });
+            return Resolved { root: self.root.clone(), below: below.to_owned(), shown };
         }
-        let mut refusal = WorkspaceError::Outside { path: path.to_owned(), root: self.root.clone() };
-        for (folder, granted) in &self.added {
-            let Ok(root) = fs::canonicalize(folder) else { continue };
-            let Ok(below) = real.strip_prefix(&root) else { continue };
+        let shown = real.display().to_string();
+        let below = real.strip_prefix(&folder).unwrap_or(real);
+        match (real.parent(), real.file_name()) {
             // A file that was added by itself.
-            let (root, below) = match (real.parent(), real.file_name()) {
-                (Some(parent), Some(name)) if below.as_os_str().is_empty() && root.is_file() => {
-                    (parent.to_owned(), Path::new(name))
-                }
-                _ => (root, below),
-            };
-            if purpose == Purpose::Write && *granted == Purpose::Read {
-                refusal = WorkspaceError::ReadOnly { path: path.to_owned() };
-                continue;
+            (Some(parent), Some(name)) if below.as_os_str().is_empty() && folder.is_file() => {
+                Resolved { root: parent.to_owned(), below: name.into(), shown }
             }
-            return Ok(Resolved { below: below.to_owned(), shown: real.display().to_string(), root });
+            _ => Resolved { below: below.to_owned(), shown, root: folder },
         }
-        Err(refusal)
     }
 
     /// The path of something found while walking from `from`, which followed no links.
@@ -325,7 +351,7 @@ mod tests {
             "~/x",
         ] {
             let refusal = format!(
-                "{path} is outside the working directory {root}, where tools may not reach; started with --add-dir FOLDER tiller lets them, and a command of bash can be asked for"
+                "{path} is outside the working directory {root}, where tools may not reach; started with --add-dir FOLDER tiller lets them"
             );
             assert_eq!(shown(&workspace, path), Err(refusal));
         }
@@ -359,6 +385,50 @@ mod tests {
         let secret = outside.join("secret").display().to_string();
         let resolved = workspace.resolve("way-out/secret", Purpose::Read).unwrap();
         assert_eq!(resolved.path(), fs::canonicalize(outside.join("secret")).unwrap());
+        assert_eq!(shown(&workspace, &secret), Err(format!("{secret} may be read but not written")));
+    }
+
+    #[test]
+    fn of_folders_in_each_other_the_deepest_decides() {
+        let (folder, workspace) = folders();
+        let (inside, outside) = (folder.path().join("inside"), folder.path().join("outside"));
+        fs::create_dir_all(outside.join("open/closed")).unwrap();
+        fs::create_dir_all(inside.join("skills")).unwrap();
+        let workspace = workspace
+            .with_folder(inside.join("sub"), Purpose::Read)
+            .with_folder(outside.join("open"), Purpose::Write)
+            .with_folder(&outside, Purpose::Read)
+            .with_folder(outside.join("open/closed"), Purpose::Read)
+            .with_folder(outside.join("open/closed"), Purpose::Write)
+            .with_readable(outside.join("open/skills"))
+            .with_readable(inside.join("skills"));
+        fs::create_dir_all(outside.join("open/skills")).unwrap();
+        for (path, is_writable) in [
+            ("sub/file", false),
+            ("way-in/new", false),
+            ("sub", false),
+            ("beside", true),
+            ("skills/one", true),
+            ("way-out/secret", false),
+            ("way-out/open/new", true),
+            ("way-out/open/skills/one", true),
+            ("way-out/open/closed/new", false),
+        ] {
+            assert!(workspace.resolve(path, Purpose::Read).is_ok(), "{path}");
+            let refusal = format!("{path} may be read but not written");
+            let expected = if is_writable { None } else { Some(refusal) };
+            assert_eq!(shown(&workspace, path).err(), expected, "{path}");
+        }
+        let file = workspace.resolve("sub/file", Purpose::Read).unwrap();
+        assert_eq!((file.shown(), file.path()), ("sub/file", workspace.root().join("sub/file")));
+    }
+
+    #[test]
+    fn what_is_only_readable_is_not_written() {
+        let (folder, workspace) = folders();
+        let secret = folder.path().join("outside/secret").display().to_string();
+        let workspace = workspace.with_readable(folder.path().join("outside"));
+        assert!(workspace.resolve(&secret, Purpose::Read).is_ok());
         assert_eq!(shown(&workspace, &secret), Err(format!("{secret} may be read but not written")));
     }
 

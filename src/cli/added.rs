@@ -19,11 +19,9 @@ pub(super) fn folders(typed: &[String], cwd: &Path) -> Result<Vec<Added>, Failur
 }
 
 fn folder(typed: &str, cwd: &Path) -> Result<Added, Failure> {
-    // A folder may be called so.
-    let (path, purpose) = match typed.strip_suffix(READ_ONLY) {
-        Some(path) if !cwd.join(typed).exists() => (path, Purpose::Read),
-        Some(_) | None => (typed, Purpose::Write),
-    };
+    // Also where a folder is called so: what looks protected is. That folder is typed with a slash behind it.
+    let (path, purpose) =
+        typed.strip_suffix(READ_ONLY).map_or((typed, Purpose::Write), |path| (path, Purpose::Read));
     let real = cwd.join(path).canonicalize().with_context(|| format!("--add-dir {typed}"));
     let real = real.map_err(Failure::usage)?;
     if real.is_dir() {
@@ -49,16 +47,17 @@ mod tests {
     fn a_folder_may_be_written_to_unless_it_is_said_to_be_read_only() {
         let home = tempfile::tempdir().unwrap();
         let root = home.path().canonicalize().unwrap();
-        for name in ["docs", "odd:ro"] {
+        for name in ["docs", "docs:ro"] {
             std::fs::create_dir(root.join(name)).unwrap();
         }
-        let typed = ["docs", "docs:ro", "odd:ro"].map(str::to_owned);
+        let typed = ["docs", "docs:ro", "docs:ro/", "docs:ro:ro"].map(str::to_owned);
         let added = folders(&typed, &root).unwrap();
         let docs = root.join("docs");
         let expected = [
             (docs.clone(), Purpose::Write),
             (docs.clone(), Purpose::Read),
-            (root.join("odd:ro"), Purpose::Write),
+            (root.join("docs:ro"), Purpose::Write),
+            (root.join("docs:ro"), Purpose::Read),
         ];
         assert_eq!(added, expected);
         assert_eq!(told(&added[1]), format!("{} (to read only)", docs.display()));

@@ -34,7 +34,7 @@ use crate::session::{Placement, Reader, SessionError, SessionManager, Writer};
 use crate::setting::{self, Source};
 use crate::tool::{BashTimes, OutputLimits, ToolEnvironment, Tools};
 use crate::unit::{Tokens, UnixMs};
-use crate::workspace::{Purpose, Workspace};
+use crate::workspace::Workspace;
 
 /// Most requests of a run that nobody watches, unless a setting says otherwise.
 const UNWATCHED_TURNS: u64 = 100;
@@ -499,10 +499,9 @@ fn tools(
 ) -> Result<Tools, Failure> {
     let readable = resources.readable(cwd).into_iter();
     let workspace = Workspace::new(cwd).map_err(Failure::usage)?;
-    // A folder that may be written to counts before one of a skill in it that may be read.
     let workspace =
         added.iter().fold(workspace, |workspace, (path, purpose)| workspace.with_folder(path, *purpose));
-    let workspace = readable.fold(workspace, |workspace, path| workspace.with_folder(path, Purpose::Read));
+    let workspace = readable.fold(workspace, Workspace::with_readable);
     Ok(Tools::built_in(environment(workspace)))
 }
 

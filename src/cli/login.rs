@@ -89,9 +89,9 @@ pub(super) fn hush() -> Hush {
 }
 
 impl Keyring<'_> {
-    /// The configuration as it is now.
+    /// The configuration as it is now. A project that was changed has no say in where keys go.
     fn config(&self) -> Result<Config, Failure> {
-        assemble::config(self.arguments, self.project)
+        Ok(trust::anew(self.arguments, self.project)?.0)
     }
 
     fn holders(&self, config: &Config) -> Vec<KeyHolder> {

@@ -17,7 +17,7 @@ use super::input::{self, Stdin};
 use super::run::name;
 use super::sessions::export::{self, Asked};
 use super::themes::Themes;
-use super::{DONE, FAILED, Failure, INTERRUPTED, extensions, log, login};
+use super::{DONE, FAILED, Failure, INTERRUPTED, extensions, log, login, trust};
 use crate::agent::AgentSession;
 use crate::config::{Config, Project, store_setting};
 use crate::process;
@@ -124,10 +124,11 @@ fn desk(given: &Given) -> SettingsDesk {
     SettingsDesk::new(
         given.config.settings.clone(),
         move || {
-            let config = assemble::config(&arguments, project.as_ref()).map_err(told)?;
-            let wrong: Vec<String> = config.wrong.iter().map(|wrong| wrong.what.clone()).collect();
+            let (config, changed) = trust::anew(&arguments, project.as_ref()).map_err(told)?;
+            let wrong = config.wrong.iter().map(|wrong| wrong.what.clone());
+            let trouble: Vec<String> = changed.into_iter().chain(wrong).collect();
             let advice = "everything stays as it was until /reload finds it right".to_owned();
-            let trouble = (!wrong.is_empty()).then(|| (wrong.join("; "), Some(advice)));
+            let trouble = (!trouble.is_empty()).then(|| (trouble.join("; "), Some(advice)));
             Ok((config.settings, trouble))
         },
         move |setting, text| store_setting(&file, setting, text).map_err(|error| told(error.into())),

@@ -55,6 +55,28 @@ fn held<T>(
     if project.is_unchanged() { Ok((loaded?, word)) } else { Ok((load(None)?, Word::Changed)) }
 }
 
+/// Reads the configuration anew while tiller runs: with a trusted project's files only as long as they are what was trusted, or
+/// without them, and with a sentence that says so.
+pub(super) fn anew(
+    arguments: &Arguments,
+    trusted: Option<&Project>,
+) -> Result<(Config, Option<String>), Failure> {
+    still(trusted, |project| assemble::config(arguments, project))
+}
+
+fn still<T>(
+    trusted: Option<&Project>,
+    load: impl Fn(Option<&Project>) -> Result<T, Failure>,
+) -> Result<(T, Option<String>), Failure> {
+    let Some(project) = trusted else { return Ok((load(None)?, None)) };
+    let (loaded, word) = held(project, Word::Trusted, load)?;
+    let root = shown(project.root());
+    let notice = (word != Word::Trusted).then(|| {
+        format!("the project {root} has changed since it was trusted, so nothing of it counts before you are asked at the next start")
+    });
+    Ok((loaded, notice))
+}
+
 fn decide(
     project: &Project,
     store: &TrustStore,
@@ -188,6 +210,23 @@ mod tests {
         assert_eq!((read_then, word), (None, Word::Changed));
         let notice = passed_over(&project, word);
         assert!(notice.contains(" has changed since it was trusted: .tiller/settings.json;"), "{notice}");
+    }
+
+    #[test]
+    fn a_trusted_project_that_was_changed_since_the_start_is_not_read_anew() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let settings = folder.path().join(".tiller/settings.json");
+        std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
+        std::fs::write(&settings, "asks").unwrap();
+        let project = Project::find(folder.path(), folder.path()).unwrap();
+        let read =
+            |trusted: Option<&Project>| Ok(trusted.map(|_| std::fs::read_to_string(&settings).unwrap()));
+        assert_eq!(still(Some(&project), read).unwrap(), (Some("asks".to_owned()), None));
+        assert_eq!(still(None, read).unwrap(), (None, None), "what was never trusted is nothing new");
+        std::fs::write(&settings, "asks no more").unwrap();
+        let (read_then, notice) = still(Some(&project), read).unwrap();
+        assert_eq!(read_then, None);
+        assert!(notice.unwrap().contains(" has changed since it was trusted"));
     }
 
     #[test]

@@ -23,31 +23,56 @@ pub(super) const IN_GIT: &str = "writes in .git, and git runs what is there";
 /// How deep shells within shells (`bash -c "sh -c …"`) are looked into.
 const DEPTH: usize = 4;
 
-/// What is dangerous about a command line, for the user; `None` if nothing is known to be. `root` is the working directory.
-pub(super) fn of(line: &str, root: &Path) -> Option<String> {
-    is_fork_bomb(line).then(|| "looks like a fork bomb".to_owned()).or_else(|| of_line(line, root, DEPTH))
+/// Where a command runs, as far as its line tells.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    /// The working directory.
+    root: &'a Path,
+    /// Where `cd` led; a path that is known to be in a `.git` matters, other ones are the shell's business.
+    here: &'a Path,
 }
 
-fn of_line(line: &str, root: &Path, depth: usize) -> Option<String> {
+/// What is dangerous about a command line, for the user; `None` if nothing is known to be. `root` is the working directory.
+pub(super) fn of(line: &str, root: &Path) -> Option<String> {
+    let place = Place { root, here: root };
+    is_fork_bomb(line).then(|| "looks like a fork bomb".to_owned()).or_else(|| of_line(line, place, DEPTH))
+}
+
+fn of_line(line: &str, place: Place<'_>, depth: usize) -> Option<String> {
     let segments = shell::segments(line);
     let runs = |programs: &[&str]| segments.iter().any(|segment| programs.contains(&program(segment).0));
     if runs(DOWNLOADERS) && (runs(SHELLS) || runs(INTERPRETERS)) {
         return Some("runs what it downloads".into());
     }
-    segments.iter().find_map(|segment| of_segment(segment, root, depth))
+    let mut here = place.here.to_owned();
+    let mut is_in_git = false;
+    for segment in &segments {
+        match of_segment(segment, Place { here: &here, ..place }, depth) {
+            // There may be worse behind it.
+            Some(what) if what == IN_GIT => is_in_git = true,
+            Some(what) => return Some(what),
+            None => {}
+        }
+        if let ("cd" | "pushd", arguments) = program(segment) {
+            here = targets(arguments).next().map_or(place.root.to_owned(), |to| joined(&here, to));
+        }
+    }
+    is_in_git.then(|| IN_GIT.into())
 }
 
-fn of_segment(segment: &Segment, root: &Path, depth: usize) -> Option<String> {
+fn of_segment(segment: &Segment, place: Place<'_>, depth: usize) -> Option<String> {
     if let Some(device) = segment.outputs.iter().find(|path| is_device(path)) {
         return Some(format!("writes to the device {device}"));
     }
-    if segment.outputs.iter().any(|path| is_in_git(path, root)) {
-        return Some(IN_GIT.into());
-    }
     let (name, arguments) = program(segment);
-    if writes_in_git(name, arguments, root) {
-        return Some(IN_GIT.into());
-    }
+    of_program((name, arguments), place, depth).or_else(|| {
+        let redirects = segment.outputs.iter().any(|path| is_in_git(path, place.here));
+        (redirects || writes_in_git(name, arguments, place.here)).then(|| IN_GIT.into())
+    })
+}
+
+fn of_program((name, arguments): (&str, &[String]), place: Place<'_>, depth: usize) -> Option<String> {
+    let root = place.root;
     match name {
         "sudo" | "doas" | "su" | "pkexec" => Some(format!("runs as another user ({name})")),
         "rm" => of_rm(arguments, root),
@@ -63,19 +88,19 @@ fn of_segment(segment: &Segment, root: &Path, depth: usize) -> Option<String> {
         "fdisk" | "parted" | "sfdisk" | "wipefs" => Some(format!("changes a disk ({name})")),
         "shutdown" | "reboot" | "halt" | "poweroff" => Some(format!("stops the machine ({name})")),
         "git" => of_git(arguments),
-        "eval" => of_nested(&arguments.join(" "), root, depth),
+        "eval" => of_nested(&arguments.join(" "), place, depth),
         _ if name.starts_with("mkfs") => Some(format!("changes a disk ({name})")),
         _ if SHELLS.contains(&name) => {
             let inner = arguments.iter().skip_while(|word| !is_command_flag(word)).nth(1)?;
-            of_nested(inner, root, depth)
+            of_nested(inner, place, depth)
         }
         _ => None,
     }
 }
 
-fn of_nested(line: &str, root: &Path, depth: usize) -> Option<String> {
+fn of_nested(line: &str, place: Place<'_>, depth: usize) -> Option<String> {
     match depth.checked_sub(1) {
-        Some(depth) => of_line(line, root, depth),
+        Some(depth) => of_line(line, place, depth),
         None => Some("hides what it runs in shells within shells".into()),
     }
 }
@@ -125,14 +150,14 @@ fn of_git(arguments: &[String]) -> Option<String> {
 }
 
 /// Whether a program changes something in a `.git` beside git itself, as far as its arguments tell.
-fn writes_in_git(name: &str, arguments: &[String], root: &Path) -> bool {
-    let is_there = |path: &String| is_in_git(path, root);
+fn writes_in_git(name: &str, arguments: &[String], here: &Path) -> bool {
+    let is_there = |path: &String| is_in_git(path, here);
     match name {
-        "cp" | "install" | "ln" | "rsync" => {
-            let folder = arguments.windows(2).find(|pair| pair[0] == "-t").map(|pair| &pair[1]);
-            let named = arguments.iter().find_map(|word| word.strip_prefix("--target-directory="));
-            let last = targets(arguments).last();
-            folder.or(last).is_some_and(is_there) || named.is_some_and(|path| is_in_git(path, root))
+        // The first is what is read; a value of a flag may stand behind the last.
+        "rsync" => targets(arguments).skip(1).any(is_there),
+        "cp" | "install" | "ln" => {
+            targets(arguments).skip(1).any(is_there)
+                || into(arguments).is_some_and(|folder| is_in_git(folder, here))
         }
         "chmod" | "mkdir" | "mv" | "patch" | "rm" | "tee" | "touch" | "truncate" => {
             targets(arguments).any(is_there)
@@ -143,10 +168,24 @@ fn writes_in_git(name: &str, arguments: &[String], root: &Path) -> bool {
                 && targets(arguments).any(is_there)
         }
         "dd" => {
-            arguments.iter().any(|word| word.strip_prefix("of=").is_some_and(|path| is_in_git(path, root)))
+            arguments.iter().any(|word| word.strip_prefix("of=").is_some_and(|path| is_in_git(path, here)))
         }
         _ => false,
     }
+}
+
+/// The folder that `-t` or `--target-directory` names, in any of the ways to write them.
+fn into(arguments: &[String]) -> Option<&str> {
+    arguments.iter().enumerate().find_map(|(at, word)| {
+        let behind = match word.strip_prefix("--") {
+            Some(long) => {
+                let (name, value) = long.split_once('=').unwrap_or((long, ""));
+                ("target-directory".starts_with(name) && !name.is_empty()).then_some(value)?
+            }
+            None => word.strip_prefix('-')?.split_once('t')?.1,
+        };
+        if behind.is_empty() { arguments.get(at + 1).map(String::as_str) } else { Some(behind) }
+    })
 }
 
 /// Arguments that are no flags.
@@ -166,15 +205,21 @@ fn leads_out(path: &str, root: &Path) -> bool {
     if path.starts_with('~') || path.contains('$') {
         return true;
     }
+    let real = joined(root, path.trim_end_matches('*'));
+    real == root || !real.starts_with(root)
+}
+
+/// Where a path leads from a folder, by its letters alone.
+fn joined(from: &Path, path: &str) -> PathBuf {
     let mut real = PathBuf::new();
-    for component in root.join(path.trim_end_matches('*')).components() {
+    for component in from.join(path).components() {
         match component {
             Component::ParentDir => drop(real.pop()),
             Component::CurDir => {}
             Component::RootDir | Component::Prefix(_) | Component::Normal(_) => real.push(component),
         }
     }
-    real == root || !real.starts_with(root)
+    real
 }
 
 /// Whether a path is a `.git`, or leads through one. There are file systems for which `.GIT` is the same.
@@ -235,6 +280,15 @@ mod tests {
             ("cp hook .git/hooks/pre-commit", "writes in .git, and git runs what is there"),
             ("cp -t .git/hooks hook", "writes in .git, and git runs what is there"),
             ("cp --target-directory=.git/hooks hook", "writes in .git, and git runs what is there"),
+            ("cp --target-directory .git/hooks hook", "writes in .git, and git runs what is there"),
+            ("cp -at .git/hooks hook", "writes in .git, and git runs what is there"),
+            ("cp -t.git/hooks hook", "writes in .git, and git runs what is there"),
+            ("install hook .git/hooks/pre-commit -m 755", "writes in .git, and git runs what is there"),
+            ("cd .git/hooks && cp x y", "writes in .git, and git runs what is there"),
+            ("cd .git; sh -c 'cd hooks && make > pre-commit'", "writes in .git, and git runs what is there"),
+            ("rm -rf / .git/x", "deletes everything beneath /"),
+            ("touch .git/x; rm -rf /", "deletes everything beneath /"),
+            ("sudo ls > .git/x", "runs as another user (sudo)"),
             ("echo x | tee -a .git/config", "writes in .git, and git runs what is there"),
             ("cd sub && mv hook ../.git/hooks/", "writes in .git, and git runs what is there"),
             ("sed -i s/a/b/ .git/config", "writes in .git, and git runs what is there"),
@@ -263,6 +317,11 @@ mod tests {
             "make > /dev/null",
             "git status > .gitignore",
             "cp .git/config /tmp/config",
+            "cp -t /tmp config",
+            "rsync -rt .git/ /tmp/copy",
+            "cd .git && cat HEAD > /tmp/head",
+            "cd .git/hooks && ls && cd ../.. && touch x",
+            "cd .git && ls; cd - && touch x",
             "sed -n 1p .git/config",
             "cp x .github/workflows/ci.yml",
             "cat .git/HEAD | tee head.txt",

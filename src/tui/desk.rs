@@ -37,20 +37,20 @@ impl SettingsDesk {
         (self.read)().map(|(settings, _)| settings)
     }
 
-    /// Reads them anew; which are others than were known, and how all of them are now. Where a file can't be taken at its word nothing
-    /// is known anew: somebody may be writing it.
+    /// Reads them anew; which are others than are known, and how all of them are now. Each is news until it is made known. Where a
+    /// file can't be taken at its word there are no news: somebody may be writing it.
     pub(super) fn renew(&self) -> Result<(Vec<&'static Setting>, Settings), Trouble> {
         let now = match (self.read)()? {
             (now, None) => now,
             (_, Some(trouble)) => return Err(trouble),
         };
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = now.differing(&known).collect();
-        known.clone_from(&now);
+        drop(known);
         Ok((changed, now))
     }
 
-    /// One that was written here is known as it is now.
+    /// One that was written here, or took effect, is known as it is now.
     pub(super) fn know(&self, setting: &Setting, settings: &Settings) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).adopt(setting, settings);
     }
@@ -76,7 +76,7 @@ mod tests {
     use crate::setting::{SYNC, Source};
 
     #[test]
-    fn what_is_read_anew_is_news_once_and_what_was_written_here_is_none() {
+    fn what_is_read_anew_is_news_until_it_is_known_and_what_was_written_here_is_none() {
         let mut file = Settings::default();
         for (setting, text) in [(&SYNC, "never"), (&crate::setting::APPROVAL, "auto")] {
             file.set(setting, setting.parse(text).unwrap(), Source::File("settings.json".into()));
@@ -85,7 +85,9 @@ mod tests {
         let desk = SettingsDesk::new(Settings::default(), move || Ok((now.clone(), None)), |_, _| Ok(()));
         desk.know(&crate::setting::APPROVAL, &file);
         let names = || desk.renew().unwrap().0.iter().map(|setting| setting.name).collect::<Vec<_>>();
-        assert_eq!([names(), names()], [vec!["sync"], vec![]]);
+        assert_eq!([names(), names()], [["sync"]; 2], "it may have come to nothing");
+        desk.know(&SYNC, &desk.read().unwrap());
+        assert_eq!(names(), Vec::<&str>::new());
     }
 
     #[test]

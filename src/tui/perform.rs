@@ -393,11 +393,9 @@ impl Worker {
         let Inventory { skills, templates, context_files, problems } = self.agent.reload().await?;
         let trouble = if problems == 0 { String::new() } else { format!("; {problems} with problems") };
         let note = format!("{skills} skills, {templates} templates, {context_files} context files{trouble}");
-        Ok(match self.renew_settings().await {
-            Ok(None) => vec![Report::Note(note)],
-            Ok(Some(settings)) => vec![Report::Note(format!("{settings} · {note}"))],
-            Err(trouble) => vec![Report::Note(note), trouble],
-        })
+        let (settings, failures) = self.renew_settings().await;
+        let note = settings.map_or(note.clone(), |settings| format!("{settings} · {note}"));
+        Ok([Report::Note(note)].into_iter().chain(failures).collect())
     }
 
     /// Attaches the picture in a file whose path was pasted, or pastes what was pasted.

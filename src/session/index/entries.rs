@@ -105,9 +105,13 @@ impl Entries {
         (0..self.len()).filter_map(|position| self.id(position))
     }
 
-    /// The ULIDs among the ids that are packed.
+    /// The ULIDs among the ids, in no order.
     pub(super) fn ulids(&self) -> impl Iterator<Item = u128> {
-        self.packed.iter().filter_map(Packed::ulid)
+        let apart = self.apart.values().filter_map(|(id, _)| match Name::of(id.as_str())? {
+            Name::Ulid(number) => Some(number),
+            Name::Short(_) => None,
+        });
+        self.packed.iter().filter_map(Packed::ulid).chain(apart)
     }
 
     /// The id at a position, if it is a ULID and packed.

@@ -47,8 +47,11 @@ fn an_entry_of_tillers_own_takes_forty_bytes_and_nothing_beside() {
 fn the_greatest_id_is_a_ulid_with_time_after_it() {
     let end_of_time = "7".to_owned() + &"Z".repeat(25);
     let ids = [ulid(5), ulid(3), ulid(4).to_lowercase(), end_of_time, "zzzz".into()];
-    assert_eq!(index(&ids, |_| false).greatest_id(), Some(EntryId::new(ulid(5))));
-    assert_eq!(index(&["7303e144".into()], |_| false).greatest_id(), None);
+    let apart: [fn(usize) -> bool; 3] = [|_| false, |_| true, |position| position == 0];
+    for is_apart in apart {
+        assert_eq!(index(&ids, is_apart).greatest_id(), Some(EntryId::new(ulid(5))));
+        assert_eq!(index(&["7303e144".into()], is_apart).greatest_id(), None);
+    }
 }
 
 /// Ids of every form, from so few that they come again.

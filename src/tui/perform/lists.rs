@@ -249,26 +249,25 @@ impl Worker {
         vec![Report::Settings(Box::new(settings)), Report::Said(word)]
     }
 
-    /// Reads the settings anew and lets those take effect that can; what is to be said of them, or what is wrong with their file.
-    pub(super) async fn renew_settings(&self) -> Result<Option<String>, Report> {
-        let Some(desk) = self.options.desks.settings.clone() else { return Ok(None) };
-        let (changed, now) = match spawn_blocking(move || desk.renew()).await {
+    /// Reads the settings anew and lets those take effect that can; what is to be said of them, and what went wrong. One that could
+    /// not be applied is tried again the next time.
+    pub(super) async fn renew_settings(&self) -> (Option<String>, Vec<Report>) {
+        let Some(desk) = self.options.desks.settings.clone() else { return (None, Vec::new()) };
+        let renewing = desk.clone();
+        let (changed, now) = match spawn_blocking(move || renewing.renew()).await {
             Ok(Ok(renewed)) => renewed,
-            Ok(Err((what, hint))) => return Err(Report::Failed { what, hint, text: None }),
-            Err(_) => return Ok(None),
+            Ok(Err((what, hint))) => return (None, vec![Report::Failed { what, hint, text: None }]),
+            Err(_) => return (None, Vec::new()),
         };
-        let (mut taken, mut left) = (Vec::new(), Vec::new());
+        let mut renewed = Renewed::default();
         for setting in changed {
-            match self.apply(setting, &now).await {
-                Ok(Effect::Now) => taken.push(format!("{} {}", setting.name, shown(&now, setting))),
-                Ok(Effect::NextStart) => left.push(setting.name),
-                Err(error) => return Err(failed(&error, None)),
+            let applied = self.apply(setting, &now).await;
+            if applied.is_ok() {
+                desk.know(setting, &now);
             }
+            renewed.take(setting, &now, applied);
         }
-        let taken = (!taken.is_empty()).then(|| format!("{} now", taken.join(", ")));
-        let left = (!left.is_empty()).then(|| format!("{} from the next start on", left.join(", ")));
-        let words: Vec<String> = taken.into_iter().chain(left).collect();
-        Ok((!words.is_empty()).then(|| words.join("; ")))
+        (renewed.said(), renewed.failures)
     }
 
     /// Tells the agent of a setting that is another than before.
@@ -329,6 +328,37 @@ enum Effect {
     NextStart,
 }
 
+/// What became of settings that were read anew.
+#[derive(Default)]
+struct Renewed {
+    taken: Vec<String>,
+    left: Vec<&'static str>,
+    failures: Vec<Report>,
+}
+
+impl Renewed {
+    fn take(&mut self, setting: &Setting, now: &Settings, applied: Result<Effect, AgentError>) {
+        match applied {
+            Ok(Effect::Now) => self.taken.push(format!("{} {}", setting.name, shown(now, setting))),
+            Ok(Effect::NextStart) => self.left.push(setting.name),
+            Err(error) => self.failures.push(match failed(&error, None) {
+                Report::Failed { what, hint, text } => {
+                    Report::Failed { what: format!("{}: {what}", setting.name), hint, text }
+                }
+                report => report,
+            }),
+        }
+    }
+
+    fn said(&self) -> Option<String> {
+        let taken = (!self.taken.is_empty()).then(|| format!("{} now", self.taken.join(", ")));
+        let left =
+            (!self.left.is_empty()).then(|| format!("{} from the next start on", self.left.join(", ")));
+        let words: Vec<String> = taken.into_iter().chain(left).collect();
+        (!words.is_empty()).then(|| words.join("; "))
+    }
+}
+
 /// What became of something done to a session of the list.
 fn changed(done: Result<(), AgentError>, word: String, trashed: Option<PathBuf>) -> Vec<Report> {
     vec![match done {
@@ -341,5 +371,22 @@ fn trouble(error: &AgentError) -> Word {
     match failed(error, None) {
         Report::Failed { what, .. } => Word::trouble(what),
         _ => Word::trouble(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_setting_that_fails_keeps_none_of_the_others_from_being_told_of() {
+        let (mut renewed, now) = (Renewed::default(), Settings::default());
+        renewed.take(&setting::THINKING, &now, Err(AgentError::Running));
+        renewed.take(&setting::APPROVAL, &now, Ok(Effect::Now));
+        renewed.take(&setting::SYNC, &now, Ok(Effect::NextStart));
+        let approval = shown(&now, &setting::APPROVAL);
+        assert_eq!(renewed.said(), Some(format!("approval {approval} now; sync from the next start on")));
+        let failures = &renewed.failures[..];
+        assert!(matches!(failures, [Report::Failed { what, .. }] if what.starts_with("thinking: ")));
     }
 }
