@@ -251,6 +251,20 @@ fn settings_that_were_changed_take_effect_by_reload_or_are_said_to_need_a_start(
 }
 
 #[test]
+fn reload_takes_nothing_of_a_trusted_project_that_was_changed_meanwhile() {
+    let house = House::new();
+    let file = house.project().join(".tiller/settings.json");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, r#"{"steering_mode": "one-at-a-time"}"#).unwrap();
+    let mut terminal = house.play(&TWO, &["--trust-project"]);
+    terminal.wait_for("Say what you want done");
+    fs::write(&file, r#"{"steering_mode": "all"}"#).unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("everything stays as it was until /reload finds it right");
+    terminal.wait_without("steering_mode");
+}
+
+#[test]
 fn the_last_answer_goes_to_the_clipboard_of_the_terminal() {
     let house = House::new();
     let mut terminal = house.play(&TWO, &[]);
