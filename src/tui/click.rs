@@ -1,5 +1,5 @@
 //! What the mouse does in lists, one rule for all of them: a click on a row chooses it, a click on the chosen row takes it as Enter does,
-//! and the wheel goes to the rows beside it.
+//! and the wheel goes to the rows beside it. The row that a list begins with, or that fits best what was typed, nobody has chosen yet.
 //!
 //! So a stray click takes nothing, and neither does the second of a double one: what has just been taken may have been replaced by
 //! something else in the same place.
@@ -32,7 +32,7 @@ impl App {
         })
     }
 
-    /// Goes to a row; says whether it was there already.
+    /// Goes to a row; says whether the user had gone there already.
     fn choose_row_at(&mut self, row: Row) -> bool {
         match (row, self.popups.last_mut()) {
             (Row::Popup { line, height }, Some(Popup::Pick(picker))) => picker.click(line, height),

@@ -162,12 +162,12 @@ impl Completing {
         line < height && self.top(height) + line < self.offers.len()
     }
 
-    /// Goes to the offer on this line of so many; says whether it was chosen already.
+    /// Goes to the offer on this line of so many; says whether the user had chosen it already.
     pub(super) fn click(&mut self, line: usize, height: usize) -> bool {
-        let (top, before) = (self.top(height), self.chosen);
+        let (top, before, was_users) = (self.top(height), self.chosen, self.is_held);
         self.chosen = (top + line).min(self.offers.len().saturating_sub(1));
         (self.is_held, self.clicked) = (true, Some(top));
-        self.chosen == before
+        was_users && self.chosen == before
     }
 
     fn offer(&mut self, offers: Vec<Offer>) {

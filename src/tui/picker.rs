@@ -69,6 +69,8 @@ struct At {
     row: usize,
     /// Whether it was gone to: then typing doesn't leave it while it fits.
     is_held: bool,
+    /// Whether a click or a key of the user's chose it, and not only what the list begins with or fits best: then a click takes it.
+    is_users: bool,
     /// The first row on the screen when one was clicked on: the rows stay where they are under the mouse.
     top: Option<usize>,
     /// The choice that was told of last, and what was to be shown of it.
@@ -181,13 +183,16 @@ impl Picker {
     /// Gets its items; `selected` is where it begins. One that had items before keeps what was chosen.
     pub(super) fn fill(&mut self, items: Vec<Item>, selected: usize) {
         let before = if self.waiting { None } else { self.chosen().map(|item| item.choice.clone()) };
+        let is_as_long = items.len() == self.items.len();
         self.items = items.into();
         match (before, std::mem::take(&mut self.waiting)) {
             (Some(chosen), _) => {
-                let row = self.place.row;
+                let (row, was_users) = (self.place.row, self.place.is_users);
                 self.narrow_anew(Some(&chosen));
                 if self.chosen().is_none_or(|item| item.choice != chosen) {
                     self.place.row = row.min(self.matches.len().saturating_sub(1));
+                    // It is the same one, with another value; in a shorter list it is the one that came in its place.
+                    self.place.is_users = was_users && is_as_long;
                 }
             }
             (None, _) => {
@@ -222,17 +227,17 @@ impl Picker {
         line < height && self.top(height) + line < self.matches.len()
     }
 
-    /// Goes to the row on this line of so many on the screen; says whether it was chosen already.
+    /// Goes to the row on this line of so many on the screen; says whether the user had chosen it already.
     pub(super) fn click(&mut self, line: usize, height: usize) -> bool {
-        let (top, before) = (self.top(height), self.place.row);
+        let (top, before, was_users) = (self.top(height), self.place.row, self.place.is_users);
         self.go_to(top + line);
         self.place.top = Some(top);
-        self.place.row == before
+        was_users && self.place.row == before
     }
 
     fn go_to(&mut self, row: usize) {
         self.place.row = row.min(self.matches.len().saturating_sub(1));
-        self.place.is_held = true;
+        (self.place.is_held, self.place.is_users) = (true, true);
         self.stop_awaiting();
     }
 
@@ -356,11 +361,13 @@ impl Picker {
         self.matches = matches;
         let row = held.and_then(|at| self.matches.iter().position(|m| *m == at));
         self.place.is_held = row.is_some();
+        self.place.is_users &= row.is_some();
         self.place.row = row.unwrap_or(0);
     }
 
     /// Narrows items that are others than before; what was chosen stays chosen wherever it is now.
     fn narrow_anew(&mut self, chosen: Option<&Choice>) {
+        let was_users = self.place.is_users;
         self.matches.clear();
         self.narrow();
         // The matches of other items mean nothing.
@@ -368,6 +375,7 @@ impl Picker {
         let is_chosen = |at: &usize| Some(&self.item(*at).choice) == chosen;
         let row = self.matches.iter().position(is_chosen);
         self.place.is_held = row.is_some();
+        self.place.is_users = was_users && row.is_some();
         self.place.row = row.unwrap_or(0);
     }
 

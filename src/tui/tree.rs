@@ -201,6 +201,8 @@ struct Cursor {
     height: usize,
     /// Whether it was clicked on: then it stays where it is, however near to an end of the screen.
     is_clicked: bool,
+    /// Whether a click or a key of the user's went to it: then a click takes it.
+    is_users: bool,
     /// What can't be done there, said until the next key.
     refused: Option<&'static str>,
 }
@@ -325,6 +327,7 @@ impl TreeView {
         self.rows = Rows::of(shape, shown);
         self.sieve.kept_back = kept_back;
         self.place.row = self.rows.nearest(shape, self.place.node);
+        self.place.is_users &= self.rows.get(self.place.row).is_some_and(|row| row.node == self.place.node);
         // The cursor stays where it was on the screen, too.
         self.place.top = self.place.row.saturating_sub(above);
         self.keep_in_sight();
@@ -344,6 +347,7 @@ impl TreeView {
             self.place.node = row.node;
         }
         self.preview.top = 0;
+        self.place.is_users = true;
         self.keep_in_sight();
     }
 

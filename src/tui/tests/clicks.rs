@@ -57,6 +57,23 @@ fn a_click_chooses_a_row_and_a_click_on_the_chosen_row_takes_it() {
 }
 
 #[test]
+fn a_row_that_the_list_begins_with_or_that_fits_best_is_not_taken_by_one_click() {
+    let mut stage = Stage::new(80, 24);
+    list(&mut stage, 100);
+    assert_eq!(stage.click_on("▸ model 001"), [], "the list begins with it");
+    assert_eq!(stage.click_on("▸ model 001"), [Action::SetModel("m1".into())]);
+    stage.wait(400);
+    list(&mut stage, 100);
+    stage.type_text("042");
+    assert_eq!(stage.click_on("▸ model 042"), [], "it fits best");
+    assert_eq!(stage.click_on("▸ model 042"), [Action::SetModel("m42".into())]);
+    stage.wait(400);
+    list(&mut stage, 100);
+    stage.key(KeyCode::Down);
+    assert_eq!(stage.click_on("▸ model 002"), [Action::SetModel("m2".into())], "a key went to it");
+}
+
+#[test]
 fn the_rows_stay_under_the_mouse_when_one_is_clicked_on() {
     let mut stage = Stage::new(80, 24);
     list(&mut stage, 100);
@@ -104,6 +121,7 @@ fn the_second_click_of_a_double_one_takes_nothing_beneath_what_the_first_one_too
     assert_eq!(stage.click_on("go on in a fork").len(), 1);
     assert_eq!(stage.click_on("▸ model 001"), [], "it was meant for what lay above");
     stage.wait(400);
+    assert_eq!(stage.click_on("▸ model 001"), []);
     assert_eq!(stage.click_on("▸ model 001"), [Action::SetModel("m1".into())]);
 }
 
@@ -116,6 +134,7 @@ fn a_click_that_was_on_its_way_answers_no_question_that_has_just_come() {
     assert_eq!(stage.mouse_at(MouseEventKind::Down(MouseButton::Left), row), []);
     stage.mouse_at(MouseEventKind::Up(MouseButton::Left), row);
     stage.wait(1_000);
+    assert_eq!(stage.click_on("▸ try again"), []);
     assert_eq!(stage.click_on("▸ try again"), [Action::ResolveCompaction(CompactionChoice::Retry)]);
 }
 
@@ -134,10 +153,12 @@ fn what_may_complete_the_text_is_clicked_on_like_any_list() {
     stage.control('c');
     stage.wait(400);
     stage.type_text("/theme ");
+    assert_eq!(stage.click_on("▸ auto"), []);
     let actions = stage.click_on("▸ auto");
     assert!(actions.iter().any(|action| matches!(action, Action::Keep { .. })), "{actions:?}");
     stage.wait(400);
     stage.type_text("/fork");
+    stage.click_on("▸ /fork");
     stage.click_on("▸ /fork");
     assert_eq!(stage.app.popups.len(), 1, "{}", stage.screen());
 }

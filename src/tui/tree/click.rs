@@ -16,12 +16,12 @@ impl TreeView {
         is_free && self.place.top + line < self.rows.len()
     }
 
-    /// Goes to the entry on this line; says whether that was chosen already. What is on the screen stays where it is under the mouse.
+    /// Goes to the entry on this line; says whether the user had chosen that already. What is on the screen stays where it is under the mouse.
     pub(in crate::tui) fn click(&mut self, line: usize) -> bool {
-        let before = self.place.row;
+        let (before, was_users) = (self.place.row, self.place.is_users);
         self.place.refused = None;
         self.place.is_clicked = true;
         self.go_to(self.place.top + line);
-        self.place.row == before
+        was_users && self.place.row == before
     }
 }
