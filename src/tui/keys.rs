@@ -56,7 +56,7 @@ impl App {
             return Vec::new();
         }
         let pressed = self.notes.pressed.take();
-        if matches!(pressed, Some((Twice::Interrupt, _))) {
+        if matches!(pressed, Some((Twice::Interrupt | Twice::Clear, _))) {
             // What it said of the next key holds for that key only.
             self.notes.flash = None;
         }
@@ -321,6 +321,7 @@ impl App {
             let undo = self.place.keymap.key_of(KeyCommand::Edit(Edit::Undo));
             self.flash(format!("cleared; {undo} brings it back"));
             // Quitting takes two presses with nothing to clear.
+            self.notes.pressed = Some((Twice::Clear, self.now));
             return Vec::new();
         } else if self.is_working() || self.work.summary.is_some() {
             return vec![Action::Abort];

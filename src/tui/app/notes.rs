@@ -29,4 +29,6 @@ pub(in crate::tui) struct Notes {
 pub(in crate::tui) enum Twice {
     Escape,
     Interrupt,
+    /// What cleared the editor; a second one of it means nothing, but what was said of it goes with the next key, too.
+    Clear,
 }
