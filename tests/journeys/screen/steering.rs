@@ -115,6 +115,8 @@ fn stopping_keeps_what_was_said_and_hands_the_queue_back() {
     terminal.key(Key::Ctrl('c'));
     terminal.wait_without("first thought");
     terminal.key(Key::Ctrl('c'));
+    terminal.wait_for("ctrl+c again quits");
+    terminal.key(Key::Ctrl('c'));
     assert_eq!(terminal.wait().exit_code(), 0);
 }
 
