@@ -19,7 +19,8 @@ pub use rule::{Rule, SessionRules};
 /// What asks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Commands ask, and writing in `.git`; reading, and writing elsewhere in the working directory, don't.
+    /// Commands ask, and writing in `.git`; reading, and writing elsewhere in the working directory and in folders that were added to it
+    /// for that, don't.
     #[default]
     Ask,
     /// Only commands that look dangerous ask, and writing in `.git`.

@@ -4,6 +4,10 @@ use std::path::{Component, Path, PathBuf};
 
 use super::shell::{self, Segment};
 
+mod git;
+
+pub(super) use git::{IN_GIT, is_within as is_in_git};
+
 const SHELLS: &[&str] = &["bash", "dash", "fish", "ksh", "sh", "zsh"];
 const INTERPRETERS: &[&str] = &["node", "perl", "php", "python", "python3", "ruby"];
 const DOWNLOADERS: &[&str] = &["curl", "wget"];
@@ -16,9 +20,6 @@ const WRAPPERS: &[&str] = &[
 
 /// Devices that take any output without harm.
 const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
-
-/// Why writing in `.git` is dangerous: its hooks and the programs that its configuration names run with the next command of git.
-pub(super) const IN_GIT: &str = "writes in .git, and git runs what is there";
 
 /// How deep shells within shells (`bash -c "sh -c …"`) are looked into.
 const DEPTH: usize = 4;
@@ -67,7 +68,7 @@ fn of_segment(segment: &Segment, place: Place<'_>, depth: usize) -> Option<Strin
     let (name, arguments) = program(segment);
     of_program((name, arguments), place, depth).or_else(|| {
         let redirects = segment.outputs.iter().any(|path| is_in_git(path, place.here));
-        (redirects || writes_in_git(name, arguments, place.here)).then(|| IN_GIT.into())
+        (redirects || git::writes_in(name, arguments, place.here)).then(|| IN_GIT.into())
     })
 }
 
@@ -87,7 +88,7 @@ fn of_program((name, arguments): (&str, &[String]), place: Place<'_>, depth: usi
             .map(|device| format!("writes to the device {device}")),
         "fdisk" | "parted" | "sfdisk" | "wipefs" => Some(format!("changes a disk ({name})")),
         "shutdown" | "reboot" | "halt" | "poweroff" => Some(format!("stops the machine ({name})")),
-        "git" => of_git(arguments),
+        "git" => of_git(arguments).or_else(|| git::told_to_run(arguments)),
         "eval" => of_nested(&arguments.join(" "), place, depth),
         _ if name.starts_with("mkfs") => Some(format!("changes a disk ({name})")),
         _ if SHELLS.contains(&name) => {
@@ -149,45 +150,6 @@ fn of_git(arguments: &[String]) -> Option<String> {
     }
 }
 
-/// Whether a program changes something in a `.git` beside git itself, as far as its arguments tell.
-fn writes_in_git(name: &str, arguments: &[String], here: &Path) -> bool {
-    let is_there = |path: &String| is_in_git(path, here);
-    match name {
-        // The first is what is read; a value of a flag may stand behind the last.
-        "rsync" => targets(arguments).skip(1).any(is_there),
-        "cp" | "install" | "ln" => {
-            targets(arguments).skip(1).any(is_there)
-                || into(arguments).is_some_and(|folder| is_in_git(folder, here))
-        }
-        "chmod" | "mkdir" | "mv" | "patch" | "rm" | "tee" | "touch" | "truncate" => {
-            targets(arguments).any(is_there)
-        }
-        "perl" | "sed" => {
-            let in_place = |word: &String| word.starts_with("--in-place") || word.starts_with("-i");
-            (arguments.iter().any(in_place) || has_flag(arguments, 'i', "in-place"))
-                && targets(arguments).any(is_there)
-        }
-        "dd" => {
-            arguments.iter().any(|word| word.strip_prefix("of=").is_some_and(|path| is_in_git(path, here)))
-        }
-        _ => false,
-    }
-}
-
-/// The folder that `-t` or `--target-directory` names, in any of the ways to write them.
-fn into(arguments: &[String]) -> Option<&str> {
-    arguments.iter().enumerate().find_map(|(at, word)| {
-        let behind = match word.strip_prefix("--") {
-            Some(long) => {
-                let (name, value) = long.split_once('=').unwrap_or((long, ""));
-                ("target-directory".starts_with(name) && !name.is_empty()).then_some(value)?
-            }
-            None => word.strip_prefix('-')?.split_once('t')?.1,
-        };
-        if behind.is_empty() { arguments.get(at + 1).map(String::as_str) } else { Some(behind) }
-    })
-}
-
 /// Arguments that are no flags.
 fn targets(arguments: &[String]) -> impl Iterator<Item = &String> {
     arguments.iter().filter(|word| !word.starts_with('-'))
@@ -220,11 +182,6 @@ fn joined(from: &Path, path: &str) -> PathBuf {
         }
     }
     real
-}
-
-/// Whether a path is a `.git`, or leads through one. There are file systems for which `.GIT` is the same.
-pub(super) fn is_in_git(path: &str, root: &Path) -> bool {
-    root.join(path).components().any(|component| component.as_os_str().eq_ignore_ascii_case(".git"))
 }
 
 fn is_device(path: &str) -> bool {
@@ -276,28 +233,9 @@ mod tests {
             ("mkfs.ext4 /dev/sda1", "changes a disk (mkfs.ext4)"),
             ("dd if=x of=/dev/sda", "writes to the device /dev/sda"),
             ("cat x > /dev/sda", "writes to the device /dev/sda"),
-            ("echo make > .git/hooks/pre-commit", "writes in .git, and git runs what is there"),
-            ("cp hook .git/hooks/pre-commit", "writes in .git, and git runs what is there"),
-            ("cp -t .git/hooks hook", "writes in .git, and git runs what is there"),
-            ("cp --target-directory=.git/hooks hook", "writes in .git, and git runs what is there"),
-            ("cp --target-directory .git/hooks hook", "writes in .git, and git runs what is there"),
-            ("cp -at .git/hooks hook", "writes in .git, and git runs what is there"),
-            ("cp -t.git/hooks hook", "writes in .git, and git runs what is there"),
-            ("install hook .git/hooks/pre-commit -m 755", "writes in .git, and git runs what is there"),
-            ("cd .git/hooks && cp x y", "writes in .git, and git runs what is there"),
-            ("cd .git; sh -c 'cd hooks && make > pre-commit'", "writes in .git, and git runs what is there"),
             ("rm -rf / .git/x", "deletes everything beneath /"),
             ("touch .git/x; rm -rf /", "deletes everything beneath /"),
             ("sudo ls > .git/x", "runs as another user (sudo)"),
-            ("echo x | tee -a .git/config", "writes in .git, and git runs what is there"),
-            ("cd sub && mv hook ../.git/hooks/", "writes in .git, and git runs what is there"),
-            ("sed -i s/a/b/ .git/config", "writes in .git, and git runs what is there"),
-            ("chmod +x .git/hooks/pre-commit", "writes in .git, and git runs what is there"),
-            ("rm -rf .git", "writes in .git, and git runs what is there"),
-            ("ln -s ../x .git/hooks/x", "writes in .git, and git runs what is there"),
-            ("dd if=x of=.git/config", "writes in .git, and git runs what is there"),
-            ("sh -c 'touch .git/hooks/x'", "writes in .git, and git runs what is there"),
-            ("x 2>> .git/config", "writes in .git, and git runs what is there"),
             (":(){ :|:& };:", "looks like a fork bomb"),
             ("f () { f | f & }; f", "looks like a fork bomb"),
             ("reboot", "stops the machine (reboot)"),
@@ -315,16 +253,6 @@ mod tests {
             "git push origin feature",
             "git commit -m 'sudo rm -rf /'",
             "make > /dev/null",
-            "git status > .gitignore",
-            "cp .git/config /tmp/config",
-            "cp -t /tmp config",
-            "rsync -rt .git/ /tmp/copy",
-            "cd .git && cat HEAD > /tmp/head",
-            "cd .git/hooks && ls && cd ../.. && touch x",
-            "cd .git && ls; cd - && touch x",
-            "sed -n 1p .git/config",
-            "cp x .github/workflows/ci.yml",
-            "cat .git/HEAD | tee head.txt",
             "curl -s https://example.org/data.json",
             "dd if=/dev/zero of=image bs=1M count=1",
             "chmod -R u+w build",
