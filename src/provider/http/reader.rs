@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use crate::provider::PartStream;
 
 /// How long the thread rests: a screen shows an answer no more often than that.
-const REST: Duration = Duration::from_millis(33);
+const REST: Duration = Duration::from_millis(50);
 
 /// Bunches of parts that are read ahead of who takes them.
 const AHEAD: usize = 8;
