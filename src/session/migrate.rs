@@ -4,11 +4,13 @@
 //! `custom` `hookMessage`. An entry without an id gets one made from the session's id and its line, so it is the same at every opening.
 
 use std::fmt::Write;
+use std::ops::Range;
 
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::entry::Header;
+use super::index::{Indexed, is_json};
 use super::lines::Line;
 use super::repair::repaired;
 
@@ -21,6 +23,8 @@ pub(super) struct Migration {
     session: String,
     /// The lines so far, as version 3 has them.
     lines: Vec<u8>,
+    /// Where the last of them is.
+    last: Range<usize>,
     /// Of version 1: the ids of the readable lines in their order, the header's place among them.
     ids: Vec<Option<String>>,
 }
@@ -30,26 +34,44 @@ impl Migration {
     pub(super) fn of(header: &Header, begin: impl FnOnce() -> Vec<u8>) -> Option<Self> {
         let version = header.version;
         let session = header.id.to_string();
-        (version < super::entry::VERSION).then(|| Self { version, session, lines: begin(), ids: vec![None] })
+        (version < super::entry::VERSION).then(|| Self {
+            version,
+            session,
+            lines: begin(),
+            last: 0..0,
+            ids: vec![None],
+        })
     }
 
-    /// Takes the next line over; answers with the line as it is now.
-    pub(super) fn take<'a>(&'a mut self, line: &Line<'a>) -> Line<'a> {
+    /// Takes the next line over.
+    pub(super) fn take(&mut self, line: &Line<'_>) {
         let start = self.lines.len();
         match self.migrated(line) {
             Some(text) => self.lines.extend(text.into_bytes()),
             None => self.lines.extend(line.bytes),
         }
-        let end = self.lines.len();
+        self.last = start..self.lines.len();
         if line.closed {
             self.lines.push(b'\n');
         }
-        Line { bytes: &self.lines[start..end], stored: start as u64, ..*line }
+    }
+
+    /// The line that was taken over last, as it is now.
+    pub(super) fn line(&self, taken: &Line<'_>) -> Line<'_> {
+        let Line { number, offset, closed, .. } = *taken;
+        Line { bytes: &self.lines[self.last.clone()], stored: self.last.start as u64, number, offset, closed }
+    }
+
+    /// Whether an entry's line is JSON to its end, as it was taken over.
+    pub(super) fn is_whole(&self, entry: &Indexed) -> bool {
+        let start = usize::try_from(entry.stored).unwrap_or(usize::MAX);
+        self.lines.get(start..start.saturating_add(entry.length)).is_some_and(is_json)
     }
 
     /// Lets go of the lines so far, for whoever only looks at them one by one.
     pub(super) fn forget_lines(&mut self) {
         self.lines.clear();
+        self.last = 0..0;
     }
 
     /// The log of version 3.

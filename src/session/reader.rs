@@ -105,10 +105,12 @@ fn read(log: &Log, begin: impl FnOnce(&Header) -> Vec<u8>) -> Result<Read, Sessi
             if is_header { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         }
         Some(_) => {
-            let is_whole = |entry: &Indexed| is_whole(log, entry);
             match &mut migration {
-                Some(migration) => index.take(&migration.take(line), is_whole),
-                None => index.take(line, is_whole),
+                Some(migration) => {
+                    migration.take(line);
+                    index.take(&migration.line(line), |entry| migration.is_whole(entry));
+                }
+                None => index.take(line, |entry| is_whole(log, entry)),
             }
             ControlFlow::Continue(())
         }

@@ -237,7 +237,8 @@ impl Check {
         self.note_line_end(line);
         match self.migration.take() {
             Some(mut migration) => {
-                self.take_current(&migration.take(line));
+                migration.take(line);
+                self.take_current(&migration.line(line));
                 migration.forget_lines();
                 self.migration = Some(migration);
             }

@@ -94,6 +94,26 @@ fn an_unknown_parent_makes_a_root_with_a_warning() {
 }
 
 #[test]
+fn an_unknown_parent_makes_a_root_also_behind_a_line_that_an_older_version_spelled_otherwise() {
+    let place = Place::new();
+    let header = HEADER.replace(r#""version":3"#, r#""version":2"#);
+    let hook =
+        line("a", None, "one").replace(r#""role":"user""#, r#""role":"hookMessage","customType":"lint""#);
+    let orphan = line("b", Some("lost"), "two");
+    assert!(header != HEADER && hook.contains("hookMessage"));
+    let found = |hook: &str| {
+        let reader = Reader::open(&place.file(format!("{header}\n{hook}\n{orphan}\n"))).unwrap();
+        reader.findings().into_iter().map(|finding| finding.what).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&hook), ["its parent lost is not in the lines before it; it is taken for a root"]);
+    // What was to stand behind a line that is broken in its middle may be lost with it.
+    assert_eq!(
+        found(&line("a", None, "one").replace(r#"one""#, "one")),
+        ["its parent lost is lost with the unreadable lines before it; it follows a instead"]
+    );
+}
+
+#[test]
 fn a_parent_that_comes_later_or_is_the_entry_itself_is_unknown() {
     let place = Place::new();
     let path = place.log(&[&line("a", Some("b"), "one"), &line("b", Some("b"), "two")]);
