@@ -247,7 +247,7 @@ impl Catalog {
             Some((stamp, digest)) if stamp == file.stamp => return session_of(&file.path, digest),
             before => before.and_then(|before| grown(file, before)),
         };
-        let from = before.as_ref().map_or(0, |digest| digest.upto);
+        let from = before.as_ref().map_or(0, |digest| digest.extent.upto);
         let look = digest::look(&file.path, before).map_err(io_error(&file.path, "be read"))?;
         let digest = look.digest.clone();
         let looks = [(file.path.clone(), file.stamp, from, look)];

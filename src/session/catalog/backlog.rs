@@ -158,7 +158,7 @@ fn side_by_side(todo: Vec<(File, Option<Digest>)>) -> Vec<(PathBuf, Stamp, u64, 
 }
 
 fn look((file, before): (File, Option<Digest>)) -> Option<(PathBuf, Stamp, u64, Look)> {
-    let from = before.as_ref().map_or(0, |digest| digest.upto);
+    let from = before.as_ref().map_or(0, |digest| digest.extent.upto);
     match digest::look(&file.path, before) {
         Ok(look) => Some((file.path, file.stamp, from, look)),
         Err(error) => {

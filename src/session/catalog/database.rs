@@ -294,7 +294,7 @@ fn store_one(
         .prepare_cached("SELECT key, digest FROM sessions WHERE path = ?1")?
         .query_row([bytes], |row| Ok((row.get::<_, i64>(0)?, digest_of(row.get(1)?))))
         .optional()?;
-    let upto = before.as_ref().and_then(|(_, digest)| digest.as_ref()).map(|digest| digest.upto);
+    let upto = before.as_ref().and_then(|(_, digest)| digest.as_ref()).map(|digest| digest.extent.upto);
     if !look.anew && upto != Some(from) {
         return Ok(());
     }
@@ -406,7 +406,7 @@ mod tests {
             words: words.into(),
         };
         let mut look = Look { said: vec![said], anew, ..Look::default() };
-        look.digest.upto = upto;
+        look.digest.extent.upto = upto;
         look
     }
 
@@ -414,7 +414,7 @@ mod tests {
     fn what_two_tillers_read_at_once_is_kept_once() {
         let mut database = Database::passing().unwrap();
         let mut store = |from: u64, look: Look| {
-            let stamp = Stamp { size: look.digest.upto, modified_ns: 0, inode: 0 };
+            let stamp = Stamp { size: look.digest.extent.upto, modified_ns: 0, inode: 0 };
             database.store(&[("/s/a.jsonl".into(), stamp, from, look)]).unwrap();
             let extent = Extent { root: Path::new("/s"), cwd: None, limit: 9, each: Each::Entry };
             database.places("alpha", &extent).unwrap().len()

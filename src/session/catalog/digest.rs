@@ -25,12 +25,9 @@ const LONGEST_PROMPT: usize = 1_000;
 /// What is known of a log up to some byte.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Digest {
-    /// Bytes that are read.
-    pub(super) upto: u64,
-    /// Hash of the last bytes read: what stands there later says whether the log only grew.
-    tail: u64,
-    /// Hash of the first bytes.
-    head: u64,
+    /// How far the log is read.
+    #[serde(flatten)]
+    pub(super) extent: Extent,
     /// Why the file is no session; the rest is empty then.
     pub(super) problem: Option<String>,
     pub(super) id: String,
@@ -41,13 +38,31 @@ pub(super) struct Digest {
     pub(super) parent_session: Option<String>,
     pub(super) name: Option<String>,
     pub(super) first_prompt: Option<String>,
+    #[serde(flatten)]
+    pub(super) sums: Sums,
+    pub(super) last_activity: UnixMs,
+    pub(super) model: Option<String>,
+    pub(super) remote: Option<String>,
+}
+
+/// How far a log is read, and what it is known again by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Extent {
+    /// Bytes that are read.
+    pub(super) upto: u64,
+    /// Hash of the last bytes read: what stands there later says whether the log only grew.
+    tail: u64,
+    /// Hash of the first bytes.
+    head: u64,
+}
+
+/// What is added up over a log's entries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Sums {
     pub(super) entries: usize,
     pub(super) messages: usize,
     pub(super) tokens: Tokens,
     pub(super) cost: Usd,
-    pub(super) last_activity: UnixMs,
-    pub(super) model: Option<String>,
-    pub(super) remote: Option<String>,
 }
 
 /// Something that was said, and where its line stands.
@@ -80,7 +95,7 @@ pub(super) fn look(path: &Path, before: Option<Digest>) -> io::Result<Look> {
         _ => None,
     };
     let mut look = Look { anew: known.is_none(), digest: known.unwrap_or_default(), said: Vec::new() };
-    file.seek(SeekFrom::Start(look.digest.upto))?;
+    file.seek(SeekFrom::Start(look.digest.extent.upto))?;
     let mut reader = BufReader::with_capacity(1 << 20, &mut file);
     let mut line = Vec::new();
     loop {
@@ -90,7 +105,7 @@ pub(super) fn look(path: &Path, before: Option<Digest>) -> io::Result<Look> {
             break;
         }
     }
-    (look.digest.head, look.digest.tail) = ends(&mut file, look.digest.upto)?;
+    (look.digest.extent.head, look.digest.extent.tail) = ends(&mut file, look.digest.extent.upto)?;
     Ok(look)
 }
 
@@ -155,8 +170,9 @@ fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<(u64, 
 impl Digest {
     /// Whether what was read before still stands at the beginning of the file.
     fn is_beginning_of(&self, file: &mut File) -> io::Result<bool> {
-        let is_there = self.upto > 0 && file.metadata()?.len() >= self.upto;
-        Ok(is_there && ends(file, self.upto)? == (self.head, self.tail))
+        let Extent { upto, tail, head } = self.extent;
+        let is_there = upto > 0 && file.metadata()?.len() >= upto;
+        Ok(is_there && ends(file, upto)? == (head, tail))
     }
 
     fn begin(&mut self, line: &[u8]) {
@@ -175,8 +191,8 @@ impl Digest {
 
     /// Counts an entry in, and keeps what a list shows of it.
     fn count(&mut self, told: &Told) {
-        self.entries += 1;
-        self.messages += usize::from(told.is_message);
+        self.sums.entries += 1;
+        self.sums.messages += usize::from(told.is_message);
         self.last_activity = told.moment.unwrap_or(self.last_activity);
         if let Some(usage) = &told.usage {
             self.spend(usage);
@@ -200,19 +216,19 @@ impl Digest {
     }
 
     fn spend(&mut self, usage: &Usage) {
-        self.tokens += usage.total();
-        self.cost += usage.cost.total;
+        self.sums.tokens += usage.total();
+        self.sums.cost += usage.cost.total;
     }
 }
 
 impl Look {
     /// Takes the next line; false when nothing after it is worth reading now.
     fn take(&mut self, line: &[u8], count: u64, closed: bool) -> bool {
-        let offset = self.digest.upto;
+        let offset = self.digest.extent.upto;
         if offset == 0 {
             self.digest.begin(line);
         } else if let Some(told) = line::read(line).or_else(|| closed.then(|| line::read_head(line))?) {
-            let (position, moment) = (self.digest.entries, told.moment.unwrap_or_default());
+            let (position, moment) = (self.digest.sums.entries, told.moment.unwrap_or_default());
             self.digest.count(&told);
             let (entry, length) = (told.id, line.len());
             if let Some(words) = told.fact.into_words() {
@@ -221,7 +237,7 @@ impl Look {
         } else if !closed {
             return false;
         }
-        self.digest.upto += count;
+        self.digest.extent.upto += count;
         self.digest.problem.is_none()
     }
 }
@@ -258,7 +274,7 @@ mod tests {
         write!(file, "{}\n{}", prompt("two"), &prompt("torn")[..30]).unwrap();
         let second = look(file.path(), Some(first.digest)).unwrap();
         assert_eq!((said(&second), second.anew), (vec![("two", 1)], false));
-        assert_eq!((second.digest.entries, second.digest.first_prompt.as_deref()), (2, Some("one")));
+        assert_eq!((second.digest.sums.entries, second.digest.first_prompt.as_deref()), (2, Some("one")));
         writeln!(file, "{}", &prompt("torn")[30..]).unwrap();
         let third = look(file.path(), Some(second.digest)).unwrap();
         assert_eq!((said(&third), third.anew), (vec![("torn", 2)], false));
@@ -270,7 +286,7 @@ mod tests {
     fn a_last_line_without_its_newline_counts_once() {
         let mut file = file(&format!("{HEADER}\n{}", prompt("one")));
         let first = look(file.path(), None).unwrap();
-        assert_eq!(first.digest.entries, 1);
+        assert_eq!(first.digest.sums.entries, 1);
         write!(file, "\n{}\n", prompt("two")).unwrap();
         let second = look(file.path(), Some(first.digest)).unwrap();
         assert_eq!((said(&second), second.anew), (vec![("two", 1)], false));
@@ -308,7 +324,7 @@ mod tests {
         let picture = r#"{"type":"message","message":{"role":"user","content":[{"type":"image"}]}}"#;
         let file = file(&format!("{HEADER}\n{picture}\n{}\n{}\n", prompt(" "), prompt("what is this?")));
         let digest = look(file.path(), None).unwrap().digest;
-        assert_eq!((digest.first_prompt.as_deref(), digest.entries), (Some("what is this?"), 3));
+        assert_eq!((digest.first_prompt.as_deref(), digest.sums.entries), (Some("what is this?"), 3));
     }
 
     #[test]
