@@ -6,6 +6,7 @@
 //! What can't yet be told from what it may become (a fence, a table's head) is held back rather than shown and taken away.
 
 mod blocks;
+mod paragraph;
 mod tail;
 mod word;
 
@@ -21,7 +22,8 @@ use super::markdown::{marked, options, part, passing};
 use super::{Carriage, Joint, Language, Line, Page, Role, Span, Telling, clean, code};
 
 /// Bytes of one unfinished block beyond which it is finished by force at a line's end, so that no block makes a piece dear. Most
-/// blocks are shorter. The lines of a longer one break where they broke in the source, until the answer is whole.
+/// blocks are shorter. A longer paragraph goes on in its last row; the lines of a longer quote break where they broke in the source,
+/// until the answer is whole.
 const LARGEST_BLOCK: usize = 2 * 1024;
 
 /// The same for one line without end, finished at a space; of code at the end of a row.
@@ -57,12 +59,14 @@ pub struct MarkdownStream {
 }
 
 /// With what the text goes on that isn't finished.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Inside {
     #[default]
     Nothing,
     /// A block whose beginning is finished.
     Block,
+    /// A paragraph whose beginning is finished, but for this row of it.
+    Paragraph(Line),
     /// A word whose beginning is.
     Word,
 }
@@ -205,6 +209,12 @@ impl MarkdownStream {
         self.len() == 0
     }
 
+    /// How many of the lines, from the first on, are finished: nothing changes them any more but the words of their code being told.
+    #[must_use]
+    pub fn finished(&self) -> usize {
+        self.finished.len()
+    }
+
     /// One line, from 0.
     #[must_use]
     pub fn line(&self, at: usize) -> Option<&Line> {
@@ -234,10 +244,13 @@ impl MarkdownStream {
         if rest.len() > if rest.contains('\n') { LARGEST_WHOLE } else { LARGEST_LINE } {
             match rest.rfind(['\n', ' ']) {
                 Some(cut) => {
-                    self.finish(self.from + cut + 1);
-                    self.inside = Inside::Block;
+                    let is_prose = last_block(&rest[..cut]).is_some_and(|last| last.is_prose);
+                    self.finish_beginning(self.from + cut + 1, is_prose);
                 }
-                None => self.begin_word(end),
+                None => {
+                    self.let_go(Inside::Block);
+                    self.begin_word(end);
+                }
             }
         }
     }
@@ -246,6 +259,7 @@ impl MarkdownStream {
     fn enter_code(&mut self, end: usize) -> bool {
         let Some((fence, language, body)) = open_fence(&self.text[self.from..end]) else { return false };
         let (label, language) = (code::label(language), language.to_owned());
+        self.let_go(Inside::Nothing);
         self.gap();
         self.finished.extend(label);
         self.from += body;
@@ -263,13 +277,38 @@ impl MarkdownStream {
         if self.looked - self.from > LARGEST_BLOCK
             && let Some(cut) = last.cut.filter(|cut| *cut > last.from)
         {
-            self.finish(start + cut);
-            self.inside = Inside::Block;
+            self.finish_beginning(start + cut, last.is_prose);
+        }
+    }
+
+    /// Finishes the beginning of a block. The last row of a paragraph isn't: what comes next may stand on it.
+    fn finish_beginning(&mut self, end: usize, is_prose: bool) {
+        let before = self.finished.len();
+        let goes_on = is_prose && paragraph::goes_on(&self.text[..end]);
+        self.finish(end);
+        let row = self.finished.pop_if(|row| goes_on && row.width() > 0);
+        debug_assert!(row.is_none() || self.finished.len() >= before, "a row that stood there before");
+        self.inside = row.map_or(Inside::Block, Inside::Paragraph);
+    }
+
+    /// What comes next doesn't go on in the last row of the paragraph, so that is finished; `then` it is inside this.
+    fn let_go(&mut self, then: Inside) {
+        if let Inside::Paragraph(row) = &mut self.inside {
+            self.finished.push(std::mem::take(row));
+            self.inside = then;
         }
     }
 
     fn finish(&mut self, end: usize) {
-        let lines = part(&self.text[self.from..end], self.page, &mut self.code_left);
+        let left = &mut self.code_left;
+        let lines = match &self.inside {
+            Inside::Paragraph(row) => {
+                paragraph::go_on(row, &self.text[self.from - 1..end], |text| part(text, self.page, left))
+            }
+            Inside::Nothing | Inside::Block | Inside::Word => {
+                part(&self.text[self.from..end], self.page, left)
+            }
+        };
         if !lines.is_empty() {
             self.gap();
             self.finished.extend(lines);
@@ -363,7 +402,7 @@ impl MarkdownStream {
             Telling::Later if code::is_code(language) => {
                 Words::Later(self.blocks.begin(self.reading.from, language))
             }
-            Telling::Later => Words::Untold,
+            Telling::Later | Telling::Never => Words::Untold,
         };
     }
 
@@ -390,7 +429,14 @@ impl MarkdownStream {
         if self.inside == Inside::Word {
             return self.tail_of_word(rest);
         }
-        let mut lines = passing(&tail::mended(tail::steady(rest)), self.page);
+        let shown = tail::mended(tail::steady(rest));
+        let mut lines = match &self.inside {
+            Inside::Paragraph(row) => {
+                let between = &self.text[self.from - 1..self.from];
+                paragraph::go_on(row, &format!("{between}{shown}"), |text| passing(text, self.page))
+            }
+            Inside::Nothing | Inside::Block | Inside::Word => passing(&shown, self.page),
+        };
         if !lines.is_empty() && !self.finished.is_empty() && self.inside == Inside::Nothing {
             lines.insert(0, Line::default());
         }
@@ -446,6 +492,8 @@ struct LastBlock {
     from: usize,
     /// Where it may be cut: before its last item, or its last line; `None` where it may not.
     cut: Option<usize>,
+    /// Whether it is a paragraph.
+    is_prose: bool,
 }
 
 fn last_block(text: &str) -> Option<LastBlock> {
@@ -459,14 +507,19 @@ fn last_block(text: &str) -> Option<LastBlock> {
                     _ => None,
                 };
                 match (&mut last, &tag) {
-                    (_, _) if depth == 0 => last = Some(LastBlock { from: range.start, cut }),
+                    (_, _) if depth == 0 => {
+                        let is_prose = tag == Tag::Paragraph;
+                        last = Some(LastBlock { from: range.start, cut, is_prose });
+                    }
                     (Some(list), Tag::Item) if depth == 1 => list.cut = Some(range.start),
                     _ => {}
                 }
                 depth += 1;
             }
             Event::End(_) => depth -= 1,
-            Event::Rule if depth == 0 => last = Some(LastBlock { from: range.start, cut: None }),
+            Event::Rule if depth == 0 => {
+                last = Some(LastBlock { from: range.start, cut: None, is_prose: false });
+            }
             _ => {}
         }
     }

@@ -273,6 +273,37 @@ proptest! {
 }
 
 #[test]
+fn a_long_paragraph_breaks_where_a_fresh_layout_breaks_it_whatever_the_widths_before() {
+    let line = |from: usize, count: usize| {
+        let word = |at: usize| ["word", "*slanted*", "`code`", "a", "considerably"][at % 5];
+        (from..from + count).map(word).collect::<Vec<_>>().join(" ")
+    };
+    let lines_of_source: String = (0..150).map(|at| format!("{}\n", line(at, 7 + at % 3))).collect();
+    let broken_on_purpose: String = (0..150).map(|at| format!("{}  \n", line(at, 9))).collect();
+    for text in [
+        format!("{lines_of_source}\nThen {}\n\nand more", line(0, 40)),
+        format!("{}\n\n- item", line(0, 2_000)),
+        format!("{lines_of_source}# Title\n\nend"),
+        format!("{lines_of_source}- item\n- another\n\nend"),
+        format!("{lines_of_source}```\ncode\n```\nend"),
+        format!("{broken_on_purpose}end"),
+    ] {
+        for (size, widths) in [(61, &[40][..]), (97, &[34, 57]), (700, &[30, 80, 33])] {
+            let mut stream = MarkdownStream::new(30);
+            let pieces = text.as_bytes().chunks(size).map(|piece| str::from_utf8(piece).unwrap());
+            for (piece, width) in pieces.zip(widths.iter().cycle()) {
+                stream.push(piece);
+                stream.set_page(*width);
+                assert!(lines(&mut stream).iter().all(|line| line.width() <= *width));
+                assert!(stream.text.len() - stream.from <= LARGEST_WHOLE, "it is finished by and by");
+            }
+            let width = stream.page.width;
+            assert_eq!(texts(&lines(&mut stream)), texts(&markdown(&text, width)), "{size} {widths:?}");
+        }
+    }
+}
+
+#[test]
 fn an_open_fence_table_emphasis_or_link_does_not_flicker() {
     for text in [
         "before\n\n```sh\nls -l\n# done\n```\nafter",
