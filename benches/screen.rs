@@ -87,19 +87,25 @@ impl Place {
 /// What the program and whoever it started took so far.
 struct Taken {
     at: Instant,
-    cpu: Duration,
+    /// Of the program itself.
+    own: Duration,
+    /// Of those that it started and that are there still.
+    others: Duration,
     written: usize,
     frames: usize,
 }
 
 impl Taken {
     fn by(terminal: &Terminal) -> Option<Self> {
-        let family = family(terminal.process()?);
-        let ticks: u64 = family.iter().filter_map(|&id| Process::of(id)).map(|process| process.ticks).sum();
+        let head = terminal.process()?;
+        let taken = |id: &u32| Process::of(*id).map(|process| Duration::from_millis(process.ticks * 10));
+        let all: Duration = family(head).iter().filter_map(taken).sum();
+        let own = taken(&head)?;
         let written = terminal.written();
         Some(Self {
             at: Instant::now(),
-            cpu: Duration::from_millis(ticks * 10),
+            own,
+            others: all - own,
             written: written.len(),
             frames: written.matches("\x1b[?2026h").count(),
         })
@@ -108,10 +114,14 @@ impl Taken {
     /// What was taken since, a second.
     fn until(&self, later: &Self) -> String {
         let seconds = (later.at - self.at).as_secs_f64();
-        let share = (later.cpu - self.cpu).as_secs_f64() / seconds * 100.0;
+        let percent = |taken: Duration| taken.as_secs_f64() / seconds * 100.0;
+        let own = percent(later.own - self.own);
+        // Who ended meanwhile takes with it what it took.
+        let others = percent(later.others.saturating_sub(self.others));
         let frames = (later.frames - self.frames) as f64 / seconds;
         let bytes = (later.written - self.written) as f64 / seconds / 1_000.0;
-        format!("{share:.1} % of a core, {frames:.1} frames/s, {bytes:.1} kB/s")
+        let all = own + others;
+        format!("{all:.1} % of a core ({own:.1} + {others:.1}), {frames:.1} frames/s, {bytes:.1} kB/s")
     }
 }
 
@@ -193,13 +203,13 @@ fn rest_after_code() {
 
 /// A thousand pieces a second over HTTP, and keys pressed meanwhile.
 fn fast_answer() {
-    let text = TEXTS.concat().repeat(3);
+    let text = TEXTS.concat().repeat(6);
     let server = MockServer::start([Reply::says([Say::text(&text)]).every(PIECE_EVERY)]);
     let place = Place::new().asking(&server);
     let mut terminal = place.start(&["--provider", "openai", "--model", "fast", "go"]);
     terminal.wait_for("esc stops");
-    sleep(SETTLED);
-    println!("1,000 pieces/s of Markdown: {}, {}", watched(&terminal), memory(&terminal));
+    println!("1,000 pieces/s of Markdown, languages new: {}, {}", watched(&terminal), memory(&terminal));
+    println!("the same, languages known: {}, {}", watched(&terminal), memory(&terminal));
     let mut typed = String::new();
     let mut times: Vec<Duration> = ('a'..='z')
         .map(|letter| {

@@ -25,7 +25,7 @@ pub mod turn;
 pub use crate::policy::Mode as ApprovalMode;
 pub use crate::provider::Direction;
 pub use approvals::Audience;
-pub use driver::{AgentOptions, Choice, Offer, Parts, SyncPolicy};
+pub use driver::{AgentOptions, AnswerOptions, Choice, FirstModel, Offer, OutputOptions, Parts, SyncPolicy};
 pub use embed::{EmbedError, RunRequest, RunResult, Setup, run};
 pub use handle::{
     Activity, AgentError, AgentSession, BashContext, Beside, BranchSummary, ChosenModel, ContextUse,

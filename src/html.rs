@@ -9,6 +9,7 @@ mod markup;
 mod outline;
 mod prose;
 mod result;
+mod service;
 mod side;
 
 use base64::Engine;
@@ -20,6 +21,8 @@ use crate::session::{Reader, SessionError};
 use article::{article, parting};
 use markup::Markup;
 use outline::Outline;
+
+pub use service::{SERVICE, serve};
 
 /// The style sheet.
 const STYLE: &str = include_str!("html/page.css");

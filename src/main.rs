@@ -13,6 +13,9 @@ fn main() -> ExitCode {
     match arguments.next() {
         Some(first) if first == tiller::process::helper::NAME => tiller::process::helper::main(arguments),
         Some(first) if first == tiller::render::SERVICE => words(),
+        Some(first) if first == tiller::html::SERVICE => {
+            tiller::html::serve(arguments, io::stdout().lock(), io::stderr().lock())
+        }
         _ => tiller::cli::main(std::env::args_os()),
     }
 }

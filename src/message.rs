@@ -532,6 +532,15 @@ pub struct ModelRef {
     pub id: String,
 }
 
+impl ModelRef {
+    /// Both names joined for a person to read. An id that is a path brings its own slash; what is typed needs both, see `Display`.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let Self { provider, id } = self;
+        if id.starts_with('/') { format!("{provider}{id}") } else { self.to_string() }
+    }
+}
+
 impl std::fmt::Display for ModelRef {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}/{}", self.provider, self.id)
@@ -565,6 +574,14 @@ pub enum Access {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_id_that_is_a_path_is_shown_with_one_slash_and_named_with_both() {
+        let model = |id: &str| ModelRef { provider: "scripted".into(), id: id.into() };
+        assert_eq!(model("/tmp/a.jsonl").shown(), "scripted/tmp/a.jsonl");
+        assert_eq!(model("/tmp/a.jsonl").to_string(), "scripted//tmp/a.jsonl");
+        assert_eq!(model("a.jsonl").shown(), "scripted/a.jsonl");
+    }
 
     #[test]
     fn arguments_that_are_no_object_are_kept_as_they_came() {

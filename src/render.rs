@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub use clean::{Carriage, clean};
 pub use code::{
     Here, Highlighter, Language, Piece, SERVICE, Teller, Told, Words, ask, code_told, code_waits, highlight,
-    serve, tell_waiting,
+    leaves_plain, serve, tell_waiting,
 };
 pub use columns::columns;
 pub use diff::{DiffKind, DiffLine, diff, diff_lines};

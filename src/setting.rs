@@ -183,11 +183,23 @@ table! {
     LOG_FILE = "log.file", Kind::Text, "", scope Scope::User;
 }
 
+/// The setting of this name.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static Setting> {
+    TABLE.iter().copied().find(|setting| setting.name == name)
+}
+
 impl Setting {
     /// The environment variable that sets it: `TILLER_BASH_TIMEOUT_S`.
     #[must_use]
     pub fn env_name(&self) -> String {
         format!("TILLER_{}", self.name.replace('.', "_").to_uppercase())
+    }
+
+    /// What it does, without the marks that set words of a program apart in it.
+    #[must_use]
+    pub fn plain_about(&self) -> String {
+        self.about.trim().replace('`', "")
     }
 
     /// Reads a value as a person types it. Empty text means unset; what is on or off may also be true or false, 1 or 0.

@@ -22,6 +22,7 @@ mod editor;
 mod event_loop;
 mod feed;
 mod files;
+mod folder;
 mod gather;
 mod help;
 mod history;
@@ -61,7 +62,7 @@ mod tests;
 use crate::agent::AgentSession;
 use crate::id::SessionId;
 
-pub use desk::SettingsDesk;
+pub use desk::{ReadSettings, SettingsDesk};
 pub use import::{ForeignLog, ForeignLogs, ImportDesk};
 pub use notify::{Call, Reach, Wishes};
 pub use offscreen::OffScreen;

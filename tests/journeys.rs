@@ -37,6 +37,7 @@ mod journeys {
         mod opening;
         mod queue;
         mod steering;
+        mod talk;
         mod terminals;
         mod themes;
         mod tour;

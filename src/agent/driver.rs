@@ -69,14 +69,8 @@ pub struct Parts {
     pub writer: Writer,
     /// Who can be asked.
     pub providers: Providers,
-    /// Who is asked first, unless the session's log says otherwise and `choice` leaves it the word.
-    pub model: Model,
-    /// How much that model thinks.
-    pub thinking: ThinkingLevel,
-    /// Whose word counts when the log names another model.
-    pub choice: Choice,
-    /// Whose word counts when the log names another level.
-    pub thinking_choice: Choice,
+    /// Who is asked first.
+    pub first: FirstModel,
     /// What the model may call.
     pub tools: Tools,
     /// Who takes part in it. Their tools are joined to `tools`, unless [`Extensions::equip`] did that already; their skills and
@@ -90,6 +84,19 @@ pub struct Parts {
     pub resources: Resources,
     /// How it all behaves.
     pub options: AgentOptions,
+}
+
+/// The model that is asked first, unless the session's log says otherwise and has the word.
+#[derive(Clone, Debug)]
+pub struct FirstModel {
+    /// The model.
+    pub model: Model,
+    /// How much it thinks.
+    pub thinking: ThinkingLevel,
+    /// Whose word counts when the log names another model.
+    pub choice: Choice,
+    /// Whose word counts when the log names another level.
+    pub thinking_choice: Choice,
 }
 
 /// Who chooses the model and thinking level of a session that was there before.
@@ -112,18 +119,14 @@ pub struct AgentOptions {
     pub compaction: CompactionOptions,
     /// When the log is synced.
     pub sync: SyncPolicy,
-    /// Most tokens of one answer.
-    pub max_tokens: Tokens,
-    /// Sampling temperature.
-    pub temperature: Option<f64>,
+    /// How models answer.
+    pub answers: AnswerOptions,
     /// Which calls are asked about.
     pub policy: Policy,
     /// Whether anybody can answer.
     pub audience: Audience,
-    /// How much of a `!` command's output is kept in the log.
-    pub output: OutputLimits,
-    /// Folder for what is more.
-    pub scratch: PathBuf,
+    /// What is kept of the output of `!` commands.
+    pub output: OutputOptions,
     /// Which of the tools the model is told of at the start.
     pub offer: Offer,
     /// What the log says of this process: `tui`, `print`.
@@ -131,6 +134,30 @@ pub struct AgentOptions {
     /// The origin of the repository that the working directory is in, without credentials; the log names it, so that the
     /// session is found when the project has moved.
     pub remote: Option<String>,
+}
+
+/// How models answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AnswerOptions {
+    /// Most tokens of one answer. Default 8,192.
+    pub max_tokens: Tokens,
+    /// Sampling temperature; `None` leaves it to the provider.
+    pub temperature: Option<f64>,
+}
+
+impl Default for AnswerOptions {
+    fn default() -> Self {
+        Self { max_tokens: Tokens(8_192), temperature: None }
+    }
+}
+
+/// What is kept of the output of `!` commands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputOptions {
+    /// How much of it the log keeps.
+    pub limits: OutputLimits,
+    /// Folder for what is more.
+    pub scratch: PathBuf,
 }
 
 impl AgentOptions {
@@ -143,12 +170,10 @@ impl AgentOptions {
             retry: RetryOptions::default(),
             compaction: CompactionOptions::default(),
             sync: SyncPolicy::Turn,
-            max_tokens: Tokens(8_192),
-            temperature: None,
+            answers: AnswerOptions::default(),
             policy: Policy { root: work_dir, ..Policy::default() },
             audience: Audience::Nobody,
-            output: OutputLimits::default(),
-            scratch,
+            output: OutputOptions { limits: OutputLimits::default(), scratch },
             offer: Offer::All,
             mode: "embedded",
             remote: None,
@@ -348,8 +373,13 @@ impl Driver {
         events: broadcast::Sender<Arc<Event>>,
     ) -> Result<(DriverWithReports, watch::Receiver<Reader>, Vec<String>), SessionError> {
         let (report, reports) = mpsc::channel(REPORTS);
-        let (mut current, queue, mut notices) = Current::load(parts.writer, parts.model, parts.thinking)?;
-        notices.extend(current.follow_the_log(&parts.providers, parts.choice, parts.thinking_choice));
+        let (mut current, queue, mut notices) =
+            Current::load(parts.writer, parts.first.model, parts.first.thinking)?;
+        notices.extend(current.follow_the_log(
+            &parts.providers,
+            parts.first.choice,
+            parts.first.thinking_choice,
+        ));
         let disturbances = current.writer.take_disturbances();
         notices.extend(disturbances.iter().map(|found| format!("{found}; {}", found.hint())));
         notices.extend(parts.resources.problems().iter().map(ToString::to_string));

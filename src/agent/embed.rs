@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use super::extension::Extensions;
 use super::handle::{AgentError, AgentSession, PromptOptions};
-use super::{AgentOptions, Audience, Choice, Parts, Resources, SystemPrompt};
+use super::{AgentOptions, Audience, Choice, FirstModel, Parts, Resources, SystemPrompt};
 use crate::event::RunOutcome;
 use crate::id::SessionId;
 use crate::message::{Image, Message, ThinkingLevel, Usage};
@@ -191,11 +191,13 @@ impl Setup {
         let parts = Parts {
             manager,
             writer,
-            thinking: model.facts.clamp(thinking.unwrap_or_default()),
             providers: self.providers,
-            model,
-            choice: whose(self.model.is_some()),
-            thinking_choice: whose(thinking.is_some()),
+            first: FirstModel {
+                thinking: model.facts.clamp(thinking.unwrap_or_default()),
+                model,
+                choice: whose(self.model.is_some()),
+                thinking_choice: whose(thinking.is_some()),
+            },
             tools,
             runner,
             system_prompt: self.system_prompt,

@@ -39,6 +39,18 @@ pub(super) fn told((path, purpose): &Added) -> String {
     }
 }
 
+/// The folder as a person reads it.
+pub(super) fn shown((path, purpose): &Added, home: Option<&Path>) -> String {
+    let path = match home.and_then(|home| path.strip_prefix(home).ok()) {
+        Some(rest) if !rest.as_os_str().is_empty() => format!("~/{}", rest.display()),
+        Some(_) | None => path.display().to_string(),
+    };
+    match purpose {
+        Purpose::Read => format!("{path} (read only)"),
+        Purpose::Write => path,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,6 +73,8 @@ mod tests {
         ];
         assert_eq!(added, expected);
         assert_eq!(told(&added[1]), format!("{} (to read only)", docs.display()));
+        assert_eq!(shown(&added[1], Some(&root)), "~/docs (read only)");
+        assert_eq!(shown(&added[0], None), docs.display().to_string());
         for (typed, expected) in [("none", "--add-dir none"), ("docs/none:ro", "--add-dir docs/none:ro")] {
             assert_eq!(folders(&[typed.to_owned()], &root).unwrap_err().error.to_string(), expected);
         }

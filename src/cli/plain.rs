@@ -26,7 +26,7 @@ pub(super) async fn run(
         Audience::Somebody => Manner::Conversation,
         Audience::Nobody => Manner::Batch,
     };
-    let model = &assembled.parts.model;
+    let model = &assembled.parts.first.model;
     let options = PlainOptions {
         prompt: (!prompt.is_empty()).then_some(prompt),
         manner,

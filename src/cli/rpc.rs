@@ -13,6 +13,7 @@ use super::settings;
 use super::signals::Interruption;
 use super::{DONE, Failure, INTERRUPTED};
 use crate::config::{Config, Project};
+use crate::process;
 use crate::rpc::{self, Exporter, RpcOptions};
 use crate::session::Reader;
 
@@ -29,9 +30,10 @@ pub(super) async fn run(
     let _scratch = assembled.scratch;
     let agent = start(arguments, assembled.parts).await?;
     tell_first(&assembled.notices, &agent, "`get_queue` lists them, `release_queued` sends one").await;
+    let pages = process::this_program().ok();
     let options = RpcOptions {
         settings: serde_json::json!({"settings": settings::rows(config)}),
-        exporter: Some(Exporter::new(export)),
+        exporter: Some(Exporter::new(move |reader, cwd, file| export(reader, cwd, file, pages.as_deref()))),
     };
     let interruption = Interruption::watch(agent.clone());
     let served = rpc::run(agent, io::stdin(), io::stdout(), interruption.wait(), options).await;
@@ -40,12 +42,13 @@ pub(super) async fn run(
 }
 
 /// What `export_html` does: as `tiller sessions export`, the file's place beginning at the working directory.
-fn export(reader: &Reader, cwd: &Path, file: Option<&str>) -> Result<PathBuf, String> {
+fn export(reader: &Reader, cwd: &Path, file: Option<&str>, pages: Option<&Path>) -> Result<PathBuf, String> {
     let output = file.map(|file| cwd.join(file));
     let asked = Asked {
         format: Some(ExportFormat::Html),
         output: output.as_deref(),
         force: true,
+        pages,
         ..Asked::default()
     };
     match export::made(reader, cwd, &asked) {

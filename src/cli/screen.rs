@@ -17,7 +17,7 @@ use super::input::{self, Stdin};
 use super::run::name;
 use super::sessions::export::{self, Asked};
 use super::themes::Themes;
-use super::{DONE, FAILED, Failure, INTERRUPTED, extensions, log, login, trust};
+use super::{DONE, FAILED, Failure, INTERRUPTED, added, extensions, log, login, trust};
 use crate::agent::AgentSession;
 use crate::config::{Config, Project, store_setting};
 use crate::process;
@@ -25,8 +25,8 @@ use crate::provider::demo;
 use crate::session::Reader;
 use crate::setting;
 use crate::tui::{
-    self, Abilities, Desks, ExitReason, Exporter, Images, MouseUse, Reach, SettingsDesk, TerminalOptions,
-    TuiError, TuiFiles, TuiOptions, Wishes,
+    self, Abilities, Desks, ExitReason, Exporter, Images, MouseUse, Reach, ReadSettings, SettingsDesk,
+    TerminalOptions, TuiError, TuiFiles, TuiOptions, Wishes,
 };
 
 /// Time that a screen whose terminal went away has to end by itself, and then the session's log to be closed.
@@ -98,6 +98,7 @@ fn options(given: &Given, cwd: &Path, themes: &Themes) -> TuiOptions {
     TuiOptions {
         cwd: cwd.to_owned(),
         home: config.variable("HOME").map(Into::into),
+        folders: folders(given, cwd),
         editor: config.variable("VISUAL").or_else(|| config.variable("EDITOR")).map(str::to_owned),
         themes: themes.options.clone(),
         terminal,
@@ -106,13 +107,22 @@ fn options(given: &Given, cwd: &Path, themes: &Themes) -> TuiOptions {
     }
 }
 
+/// The folders beside `cwd` that tools may reach; of those that aren't there it is said when the session is opened.
+fn folders(Given { arguments, config, .. }: &Given, cwd: &Path) -> Vec<String> {
+    let home = config.variable("HOME").map(Path::new);
+    let added = added::folders(&arguments.place.add_dir, cwd).unwrap_or_default();
+    added.iter().map(|folder| added::shown(folder, home)).collect()
+}
+
 fn desks(given: &Given) -> Desks {
+    // It makes pages too.
+    let words = process::this_program().ok();
     Desks {
-        exporter: Some(exporter(given.config.variable("HOME").map(PathBuf::from))),
+        exporter: Some(exporter(given.config.variable("HOME").map(PathBuf::from), words.clone())),
         settings: Some(desk(given)),
         keys: Some(login::desk(&given.arguments, given.project.as_ref())),
         importer: Some(super::import::desk(given)),
-        words: process::this_program().ok(),
+        words,
     }
 }
 
@@ -129,7 +139,7 @@ fn desk(given: &Given) -> SettingsDesk {
             let trouble: Vec<String> = changed.into_iter().chain(wrong).collect();
             let advice = "everything stays as it was until /reload finds it right".to_owned();
             let trouble = (!trouble.is_empty()).then(|| (trouble.join("; "), Some(advice)));
-            Ok((config.settings, trouble))
+            Ok(ReadSettings { settings: config.settings, trouble, warnings: config.warnings })
         },
         move |setting, text| store_setting(&file, setting, text).map_err(|error| told(error.into())),
     )
@@ -153,11 +163,12 @@ async fn open(given: &Given, which: Which, lasting: &mut Lasting) -> Result<tui:
         elsewhere(given, move |given| assemble::open(&given.arguments, &given.config, Front::Tui, which))
             .await?;
     let extensions = extensions::start(&given.config, given.project.as_ref(), &opened).await?;
-    let (agent, mut opened, scratch) = elsewhere(given, move |Given { arguments, config, .. }| {
+    let (agent, mut opened, scratch) = elsewhere(given, move |Given { arguments, config, project }| {
         let assembled = assemble::assemble_around(opened, &arguments, &config, Front::Tui, extensions)?;
         let cwd = assembled.parts.manager.cwd().to_owned();
         let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Leave)?.text();
-        let banner = banner(assembled.parts.model.facts.provider == demo::NAME);
+        let folders = folders(&Given { arguments, config, project }, &cwd);
+        let banner = banner(assembled.parts.first.model.facts.provider == demo::NAME, &folders);
         let agent = AgentSession::start(assembled.parts)?;
         let opened = tui::Opened {
             agent: agent.clone(),
@@ -189,22 +200,22 @@ async fn elsewhere<T: Send + 'static>(
 }
 
 /// What `/export` does: as `tiller sessions export`, the file's place beginning at the working directory.
-fn exporter(home: Option<PathBuf>) -> Exporter {
+fn exporter(home: Option<PathBuf>, pages: Option<PathBuf>) -> Exporter {
     Exporter::new(move |reader, cwd, file| {
         let output = match (file.strip_prefix("~/"), &home) {
             (Some(rest), Some(home)) => home.join(rest),
             _ => cwd.join(file),
         };
-        export(reader, cwd, Some(&*output).filter(|_| !file.is_empty()))
+        let output = Some(&*output).filter(|_| !file.is_empty());
+        export(reader, cwd, &Asked { output, pages: pages.as_deref(), ..Asked::default() })
     })
 }
 
-fn export(reader: &Reader, cwd: &Path, output: Option<&Path>) -> Result<PathBuf, (String, Option<String>)> {
-    let asked = Asked { output, ..Asked::default() };
-    match export::made(reader, cwd, &asked) {
+fn export(reader: &Reader, cwd: &Path, asked: &Asked<'_>) -> Result<PathBuf, (String, Option<String>)> {
+    match export::made(reader, cwd, asked) {
         Ok(path) => Ok(path.unwrap_or_default()),
         // On the screen there is no --force.
-        Err(failure) if output.is_some_and(Path::exists) => {
+        Err(failure) if asked.output.is_some_and(Path::exists) => {
             Err((format!("{:#}", failure.error), Some("name another file".to_owned())))
         }
         // Nor is there a --format.
@@ -231,7 +242,7 @@ fn last_resort(agent: AgentSession) -> JoinSet<()> {
 }
 
 /// What an empty session shows; names of keys in braces, as the front end has them bound.
-fn banner(is_demo: bool) -> Vec<String> {
+fn banner(is_demo: bool, folders: &[String]) -> Vec<String> {
     let mut lines = vec![format!("tiller {}", env!("CARGO_PKG_VERSION"))];
     if is_demo {
         lines.push(
@@ -244,6 +255,9 @@ fn banner(is_demo: bool) -> Vec<String> {
         );
     } else {
         lines.push("Say what you want done: {send} sends it; while the agent works, {send} steers.".into());
+    }
+    if !folders.is_empty() {
+        lines.push(format!("Tools also reach {}.", folders.join(" · ")));
     }
     lines.push("{help} shows the keys · /help the commands · {quit} quits".into());
     lines

@@ -4,6 +4,7 @@ mod change;
 pub(super) mod export;
 pub(super) mod import;
 mod list;
+mod page;
 mod relocate;
 mod rm;
 mod search;
@@ -70,6 +71,7 @@ pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8
                 part: export::Part::of(*all_branches, entry.as_deref()),
                 output: output.as_deref(),
                 force: *force,
+                pages: None,
             };
             export::export(&open(session)?, manager.cwd(), &asked, *json)?;
         }

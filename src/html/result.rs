@@ -208,7 +208,7 @@ fn end(result: &ToolResultMessage) -> End {
         return if exit_code(result).is_some_and(|code| code != 0) { End::Badly } else { End::Well };
     }
     let text = joined_text(&result.content);
-    let unrun = ["skipped:", "denied:", "not run:", "aborted:"];
+    let unrun = ["skipped:", "denied:", "not run:", "not begun:", "aborted:"];
     if unrun.iter().any(|word| text.starts_with(word)) { End::Unrun } else { End::Badly }
 }
 

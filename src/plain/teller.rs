@@ -237,7 +237,7 @@ fn upkeep(event: &EventKind) -> Option<String> {
             crate::event::Decision::Once | crate::event::Decision::Session => "allowed".to_owned(),
             crate::event::Decision::Deny { reason } => format!("denied: {reason}"),
         },
-        EventKind::ModelChanged { model } => format!("{model} answers from the next turn on"),
+        EventKind::ModelChanged { model } => format!("{} answers from the next turn on", model.shown()),
         EventKind::ThinkingLevelChanged { level } => format!("thinking: {}", level.name()),
         _ => return None,
     })

@@ -11,7 +11,8 @@ mod service;
 mod shelf;
 pub(super) mod teller;
 
-use std::sync::LazyLock;
+use std::cell::Cell;
+use std::sync::{Arc, LazyLock};
 
 use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
 
@@ -42,7 +43,7 @@ const MOST_OF_AN_ANSWER_LATER: usize = 256 * 1024;
 pub(super) const fn most_of_an_answer(telling: Telling) -> usize {
     match telling {
         Telling::Now => MOST_OF_AN_ANSWER,
-        Telling::Later => MOST_OF_AN_ANSWER_LATER,
+        Telling::Later | Telling::Never => MOST_OF_AN_ANSWER_LATER,
     }
 }
 
@@ -71,6 +72,11 @@ struct Reading {
     scopes: ScopeStack,
     /// For each of the scopes what its text is.
     roles: Vec<Role>,
+}
+
+thread_local! {
+    /// How many blocks of code were laid out on this thread whose words are still to be told.
+    static LEFT_PLAIN: Cell<u64> = const { Cell::new(0) };
 }
 
 static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
@@ -113,6 +119,14 @@ impl Highlighter {
         }
         reading.line(line)
     }
+}
+
+/// Lays something out, and says whether it holds code that was laid out plain because its words are told later: then it may look otherwise
+/// when [`code_told`] is another number, and else it doesn't.
+pub fn leaves_plain<T>(lay_out: impl FnOnce() -> T) -> (T, bool) {
+    let before = LEFT_PLAIN.get();
+    let laid_out = lay_out();
+    (laid_out, LEFT_PLAIN.get() != before)
 }
 
 fn plain(line: &str, role: Role) -> Vec<Span> {
@@ -181,6 +195,7 @@ pub fn highlight(code: &str, language: Language<'_>, telling: Telling) -> Vec<Li
     let code = clean(code, Carriage::Shown);
     match telling {
         Telling::Later => told_later(&code, language),
+        Telling::Never => code.lines().map(|line| Line::from(plain(line, unread(language)))).collect(),
         Telling::Now => {
             let mut highlighter = Highlighter::new(language);
             code.lines().map(|line| Line::from(highlighter.line(line))).collect()
@@ -190,6 +205,9 @@ pub fn highlight(code: &str, language: Language<'_>, telling: Telling) -> Vec<Li
 
 /// A block of code with its language above it; the words of `left` bytes of an answer's code may still be told apart.
 pub(super) fn code_block(code: &str, language: &str, page: Page, left: &mut usize) -> Vec<Line> {
+    if page.manner.code == Telling::Never {
+        return unread_block(code, language, page);
+    }
     if page.manner.code == Telling::Later {
         let code = clean(code, Carriage::Shown);
         let told = if code.len() <= *left {
@@ -211,6 +229,11 @@ pub(super) fn code_block(code: &str, language: &str, page: Page, left: &mut usiz
 /// Clean code, highlighted as far as somebody did it already; what isn't is plain and left to be told.
 pub(super) fn told_later(code: &str, language: Language<'_>) -> Vec<Line> {
     let words = is_code(language).then(|| shelf::told(language, code));
+    // The last lines of what has just arrived may be told later than the others.
+    let is_told = |words: &Arc<Vec<Words>>| words.len() >= code.lines().count();
+    if words.as_ref().is_some_and(|words| !words.as_ref().is_some_and(is_told)) {
+        LEFT_PLAIN.set(LEFT_PLAIN.get() + 1);
+    }
     let line = |(at, line): (usize, &str)| match &words {
         Some(words) => {
             teller::spans(line, words.as_ref().and_then(|words| words.get(at)).map_or(&[], Vec::as_slice))
@@ -224,7 +247,7 @@ pub(super) fn told_later(code: &str, language: Language<'_>) -> Vec<Line> {
 pub(super) fn unread_block(code: &str, language: &str, page: Page) -> Vec<Line> {
     let known = match page.manner.code {
         Telling::Now => grammar_of(Language::Named(language)).is_some(),
-        Telling::Later => is_code(Language::Named(language)),
+        Telling::Later | Telling::Never => is_code(Language::Named(language)),
     };
     let role = if known { Role::Text } else { Role::Code };
     labelled(code, language, |line| plain(line, role), page.width)

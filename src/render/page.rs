@@ -39,6 +39,8 @@ pub enum Telling {
     Now,
     /// Code stays plain until its words have been told apart beside: see [`code_waits`](super::code_waits).
     Later,
+    /// Never: code stays plain.
+    Never,
 }
 
 impl Page {

@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::entry::{Compaction, Entry, EntryBody, Replacement};
+use super::mint::can_go_on_after;
 use crate::id::{CallId, EntryId};
 use crate::message::{
     AssistantBlock, AssistantMessage, Content, Message, ModelRef, StopReason, ThinkingLevel, ToolCall,
@@ -19,6 +20,12 @@ use crate::unit::{Tokens, UnixMs};
 /// What a call without a result gets: tiller, or the program that wrote the log, died or was stopped meanwhile.
 pub const INTERRUPTED: &str =
     "interrupted: the tool call was cut off before it had a result; it may have had effects";
+
+/// What a call without a result gets that certainly never began: one before it was cut off.
+pub const UNBEGUN: &str = "not begun: the run was cut off; it had no effects";
+
+/// Tools of tiller's own that never run beside another call. Others may only read, and then they may.
+const ALONE: [&str; 3] = ["bash", "edit_file", "write_file"];
 
 /// UTF-16 units that make about one token.
 const UNITS_PER_TOKEN: u64 = 4;
@@ -348,31 +355,77 @@ impl OpenCalls {
     fn close(&mut self, sent: &mut Vec<Arc<Message>>) {
         for call in self.calls.drain(..) {
             let result = self.results.remove(&call.id);
-            sent.push(
-                result.unwrap_or_else(|| Arc::new(Message::ToolResult(interrupted(&call, self.since)))),
-            );
+            sent.push(result.unwrap_or_else(|| {
+                Arc::new(Message::ToolResult(CutOff::MayHaveRun.result(&call, self.since)))
+            }));
         }
         self.results.clear();
         sent.append(&mut self.after);
     }
 }
 
-/// The result of a call that was cut off.
+/// What is known of a call that was left without a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutOff {
+    /// It may have been at work.
+    MayHaveRun,
+    /// It certainly never began.
+    Unbegun,
+}
+
+/// Says of those calls of an answer that have no result what is known of them; of the others nothing. `calls` are all of the answer's,
+/// in its order: the tool's name, and whether there is a result.
+///
+/// Tiller runs calls one after the other, and side by side only such as read. So none began behind one that has no result, unless
+/// all from that one on may have read. Answers that another program wrote down tell nothing: it may have run them otherwise.
 #[must_use]
-pub fn interrupted(call: &ToolCall, timestamp: UnixMs) -> ToolResultMessage {
-    ToolResultMessage {
-        tool_call_id: call.id.clone(),
-        tool_name: call.name.clone(),
-        content: vec![UserBlock::Text { text: INTERRUPTED.to_owned() }],
-        details: None,
-        is_error: true,
-        timestamp,
+pub fn cut_off<'a>(
+    answer: &EntryId,
+    calls: impl IntoIterator<Item = (&'a str, bool)>,
+) -> Vec<Option<CutOff>> {
+    let (mut is_in_order, mut fates) = (can_go_on_after(answer), Vec::new());
+    // Whether one that runs alone is among those from the first without a result on; `None` before there is one.
+    let mut alone: Option<bool> = None;
+    for (name, has_result) in calls {
+        let runs_alone = ALONE.contains(&name);
+        let waited = alone.is_some_and(|alone| alone || runs_alone);
+        is_in_order &= !(waited && has_result);
+        fates.push((!has_result).then_some(if waited { CutOff::Unbegun } else { CutOff::MayHaveRun }));
+        alone = if has_result { alone } else { Some(waited || runs_alone) };
+    }
+    if !is_in_order {
+        fates.iter_mut().flatten().for_each(|fate| *fate = CutOff::MayHaveRun);
+    }
+    fates
+}
+
+impl CutOff {
+    /// What the model reads of such a call.
+    #[must_use]
+    pub fn said(self) -> &'static str {
+        match self {
+            Self::MayHaveRun => INTERRUPTED,
+            Self::Unbegun => UNBEGUN,
+        }
+    }
+
+    /// The result of such a call.
+    #[must_use]
+    pub fn result(self, call: &ToolCall, timestamp: UnixMs) -> ToolResultMessage {
+        ToolResultMessage {
+            tool_call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            content: vec![UserBlock::Text { text: self.said().to_owned() }],
+            details: None,
+            is_error: true,
+            timestamp,
+        }
     }
 }
 
-/// Calls of the newest message's answer that have no result: to be answered before the session goes on.
+/// Calls of the newest message's answer that have no result, with what is known of them: to be answered before the session goes on.
 #[must_use]
-pub fn unanswered(messages: &[Projected]) -> Vec<ToolCall> {
+pub fn unanswered(messages: &[Projected]) -> Vec<(ToolCall, CutOff)> {
     let results: HashSet<&CallId> = messages
         .iter()
         .rev()
@@ -383,11 +436,14 @@ pub fn unanswered(messages: &[Projected]) -> Vec<ToolCall> {
         .collect();
     let newest =
         messages.iter().rev().find(|projected| !matches!(*projected.message, Message::ToolResult(_)));
-    match newest.map(|projected| &*projected.message) {
-        Some(Message::Assistant(answer))
+    match newest.map(|projected| (&projected.entry, &*projected.message)) {
+        Some((entry, Message::Assistant(answer)))
             if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) =>
         {
-            answer.tool_calls().filter(|call| !results.contains(&call.id)).cloned().collect()
+            let calls = answer.tool_calls().map(|call| (call.name.as_str(), results.contains(&call.id)));
+            let fates = cut_off(entry, calls);
+            let open = answer.tool_calls().zip(fates);
+            open.filter_map(|(call, fate)| Some((call.clone(), fate?))).collect()
         }
         _ => Vec::new(),
     }
@@ -478,7 +534,31 @@ mod tests {
 
     fn interrupted_result(id: &str) -> Message {
         let call = ToolCall::from_streamed(id.into(), "bash".into(), "");
-        Message::ToolResult(interrupted(&call, UnixMs(0)))
+        Message::ToolResult(CutOff::MayHaveRun.result(&call, UnixMs(0)))
+    }
+
+    #[test]
+    fn behind_a_call_that_was_cut_off_none_began_unless_all_of_them_may_read() {
+        let (ours, theirs) = ("01JAV7E0000000000000000000", "7303e144");
+        for (answer, calls, expected) in [
+            (ours, "bash! bash! grep!", "ran unbegun unbegun"),
+            (ours, "grep bash! bash!", "- ran unbegun"),
+            (ours, "grep! grep! bash! grep!", "ran ran unbegun unbegun"),
+            (ours, "grep! grep mcp_tool! grep!", "ran - ran ran"),
+            (ours, "mcp_tool! edit_file!", "ran unbegun"),
+            // Whoever wrote this ran calls side by side.
+            (ours, "bash! bash bash!", "ran - ran"),
+            (theirs, "bash! bash!", "ran ran"),
+            (ours, "bash", "-"),
+        ] {
+            let calls = calls.split(' ').map(|call| (call.trim_end_matches('!'), !call.ends_with('!')));
+            let told = cut_off(&answer.into(), calls).into_iter().map(|fate| match fate {
+                None => "-",
+                Some(CutOff::MayHaveRun) => "ran",
+                Some(CutOff::Unbegun) => "unbegun",
+            });
+            assert_eq!(told.collect::<Vec<_>>().join(" "), expected, "{answer} {expected}");
+        }
     }
 
     #[test]

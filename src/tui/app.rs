@@ -7,9 +7,9 @@ mod news;
 mod notes;
 mod place;
 
-pub(super) use action::{Action, Go, List, Say};
+pub(super) use action::{Action, Beside, Change, Go, InList, List, Own, Say, Typed};
 pub(super) use facts::{CallAtWork, Errand, Facts, Work};
-pub(super) use input::{Browsed, Input, Loaded, Origin, Report};
+pub(super) use input::{Browsed, Input, ListNews, Loaded, Origin, Report};
 pub(super) use notes::{Notes, Twice};
 pub(super) use place::Place;
 
@@ -80,7 +80,8 @@ impl App {
         self.now = now;
         self.stale = self.stale.max(match input {
             Input::Tick => Stale::No,
-            Input::Agent(_) => Stale::BySession,
+            // Colours of code follow the code, and come as fast.
+            Input::Agent(_) | Input::Report(Report::CodeTold) => Stale::BySession,
             _ => Stale::ByUser,
         });
         let mut actions = match input {
@@ -108,7 +109,7 @@ impl App {
         actions.extend(self.ask_waiting());
         self.look_at_question();
         self.follow_search();
-        actions.extend(self.transcript.take_wanted().into_iter().map(Action::Read));
+        actions.extend(self.transcript.take_wanted().into_iter().map(Beside::Read).map(Action::Beside));
         actions.extend(self.mind_list());
         actions.extend(self.mind_completion());
         self.mind_theme();

@@ -8,6 +8,7 @@ mod keys;
 mod letters;
 mod sheet;
 
+use self::letters::After;
 use super::app::App;
 use super::pace::Stale;
 use super::page::Page;
@@ -205,9 +206,9 @@ impl App {
     /// A call asks. If it is one of several, and a key has just answered the one before, whoever pressed it looks.
     pub(super) fn question_comes(&mut self, request: &ApprovalRequest) {
         let mut asked = Asked::new(request.clone(), self.now);
-        let answered = self.notes.answered.as_mut().filter(|answered| answered.is_looking);
+        let answered = self.notes.answered.as_mut().filter(|answered| answered.after == After::Others);
         let is_looking = answered.is_some_and(|answered| {
-            answered.is_looking = false;
+            answered.after = After::Nothing;
             self.now.since_ms(answered.at) < keys::LOOKING_MS
         });
         let is_looked_at = is_looking && self.popups.is_empty() && !self.is_typing();

@@ -3,9 +3,11 @@
 mod branch_point;
 mod lines;
 mod shell;
+mod thought;
 
 pub(super) use branch_point::{BranchPoint, Side};
 pub(super) use shell::{Shell, ShellState};
+pub(super) use thought::Musing;
 
 use super::call::{Call, CallState};
 use super::layout::{Ctx, Folds};
@@ -64,6 +66,8 @@ pub(super) enum BlockKind {
     /// An answer that is still arriving.
     Growing(Box<MarkdownStream>),
     Thinking(String),
+    /// A thought that is still arriving.
+    Musing(Box<Musing>),
     Call(Box<Call>),
     Shell(Shell),
     /// A rule across the page that can be unfolded.
@@ -97,8 +101,8 @@ pub(super) enum Level {
 struct Cache {
     width: usize,
     folds: Folds,
-    /// How much code had been told apart.
-    code: u64,
+    /// How much code had been told apart, if some of its own wasn't yet.
+    code: Option<u64>,
     pictures: Option<PictureRoom>,
     lines: Vec<Line>,
 }
@@ -141,17 +145,22 @@ impl Block {
             stream.settle();
             return stream.len();
         }
+        if let BlockKind::Musing(musing) = &mut self.kind {
+            if inner.folds.thinking_open {
+                return musing.unfold(&inner);
+            }
+            musing.fold();
+        }
         let is_good = |cache: &Cache| {
             (cache.width, cache.folds) == (inner.width, inner.folds)
-                && (cache.code, cache.pictures) == (inner.code_told, inner.pictures)
+                && cache.code.is_none_or(|code| code == inner.code_told)
+                && cache.pictures == inner.pictures
         };
         let cache = self.cache.take().filter(is_good);
-        let make = || Cache {
-            width: inner.width,
-            folds: inner.folds,
-            code: inner.code_told,
-            pictures: inner.pictures,
-            lines: self.lines(&inner),
+        let make = || {
+            let (lines, is_plain) = render::leaves_plain(|| self.lines(&inner));
+            let code = is_plain.then_some(inner.code_told);
+            Cache { width: inner.width, folds: inner.folds, code, pictures: inner.pictures, lines }
         };
         let mut cache = cache.unwrap_or_else(make);
         if let (Some(head), Some(first)) = (self.moving_head(&inner), cache.lines.first_mut()) {
@@ -166,6 +175,7 @@ impl Block {
     pub(super) fn line(&self, at: usize) -> Option<&Line> {
         match &self.kind {
             BlockKind::Growing(stream) => stream.line(at),
+            BlockKind::Musing(musing) if musing.lines().is_some() => musing.lines()?.get(at),
             _ => self.cache.as_ref()?.lines.get(at),
         }
     }
@@ -211,7 +221,11 @@ impl Block {
 
     /// Whether nothing was said in it yet.
     pub(super) fn is_blank(&self) -> bool {
-        matches!(&self.kind, BlockKind::Thinking(text) if text.is_empty())
+        match &self.kind {
+            BlockKind::Thinking(text) => text.is_empty(),
+            BlockKind::Musing(musing) => musing.text().is_empty(),
+            _ => false,
+        }
     }
 
     /// What was said doesn't hold any more.
@@ -241,6 +255,7 @@ impl Block {
                 vec![clean(text)]
             }
             BlockKind::Growing(stream) => vec![clean(stream.text())],
+            BlockKind::Musing(musing) => vec![clean(musing.text())],
             BlockKind::Call(call) => call.texts().iter().map(|text| clean(text)).collect(),
             BlockKind::Shell(shell) => vec![clean(&shell.command), clean(&shell.output)],
             BlockKind::Rule { title, text } => vec![clean(title), clean(text)],
@@ -263,7 +278,7 @@ impl Block {
     /// Whether there may be more of it than is shown.
     pub(super) fn can_fold(&self) -> bool {
         match &self.kind {
-            BlockKind::Thinking(_) | BlockKind::Shell(_) => true,
+            BlockKind::Thinking(_) | BlockKind::Musing(_) | BlockKind::Shell(_) => true,
             BlockKind::Call(call) => matches!(call.state, CallState::Done { .. } | CallState::Runs { .. }),
             BlockKind::Rule { text, .. } => !text.is_empty(),
             BlockKind::BranchPoint(point) => point.summary.is_some(),
@@ -297,7 +312,7 @@ impl Block {
 
     fn is_open(&self, folds: Folds) -> bool {
         match self.kind {
-            BlockKind::Thinking(_) => folds.thinking_open,
+            BlockKind::Thinking(_) | BlockKind::Musing(_) => folds.thinking_open,
             _ => folds.output_open,
         }
     }
@@ -314,14 +329,22 @@ impl Block {
     pub(super) fn stands_apart(&self, above: &Self) -> bool {
         let spoke = matches!(
             above.kind,
-            BlockKind::Answer(_) | BlockKind::Growing(_) | BlockKind::Thinking(_) | BlockKind::Call(_)
+            BlockKind::Answer(_)
+                | BlockKind::Growing(_)
+                | BlockKind::Thinking(_)
+                | BlockKind::Musing(_)
+                | BlockKind::Call(_)
         );
         !(matches!(self.kind, BlockKind::Call(_)) && spoke || matches!(self.kind, BlockKind::Images(_)))
     }
 
     /// Whether it has text that its lines don't show yet.
     pub(super) fn lags(&self) -> bool {
-        matches!(&self.kind, BlockKind::Growing(stream) if stream.lags())
+        match &self.kind {
+            BlockKind::Growing(stream) => stream.lags(),
+            BlockKind::Musing(musing) => musing.lags(),
+            _ => false,
+        }
     }
 
     /// Whether its lines change by themselves.
@@ -356,7 +379,8 @@ impl Block {
             }
             BlockKind::Answer(text) => render::markdown(text, ctx.page()),
             BlockKind::Growing(stream) => stream.lines().cloned().collect(),
-            BlockKind::Thinking(text) => lines::thought(text, ctx),
+            BlockKind::Thinking(text) => thought::thought(text, ctx),
+            BlockKind::Musing(musing) => thought::thought(musing.text(), ctx),
             BlockKind::Call(call) => call.lines(ctx),
             BlockKind::Shell(shell) => shell.lines(ctx),
             BlockKind::Rule { title, text } => lines::unfolding_rule(title, text, ctx),
@@ -389,3 +413,6 @@ fn said(line: &Line) -> usize {
     let text = line.said().iter().flat_map(|span| span.text.chars());
     text.filter(|c| !c.is_whitespace()).count()
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-use super::app::{Browsed, Report};
+use super::app::{Browsed, ListNews, Report};
 use super::perform::now;
 use super::picker::{Look, hits, named, sessions};
 use crate::id::SessionId;
@@ -152,7 +152,7 @@ impl Browser {
     }
 
     fn tell(&self, what: Browsed) -> Result<(), Stop> {
-        let report = Report::Browsed { look: self.ask.look, scope: self.ask.scope, what };
+        let report = Report::List(ListNews::Browsed { look: self.ask.look, scope: self.ask.scope, what });
         self.reports.blocking_send(report).map_err(|_| Stop::Gone)
     }
 }

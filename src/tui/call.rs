@@ -12,6 +12,7 @@ use crate::message::{UserBlock, joined_text};
 use crate::render::{
     self, Breaks, Carriage, Found, Indent, Line, Margins, Role, Span, Style, clean, cut_to, wrap,
 };
+use crate::session::context::CutOff;
 use crate::unit::UnixMs;
 
 /// Columns of a tool's name, so that the arguments of calls stand in a column.
@@ -74,7 +75,7 @@ pub(super) enum CallState {
     Done { outcome: ToolOutcome, is_error: bool, took_ms: Option<u64> },
     /// It never got a result.
     Lost,
-    /// Nor did it begin: one before it was cut off.
+    /// Nor did it begin, for certain: one before it was cut off.
     Unbegun,
 }
 
@@ -219,7 +220,7 @@ impl Call {
             };
         }
         let text = joined_text(&outcome.content);
-        let unrun = ["skipped:", DENIED, "not run:", "aborted:"];
+        let unrun = ["skipped:", DENIED, "not run:", "not begun:", "aborted:"];
         if unrun.iter().any(|word| text.starts_with(word)) { End::Unrun } else { End::Badly }
     }
 
@@ -230,7 +231,7 @@ impl Call {
             CallState::Written(bytes) => (format!("writing… {bytes} bytes"), Role::Muted),
             CallState::Asks => ("asks".to_owned(), Role::Warning),
             CallState::Lost => ("cut off, no result".to_owned(), Role::Warning),
-            CallState::Unbegun => ("not begun: tiller was stopped".to_owned(), Role::Muted),
+            CallState::Unbegun => (unrun_note(CutOff::Unbegun.said()), Role::Muted),
             CallState::Done { outcome, .. } => match self.end() {
                 End::Unrun => (unrun_note(&joined_text(&outcome.content)), Role::Muted),
                 End::Well => (facts(outcome), Role::Muted),

@@ -1,5 +1,5 @@
 //! The system's clipboard, where there is one: a thread of its own holds it, because some systems ask whoever copied for the text
-//! when it is pasted, and asking for the clipboard may take its time.
+//! when it is pasted, and asking for the clipboard may take its time. And what is said of a copy: what is known to have come of it.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -7,34 +7,96 @@ use std::thread;
 /// Most bytes of a text that are given to the terminal (OSC 52): what many terminals take of its base64 form, 100,000 bytes.
 pub(super) const MOST_BY_TERMINAL: usize = 74_994;
 
+/// What became of a text that was given to the terminal. Whether it keeps it, or a multiplexer lets it through, it doesn't say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ByTerminal {
+    Sent,
+    Refused,
+    TooLong,
+}
+
+/// What became of one that was given to the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BySystem {
+    Took,
+    /// There is no clipboard, or it didn't take it.
+    Nothing,
+}
+
+/// What is said of a text that was to be copied.
+pub(super) fn said(what: &str, terminal: ByTerminal, system: BySystem) -> String {
+    let most = MOST_BY_TERMINAL / 1_000;
+    match (system, terminal) {
+        (BySystem::Took, ByTerminal::Sent | ByTerminal::Refused) => format!("copied {what}"),
+        (BySystem::Took, ByTerminal::TooLong) => {
+            format!("copied {what} to the system's clipboard only: a terminal takes no more than {most} kB")
+        }
+        (BySystem::Nothing, ByTerminal::Sent) => format!("sent {what} to the terminal's clipboard"),
+        (BySystem::Nothing, ByTerminal::Refused) => "the terminal didn't take it".to_owned(),
+        (BySystem::Nothing, ByTerminal::TooLong) => {
+            format!(
+                "nothing was copied: a terminal takes no more than {most} kB, and the system has no clipboard"
+            )
+        }
+    }
+}
+
 /// Where texts go; the thread ends with it.
 #[derive(Debug, Default)]
 pub(super) struct SystemClipboard {
-    texts: Option<Sender<String>>,
+    texts: Option<Sender<Given>>,
+}
+
+/// A text, and who wants to know what became of it.
+struct Given {
+    text: String,
+    then: Box<dyn FnOnce(BySystem) + Send>,
 }
 
 impl SystemClipboard {
-    /// Puts a text there. A system without a clipboard is none to tell of: the terminal has the text too.
-    pub(super) fn put(&mut self, text: String) {
+    /// Puts a text there; `then` is told on that thread what became of it.
+    pub(super) fn put(&mut self, text: String, then: impl FnOnce(BySystem) + Send + 'static) {
         let texts = self.texts.get_or_insert_with(|| {
             let (texts, received) = channel();
             thread::spawn(move || hold(&received));
             texts
         });
         // The thread ends only with the sender.
-        let _ = texts.send(text);
+        let _ = texts.send(Given { text, then: Box::new(then) });
     }
 }
 
-fn hold(texts: &Receiver<String>) {
+fn hold(texts: &Receiver<Given>) {
     let mut clipboard = None;
-    for text in texts {
+    for Given { text, then } in texts {
         // A display may be there later that wasn't there before.
         if clipboard.is_none() {
             clipboard = arboard::Clipboard::new().ok();
         }
-        if clipboard.as_mut().is_some_and(|clipboard| clipboard.set_text(text).is_err()) {
+        let took = clipboard.as_mut().is_some_and(|clipboard| clipboard.set_text(text).is_ok());
+        if !took {
             clipboard = None;
         }
+        then(if took { BySystem::Took } else { BySystem::Nothing });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_clipboard_took_is_said_to_be_copied() {
+        let terminals = [ByTerminal::Sent, ByTerminal::Refused, ByTerminal::TooLong];
+        let says = |system| terminals.map(|terminal| said("4 lines", terminal, system));
+        assert!(says(BySystem::Took).iter().all(|said| said.starts_with("copied 4 lines")));
+        assert_eq!(
+            says(BySystem::Nothing),
+            [
+                "sent 4 lines to the terminal's clipboard",
+                "the terminal didn't take it",
+                "nothing was copied: a terminal takes no more than 74 kB, and the system has no clipboard",
+            ]
+        );
     }
 }

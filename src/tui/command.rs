@@ -101,7 +101,7 @@ pub(super) const TABLE: [Command; 26] = [
         "[NAME]",
         "the tools that the model is offered; NAME is offered, or not any more",
     ),
-    row(Verb::Settings, "settings", "[NAME]", "every setting: see it, change it").also(&["config"]),
+    row(Verb::Settings, "settings", "[NAME [VALUE]]", "every setting: see it, change it").also(&["config"]),
     row(Verb::Copy, "copy", "[N]", "copy the last answer, or the Nth from the end"),
     row(Verb::FollowUp, "followup", "TEXT", "say TEXT when the agent has finished"),
     row(Verb::Session, "session", "", "facts about this session").also(&["status", "context", "cost"]),

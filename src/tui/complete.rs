@@ -11,7 +11,7 @@ mod word;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::app::{Action, App, Go};
+use super::app::{Action, App, Go, InList};
 use super::attach;
 use super::command;
 use crate::unit::UnixMs;
@@ -232,11 +232,11 @@ impl App {
             && complete.files.known.as_ref().is_none_or(|(_, since)| !is_fresh(*since))
         {
             complete.files.is_walking = true;
-            actions.push(Action::WalkFiles(self.place.cwd.clone()));
+            actions.push(Action::InList(InList::WalkFiles(self.place.cwd.clone())));
         }
         complete.is_stale = true;
         if let Some((files, _)) = &complete.files.known {
-            actions.push(Action::RankFiles(Ranking { files: Arc::clone(files), words }));
+            actions.push(Action::InList(InList::RankFiles(Ranking { files: Arc::clone(files), words })));
         }
         actions
     }
@@ -246,7 +246,9 @@ impl App {
         self.complete.files.is_walking = false;
         self.complete.files.known = Some((Arc::clone(&files), self.now));
         match &self.complete.asked {
-            Asked::File(words) => vec![Action::RankFiles(Ranking { files, words: words.clone() })],
+            Asked::File(words) => {
+                vec![Action::InList(InList::RankFiles(Ranking { files, words: words.clone() }))]
+            }
             _ => Vec::new(),
         }
     }
@@ -391,7 +393,7 @@ impl App {
         let typed = word::path(&before)?.to_owned();
         let (cwd, home) = (self.place.cwd.clone(), self.place.home.clone());
         let purpose = Purpose::Word;
-        Some(vec![Action::ListPaths(paths::Wanted { purpose, before, typed, cwd, home })])
+        Some(vec![Action::InList(InList::ListPaths(paths::Wanted { purpose, before, typed, cwd, home }))])
     }
 }
 

@@ -7,8 +7,29 @@ use crate::setting::{Setting, Settings};
 /// What went wrong, and what to do about it.
 type Trouble = (String, Option<String>);
 
-type Read = dyn Fn() -> Result<(Settings, Option<Trouble>), Trouble> + Send + Sync;
+type Read = dyn Fn() -> Result<ReadSettings, Trouble> + Send + Sync;
 type Write = dyn Fn(&'static Setting, &str) -> Result<(), Trouble> + Send + Sync;
+
+/// Settings as their files say they are, and what is to be said of the files.
+#[derive(Clone, Debug, Default)]
+pub struct ReadSettings {
+    /// The settings.
+    pub settings: Settings,
+    /// What is wrong in the files, so that nothing of them is taken, and what to do about it.
+    pub trouble: Option<(String, Option<String>)>,
+    /// What was passed over in them, a sentence each: names of no setting.
+    pub warnings: Vec<String>,
+}
+
+/// What reading settings anew came to.
+pub(super) struct News {
+    /// Those that are others than are known.
+    pub(super) changed: Vec<&'static Setting>,
+    /// All of them, as they are now.
+    pub(super) now: Settings,
+    /// What was passed over in their files.
+    pub(super) warnings: Vec<String>,
+}
 
 /// Reads the settings with their sources, and writes the user's own.
 #[derive(Clone)]
@@ -17,37 +38,44 @@ pub struct SettingsDesk {
     write: Arc<Write>,
     /// What they were when they took effect last, or were found to need a start for it.
     known: Arc<Mutex<Settings>>,
+    /// What they were at the start: those that need one are this until the next.
+    start: Arc<Settings>,
     /// One writes at a time: whoever writes a setting reads the others first, and writes them again.
     turn: Arc<Mutex<()>>,
 }
 
 impl SettingsDesk {
-    /// Settings that were `known` at the start, and come from `read` as they are at that moment, with what is wrong in their files. `write` gets a setting and its value as typed, which was found to be
-    /// one; an empty text means that the user's file shall not name it any more.
+    /// Settings that were `known` at the start, and come from `read` as they are at that moment. `write` gets a setting and its value as
+    /// typed, which was found to be one; an empty text means that the user's file shall not name it any more.
     pub fn new(
         known: Settings,
-        read: impl Fn() -> Result<(Settings, Option<Trouble>), Trouble> + Send + Sync + 'static,
+        read: impl Fn() -> Result<ReadSettings, Trouble> + Send + Sync + 'static,
         write: impl Fn(&'static Setting, &str) -> Result<(), Trouble> + Send + Sync + 'static,
     ) -> Self {
-        let known = Arc::new(Mutex::new(known));
-        Self { read: Arc::new(read), write: Arc::new(write), known, turn: Arc::default() }
+        let (start, known) = (Arc::new(known.clone()), Arc::new(Mutex::new(known)));
+        Self { read: Arc::new(read), write: Arc::new(write), known, start, turn: Arc::default() }
     }
 
     pub(super) fn read(&self) -> Result<Settings, Trouble> {
-        (self.read)().map(|(settings, _)| settings)
+        (self.read)().map(|read| read.settings)
     }
 
-    /// Reads them anew; which are others than are known, and how all of them are now. Each is news until it is made known. Where a
-    /// file can't be taken at its word there are no news: somebody may be writing it.
-    pub(super) fn renew(&self) -> Result<(Vec<&'static Setting>, Settings), Trouble> {
-        let now = match (self.read)()? {
-            (now, None) => now,
-            (_, Some(trouble)) => return Err(trouble),
-        };
+    /// Reads them anew. One that is another than is known is news until it is made known. Where a file can't be taken at its word
+    /// there are no news: somebody may be writing it.
+    pub(super) fn renew(&self) -> Result<News, Trouble> {
+        let ReadSettings { settings: now, trouble, warnings } = (self.read)()?;
+        if let Some(trouble) = trouble {
+            return Err(trouble);
+        }
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = now.differing(&known).collect();
         drop(known);
-        Ok((changed, now))
+        Ok(News { changed, now, warnings })
+    }
+
+    /// Whether a setting is among these what it was at the start.
+    pub(super) fn is_as_at_the_start(&self, setting: &Setting, settings: &Settings) -> bool {
+        self.start.value(setting).0 == settings.value(setting).0
     }
 
     /// One that was written here, or took effect, is known as it is now.
@@ -82,21 +110,35 @@ mod tests {
             file.set(setting, setting.parse(text).unwrap(), Source::File("settings.json".into()));
         }
         let now = file.clone();
-        let desk = SettingsDesk::new(Settings::default(), move || Ok((now.clone(), None)), |_, _| Ok(()));
+        let read = move || Ok(ReadSettings { settings: now.clone(), ..ReadSettings::default() });
+        let desk = SettingsDesk::new(Settings::default(), read, |_, _| Ok(()));
         desk.know(&crate::setting::APPROVAL, &file);
-        let names = || desk.renew().unwrap().0.iter().map(|setting| setting.name).collect::<Vec<_>>();
+        let names = || desk.renew().unwrap().changed.iter().map(|setting| setting.name).collect::<Vec<_>>();
         assert_eq!([names(), names()], [["sync"]; 2], "it may have come to nothing");
         desk.know(&SYNC, &desk.read().unwrap());
         assert_eq!(names(), Vec::<&str>::new());
     }
 
     #[test]
+    fn a_setting_that_was_put_back_is_as_at_the_start() {
+        let never = |text: &str| {
+            let mut file = Settings::default();
+            file.set(&SYNC, SYNC.parse(text).unwrap(), Source::File("settings.json".into()));
+            file
+        };
+        let desk = SettingsDesk::new(Settings::default(), || Ok(ReadSettings::default()), |_, _| Ok(()));
+        assert!(!desk.is_as_at_the_start(&SYNC, &never("never")));
+        assert!(desk.is_as_at_the_start(&SYNC, &never(SYNC.default)), "wherever it comes from");
+    }
+
+    #[test]
     fn of_a_file_that_is_wrong_nothing_is_taken() {
         let mut file = Settings::default();
         file.set(&SYNC, SYNC.parse("never").unwrap(), Source::File("settings.json".into()));
-        let wrong = || Some(("not valid".to_owned(), None));
-        let desk = SettingsDesk::new(Settings::default(), move || Ok((file.clone(), wrong())), |_, _| Ok(()));
-        assert_eq!(desk.renew().unwrap_err().0, "not valid");
+        let trouble = Some(("not valid".to_owned(), None));
+        let read = ReadSettings { settings: file, trouble, warnings: Vec::new() };
+        let desk = SettingsDesk::new(Settings::default(), move || Ok(read.clone()), |_, _| Ok(()));
+        assert_eq!(desk.renew().err().unwrap().0, "not valid");
         assert!(desk.read().is_ok(), "and to be seen it is read all the same");
     }
 
@@ -110,7 +152,7 @@ mod tests {
             file.store(before + 1, Ordering::SeqCst);
             Ok(())
         };
-        let desk = SettingsDesk::new(Settings::default(), || Ok((Settings::default(), None)), add);
+        let desk = SettingsDesk::new(Settings::default(), || Ok(ReadSettings::default()), add);
         let write = || (0..2_000).for_each(|_| desk.write(&SYNC, "turn").unwrap());
         thread::scope(|scope| {
             scope.spawn(write);

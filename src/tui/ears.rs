@@ -7,16 +7,17 @@
 //! every start in a terminal that doesn't answer, and of the answer to `CSI ? 996 n` crossterm makes nothing, and nothing of the
 //! keys after it, until a `u` or a `c` is typed.
 
+mod events;
 mod typing;
 
 use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-use crossterm::event::{Event, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use futures_util::StreamExt;
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tokio::time::{Instant, timeout_at};
 
+use self::events::Events;
 use crate::theme::Rgb;
 
 /// The question: OSC 11 (xterm's "Change VT100 text background color"), asked with `?`.
@@ -41,24 +42,15 @@ pub(super) enum Heard {
 
 /// The keys and whatever else comes from the terminal.
 pub(super) struct Ears {
-    keys: EventStream,
+    keys: Events,
     answers: Answers,
     heard: VecDeque<Heard>,
-    /// Events that were there one after the other, without a wait between.
-    burst: usize,
 }
 
 impl Ears {
     /// Begins to listen.
     pub(super) fn open() -> Self {
-        // As after a full buffer: the word that ended the stream before this one lies there still, and when crossterm 0.29 comes across
-        // it together with the word of what was typed since, it loses that.
-        Self {
-            keys: EventStream::new(),
-            answers: Answers::default(),
-            heard: VecDeque::new(),
-            burst: typing::FULL,
-        }
+        Self { keys: Events::open(), answers: Answers::default(), heard: VecDeque::new() }
     }
 
     /// The terminal was asked.
@@ -73,7 +65,7 @@ impl Ears {
                 return Some(Ok(heard));
             }
             let event = match self.answers.until() {
-                None => self.event().await,
+                None => self.keys.next().await,
                 Some(until) => match timeout_at(until, self.keys.next()).await {
                     Ok(event) => event,
                     Err(_) => {

@@ -233,6 +233,11 @@ impl Editor {
         continues
     }
 
+    /// Whether the cursor stands at the end of its line, or nothing is typed.
+    pub(super) fn is_at_line_end(&self) -> bool {
+        self.text.cursor() == self.text.line_of(self.text.cursor()).end
+    }
+
     /// The line of the cursor, up to it.
     pub(super) fn line_before_cursor(&self) -> &str {
         let before = self.before_cursor();

@@ -20,9 +20,9 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 use self::away::Errand;
 use self::console::Console;
 use self::wake::{Signals, Wake, next_event, next_heard, next_report, next_themes};
-use super::app::{Action, App, Input, Place, Report, Say};
+use super::app::{Action, App, Input, Own, Place, Report, Say};
 use super::block::Level;
-use super::clipboard::{MOST_BY_TERMINAL, SystemClipboard};
+use super::clipboard::{self, BySystem, ByTerminal, MOST_BY_TERMINAL, SystemClipboard};
 use super::draft::Draft;
 use super::ears::Heard;
 use super::files;
@@ -198,7 +198,11 @@ impl Front {
                     Some(reason) => return reason,
                     None => continue,
                 },
-                Wake::Terminal(Some(Ok(heard))) => match self.input_of(heard).await {
+                Wake::Resized => match crossterm::terminal::size() {
+                    Ok((width, height)) => Input::Resize { width, height },
+                    Err(_) => continue,
+                },
+                Wake::Terminal(Some(Ok(heard))) => match self.input_of(heard) {
                     Some(input) => input,
                     None => continue,
                 },
@@ -255,6 +259,7 @@ impl Front {
             _ = self.signals.interrupt.recv() => Wake::Signal,
             _ = self.signals.stop.recv() => Wake::Stop,
             _ = self.signals.continued.recv() => Wake::Continued,
+            _ = self.signals.resized.recv() => Wake::Resized,
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Wake::Frame,
             heard = next_heard(keys) => Wake::Terminal(heard),
             prompts = self.earlier.done() => Wake::Earlier(prompts),
@@ -267,7 +272,7 @@ impl Front {
     }
 
     /// What came from the terminal, as the state takes it.
-    async fn input_of(&mut self, heard: Heard) -> Option<Input> {
+    fn input_of(&mut self, heard: Heard) -> Option<Input> {
         let event = match heard {
             Heard::Event(event) => event,
             Heard::Ground(ground) => return Some(Input::Ground(ground)),
@@ -276,7 +281,7 @@ impl Front {
             TerminalEvent::Key(key) => {
                 self.draft.typed(Instant::now());
                 Some(match &mut self.console.keys {
-                    Some(ears) => ears.input(key).await,
+                    Some(ears) => ears.input(key),
                     None => Input::Key(key),
                 })
             }
@@ -366,10 +371,10 @@ impl Front {
             self.tell_of_keys();
         }
         match action {
-            Action::Quit => return Some(ExitReason::Quit),
-            Action::Copy(copied) => self.copy(copied),
-            Action::Suspend => self.errand = Some(Errand::Stop),
-            Action::EditElsewhere(text) => self.errand = Some(Errand::Edit(text)),
+            Action::Own(Own::Quit) => return Some(ExitReason::Quit),
+            Action::Own(Own::Copy(copied)) => self.copy(copied),
+            Action::Own(Own::Suspend) => self.errand = Some(Errand::Stop),
+            Action::Own(Own::EditElsewhere(text)) => self.errand = Some(Errand::Edit(text)),
             action => match &self.link {
                 Some(link) => match link.performer.tell(action) {
                     // Until it is done nothing else is shown of the session.
@@ -383,19 +388,26 @@ impl Front {
         None
     }
 
-    /// Gives a text to the terminal's clipboard and to the system's: either may be the one that the user pastes from.
+    /// Gives a text to the terminal's clipboard and to the system's: either may be the one that the user pastes from. What the system
+    /// makes of it is told later.
     fn copy(&mut self, Copied { text, what }: Copied) {
         let fits = text.len() <= MOST_BY_TERMINAL;
-        let copied = fits && self.console.screen.as_mut().is_some_and(|screen| screen.copy(&text).is_ok());
-        self.app.flash(match (copied, fits) {
-            (true, _) => format!("copied {what}"),
-            (false, true) => "the terminal didn't take it".to_owned(),
-            (false, false) => format!(
-                "copied {what} to the system's clipboard only: a terminal takes no more than {} kB",
-                MOST_BY_TERMINAL / 1_000
-            ),
+        let terminal = match self.console.screen.as_mut().filter(|_| fits).map(|screen| screen.copy(&text)) {
+            _ if !fits => ByTerminal::TooLong,
+            None | Some(Err(_)) => ByTerminal::Refused,
+            Some(Ok(())) => ByTerminal::Sent,
+        };
+        if terminal != ByTerminal::TooLong {
+            self.app.flash(clipboard::said(&what, terminal, BySystem::Nothing));
+        }
+        let reports = self.link.as_ref().map(|link| link.performer.reports());
+        self.clipboard.put(text, move |system| {
+            let is_news = system == BySystem::Took || terminal == ByTerminal::TooLong;
+            if is_news && let Some(reports) = reports.and_then(|reports| reports.upgrade()) {
+                // Whoever would show it may be gone.
+                let _ = reports.blocking_send(Report::Note(clipboard::said(&what, terminal, system)));
+            }
         });
-        self.clipboard.put(text);
     }
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::app::{Action, App, CallAtWork};
-use super::block::{Block, BlockKind, Level};
+use super::app::{Action, App, Beside, CallAtWork};
+use super::block::{Block, BlockKind, Level, Musing};
 use super::call::{Call, CallState};
 use super::transcript::Former;
 use crate::agent::turn::Retry;
@@ -211,7 +211,7 @@ impl App {
         let Ok(body) = serde_json::from_str::<EntryBody>(raw.get()) else { return Vec::new() };
         let hides = matches!(body.as_own(), Some(OwnFact::Hide { .. }));
         self.show_appended(id, body, at);
-        if hides { vec![Action::CountBranches(self.transcript.epoch())] } else { Vec::new() }
+        if hides { vec![Action::Beside(Beside::CountBranches(self.transcript.epoch()))] } else { Vec::new() }
     }
 
     fn show_appended(&mut self, id: &EntryId, body: EntryBody, at: UnixMs) {
@@ -225,8 +225,9 @@ impl App {
             }
             return;
         }
-        self.transcript
-            .remove_last(|block| matches!(block.kind, BlockKind::Banner(_)) && body.creates_the_file());
+        if body.creates_the_file() {
+            self.transcript.remove_banner();
+        }
         let entry = Entry { id: id.clone(), parent: None, timestamp: at, body };
         self.transcript.append(&entry, at);
     }
@@ -238,7 +239,13 @@ impl App {
             let before = grown.next().map(|block| block.kind);
             let kind = match block {
                 AssistantBlock::Text { text } => BlockKind::Growing(Box::new(grown_to(text, before))),
-                AssistantBlock::Thinking { thinking, .. } => BlockKind::Thinking(thinking.clone()),
+                AssistantBlock::Thinking { thinking, .. } => {
+                    let before = match before {
+                        Some(BlockKind::Musing(musing)) => Some(*musing),
+                        _ => None,
+                    };
+                    BlockKind::Musing(Box::new(Musing::grown_to(thinking, before)))
+                }
                 AssistantBlock::ToolCall(call) => BlockKind::Call(Box::new(Call {
                     id: call.id.clone(),
                     name: call.name.clone(),

@@ -1,9 +1,11 @@
 //! What pickers offer of the session at hand: the tree, messages to fork before, what waits; and its facts.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 
-use super::app::Report;
+use super::app::{ListNews, Report};
 use super::call::one_line;
+use super::folder::shortened;
 use super::picker::{Choice, Item};
 use super::question::Question;
 use crate::agent::compaction::BranchPlan;
@@ -15,6 +17,9 @@ use crate::session::Reader;
 
 /// Characters of a label that are looked at, for drawing and for narrowing.
 pub(super) const LONGEST: usize = 300;
+
+/// Columns of what a fact is called.
+const FACT: usize = 13;
 
 /// Lines of a prompt that its preview shows.
 const SHOWN: usize = 40;
@@ -31,7 +36,7 @@ pub(super) fn hiding(reader: &Reader, entry: EntryId) -> Report {
         };
     }
     let count = tree.count_from(&entry);
-    Report::AskToHide { entry, count }
+    Report::List(ListNews::AskToHide { entry, count })
 }
 
 /// Where choosing this entry leads, and what is to be told there of what is left behind; goes at once when nothing is.
@@ -90,10 +95,20 @@ pub(super) fn prompts(history: &[String]) -> Vec<Item> {
     newest.map(item).collect()
 }
 
+/// What a session's facts are told with that it doesn't know itself.
+pub(super) struct About {
+    /// The user's home.
+    pub(super) home: Option<PathBuf>,
+    /// Folders beside the one that is worked in, and what may be done there.
+    pub(super) folders: Vec<String>,
+    /// Columns of a row.
+    pub(super) width: usize,
+}
+
 /// What there is to know about a session.
-pub(super) fn facts(state: &State, reader: &Reader) -> Vec<Line> {
+pub(super) fn facts(state: &State, reader: &Reader, about: &About) -> Vec<Line> {
     let usage = &state.usage;
-    let path = state.path.as_ref().map_or("in memory only".to_owned(), |path| path.display().to_string());
+    let path = |path: &PathBuf| shortened(path, about.home.as_deref(), about.width.saturating_sub(FACT));
     let context = format!("{} of {} tokens", state.context.used, state.context.window);
     let tokens = format!(
         "↑{} ↓{} · from cache {} · to cache {}",
@@ -110,9 +125,10 @@ pub(super) fn facts(state: &State, reader: &Reader) -> Vec<Line> {
     let rows = [
         ("session", state.session.to_string()),
         ("name", state.name.clone().unwrap_or_default()),
-        ("file", path),
-        ("folder", state.cwd.display().to_string()),
-        ("model", state.model.to_string()),
+        ("file", state.path.as_ref().map_or("in memory only".to_owned(), path)),
+        ("folder", path(&state.cwd)),
+        ("also reached", about.folders.join(" · ")),
+        ("model", state.model.shown()),
         ("thinking", state.thinking.name().to_owned()),
         ("context", context),
         ("tokens", tokens),
@@ -122,8 +138,7 @@ pub(super) fn facts(state: &State, reader: &Reader) -> Vec<Line> {
         ("resume with", resume),
     ];
     let row = |(name, value): (&str, String)| {
-        Line::from(vec![Span::new(format!("{name:<13}"), Role::Muted), Span::new(value, Role::Text)])
+        Line::from(vec![Span::new(format!("{name:<FACT$}"), Role::Muted), Span::new(value, Role::Text)])
     };
-    let says_something = |(name, value): &(&str, String)| *name != "unreadable" || !value.is_empty();
-    rows.into_iter().filter(says_something).map(row).collect()
+    rows.into_iter().filter(|(_, value)| !value.is_empty()).map(row).collect()
 }

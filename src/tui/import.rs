@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::app::{Action, App, List, Origin, Report};
+use super::app::{Action, App, InList, List, Origin, Report};
 use super::call::one_line;
 use super::picker::{Choice, Item, Picker, Way};
 use super::popup::Popup;
@@ -78,10 +78,10 @@ impl App {
         if path.is_empty() {
             let picker = Picker::waiting_for("sessions of other programs", List::Foreign).fitting(Way::Prose);
             self.popups.push(Popup::Pick(Box::new(picker)));
-            return vec![Action::Gather(List::Foreign)];
+            return vec![Action::InList(InList::Gather(List::Foreign))];
         }
         self.flash("importing…");
-        vec![Action::Import(path.to_owned())]
+        vec![Action::InList(InList::Import(path.to_owned()))]
     }
 }
 
@@ -182,7 +182,7 @@ mod tests {
         match report {
             Report::Ask(Question { title, items }) => format!("{title} ({})", items.len()),
             Report::Failed { what, .. } => what,
-            Report::Slip { typed, what, .. } => format!("{typed}: {what}"),
+            Report::Slip { typed, what, .. } => format!("{}: {what}", typed.text),
             other => panic!("{other:?}"),
         }
     }

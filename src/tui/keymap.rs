@@ -205,7 +205,12 @@ pub(super) const TABLE: &[Row] = &[
     row(K::PageUp, (Main, "page_up"), &["pgup"], "scroll up"),
     row(K::PageDown, (Main, "page_down"), &["pgdn"], "scroll down"),
     row(K::Top, (Main, "top"), &["home"], "the beginning (editor empty)"),
-    row(K::Bottom, (Main, "bottom"), &["end"], "the end, and follow again (editor empty)"),
+    row(
+        K::Bottom,
+        (Main, "bottom"),
+        &["end"],
+        "the end, and follow again (editor empty, or the cursor at its line's end)",
+    ),
     row(K::Oldest, (Main, "oldest"), &["ctrl+home"], "the beginning, whatever is typed"),
     row(K::Newest, (Main, "newest"), &["ctrl+end"], "the end, whatever is typed"),
     row(K::OlderPrompt, (Main, "older_prompt"), &["alt+pgup", "alt+p"], "to the prompt before"),

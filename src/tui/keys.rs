@@ -6,7 +6,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::app::{Action, App, Go, List, Say, Twice};
+use super::app::{Action, App, Beside, Change, Go, InList, List, Own, Say, Twice};
 use super::attach;
 use super::editor::Edit;
 use super::keymap::{Context, KeyCommand};
@@ -138,16 +138,16 @@ impl App {
             KeyCommand::Newline => self.newline(),
             KeyCommand::Stop => self.escape(pressed),
             KeyCommand::Clear => self.interrupt(pressed),
-            KeyCommand::Quit if at_rest && !self.is_working() => vec![Action::Quit],
+            KeyCommand::Quit if at_rest && !self.is_working() => vec![Action::Own(Own::Quit)],
             KeyCommand::EditQueue => self.enter_queue(),
             KeyCommand::PickModel => self.pick("models", List::Models),
-            KeyCommand::NextModel => vec![Action::CycleModel(Direction::Forward)],
-            KeyCommand::PreviousModel => vec![Action::CycleModel(Direction::Back)],
+            KeyCommand::NextModel => vec![Action::Change(Change::CycleModel(Direction::Forward))],
+            KeyCommand::PreviousModel => vec![Action::Change(Change::CycleModel(Direction::Back))],
             KeyCommand::NextThinking => self.next_thinking(),
             KeyCommand::SearchHistory => self.search_history(),
-            KeyCommand::EditElsewhere => vec![Action::EditElsewhere(self.editor.expanded())],
-            KeyCommand::PasteImage => vec![Action::PasteImage],
-            KeyCommand::Suspend => vec![Action::Suspend],
+            KeyCommand::EditElsewhere => vec![Action::Own(Own::EditElsewhere(self.editor.expanded()))],
+            KeyCommand::PasteImage => vec![Action::Beside(Beside::PasteImage)],
+            KeyCommand::Suspend => vec![Action::Own(Own::Suspend)],
             KeyCommand::Help if at_rest => {
                 let page = help::page(&self.place.keymap, &self.facts.commands);
                 self.read_help("help", page)
@@ -171,7 +171,8 @@ impl App {
             KeyCommand::PageUp => return Some(self.scroll(-1)),
             KeyCommand::PageDown => return Some(self.scroll(1)),
             KeyCommand::Top if at_rest => self.transcript.go(Goal::Top),
-            KeyCommand::Bottom if at_rest => self.transcript.follow(),
+            // The rule above the editor names this key whatever is typed: pressed again it leads there.
+            KeyCommand::Bottom if self.editor.is_at_line_end() => self.transcript.follow(),
             command => return self.go_key(command),
         }
         Some(Vec::new())
@@ -228,10 +229,13 @@ impl App {
         let text = self.editor.take();
         let mut actions = Vec::new();
         if !may_hold_key(&prompt) && self.editor.remember(&prompt) {
-            actions.push(Action::Remember(prompt));
+            actions.push(Action::Beside(Beside::Remember(prompt)));
         }
         let said = self.carry_out(text, when).into_iter().map(|action| with_pictures(action, &pictures));
         actions.extend(said);
+        if actions.iter().any(goes_to_the_model) {
+            self.tell_beside_command();
+        }
         actions
     }
 
@@ -287,7 +291,7 @@ impl App {
             List::Models | List::Approval | List::Tools | List::Settings => picker.previewing(),
             List::Thinking | List::Themes | List::Logins | List::Logouts | List::Foreign => picker,
         })));
-        vec![Action::Gather(list)]
+        vec![Action::InList(InList::Gather(list))]
     }
 
     pub(super) fn read_help(&mut self, title: &str, lines: Vec<crate::render::Line>) -> Vec<Action> {
@@ -326,7 +330,7 @@ impl App {
         } else if self.is_working() || self.work.summary.is_some() {
             return vec![Action::Abort];
         } else if is_second {
-            return vec![Action::Quit];
+            return vec![Action::Own(Own::Quit)];
         } else {
             let clear = self.place.keymap.key_of(KeyCommand::Clear);
             self.flash(format!("{clear} again quits"));
@@ -341,7 +345,7 @@ impl App {
 
     fn next_thinking(&mut self) -> Vec<Action> {
         let at = ThinkingLevel::ALL.iter().position(|level| *level == self.facts.thinking).unwrap_or(0);
-        vec![Action::SetThinking(ThinkingLevel::ALL[(at + 1) % ThinkingLevel::ALL.len()])]
+        vec![Action::Change(Change::SetThinking(ThinkingLevel::ALL[(at + 1) % ThinkingLevel::ALL.len()]))]
     }
 
     /// Scrolls by pages; two lines stay, so that the eye finds its place again.
@@ -418,6 +422,15 @@ impl App {
             self.popups.pop();
             Vec::new()
         })
+    }
+}
+
+fn goes_to_the_model(action: &Action) -> bool {
+    match action {
+        Action::Say(say) => {
+            matches!(say, Say::Steer(_) | Say::SteerNow(_) | Say::FollowUp(_) | Say::WithPictures(..))
+        }
+        _ => false,
     }
 }
 

@@ -5,7 +5,7 @@
 
 use secrecy::SecretString;
 
-use super::app::{Action, App, List};
+use super::app::{Action, App, InList, List};
 use super::block::Level;
 use super::call::one_line;
 use super::keymap::KeyCommand;
@@ -67,7 +67,7 @@ impl App {
         if provider.is_empty() {
             return self.offer_providers("log out", List::Logouts, "");
         }
-        vec![Action::Key(Order::Forget(provider.to_owned()))]
+        vec![Action::InList(InList::Key(Order::Forget(provider.to_owned())))]
     }
 
     fn offer_providers(&mut self, title: &str, list: List, words: &str) -> Vec<Action> {
@@ -77,7 +77,7 @@ impl App {
             picker.ask_for_key(words.to_owned());
         }
         self.popups.push(Popup::Pick(Box::new(picker)));
-        vec![Action::Gather(list)]
+        vec![Action::InList(InList::Gather(list))]
     }
 
     /// A key was kept or taken away.
@@ -101,7 +101,7 @@ impl App {
         self.say(Level::Note, said, hint);
         // Whoever chose a model without a key goes on choosing.
         let chooses = self.popups.iter().any(|popup| popup.lists(List::Models));
-        if chooses { vec![Action::Gather(List::Models)] } else { Vec::new() }
+        if chooses { vec![Action::InList(InList::Gather(List::Models))] } else { Vec::new() }
     }
 }
 
@@ -142,7 +142,7 @@ impl Picker {
             return Vec::new();
         }
         self.say(Some(Word::note("keeping it…")));
-        vec![Action::Key(Order::Keep(provider, key))]
+        vec![Action::InList(InList::Key(Order::Keep(provider, key)))]
     }
 }
 
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn an_action_with_a_key_prints_none() {
-        let action = Action::Key(Order::Keep("anthropic".into(), Key::of(" sk-hush\n")));
+        let action = Action::InList(InList::Key(Order::Keep("anthropic".into(), Key::of(" sk-hush\n"))));
         let printed = format!("{action:?}");
         assert!(printed.contains("anthropic") && !printed.contains("hush"), "{printed}");
         assert_eq!(Key::of(" sk-hush\n"), Key("sk-hush".into()), "space around it is no part of it");

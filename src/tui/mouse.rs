@@ -6,7 +6,7 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
-use super::app::{Action, App};
+use super::app::{Action, App, Own};
 use super::question::{Appeared, Touch};
 use super::transcript::{Spot, Toward, Unit};
 use super::view::Areas;
@@ -183,7 +183,7 @@ impl App {
         let mut actions = Vec::new();
         if self.transcript.is_selecting() {
             let ctx = self.ctx();
-            actions.extend(self.transcript.selected_text(&ctx).map(Action::Copy));
+            actions.extend(self.transcript.selected_text(&ctx).map(Own::Copy).map(Action::Own));
         } else if press.held == Held::Still {
             held = Held::Over { folded: self.click(press.spot) };
         }

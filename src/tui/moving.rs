@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::app::{Action, App, Go};
+use super::app::{Action, App, Go, Own};
 use super::editor::Edit;
 use super::keymap::{Context, KeyCommand};
 use super::mouse::Mouse;
@@ -92,7 +92,7 @@ impl App {
             self.flash("there is nothing in it to copy");
             return Vec::new();
         }
-        vec![Action::Copy(Copied { what: amount(&text), text })]
+        vec![Action::Own(Own::Copy(Copied { what: amount(&text), text }))]
     }
 
     /// Keys of a search that is going on.

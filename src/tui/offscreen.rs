@@ -9,7 +9,7 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 
 use super::TuiOptions;
-use super::app::{Action, App, Input, Loaded, Place, Report};
+use super::app::{Action, App, Beside, Input, ListNews, Loaded, Place, Report};
 use super::perform::{look_up, newest, read_part};
 use super::terminal::Images;
 use super::theme::Theme;
@@ -93,12 +93,12 @@ impl OffScreen {
     fn take(&mut self, input: Input, now: UnixMs) {
         for action in self.app.update(input, now) {
             match action {
-                Action::Tree(ask) => self.look(&ask, now),
-                Action::Read(wanted) => {
+                Action::Beside(Beside::Tree(ask)) => self.look(&ask, now),
+                Action::Beside(Beside::Read(wanted)) => {
                     let read = read_part(&self.reader, wanted);
                     self.take(Input::Report(read), now);
                 }
-                Action::Search(lookup) => {
+                Action::Beside(Beside::Search(lookup)) => {
                     let mut all = Vec::new();
                     look_up(&self.reader, &lookup, |found| {
                         all.push(found);
@@ -123,7 +123,7 @@ impl OffScreen {
         }
         for news in all {
             let session = self.reader.id().clone();
-            self.take(Input::Report(Report::Tree { session, news }), now);
+            self.take(Input::Report(Report::List(ListNews::Tree { session, news })), now);
         }
     }
 }

@@ -18,6 +18,8 @@ pub struct TuiOptions {
     pub cwd: PathBuf,
     /// The user's home, which the footer shows as `~`.
     pub home: Option<PathBuf>,
+    /// Folders beside `cwd` that tools may reach, as a person reads them.
+    pub folders: Vec<String>,
     /// The command that Ctrl+G edits with, a shell's words: the value of `VISUAL` or `EDITOR`. Default `vi`.
     pub editor: Option<String>,
     /// How it looks.

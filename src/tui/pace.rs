@@ -7,7 +7,7 @@ use std::time::Duration;
 const FRAME: Duration = Duration::from_micros(16_667);
 
 /// Least time between two frames that nobody but the agent asks for: text that comes in more pieces than that is read no faster.
-const QUIET_FRAME: Duration = Duration::from_millis(40);
+const QUIET_FRAME: Duration = Duration::from_millis(50);
 
 /// Of the time between frames that nobody but the agent asks for, drawing takes at most one part in this many.
 const SHARE: u32 = 56;
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_thousand_pieces_a_second_make_no_more_frames_than_one_can_see() {
-        assert_eq!(frames(Stale::BySession, ms(0)), 25);
+        assert_eq!(frames(Stale::BySession, ms(0)), 20);
         assert_eq!(frames(Stale::ByUser, ms(0)), 59);
         assert_eq!(frames(Stale::No, ms(0)), 0);
     }

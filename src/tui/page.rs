@@ -33,6 +33,11 @@ impl Page {
         Self { title: title.to_owned(), lines, ..Self::default() }
     }
 
+    /// Columns of its rows on a screen of so many.
+    pub(super) fn columns(screen: u16) -> usize {
+        usize::from(screen.saturating_sub(3)).max(1)
+    }
+
     /// The same with lines of columns, the first of them so wide.
     pub(super) fn in_columns(self, left: usize) -> Self {
         Self { left: Some(left), ..self }

@@ -20,11 +20,11 @@ use tokio::task::{JoinSet, spawn_blocking};
 pub(super) use self::reading::{count_branches, look_up, newest, read_part};
 pub(super) use self::trouble::failed;
 
-use self::beside::Begun;
 use self::words::WordsDesk;
-use super::app::{Action, Errand, Loaded, Report, Say};
+use super::app::{Action, Change, Errand, Loaded, Report, Say};
 use super::attach;
 use super::browse::{Ask, browse};
+use super::gather::About;
 use super::{TuiOptions, files, gather, queue};
 use crate::agent::{AgentError, AgentSession, Direction, Inventory, PromptOptions, StreamingBehavior};
 use crate::message::{Image, ThinkingLevel};
@@ -42,6 +42,7 @@ pub(super) struct Performer {
     actions: mpsc::Sender<Action>,
     task: JoinSet<()>,
     words: WordsDesk,
+    reports: mpsc::WeakSender<Report>,
 }
 
 impl Performer {
@@ -50,6 +51,7 @@ impl Performer {
         let (actions, todo) = mpsc::channel(ACTIONS);
         let (reports, received) = mpsc::channel(REPORTS);
         let mut task = JoinSet::new();
+        let told = reports.downgrade();
         let words = WordsDesk::open(options.desks.words.clone(), &reports);
         let worker = Worker {
             agent,
@@ -61,7 +63,7 @@ impl Performer {
             lookup: Arc::default(),
         };
         task.spawn(worker.work(todo));
-        (Self { actions, task, words }, received)
+        (Self { actions, task, words, reports: told }, received)
     }
 
     /// Tells it to carry out an action; gives it back when it has too much to do.
@@ -72,6 +74,11 @@ impl Performer {
     /// Has the words of all code told that waits for that.
     pub(super) fn tell_words(&self) {
         self.words.tell();
+    }
+
+    /// Where others report, as long as it goes on.
+    pub(super) fn reports(&self) -> mpsc::WeakSender<Report> {
+        self.reports.clone()
     }
 
     /// Takes no more actions; when those it has are carried out, the reports end. The task goes on while the answer is held.
@@ -102,17 +109,7 @@ impl Worker {
         while let Some(action) = todo.recv().await {
             self.reap(&mut beside, &mut waiting).await;
             let text = action.typed();
-            let done = match action {
-                Action::Browse(ask) => self.browse(ask, &mut beside).await.map(|()| Vec::new()),
-                Action::EndBrowse => {
-                    self.browser = None;
-                    Ok(Vec::new())
-                }
-                action => match self.in_list(action, &mut beside).await {
-                    Ok(done) => done,
-                    Err(action) => self.perform(action, &mut beside, &mut waiting).await,
-                },
-            };
+            let done = self.perform(action, &mut beside, &mut waiting).await;
             let reports = match done {
                 Ok(reports) => reports,
                 Err(error) => vec![failed(&error, text)],
@@ -139,20 +136,7 @@ impl Worker {
     }
 
     async fn perform(
-        &self,
-        action: Action,
-        beside: &mut JoinSet<()>,
-        waiting: &mut JoinSet<()>,
-    ) -> Result<Vec<Report>, AgentError> {
-        match self.begin(action, beside) {
-            Begun::Here => Ok(Vec::new()),
-            Begun::NotHere(action) => self.ask(action, beside, waiting).await,
-        }
-    }
-
-    /// Carries out what the agent is asked for.
-    async fn ask(
-        &self,
+        &mut self,
         action: Action,
         beside: &mut JoinSet<()>,
         waiting: &mut JoinSet<()>,
@@ -165,78 +149,47 @@ impl Worker {
             Action::Queue(order) => queue::perform::perform(agent, order).await?,
             Action::Decide(call, decision) => said(agent.decide(call, decision).await?),
             Action::Compact(words) => self.compact(words, waiting),
+            Action::Change(change) => self.change(change).await?,
+            Action::InList(deed) => self.in_list(deed, beside).await?,
+            Action::Beside(deed) => {
+                self.begin(deed, beside);
+                Vec::new()
+            }
+            Action::Browse(ask) => said(self.browse(ask, beside).await?),
+            Action::EndBrowse => {
+                self.browser = None;
+                Vec::new()
+            }
             Action::Reload => self.load().await?,
+            Action::Refresh => self.refresh(beside).await?,
             Action::AskCommands => vec![Report::Commands(agent.slash_commands().await?)],
             Action::ReadResources => self.read_resources().await?,
-            Action::Refresh => self.refresh(beside).await?,
+            Action::ShowFacts { width } => self.facts(width).await?,
             Action::Export(file) => self.export(file, beside).await?,
             Action::Attach(path, text) => self.attach(path, text, beside).await?,
-            action => self.change(action).await?,
+            // The loop does these itself.
+            Action::Own(_) => Vec::new(),
         })
     }
 
-    /// Changes what the session is. What lists want, and what goes on beside, is begun already; looks through sessions are begun and ended by
-    /// the caller; the others need the terminal, and the loop does them itself, or were taken before it came to this. All are named, so that
-    /// a new one is thought of.
-    async fn change(&self, action: Action) -> Result<Vec<Report>, AgentError> {
+    /// Changes what the session is.
+    async fn change(&self, change: Change) -> Result<Vec<Report>, AgentError> {
         let agent = &self.agent;
-        Ok(match action {
-            Action::SetModel(words) => self.set_model(words).await?,
-            Action::CycleModel(direction) => self.cycle_model(direction).await?,
-            Action::SetThinking(level) => self.set_thinking(level).await?,
-            Action::Rename(name) => said(agent.rename(name).await?),
-            Action::Label(label) => self.label(label).await?,
-            Action::LabelEntry(entry, label) => said(agent.label(entry, label).await?),
-            Action::Hide(entry, visibility) => said(agent.hide(entry, visibility).await?),
-            Action::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
-            Action::ShowFacts => self.facts().await?,
-            Action::Say(_)
-            | Action::Go(_)
-            | Action::Abort
-            | Action::Queue(_)
-            | Action::Decide(..)
-            | Action::Compact(_)
-            | Action::Reload
-            | Action::AskCommands
-            | Action::ReadResources
-            | Action::Refresh
-            | Action::Export(_)
-            | Action::Attach(..)
-            | Action::Gather(_)
-            | Action::GatherWords(_)
-            | Action::Narrow(_)
-            | Action::Preview(..)
-            | Action::NameSession(..)
-            | Action::TrashSession(_)
-            | Action::RestoreSession(_)
-            | Action::SetApproval(_)
-            | Action::ToggleTool(_)
-            | Action::Set(..)
-            | Action::Key(_)
-            | Action::Import(_)
-            | Action::WalkFiles(_)
-            | Action::RankFiles(_)
-            | Action::ListPaths(_)
-            | Action::Tree(_)
-            | Action::AskToHide(_)
-            | Action::Keep { .. }
-            | Action::Read(_)
-            | Action::CountBranches(_)
-            | Action::Search(_)
-            | Action::ShowLogs
-            | Action::Remember(_)
-            | Action::PasteImage
-            | Action::Browse(_)
-            | Action::EndBrowse
-            | Action::Copy(_)
-            | Action::EditElsewhere(_)
-            | Action::Suspend
-            | Action::Quit => Vec::new(),
+        Ok(match change {
+            Change::SetModel(words) => self.set_model(words).await?,
+            Change::CycleModel(direction) => self.cycle_model(direction).await?,
+            Change::SetThinking(level) => self.set_thinking(level).await?,
+            Change::Rename(name) => said(agent.rename(name).await?),
+            Change::Label(label) => self.label(label).await?,
+            Change::LabelEntry(entry, label) => said(agent.label(entry, label).await?),
+            Change::Hide(entry, visibility) => said(agent.hide(entry, visibility).await?),
+            Change::ResolveCompaction(choice) => said(agent.resolve_compaction(choice).await?),
         })
     }
 
-    async fn facts(&self) -> Result<Vec<Report>, AgentError> {
-        let lines = gather::facts(&self.agent.state().await?.state, &self.agent.reader());
+    async fn facts(&self, width: usize) -> Result<Vec<Report>, AgentError> {
+        let about = About { home: self.options.home.clone(), folders: self.options.folders.clone(), width };
+        let lines = gather::facts(&self.agent.state().await?.state, &self.agent.reader(), &about);
         Ok(vec![Report::Page { title: "session".to_owned(), lines }])
     }
 
@@ -368,7 +321,7 @@ impl Worker {
         self.run_errand(Errand::Export, beside, move || match exporter.export(&reader, &cwd, &file) {
             Ok(path) => Report::Note(format!("exported to {}", path.display())),
             // The name is there again, to be mended.
-            Err((what, hint)) => Report::Failed { what, hint, text: Some(format!("/export {file}")) },
+            Err((what, hint)) => Report::Failed { what, hint, text: Some(format!("/export {file}").into()) },
         });
         Ok(Vec::new())
     }

@@ -3,8 +3,8 @@
 //! Nobody's key has just opened such a question, so the next one may have been pressed before it could be read. For a moment no key
 //! answers: what came over the transcript steps back for it, and is asked again as soon as nobody is typing; what came over a list
 //! stays, and isn't taken by Enter yet. A page that had to be read first steps back only for what types, for its other keys do no
-//! harm; while somebody is typing already, or something else is open, neither comes at all. Calls that ask stand above the editor and have rules of their own (`approval`), with the same
-//! moment.
+//! harm; while somebody is typing already, or something else is open, neither comes at all. Calls that ask stand above the editor and
+//! have rules of their own (`approval`), with the same moment.
 //!
 //! The other way round, the key that answered is spent: pressed again at once it doesn't reach what comes to light beneath.
 

@@ -7,7 +7,7 @@
 mod keys;
 pub(super) mod perform;
 
-use super::app::{App, Report};
+use super::app::{App, Report, Typed};
 use super::editor::Draft;
 use crate::event::{QueueItem, QueueKind};
 use crate::id::QueueId;
@@ -223,16 +223,16 @@ impl App {
         }
     }
 
-    /// Puts words before the draft; while a message that waits is in the editor, before what stands aside.
-    pub(super) fn put_before_draft(&mut self, words: &str) {
-        let words = [words.to_owned()];
+    /// Puts what was typed before the draft, with its pictures; while a message that waits is in the editor, before what stands aside.
+    pub(super) fn put_before_draft(&mut self, typed: &Typed) {
         let Focus::Editing { draft, .. } = &mut self.queue.focus else {
-            self.editor.put_before(&words);
+            self.give_back(typed);
             return;
         };
         let edited = self.editor.put_aside();
         self.editor.take_up(std::mem::replace(&mut **draft, edited));
-        self.editor.put_before(&words);
+        let text = self.editor.adopt(&typed.text, &typed.images);
+        self.editor.put_before(&[text]);
         let draft_now = self.editor.put_aside();
         self.editor.take_up(std::mem::replace(&mut **draft, draft_now));
     }

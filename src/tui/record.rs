@@ -11,12 +11,10 @@ use crate::message::{
     AssistantBlock, AssistantMessage, BashExecutionMessage, Image, Message, StopReason, ToolResultMessage,
     joined_text,
 };
+use crate::session::context::{self, CutOff};
 use crate::session::entry::{Compaction, MessageEntry, OwnFact};
 use crate::session::{BranchPoints, Entry, EntryBody};
 use crate::unit::{Tokens, UnixMs};
-
-/// How the result begins that a call gets when it was cut off.
-const INTERRUPTED: &str = "interrupted:";
 
 /// A stretch of the log as blocks.
 #[derive(Debug, Default)]
@@ -136,9 +134,9 @@ impl Stretch {
             call.state = CallState::Runs { since, partial: ToolOutcome::default() };
         }
         finish_call(&mut self.blocks[at], result, Some(entry.timestamp));
-        if result.is_error && joined_text(&result.content).starts_with(INTERRUPTED) {
-            let (before, after) = self.blocks.split_at_mut(at);
-            cut(&mut after[0], before.last());
+        let cut_off = told_of_cut(result);
+        if let Some(fate) = cut_off {
+            cut(&mut self.blocks[at], fate);
         }
         true
     }
@@ -293,29 +291,36 @@ pub(super) fn finish_call(block: &mut Block, result: &ToolResultMessage, ended: 
     block.touch();
 }
 
+/// What the result of a call that was cut off says of it; `None` of any other.
+fn told_of_cut(result: &ToolResultMessage) -> Option<CutOff> {
+    let told = joined_text(&result.content);
+    let fates = [CutOff::MayHaveRun, CutOff::Unbegun];
+    fates.into_iter().find(|fate| result.is_error && told == fate.said())
+}
+
 /// Calls that have no result by now won't get one.
 pub(super) fn cut_off<'a>(blocks: impl Iterator<Item = &'a mut Block>) {
-    let mut before: Option<&mut Block> = None;
-    for block in blocks {
-        if matches!(&block.kind, BlockKind::Call(call) if call.is_open()) {
-            cut(block, before.as_deref());
+    let mut calls: Vec<&mut Block> = blocks.filter(|block| block.is_call()).collect();
+    for answer in calls.chunk_by_mut(|one, other| one.entry == other.entry) {
+        let Some(entry) = answer[0].entry.clone() else { continue };
+        let told = answer.iter().filter_map(|block| match &block.kind {
+            BlockKind::Call(call) => Some((call.name.as_str(), !call.is_open())),
+            _ => None,
+        });
+        let fates = context::cut_off(&entry, told);
+        for (block, fate) in answer.iter_mut().zip(fates) {
+            fate.into_iter().for_each(|fate| cut(block, fate));
         }
-        before = Some(block);
     }
 }
 
-/// Cuts a call off. One after a call that was cut off hadn't begun, unless both only read: those may have run side by side.
-fn cut(block: &mut Block, before: Option<&Block>) {
+/// Cuts a call off.
+fn cut(block: &mut Block, fate: CutOff) {
     let BlockKind::Call(call) = &mut block.kind else { return };
-    let unbegun = before.is_some_and(|before| match &before.kind {
-        BlockKind::Call(other) => match other.state {
-            CallState::Unbegun => true,
-            CallState::Lost => !(other.reads() && call.reads()),
-            _ => false,
-        },
-        _ => false,
-    });
-    call.state = if unbegun { CallState::Unbegun } else { CallState::Lost };
+    call.state = match fate {
+        CutOff::MayHaveRun => CallState::Lost,
+        CutOff::Unbegun => CallState::Unbegun,
+    };
     block.touch();
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::app::{Action, App};
+use super::app::{Action, App, Beside};
 use super::block::Block;
 use super::transcript::{At, Goal, Toward, Transcript, Unseen};
 use super::words::Words;
@@ -222,7 +222,7 @@ impl App {
         let points = Arc::clone(self.transcript.points());
         let lookup = Lookup { number: search.number, words: search.words(), parts, points };
         self.follow_search();
-        vec![Action::Search(lookup)]
+        vec![Action::Beside(Beside::Search(lookup))]
     }
 
     /// Takes what was found in a part.
@@ -253,12 +253,12 @@ impl App {
 
     fn end_lookup(&mut self) -> Vec<Action> {
         self.moving.searches += 1;
-        vec![Action::Search(Lookup {
+        vec![Action::Beside(Beside::Search(Lookup {
             number: self.moving.searches,
             words: Words::new(""),
             parts: Vec::new(),
             points: Arc::default(),
-        })]
+        }))]
     }
 
     pub(super) fn step_search(&mut self, toward: Toward) {

@@ -5,6 +5,7 @@
 //! an answer would delay the first frame wherever none comes.
 
 mod ability;
+mod clusters;
 mod links;
 mod painter;
 mod pictures;
@@ -133,6 +134,9 @@ impl Screen {
 
     /// Draws the state. The terminal shows all of it or nothing yet; where nothing changed nothing is written.
     pub(super) fn draw(&mut self, app: &mut App) -> io::Result<()> {
+        if self.is_stale {
+            self.measure_anew();
+        }
         self.terminal.autoresize()?;
         if self.is_stale {
             app.place.cell = self.cell();
@@ -141,24 +145,41 @@ impl Screen {
         let painter = self.terminal.backend_mut();
         self.is_stale |= painter.learn(app.links());
         if std::mem::take(&mut self.is_stale) {
-            painter.forget()?;
-            queue!(painter, Clear(ClearType::All))?;
-            // Each swap empties one of the two buffers. `Terminal::clear` would ask where the cursor is.
-            self.terminal.swap_buffers();
-            self.terminal.swap_buffers();
+            self.forget()?;
         }
-        let pictures = app.pictures(&areas);
+        self.paint(app, &mut areas)?;
+        if self.terminal.backend().wants_whole() {
+            self.forget()?;
+            self.paint(app, &mut areas)?;
+        }
+        let painter = self.terminal.backend_mut();
+        painter.show(app.pictures(&areas), app.now)?;
+        painter.finish()
+    }
+
+    /// Draws the state as cells.
+    fn paint(&mut self, app: &mut App, areas: &mut Areas) -> io::Result<()> {
+        let pictures = app.pictures(areas);
         self.terminal.backend_mut().part(&pictures)?;
         self.terminal.draw(|frame| {
             // By now the size could be another one, and what was prepared would not fit the buffer.
             if (frame.area().width, frame.area().height) != app.place.size {
-                areas = prepared(app, frame.area());
+                *areas = prepared(app, frame.area());
             }
-            view(app, &areas, frame);
+            view(app, areas, frame);
         })?;
+        Ok(())
+    }
+
+    /// Has the terminal show nothing, and all of the next frame written.
+    fn forget(&mut self) -> io::Result<()> {
         let painter = self.terminal.backend_mut();
-        painter.show(app.pictures(&areas), app.now)?;
-        painter.finish()
+        painter.forget()?;
+        queue!(painter, Clear(ClearType::All))?;
+        // Each swap empties one of the two buffers. `Terminal::clear` would ask where the cursor is.
+        self.terminal.swap_buffers();
+        self.terminal.swap_buffers();
+        Ok(())
     }
 
     /// Whether the frame was left without pictures that a later one shows.
@@ -181,6 +202,11 @@ impl Screen {
     /// a size and back before a frame noticed.
     pub(super) fn repaint(&mut self) {
         self.is_stale = true;
+    }
+
+    /// The terminal may have another size now.
+    pub(super) fn measure_anew(&mut self) {
+        self.terminal.backend_mut().measure_anew();
     }
 
     /// Writes a control sequence at once.

@@ -52,8 +52,10 @@ pub(super) struct Transcript {
     pub(super) folds: Folds,
     /// Told apart from the transcripts before it, so that what was read for those is dropped.
     epoch: u64,
-    /// Blocks that were added at the end.
+    /// Blocks that were added at the end, those among them that were taken away since.
     added: usize,
+    /// Blocks that were taken away from the end.
+    removed: usize,
     /// A prompt at the end that nobody answered.
     unanswered: Option<EntryId>,
     /// Ids of the newest entries, oldest first.
@@ -145,6 +147,7 @@ impl Transcript {
             folds: Folds::default(),
             epoch,
             added: 0,
+            removed: 0,
             unanswered: stretch.unanswered(),
             recent: ids.into(),
             points,
@@ -208,7 +211,7 @@ impl Transcript {
         self.last()
     }
 
-    /// Blocks that were added at the end so far.
+    /// Blocks that were added at the end so far, those that are gone among them: another number whenever there is another one.
     pub(super) fn added(&self) -> usize {
         self.added
     }
@@ -218,6 +221,7 @@ impl Transcript {
         let size = |block: &Block| match &block.kind {
             BlockKind::Growing(stream) => stream.text().len(),
             BlockKind::Thinking(text) => text.len(),
+            BlockKind::Musing(musing) => musing.text().len(),
             // A call can be searched once it is complete.
             BlockKind::Call(call) => 1 + usize::from(!call.args.is_null()),
             _ => 1,
@@ -398,6 +402,27 @@ impl Transcript {
             && blocks.last().is_some_and(wanted)
         {
             blocks.pop();
+            let block = blocks.len();
+            self.removed += 1;
+            self.close_gap(At { part: self.last(), block });
+        }
+    }
+
+    /// Puts a block above all others of a session in which nothing was said.
+    pub(super) fn open_with(&mut self, block: Block) {
+        if let Some(blocks) = self.parts.first_mut().and_then(Part::blocks_mut) {
+            blocks.insert(0, block);
+        }
+    }
+
+    /// Removes what tiller says of itself before anything is said. Where something else was told since it stays: blocks keep their
+    /// numbers.
+    pub(super) fn remove_banner(&mut self) {
+        if let Some(blocks) = self.parts.first_mut().and_then(Part::blocks_mut)
+            && let [Block { kind: BlockKind::Banner(_), .. }, rest @ ..] = blocks.as_slice()
+            && rest.iter().all(Block::is_bare_point)
+        {
+            blocks.remove(0);
         }
     }
 
@@ -424,6 +449,11 @@ impl Transcript {
     /// The answer of this number from the end, 1 for the newest, in Markdown, if it is read.
     pub(super) fn answer(&self, from_end: usize) -> Option<&str> {
         self.all_answers().nth(from_end.checked_sub(1)?)
+    }
+
+    /// Whether all of it is in memory.
+    pub(super) fn is_read_whole(&self) -> bool {
+        self.parts.iter().all(|part| part.blocks().is_some())
     }
 
     /// How many answers are read.

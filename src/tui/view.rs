@@ -24,6 +24,7 @@ use super::editor::Kind;
 use super::keymap::KeyCommand;
 use super::layout::right_aligned;
 use super::pace::Stale;
+use super::page::Page;
 use super::popup::Popup;
 use super::terminal::{Placement, mark};
 use super::theme::Theme;
@@ -129,7 +130,7 @@ impl App {
         let (width, height) = self.place.size;
         if let Some(Popup::Read(page)) = self.popups.last_mut() {
             let rows = height.saturating_sub(footer).saturating_sub(2);
-            page.lay_out(usize::from(width.saturating_sub(3)).max(1), usize::from(rows));
+            page.lay_out(Page::columns(width), usize::from(rows));
         }
     }
 

@@ -26,9 +26,9 @@ use tempfile::TempDir;
 use tiller::agent::compaction::CompactionOptions;
 use tiller::agent::extension::Extensions;
 use tiller::agent::{
-    AgentError, AgentOptions, AgentSession, Audience, BashContext, BranchSummary, Choice, EventStream, Offer,
-    Parts, PromptOptions, Resources, StreamingBehavior, SyncPolicy, SystemPrompt, queue, retry::RetryOptions,
-    turn::TurnOptions,
+    AgentError, AgentOptions, AgentSession, AnswerOptions, Audience, BashContext, BranchSummary, Choice,
+    EventStream, FirstModel, Offer, OutputOptions, Parts, PromptOptions, Resources, StreamingBehavior,
+    SyncPolicy, SystemPrompt, queue, retry::RetryOptions, turn::TurnOptions,
 };
 use tiller::event::{AssistantDelta, Decision, EventKind, QueueItem, QueueKind, RunOutcome};
 use tiller::id::EntryId;
@@ -171,10 +171,12 @@ impl Stage {
             manager,
             writer,
             providers,
-            model: chosen,
-            thinking: ThinkingLevel::Off,
-            choice: Choice::Log,
-            thinking_choice: Choice::Log,
+            first: FirstModel {
+                model: chosen,
+                thinking: ThinkingLevel::Off,
+                choice: Choice::Log,
+                thinking_choice: Choice::Log,
+            },
             tools: Tools::new([Arc::new(gate) as Arc<dyn Tool>]),
             extensions: Extensions::default(),
             runner: Runner::with_helper(env!("CARGO_BIN_EXE_tiller")),
@@ -230,12 +232,10 @@ fn options(scratch: PathBuf) -> AgentOptions {
         retry: RetryOptions { base: Duration::from_millis(1), ..RetryOptions::default() },
         compaction: CompactionOptions::default(),
         sync: SyncPolicy::Turn,
-        max_tokens: Tokens(100),
-        temperature: None,
+        answers: AnswerOptions { max_tokens: Tokens(100), temperature: None },
         policy: Policy::default(),
         audience: Audience::Somebody,
-        output: OutputLimits::default(),
-        scratch,
+        output: OutputOptions { limits: OutputLimits::default(), scratch },
         offer: Offer::All,
         mode: "test",
         remote: None,

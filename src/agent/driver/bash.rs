@@ -47,7 +47,8 @@ impl Driver {
         let command = process::Command { line: line.clone(), cwd: self.fixed.manager.cwd().to_owned() };
         let shown =
             RunningBash { id: id.clone(), line: line.clone(), context, since: now(), output: String::new() };
-        let gathered = Gathered::new(self.fixed.options.output, self.fixed.options.scratch.clone());
+        let output = &self.fixed.options.output;
+        let gathered = Gathered::new(output.limits, output.scratch.clone());
         let started = self.fixed.runner.start(&command);
         self.teller.tell(EventKind::BashExecutionStart {
             id: id.clone(),

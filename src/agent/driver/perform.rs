@@ -14,7 +14,7 @@ use crate::agent::turn::{Effect, Fate, Input, StoreFailed, TurnNumber};
 use crate::event::{ApprovalRequest, Decision, EventKind, RunOutcome};
 use crate::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
 use crate::provider::{Request, Sight, ToolChoice};
-use crate::session::context::{interrupted, unanswered};
+use crate::session::context::unanswered;
 use crate::session::{Appended, Disturbance, EntryBody, SessionError, chain};
 use crate::tool::Tool;
 use crate::unit::Tokens;
@@ -88,8 +88,8 @@ impl Driver {
 
     /// Gives every call that was left without a result one that says so. What was said before is in the log by now.
     fn mend(&mut self) {
-        for call in unanswered(&self.current.projection.messages) {
-            let result = Arc::new(Message::ToolResult(interrupted(&call, now())));
+        for (call, cut_off) in unanswered(&self.current.projection.messages) {
+            let result = Arc::new(Message::ToolResult(cut_off.result(&call, now())));
             if let Err(error) = self.append(EntryBody::message(result)) {
                 return self.store_failed(&error, None);
             }
@@ -248,8 +248,8 @@ impl Driver {
             messages,
             tools: self.offered().specs(),
             tool_choice,
-            max_tokens: Tokens(self.fixed.options.max_tokens.0.min(model.facts.max_output.0)),
-            temperature: self.fixed.options.temperature,
+            max_tokens: Tokens(self.fixed.options.answers.max_tokens.0.min(model.facts.max_output.0)),
+            temperature: self.fixed.options.answers.temperature,
             thinking: self.current.thinking,
         };
         let (provider, name, messages) = (&model.facts.provider, &request.model, request.messages.len());

@@ -7,10 +7,9 @@ use anyhow::{Context, anyhow};
 use serde_json::json;
 
 use super::tree::is_said;
-use super::{print_json, say, warn};
+use super::{page, print_json, say, warn};
 use crate::cli::args::ExportFormat;
 use crate::cli::{Failure, assemble, out};
-use crate::html;
 use crate::id::EntryId;
 use crate::session::export::{self, transcript};
 use crate::session::{Entry, Reader, SessionError};
@@ -22,6 +21,9 @@ pub(in crate::cli) struct Asked<'a> {
     pub(in crate::cli) part: Part<'a>,
     pub(in crate::cli) output: Option<&'a Path>,
     pub(in crate::cli) force: bool,
+    /// The program that makes pages when its first argument is [`SERVICE`](crate::html::SERVICE); `None` makes them in this process, which
+    /// keeps what the grammars of their code take.
+    pub(in crate::cli) pages: Option<&'a Path>,
 }
 
 /// Which part of a session.
@@ -62,7 +64,7 @@ pub(in crate::cli) fn made(
     asked: &Asked<'_>,
 ) -> Result<Option<PathBuf>, Failure> {
     let format = format(asked)?;
-    let bytes = || exported(reader, format, asked.part);
+    let bytes = || exported(reader, format, asked);
     match asked.output {
         Some(output) if output == Path::new("-") => {
             out::write(&bytes()?)?;
@@ -98,13 +100,13 @@ fn format(asked: &Asked<'_>) -> Result<ExportFormat, Failure> {
     })
 }
 
-fn exported(reader: &Reader, format: ExportFormat, part: Part<'_>) -> Result<Vec<u8>, Failure> {
-    let leaf = match part {
+fn exported(reader: &Reader, format: ExportFormat, asked: &Asked<'_>) -> Result<Vec<u8>, Failure> {
+    let leaf = match asked.part {
         Part::UpTo(entry) => Some(reader.find(entry)?),
         Part::Current | Part::All => reader.leaf(),
     };
     let mut bytes = Vec::new();
-    match (format, part) {
+    match (format, asked.part) {
         (ExportFormat::Jsonl, Part::All) => export::whole(reader, &mut bytes).map_err(Failure::run)?,
         (ExportFormat::Jsonl, Part::Current | Part::UpTo(_)) => {
             export::branch(reader, leaf.as_ref(), assemble::now(), &mut bytes).map_err(Failure::run)?;
@@ -113,7 +115,7 @@ fn exported(reader: &Reader, format: ExportFormat, part: Part<'_>) -> Result<Vec
         (ExportFormat::Md, Part::Current | Part::UpTo(_)) => {
             bytes = markdown(reader, leaf.as_ref())?.into_bytes();
         }
-        (ExportFormat::Html, _) => bytes = html::page(reader, leaf.as_ref())?.into_bytes(),
+        (ExportFormat::Html, _) => bytes = page::page(reader, leaf.as_ref(), asked.pages)?,
     }
     Ok(bytes)
 }

@@ -24,6 +24,40 @@ pub(in crate::tui) enum Action {
     /// Do something with messages that wait.
     Queue(queue::Order),
     Decide(CallId, Decision),
+    /// Sum up the older part of the context; the words say what matters.
+    Compact(Option<String>),
+    /// Change something of the session.
+    Change(Change),
+    /// What lists want, and what is done in them.
+    InList(InList),
+    /// Something that goes on beside, while other actions are carried out.
+    Beside(Beside),
+    /// Look through the sessions.
+    Browse(Ask),
+    /// Nobody looks at the sessions any more.
+    EndBrowse,
+    /// Take a snapshot and read the path anew.
+    Reload,
+    /// Take a snapshot for its facts.
+    Refresh,
+    /// Ask the agent for its commands.
+    AskCommands,
+    /// Have skills, templates and context files read anew.
+    ReadResources,
+    ShowFacts {
+        /// Columns of a line of the page.
+        width: usize,
+    },
+    /// Write the session to a file, whose name may be empty.
+    Export(String),
+    /// Attach the picture in this file; if it is none, paste the text instead.
+    Attach(PathBuf, String),
+    Own(Own),
+}
+
+/// A change of the session.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::tui) enum Change {
     SetModel(String),
     /// The next model of those that can be asked, or the one before.
     CycleModel(Direction),
@@ -32,21 +66,25 @@ pub(in crate::tui) enum Action {
     /// Label the newest message, or take its label away.
     Label(Option<String>),
     LabelEntry(EntryId, Option<String>),
-    /// Ask whether this entry and what follows it are to leave the tree.
-    AskToHide(EntryId),
     Hide(EntryId, Visibility),
-    /// Sum up the older part of the context; the words say what matters.
-    Compact(Option<String>),
     /// What to do after a summary could not be made.
     ResolveCompaction(CompactionChoice),
-    /// Look up what the tree wants to know.
-    Tree(tree::Ask),
+}
+
+/// What lists want, what is offered while one types among it, and what is done in lists.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::tui) enum InList {
     /// Gather what a picker offers.
     Gather(List),
     /// Gather what may follow a command.
     GatherWords(Words),
     /// Narrow a list that is long.
     Narrow(Narrowing),
+    /// Find the files beneath a directory.
+    WalkFiles(PathBuf),
+    RankFiles(Ranking),
+    /// Look into the directory of a half-typed path.
+    ListPaths(complete::Wanted),
     /// Read the last exchange of a session.
     Preview(PathBuf, Extract),
     NameSession(PathBuf, String),
@@ -57,49 +95,41 @@ pub(in crate::tui) enum Action {
     ToggleTool(String),
     /// Write a setting as it was typed; empty takes it out of the file.
     Set(&'static Setting, String),
-    /// Find the files beneath a directory.
-    WalkFiles(PathBuf),
-    RankFiles(Ranking),
-    /// Look into the directory of a half-typed path.
-    ListPaths(complete::Wanted),
-    /// Look through the sessions.
-    Browse(Ask),
-    /// Nobody looks at the sessions any more.
-    EndBrowse,
+    /// Keep a key, or take one away.
+    Key(login::Order),
+    /// Make sessions of logs of other programs, at a path as typed.
+    Import(String),
+}
+
+/// What goes on beside, and reports when it is done.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::tui) enum Beside {
+    /// Look up what the tree wants to know.
+    Tree(tree::Ask),
+    /// Ask whether this entry and what follows it are to leave the tree.
+    AskToHide(EntryId),
+    /// Write a setting to the user's own file.
+    Keep {
+        setting: &'static Setting,
+        value: String,
+    },
     /// Read a part of the path.
     Read(Wanted),
     /// Count the other branches along the path anew, for the transcript of this number.
     CountBranches(u64),
     /// Look for words; whatever was looked for before no longer matters.
     Search(Lookup),
-    /// Take a snapshot and read the path anew.
-    Reload,
-    /// Take a snapshot for its facts.
-    Refresh,
-    /// Ask the agent for its commands.
-    AskCommands,
-    /// Have skills, templates and context files read anew.
-    ReadResources,
-    ShowFacts,
     /// Show the end of tiller's own log.
     ShowLogs,
-    /// Write the session to a file, whose name may be empty.
-    Export(String),
-    /// Keep a key, or take one away.
-    Key(login::Order),
-    /// Make sessions of logs of other programs, at a path as typed.
-    Import(String),
-    /// Write a setting to the user's own file.
-    Keep {
-        setting: &'static Setting,
-        value: String,
-    },
-    Copy(Copied),
+    Remember(String),
     /// Look for a picture on the clipboard.
     PasteImage,
-    /// Attach the picture in this file; if it is none, paste the text instead.
-    Attach(PathBuf, String),
-    Remember(String),
+}
+
+/// What the loop does itself: it needs the terminal, or ends it.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::tui) enum Own {
+    Copy(Copied),
     EditElsewhere(String),
     Suspend,
     Quit,
@@ -107,14 +137,29 @@ pub(in crate::tui) enum Action {
 
 impl Action {
     /// What the user typed for it, and would lose if it failed.
-    pub(in crate::tui) fn typed(&self) -> Option<String> {
+    pub(in crate::tui) fn typed(&self) -> Option<Typed> {
         match self {
-            Self::Say(say) => say.text(),
-            Self::SetModel(words) => Some(format!("/model {words}")),
-            Self::Queue(queue::Order::Edit(_, words, _)) => Some(words.clone()),
-            Self::Decide(_, Decision::Deny { reason }) => approval::words_of(reason).map(str::to_owned),
+            Self::Say(say) => say.typed(),
+            Self::Change(Change::SetModel(words)) => Some(format!("/model {words}").into()),
+            Self::Queue(queue::Order::Edit(_, words, _)) => Some(words.clone().into()),
+            Self::Decide(_, Decision::Deny { reason }) => {
+                approval::words_of(reason).map(|words| words.to_owned().into())
+            }
             _ => None,
         }
+    }
+}
+
+/// Something that the user typed, with the pictures that signs in it stand for.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::tui) struct Typed {
+    pub(in crate::tui) text: String,
+    pub(in crate::tui) images: Vec<Image>,
+}
+
+impl From<String> for Typed {
+    fn from(text: String) -> Self {
+        Self { text, images: Vec::new() }
     }
 }
 
@@ -134,13 +179,13 @@ pub(in crate::tui) enum Say {
 
 impl Say {
     /// What the user typed.
-    pub(in crate::tui) fn text(&self) -> Option<String> {
+    pub(in crate::tui) fn typed(&self) -> Option<Typed> {
         match self {
-            Self::Steer(text) | Self::SteerNow(text) | Self::FollowUp(text) => Some(text.clone()),
-            Self::Bash(command, BashContext::Include) => Some(format!("!{command}")),
-            Self::Bash(command, BashContext::Exclude) => Some(format!("!!{command}")),
+            Self::Steer(text) | Self::SteerNow(text) | Self::FollowUp(text) => Some(text.clone().into()),
+            Self::Bash(command, BashContext::Include) => Some(format!("!{command}").into()),
+            Self::Bash(command, BashContext::Exclude) => Some(format!("!!{command}").into()),
             Self::Hurry => None,
-            Self::WithPictures(say, _) => say.text(),
+            Self::WithPictures(say, images) => Some(Typed { images: images.clone(), ..say.typed()? }),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
-use super::{Errand, List};
+use super::{Errand, List, Typed};
 use crate::agent::{Moved, SlashCommand, Snapshot, State};
 use crate::event::{Event, QueueItem};
 use crate::id::{EntryId, SessionId};
@@ -61,11 +61,13 @@ pub(in crate::tui) enum Report {
     Failed {
         what: String,
         hint: Option<String>,
-        text: Option<String>,
+        text: Option<Typed>,
     },
+    /// It stays in the transcript as a warning.
+    Warning(String),
     /// What was typed can't be meant; it is to be mended.
     Slip {
-        typed: String,
+        typed: Typed,
         what: String,
         origin: Origin,
     },
@@ -91,64 +93,10 @@ pub(in crate::tui) enum Report {
     /// What came of an order for messages that wait.
     Waiting(queue::Outcome),
     Moved(Moved),
-    /// What a list has to offer, and where it begins.
-    Items {
-        list: List,
-        items: Vec<Item>,
-        selected: usize,
-    },
-    /// What came of narrowing a long list.
-    Narrowed(Narrowed),
-    /// What there is to read of something that can be chosen.
-    Preview {
-        of: Choice,
-        lines: Vec<Line>,
-    },
-    /// What may follow a command.
-    Words {
-        of: Words,
-        items: Vec<Item>,
-    },
-    /// The project's files.
-    Files(Arc<FileList>),
-    /// Those that fit what was typed.
-    Ranked(Ranked),
-    /// What a path may become.
-    Listed(Listing),
-    /// The settings as they are now.
-    Settings(Box<Settings>),
-    /// What the list on top should say of what was done in it.
-    Said(Word),
-    /// Sessions are others than before; perhaps one went to the trash.
-    SessionsChanged {
-        word: Word,
-        trashed: Option<PathBuf>,
-    },
-    /// A session could not be brought back from the trash.
-    NotRestored {
-        path: PathBuf,
-        why: Word,
-    },
-    /// What a look through the sessions found.
-    Browsed {
-        look: Look,
-        scope: Scope,
-        what: Browsed,
-    },
+    /// What is for a list, the tree, or what is offered while one types.
+    List(ListNews),
     /// Something to be chosen before the list beneath goes on.
     Ask(Question),
-    /// Whether an entry, and so many with it, are to leave the tree.
-    AskToHide {
-        entry: EntryId,
-        count: usize,
-    },
-    /// What the tree asked for; the session is the one it is about.
-    Tree {
-        session: SessionId,
-        news: tree::News,
-    },
-    /// A session was made beside this one.
-    Beside(SessionId),
     Page {
         title: String,
         lines: Vec<Line>,
@@ -178,15 +126,50 @@ pub(in crate::tui) enum Report {
     CodeTold,
 }
 
+/// What is for a list, the tree, or what is offered while one types.
+#[derive(Debug)]
+pub(in crate::tui) enum ListNews {
+    /// What a list has to offer, and where it begins.
+    Items { list: List, items: Vec<Item>, selected: usize },
+    /// What came of narrowing a long list.
+    Narrowed(Narrowed),
+    /// What there is to read of something that can be chosen.
+    Preview { of: Choice, lines: Vec<Line> },
+    /// What may follow a command.
+    Words { of: Words, items: Vec<Item> },
+    /// The project's files.
+    Files(Arc<FileList>),
+    /// Those that fit what was typed.
+    Ranked(Ranked),
+    /// What a path may become.
+    Listed(Listing),
+    /// The settings as they are now.
+    Settings(Box<Settings>),
+    /// What the list on top should say of what was done in it.
+    Said(Word),
+    /// Sessions are others than before; perhaps one went to the trash.
+    SessionsChanged { word: Word, trashed: Option<PathBuf> },
+    /// A session could not be brought back from the trash.
+    NotRestored { path: PathBuf, why: Word },
+    /// What a look through the sessions found.
+    Browsed { look: Look, scope: Scope, what: Browsed },
+    /// Whether an entry, and so many with it, are to leave the tree.
+    AskToHide { entry: EntryId, count: usize },
+    /// What the tree asked for; the session is the one it is about.
+    Tree { session: SessionId, news: tree::News },
+    /// A session was made beside this one.
+    Beside(SessionId),
+}
+
 impl Report {
     /// What was typed can't be meant; why, and what may help, in one line.
     pub(in crate::tui) fn slip(
-        typed: String,
+        typed: impl Into<Typed>,
         (what, hint): (String, Option<String>),
         origin: Origin,
     ) -> Self {
         let what = hint.map_or(what.clone(), |hint| format!("{what}; {hint}"));
-        Self::Slip { typed, what, origin }
+        Self::Slip { typed: typed.into(), what, origin }
     }
 
     /// Whether words of the user's come back with it that are nowhere else.

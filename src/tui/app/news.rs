@@ -1,6 +1,8 @@
 //! What reports do to the state.
 
-use super::{Action, App, CallAtWork, Errand, Facts, List, Loaded, Report, Work};
+use super::{
+    Action, App, Beside, CallAtWork, Errand, Facts, InList, List, ListNews, Loaded, Report, Typed, Work,
+};
 use crate::agent::{Moved, State};
 use crate::event::QueueItem;
 use crate::provider::catalog::Sight;
@@ -42,7 +44,7 @@ impl App {
     pub(super) fn report(&mut self, report: Report) -> Vec<Action> {
         match report {
             Report::Failed { what, hint, text } => self.failed(what, hint, text),
-            Report::Slip { typed, what, origin } => self.slipped(&typed, what, origin),
+            Report::Slip { typed, what, origin } => self.slipped(typed, what, origin),
             Report::Loaded(loaded) => return self.take_loaded(*loaded),
             Report::State(state) => self.know(*state),
             Report::Read { wanted, entries, ahead } => self.transcript.take(&wanted, &entries, &ahead),
@@ -65,67 +67,43 @@ impl App {
                 self.complete.forget();
             }
             Report::Note(text) => self.flash(text),
+            Report::Warning(text) => self.say(Level::Warning, text, None),
             Report::Attached(picture) => self.attached(picture),
             Report::Edited(text) => self.editor.set_text(&text),
             Report::Pasted(text) => self.editor.paste(&text),
-            report => return self.report_to_lists(report),
+            Report::List(news) => return self.report_to_lists(news),
         }
         Vec::new()
     }
 
     /// Takes what is for a list, the tree, or what is offered while one types.
-    fn report_to_lists(&mut self, report: Report) -> Vec<Action> {
-        match report {
-            Report::Items { list, items, selected } => self.fill(list, items, selected),
-            Report::Narrowed(done) => {
+    fn report_to_lists(&mut self, news: ListNews) -> Vec<Action> {
+        match news {
+            ListNews::Items { list, items, selected } => self.fill(list, items, selected),
+            ListNews::Narrowed(done) => {
                 pickers(&mut self.popups).for_each(|picker| picker.narrowed(&done));
             }
-            Report::Preview { of, lines } => {
+            ListNews::Preview { of, lines } => {
                 pickers(&mut self.popups).for_each(|picker| picker.show(&of, lines.clone()));
             }
-            Report::Words { of, items } => self.know_words(of, items),
-            Report::Files(files) => return self.know_files(files),
-            Report::Ranked(ranked) => return self.files_ranked(ranked),
-            Report::Listed(listing) => return self.paths_listed(listing),
-            Report::Settings(settings) => self.settings_changed(&settings),
-            Report::Said(word) => {
+            ListNews::Words { of, items } => self.know_words(of, items),
+            ListNews::Files(files) => return self.know_files(files),
+            ListNews::Ranked(ranked) => return self.files_ranked(ranked),
+            ListNews::Listed(listing) => return self.paths_listed(listing),
+            ListNews::Settings(settings) => self.settings_changed(&settings),
+            ListNews::Said(word) => {
                 self.stay();
                 self.say_in_list(word);
             }
-            Report::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
-            Report::NotRestored { path, why } => {
+            ListNews::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
+            ListNews::NotRestored { path, why } => {
                 self.not_restored(path);
                 self.say_in_list(why);
             }
-            Report::Browsed { look, scope, what } => self.browsed(look, scope, &what),
-            Report::AskToHide { entry, count } => self.ask_to_hide(entry, count),
-            Report::Tree { session, news } => self.tree_news(&session, news),
-            Report::Beside(session) => self.forked_beside(&session),
-            // Taken before it came to this.
-            Report::Failed { .. }
-            | Report::Slip { .. }
-            | Report::Loaded(_)
-            | Report::BranchPoints { .. }
-            | Report::State(_)
-            | Report::Read { .. }
-            | Report::Found(_)
-            | Report::Queue(_)
-            | Report::Waiting(_)
-            | Report::Moved(_)
-            | Report::Ask(_)
-            | Report::CodeTold
-            | Report::Began(_)
-            | Report::Ended(_)
-            | Report::Key(_)
-            | Report::Page { .. }
-            | Report::Earlier(_)
-            | Report::Fork(_)
-            | Report::Branch(_)
-            | Report::Commands(_)
-            | Report::Note(_)
-            | Report::Attached(_)
-            | Report::Edited(_)
-            | Report::Pasted(_) => {}
+            ListNews::Browsed { look, scope, what } => self.browsed(look, scope, &what),
+            ListNews::AskToHide { entry, count } => self.ask_to_hide(entry, count),
+            ListNews::Tree { session, news } => self.tree_news(&session, news),
+            ListNews::Beside(session) => self.forked_beside(&session),
         }
         Vec::new()
     }
@@ -177,18 +155,18 @@ impl App {
     /// There is too much to do for this to be done; what the user said is a draft again.
     pub(in crate::tui) fn refused(&mut self, action: Action) {
         match action {
-            Action::Read(wanted) => self.transcript.unask(wanted.part()),
-            Action::WalkFiles(_) => self.complete.walk_refused(),
-            Action::GatherWords(_) => self.complete.words_refused(),
-            Action::RestoreSession(path) => self.not_restored(path),
+            Action::Beside(Beside::Read(wanted)) => self.transcript.unask(wanted.part()),
+            Action::InList(InList::WalkFiles(_)) => self.complete.walk_refused(),
+            Action::InList(InList::GatherWords(_)) => self.complete.words_refused(),
+            Action::InList(InList::RestoreSession(path)) => self.not_restored(path),
             Action::Attach(_, text) => self.editor.paste(&text),
             Action::Go(_) => self.keep_typed_ahead(),
             Action::Queue(queue::Order::PutBack(removed)) => {
                 self.handed_back(removed.into_iter().map(|removed| removed.item).collect());
             }
             action => {
-                if let Some(text) = action.typed() {
-                    self.editor.put_before(&[text]);
+                if let Some(typed) = action.typed() {
+                    self.give_back(&typed);
                 }
             }
         }
@@ -196,9 +174,15 @@ impl App {
         self.stale = Stale::ByUser;
     }
 
-    fn failed(&mut self, what: String, hint: Option<String>, text: Option<String>) {
+    /// What was typed is a draft again, with its pictures.
+    pub(in crate::tui) fn give_back(&mut self, typed: &Typed) {
+        let text = self.editor.adopt(&typed.text, &typed.images);
+        self.editor.put_before(&[text]);
+    }
+
+    fn failed(&mut self, what: String, hint: Option<String>, text: Option<Typed>) {
         if let Some(text) = text {
-            self.editor.put_before(&[text]);
+            self.give_back(&text);
         }
         // What was under way is over.
         self.notes.flash = None;
@@ -244,7 +228,7 @@ impl App {
         };
         self.queue_changed(&live.queue);
         if self.transcript.is_empty() {
-            self.transcript.push(Block::new(BlockKind::Banner(self.place.banner.clone())));
+            self.transcript.open_with(Block::new(BlockKind::Banner(self.place.banner.clone())));
         }
         if let Some(error) = live.summary.as_ref().and_then(|summary| summary.failed.clone()) {
             self.ask_what_to_do(&error);

@@ -14,7 +14,7 @@ use super::super::keymap::{Context, KeyCommand};
 use super::super::pace::Stale;
 use super::super::question::{Appeared, Touch};
 use super::super::view;
-use super::letters::{Answered, Held};
+use super::letters::{After, Answered, Held};
 use super::{Answer, Mode, Ready};
 use crate::event::Decision;
 
@@ -85,7 +85,7 @@ impl App {
     /// Between two questions: Enter behind a letter that is none but an early answer sends nothing, and whoever types a message no
     /// longer looks at what asks.
     fn key_between(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
-        let answered = self.notes.answered.as_mut().filter(|answered| answered.is_looking)?;
+        let answered = self.notes.answered.as_mut().filter(|answered| answered.after == After::Others)?;
         let is_recent = answered.is_recent(self.now);
         let is_early = is_recent && self.holds_early_answers();
         if is_early && key.code == KeyCode::Enter {
@@ -168,7 +168,8 @@ impl App {
         self.stale = Stale::ByUser;
         let next = self.work.approvals.first_mut();
         let is_looking = next.is_none() && asked.request.later > 0;
-        self.notes.answered = Some(Answered::new(key, self.now, is_looking));
+        let after = if is_looking { After::Others } else { After::Nothing };
+        self.notes.answered = Some(Answered::new(key, self.now, after));
         next.into_iter().for_each(|next| next.ready = Ready::Drawn);
         vec![Action::Decide(asked.request.tool_call_id, decision)]
     }

@@ -36,8 +36,16 @@ pub(in crate::tui) struct Held {
 pub(in crate::tui) struct Answered {
     key: KeyEvent,
     pub(super) at: UnixMs,
-    /// Whether others of the same answer are going to ask, and whoever pressed it looks for them.
-    pub(super) is_looking: bool,
+    pub(super) after: After,
+}
+
+/// What follows the answer to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tui) enum After {
+    /// Others of the same answer of the model's are going to ask, and whoever pressed the key looks for them.
+    Others,
+    /// Nothing that is looked for.
+    Nothing,
 }
 
 impl Held {
@@ -66,8 +74,8 @@ fn is_again(before: KeyEvent, key: KeyEvent) -> bool {
 }
 
 impl Answered {
-    pub(super) fn new(key: KeyEvent, at: UnixMs, is_looking: bool) -> Self {
-        Self { key, at, is_looking }
+    pub(super) fn new(key: KeyEvent, at: UnixMs, after: After) -> Self {
+        Self { key, at, after }
     }
 
     /// Whether a key that is pressed now may be pressed for the reason that this one was.

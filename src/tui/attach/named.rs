@@ -87,12 +87,10 @@ fn without_line(name: &str) -> &str {
 
 /// Says that names lead nowhere, though they were sent.
 fn told(missing: &[&str]) -> Option<String> {
-    let first = one_line(missing.first()?);
-    let more = match missing.len() {
-        1 => String::new(),
-        count => format!(" nor at {} more", count - 1),
-    };
-    Some(format!("there is nothing at {first}{more}; sent as it stands"))
+    let names: Vec<String> = missing.iter().map(|name| one_line(name)).collect();
+    let (last, others) = names.split_last()?;
+    let all = if others.is_empty() { last.clone() } else { format!("{} or {last}", others.join(", ")) };
+    Some(format!("there is nothing at {all}; sent as it stands"))
 }
 
 #[cfg(test)]
@@ -150,7 +148,7 @@ mod tests {
         assert_eq!(told("(@src/x) @src/x"), ["there is nothing at src/x; sent as it stands"]);
         assert_eq!(
             told("@~/a @\"/no where/a\nb\" @lexer.tom"),
-            ["there is nothing at ~/a nor at 2 more; sent as it stands"]
+            ["there is nothing at ~/a, /no where/a ⏎ b or lexer.tom; sent as it stands"]
         );
     }
 }

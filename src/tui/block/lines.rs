@@ -1,21 +1,11 @@
-//! The lines of what was said: by the user, by the model to itself, and by tiller.
+//! The lines of what was said: by the user, and by tiller.
 
 use super::Level;
-use crate::render::{
-    self, Breaks, Carriage, Emphasis, Found, Indent, Joint, Line, MEASURE, Page, Role, Span, Style, clean,
-    wrap,
-};
+use crate::render::{self, Breaks, Carriage, Emphasis, Found, Indent, Line, Role, Span, Style, clean, wrap};
 use crate::session::entry::Receipt;
 use crate::tui::layout::{Ctx, rule};
 use crate::tui::receipt;
 use crate::unit::UnixMs;
-
-/// Lines of a thought shown before it is unfolded.
-const FOLDED_THOUGHT: usize = 2;
-
-/// Bytes of a folded thought that are looked at, for each column of its lines: enough of four-byte characters for more lines than
-/// are shown.
-const GLANCE: usize = 4 * (FOLDED_THOUGHT + 1);
 
 /// Lines of a message of the user's beyond which only its beginning and its end are shown, and how many these are: what is asked
 /// often stands last.
@@ -96,66 +86,14 @@ fn said_lines(text: &str, style: Style, width: usize) -> Vec<Line> {
     text.split('\n').flat_map(|line| wrap(&linked(line), width, &bar, Breaks::Words)).collect()
 }
 
-pub(super) fn thought(text: &str, ctx: &Ctx) -> Vec<Line> {
-    let width = ctx.width.min(ctx.measure).saturating_sub(2).max(1);
-    let (mut lines, mark) = if ctx.folds.thinking_open {
-        (thinking(text.trim(), ctx.page().of_width(width)), "∴ ")
-    } else {
-        end_of_thought(text.trim(), width, ctx)
-    };
-    if lines.is_empty() {
-        lines.push(Line::default());
-    }
-    for (at, line) in lines.iter_mut().enumerate() {
-        line.set_in(Span::new(if at == 0 { mark } else { "  " }, Role::Muted));
-    }
-    lines
-}
-
-/// The last lines of a thought, and the mark before them.
-fn end_of_thought(text: &str, width: usize, ctx: &Ctx) -> (Vec<Line>, &'static str) {
-    // A glance at the end of the thought is enough, and a long one costs no more than a short one.
-    let mut from = text.ceil_char_boundary(text.len().saturating_sub(ctx.width * GLANCE));
-    if from > 0 {
-        // Nothing that is marked goes on into the next paragraph.
-        let next = text[from..].find("\n\n").filter(|at| *at < (text.len() - from) / 2);
-        from += next.unwrap_or(0);
-    }
-    let mut end = Vec::new();
-    for mut line in thinking(&text[from..], ctx.page().of_width(MEASURE)) {
-        // Of strokes only what they stand between is said.
-        line.spans.retain(|span| !span.text.starts_with('─'));
-        if line.spans.is_empty() {
-            continue;
-        }
-        let spaces = match line.joint {
-            Joint::GoesOn { spaces } => spaces,
-            Joint::Begins => 1,
-        };
-        end.push(Span::new(" ".repeat(if end.is_empty() { 0 } else { spaces }), Role::Thinking));
-        end.extend(line.spans);
-    }
-    let mut lines = wrap(&end, width.saturating_sub(1).max(1), &Indent::default(), Breaks::Words);
-    let hidden = lines.len().saturating_sub(FOLDED_THOUGHT);
-    lines.drain(..hidden);
-    (lines, if hidden > 0 || from > 0 { "∴ …" } else { "∴ " })
-}
-
-/// What a thought means, all of it in one look. Its lines stay lines: what thinks doesn't lay out paragraphs.
-fn thinking(text: &str, page: Page) -> Vec<Line> {
-    let paragraphs: Vec<String> = text.split("\n\n").map(|said| said.replace('\n', "  \n")).collect();
-    let mut lines = render::glance(&paragraphs.join("\n\n"), page);
-    for span in lines.iter_mut().flat_map(|line| &mut line.spans) {
-        span.style = span.style.in_role(Role::Thinking);
-    }
-    lines
-}
-
 pub(super) fn unfolding_rule(title: &str, text: &str, ctx: &Ctx) -> Vec<Line> {
     let hint = if text.is_empty() { String::new() } else { format!(" ({})", ctx.unfold) };
     let mut lines = vec![rule(&format!("{title}{hint}"), ctx.width)];
     if ctx.folds.output_open {
-        lines.extend(render::markdown(text, ctx.page()));
+        // In the column of answers.
+        let mut text = render::markdown(text, ctx.indented(2).page());
+        text.iter_mut().for_each(|line| line.set_in(Span::new("  ", Role::Text)));
+        lines.extend(text);
     }
     lines
 }
@@ -196,31 +134,15 @@ mod tests {
     use super::*;
     use crate::tui::layout::Folds;
 
-    fn shown(text: &str, open: bool) -> Vec<String> {
-        let folds = Folds { thinking_open: open, ..Folds::default() };
-        thought(text, &Ctx { width: 30, folds, ..Ctx::default() }).iter().map(Line::text).collect()
-    }
-
     #[test]
-    fn a_thought_is_shown_as_what_it_means_whether_it_is_folded_or_not() {
-        let text = "**Looking at the lexer**\n\nIt counts `\\r` **twice**.";
-        assert_eq!(shown(text, false), ["∴ Looking at the lexer It", "  counts \\r twice."]);
-        assert_eq!(shown(text, true), ["∴ Looking at the lexer", "  ", "  It counts \\r twice."]);
-        assert_eq!(shown("**Looking at", false), ["∴ Looking at"], "what still arrives has its marks closed");
-        assert_eq!(shown("one\n\n---\n\ntwo", false), ["∴ one two"]);
-        assert_eq!(
-            shown("one\ntwo\n- three\n- four", true),
-            ["∴ one", "  two", "  ", "  • three", "  • four"]
+    fn an_unfolded_summary_stands_in_the_column_of_answers() {
+        let folds = Folds { output_open: true, ..Folds::default() };
+        let lines = unfolding_rule(
+            "compacted",
+            "Some **words** that go on.",
+            &Ctx { width: 20, folds, ..Ctx::default() },
         );
-    }
-
-    #[test]
-    fn of_a_long_thought_the_end_is_shown_and_nothing_is_too_wide() {
-        let text = "word ".repeat(2_000) + "\n\n**End** of it.";
-        let lines = shown(&text, false);
-        assert_eq!(lines, ["∴ …word word word word End of", "  it."]);
-        let wide = "日本".repeat(500);
-        assert!(thought(&wide, &Ctx { width: 30, ..Ctx::default() }).iter().all(|line| line.width() <= 30));
-        assert_eq!(shown("", false), ["∴ "]);
+        let text: Vec<String> = lines[1..].iter().map(Line::text).collect();
+        assert_eq!(text, ["  Some words that go", "  on."]);
     }
 }

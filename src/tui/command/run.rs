@@ -3,16 +3,20 @@
 //! What goes wrong is told in one of two ways. A slip in what was typed is a passing line, and the typed text is in the editor again, to
 //! be mended; what failed while it was done stays in the transcript, as `✗`.
 
-use super::super::app::{Action, App, Go, List, Origin, Say};
+use super::super::app::{Action, App, Beside, Change, Go, InList, List, Origin, Own, Say, Typed};
 use super::super::approval::Asked;
 use super::super::help;
 use super::super::keys::When;
+use super::super::page::Page;
 use super::super::picker::Word;
 use super::super::popup::Popup;
 use super::super::transcript::Copied;
 use super::super::tree::Purpose;
 use super::{Meaning, Verb, level, mode, parse};
 use crate::agent::BashContext;
+use crate::setting::{self, TABLE};
+use crate::spelling;
+use crate::tui::call::one_line;
 
 impl App {
     /// Says or does what a line says.
@@ -27,13 +31,13 @@ impl App {
         match parse(line, &self.facts.commands) {
             Meaning::Known(command, argument) if command.argument.is_empty() && !argument.is_empty() => {
                 let name = command.name;
-                self.slip(line, format!("/{name} takes no words: take away what stands behind it"))
+                self.slip(line.to_owned(), format!("/{name} takes no words: take away what stands behind it"))
             }
             Meaning::Known(command, argument) => self.command(command.verb, argument),
             Meaning::Unknown { name, nearest } => {
                 let instead =
                     nearest.map_or("/help lists them".to_owned(), |name| format!("did you mean /{name}?"));
-                self.slip(&text, format!("there is no command /{name}; {instead}"))
+                self.slip(text.clone(), format!("there is no command /{name}; {instead}"))
             }
             Meaning::Agent | Meaning::Text if when == When::Afterwards => {
                 vec![Action::Say(Say::FollowUp(text))]
@@ -51,32 +55,37 @@ impl App {
             Verb::Fork => self.open_tree(Purpose::Fork),
             Verb::Clone => vec![Action::Go(Go::Clone)],
             Verb::Name if argument.is_empty() => self.ask_for_name(),
-            Verb::Name => vec![Action::Rename(argument.to_owned())],
-            Verb::Label => vec![Action::Label(Some(argument.to_owned()).filter(|label| !label.is_empty()))],
+            Verb::Name => vec![Action::Change(Change::Rename(argument.to_owned()))],
+            Verb::Label => vec![Action::Change(Change::Label(
+                Some(argument.to_owned()).filter(|label| !label.is_empty()),
+            ))],
             Verb::Compact => {
                 vec![Action::Compact(Some(argument.to_owned()).filter(|words| !words.is_empty()))]
             }
             Verb::Model if argument.is_empty() => self.pick("models", List::Models),
-            Verb::Model => vec![Action::SetModel(argument.to_owned())],
+            Verb::Model => vec![Action::Change(Change::SetModel(argument.to_owned()))],
             Verb::Thinking if argument.is_empty() => self.pick("thinking", List::Thinking),
             Verb::Thinking => match level(argument) {
-                Ok(level) => vec![Action::SetThinking(level)],
-                Err(what) => self.slip(&format!("/thinking {argument}"), what),
+                Ok(level) => vec![Action::Change(Change::SetThinking(level))],
+                Err(what) => self.slip(format!("/thinking {argument}"), what),
             },
             Verb::Approval if argument.is_empty() => self.pick("approval", List::Approval),
             Verb::Approval => match mode(argument) {
-                Ok(mode) => vec![Action::SetApproval(mode)],
-                Err(what) => self.slip(&format!("/approval {argument}"), what),
+                Ok(mode) => vec![Action::InList(InList::SetApproval(mode))],
+                Err(what) => self.slip(format!("/approval {argument}"), what),
             },
             Verb::Tools if argument.is_empty() => self.pick("tools", List::Tools),
-            Verb::Tools => vec![Action::ToggleTool(argument.to_owned())],
-            Verb::Settings => self.pick_from("settings", List::Settings, argument),
+            Verb::Tools => vec![Action::InList(InList::ToggleTool(argument.to_owned()))],
+            Verb::Settings => match argument.split_once(char::is_whitespace) {
+                Some((name, value)) => self.set(name, value.trim()),
+                None => self.pick_from("settings", List::Settings, argument),
+            },
             Verb::Copy => self.copy(argument),
             Verb::FollowUp if argument.is_empty() => {
                 self.ask_for("/followup ", "a message follows /followup")
             }
             Verb::FollowUp => vec![Action::Say(Say::FollowUp(argument.to_owned()))],
-            Verb::Session => vec![Action::ShowFacts],
+            Verb::Session => vec![Action::ShowFacts { width: Page::columns(self.place.size.0) }],
             Verb::Export => vec![Action::Export(argument.to_owned())],
             Verb::Import => self.import(argument),
             Verb::Login => self.log_in(argument),
@@ -84,7 +93,7 @@ impl App {
             Verb::Theme if argument.is_empty() => self.pick_theme(),
             Verb::Theme => self.wear_theme(argument),
             Verb::Reload => vec![Action::ReadResources],
-            Verb::Logs => vec![Action::ShowLogs],
+            Verb::Logs => vec![Action::Beside(Beside::ShowLogs)],
             Verb::Help => {
                 let page = help::page(&self.place.keymap, &self.facts.commands);
                 self.read_help("help", page)
@@ -93,7 +102,7 @@ impl App {
                 let keys = help::keys(&self.place.keymap);
                 self.read_help("keys", keys)
             }
-            Verb::Quit => vec![Action::Quit],
+            Verb::Quit => vec![Action::Own(Own::Quit)],
         }
     }
 
@@ -113,13 +122,15 @@ impl App {
 
     /// Says of something typed that it can't be meant, and gives it back to be mended; where the editor holds a reason to be given, to
     /// the history.
-    pub(in crate::tui) fn slip(&mut self, typed: &str, what: impl Into<String>) -> Vec<Action> {
+    pub(in crate::tui) fn slip(&mut self, typed: impl Into<Typed>, what: impl Into<String>) -> Vec<Action> {
+        let typed = typed.into();
         if self.work.approvals.first().is_some_and(Asked::is_reasoning) {
             // The editor holds what is for another, and soon nothing.
-            self.editor.remember(typed);
+            let text = self.editor.adopt(&typed.text, &typed.images);
+            self.editor.remember(&text);
             self.flash(format!("{}; what you typed is in the prompt history", what.into()));
         } else {
-            self.put_before_draft(typed);
+            self.put_before_draft(&typed);
             self.flash(what);
         }
         Vec::new()
@@ -127,7 +138,7 @@ impl App {
 
     /// The same of something that was carried out. What was chosen in a list is there still; what was typed is a draft again, also
     /// beneath a list that was opened meanwhile.
-    pub(in crate::tui) fn slipped(&mut self, typed: &str, what: String, origin: Origin) {
+    pub(in crate::tui) fn slipped(&mut self, typed: Typed, what: String, origin: Origin) {
         let is_chosen = |list| self.popups.last().is_some_and(|popup| popup.lists(list));
         if !matches!(origin, Origin::List(list) if is_chosen(list)) {
             self.slip(typed, what.clone());
@@ -137,12 +148,29 @@ impl App {
         }
     }
 
+    /// Sets a setting as its list would.
+    fn set(&mut self, name: &str, value: &str) -> Vec<Action> {
+        let slip = match setting::named(name) {
+            Some(setting) => match setting.parse(value) {
+                Ok(_) => return vec![Action::InList(InList::Set(setting, value.to_owned()))],
+                Err(error) => error.to_string(),
+            },
+            None => {
+                let nearest = spelling::nearest(name, TABLE.iter().map(|setting| setting.name));
+                let instead =
+                    nearest.map_or("/settings lists them".to_owned(), |name| format!("did you mean {name}?"));
+                format!("there is no setting {}; {instead}", one_line(name))
+            }
+        };
+        self.slip(format!("/settings {name} {value}"), slip)
+    }
+
     /// Copies an answer: the last one, or the one of that number from the end.
     fn copy(&mut self, number: &str) -> Vec<Action> {
         let from_end = if number.is_empty() { Some(1) } else { number.parse().ok() };
         let Some(from_end) = from_end.filter(|from_end: &usize| *from_end > 0) else {
             let what = "which answer? /copy 1 copies the last one, /copy 2 the one before";
-            return self.slip(&format!("/copy {number}"), what);
+            return self.slip(format!("/copy {number}"), what);
         };
         if let Some(text) = self.transcript.answer(from_end) {
             let (text, what) = (
@@ -152,7 +180,7 @@ impl App {
                     from_end => format!("answer {from_end} from the end"),
                 },
             );
-            return vec![Action::Copy(Copied { text, what })];
+            return vec![Action::Own(Own::Copy(Copied { text, what }))];
         }
         match self.transcript.answers() {
             0 => {
@@ -160,8 +188,16 @@ impl App {
                 Vec::new()
             }
             count => {
-                let what = format!("the last {count} answers are read so far; scroll up to read more");
-                self.slip(&format!("/copy {number}"), what)
+                let what = match (self.transcript.is_read_whole(), count) {
+                    (true, 1) => "there is one answer so far: /copy copies it".to_owned(),
+                    (true, count) => {
+                        format!("there are {count} answers so far: /copy {count} copies the first")
+                    }
+                    (false, count) => {
+                        format!("the last {count} answers are read so far; scroll up to read more")
+                    }
+                };
+                self.slip(format!("/copy {number}"), what)
             }
         }
     }

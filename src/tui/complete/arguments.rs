@@ -4,8 +4,8 @@ use super::paths::{Purpose, Wanted};
 use super::{Asked, Offer, Then};
 use crate::agent::ApprovalMode;
 use crate::render::Role;
-use crate::setting;
-use crate::tui::app::{Action, App, List};
+use crate::setting::{self, Kind};
+use crate::tui::app::{Action, App, InList, List};
 use crate::tui::call::one_line;
 use crate::tui::command::{self, Verb};
 use crate::tui::picker::{Choice, Item, Way, fitting, mode_about};
@@ -55,7 +55,7 @@ impl App {
     pub(super) fn mind_argument(&mut self, command: &str, typed: &str) -> Vec<Action> {
         let agents = self.facts.commands.iter().any(|other| other.name == command);
         let own = command::named(command).filter(|row| row.name == command || !agents);
-        match own.map_or(Following::Free, |row| self.following(row.verb)) {
+        match own.map_or(Following::Free, |row| self.following(row.verb, typed)) {
             Following::Items(items) => self.offer_items(&items, typed, Range::Closed),
             Following::Gathered(words) => return self.offer_gathered(words, typed),
             Following::Path(purpose) => return self.ask_for_paths(purpose, typed),
@@ -67,11 +67,11 @@ impl App {
         Vec::new()
     }
 
-    fn following(&self, verb: Verb) -> Following {
+    fn following(&self, verb: Verb, typed: &str) -> Following {
         match verb {
             Verb::Approval => Following::Items(modes()),
             Verb::Theme => Following::Items(theme::names(&self.place.theme)),
-            Verb::Settings => Following::Items(settings()),
+            Verb::Settings => Following::Items(settings(typed)),
             Verb::Model => Following::Gathered(Words::Of(List::Models)),
             // Which of them there are depends on the model.
             Verb::Thinking => Following::Gathered(Words::Of(List::Thinking)),
@@ -131,7 +131,7 @@ impl App {
             _ => {
                 self.complete.gathered = Some(Gathered { words, items: Vec::new() });
                 self.complete.offer(Vec::new());
-                vec![Action::GatherWords(words)]
+                vec![Action::InList(InList::GatherWords(words))]
             }
         }
     }
@@ -150,7 +150,13 @@ impl App {
         self.complete.is_stale = true;
         let before = self.editor.line_before_cursor().to_owned();
         let (cwd, home) = (self.place.cwd.clone(), self.place.home.clone());
-        vec![Action::ListPaths(Wanted { purpose, before, typed: typed.to_owned(), cwd, home })]
+        vec![Action::InList(InList::ListPaths(Wanted {
+            purpose,
+            before,
+            typed: typed.to_owned(),
+            cwd,
+            home,
+        }))]
     }
 }
 
@@ -174,6 +180,7 @@ fn offer(item: &Item) -> Option<Offer> {
         Choice::Thinking(level) => (level.name().to_owned(), Then::Send),
         Choice::Approval(mode) => (mode.name().to_owned(), Then::Send),
         Choice::Setting(setting, _) => (setting.name.to_owned(), Then::Send),
+        Choice::Word(setting, word) => (format!("{} {word}", setting.name), Then::Send),
         Choice::Open(path) => (item.tag.as_ref()?.id.to_string(), Then::Open(path.clone())),
         // The other choices are none of a word.
         _ => return None,
@@ -187,10 +194,20 @@ fn modes() -> Vec<Item> {
     ApprovalMode::ALL.map(item).to_vec()
 }
 
-fn settings() -> Vec<Item> {
+/// The settings; behind the name of one, what that may be, if it is one of a few words.
+fn settings(typed: &str) -> Vec<Item> {
+    if let Some((name, _)) = typed.split_once(char::is_whitespace) {
+        let Some(setting) = setting::named(name) else { return Vec::new() };
+        let Kind::Choice(words) = setting.kind else { return Vec::new() };
+        let item = |word: &&'static str| {
+            let note = if *word == setting.default { "default" } else { "" };
+            Item::new(format!("{name} {word}"), Choice::Word(setting, word)).with_note(note)
+        };
+        return words.iter().map(item).collect();
+    }
     let item = |setting: &'static setting::Setting| {
         let choice = Choice::Setting(setting, String::new());
-        Item::new(setting.name, choice).with_note(setting.about.trim()).in_role(Role::Text)
+        Item::new(setting.name, choice).with_note(setting.plain_about()).in_role(Role::Text)
     };
     setting::TABLE.iter().map(|setting| item(setting)).collect()
 }

@@ -16,13 +16,15 @@ impl Console {
     pub(super) fn listen(&mut self, asking: Asking) {
         let Some(screen) = self.screen.as_mut().filter(|_| self.keys.is_none()) else { return };
         let mut ears = Ears::open();
+        // Nobody heard of another size before.
+        screen.measure_anew();
         if asking == Asking::AfterFirstFrame && screen.write(ears::QUESTION).is_ok() {
             ears.expect();
         }
         self.keys = Some(ears);
     }
 
-    /// Gives the terminal back. The keys first: the thread that reads them spins on a terminal that is gone.
+    /// Gives the terminal back. The keys first: nobody else shall read them meanwhile.
     pub(super) fn give_back(&mut self) {
         self.keys = None;
         self.screen = None;

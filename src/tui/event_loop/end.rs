@@ -23,10 +23,9 @@ impl Front {
     /// Ends before there is a session. What was to be said to it is a draft again.
     pub(super) async fn leave(mut self, reason: ExitReason) -> TuiExit {
         self.console.give_back();
-        let said = self.waiting.iter().filter_map(Action::typed);
-        let said: Vec<String> = said.collect();
-        if !said.is_empty() {
-            self.app.editor.put_before(&said);
+        // Each goes before what is there.
+        for said in self.waiting.iter().rev().filter_map(Action::typed) {
+            self.app.give_back(&said);
         }
         self.store_draft().await;
         TuiExit { session: None, reason }

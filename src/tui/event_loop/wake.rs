@@ -21,6 +21,8 @@ pub(super) enum Wake {
     Stop,
     /// The process goes on after it was stopped.
     Continued,
+    /// The terminal has another size.
+    Resized,
     Terminal(Option<std::io::Result<Heard>>),
     Themes(Arc<Library>),
     Frame,
@@ -39,6 +41,7 @@ pub(super) struct Signals {
     pub(super) hangup: SignalStream,
     pub(super) stop: SignalStream,
     pub(super) continued: SignalStream,
+    pub(super) resized: SignalStream,
 }
 
 impl Signals {
@@ -49,6 +52,7 @@ impl Signals {
             hangup: signal(SignalKind::hangup())?,
             stop: signal(SignalKind::from_raw(Signal::SIGTSTP as i32))?,
             continued: signal(SignalKind::from_raw(Signal::SIGCONT as i32))?,
+            resized: signal(SignalKind::window_change())?,
         })
     }
 }

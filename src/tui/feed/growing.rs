@@ -21,9 +21,9 @@ impl App {
                 }
             }
             AssistantDelta::ThinkingDelta { content_index, delta } => {
-                let block = self.live_block(*content_index, || BlockKind::Thinking(String::new()));
-                if let BlockKind::Thinking(text) = &mut block.kind {
-                    text.push_str(delta);
+                let block = self.live_block(*content_index, || BlockKind::Musing(Box::default()));
+                if let BlockKind::Musing(musing) = &mut block.kind {
+                    musing.push(delta);
                 }
                 block.touch();
             }

@@ -22,7 +22,7 @@ impl App {
         let is_overtaken = self.transcript.is_overtaken(watched);
         let Some(block) = self.transcript.find_last(watched) else { return false };
         if is_overtaken {
-            let text = format!("began here, stands below as in the log: ! {}", one_line(&record.command));
+            let text = format!("! {} began here and stands below, where it ended", one_line(&record.command));
             *block = Block::notice(Level::Note, text, None);
             return false;
         }
@@ -34,7 +34,7 @@ impl App {
 
     pub(super) fn bash_began(&mut self, id: &EntryId, command: &str, excluded: bool, since: UnixMs) {
         self.work.bash_since = Some(since);
-        self.transcript.remove_last(|block| matches!(block.kind, BlockKind::Banner(_)));
+        self.transcript.remove_banner();
         self.transcript.push(Block::new(BlockKind::Shell(Shell {
             id: Some(id.clone()),
             command: command.to_owned(),
@@ -43,6 +43,17 @@ impl App {
             excluded,
         })));
         self.transcript.grew();
+    }
+
+    /// Says of a message that goes to the model while a command of the user's own runs how the two stand to each other.
+    pub(in crate::tui) fn tell_beside_command(&mut self) {
+        let runs = |block: &Block| match &block.kind {
+            BlockKind::Shell(Shell { state: ShellState::Runs { .. }, excluded, .. }) => !excluded,
+            _ => false,
+        };
+        if self.work.bash_since.is_some() && self.transcript.find_last(runs).is_some() {
+            self.flash("the model doesn't wait for the command: it reads the output later on");
+        }
     }
 
     fn with_shell(&mut self, id: &EntryId, change: impl FnOnce(&mut Shell)) {

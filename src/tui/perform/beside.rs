@@ -9,18 +9,11 @@ use tokio::task::JoinSet;
 use super::{Worker, count_branches, look_up, read_part};
 use crate::id::EntryId;
 use crate::setting::Setting;
-use crate::tui::app::{Action, Errand, Report};
+use crate::tui::app::{Beside, Errand, ListNews, Report};
 use crate::tui::attach::{self, Clip};
 use crate::tui::history::History;
 use crate::tui::search::Lookup;
 use crate::tui::{gather, logs, tree};
-
-/// What became of an action that may go on beside.
-pub(super) enum Begun {
-    Here,
-    /// It isn't one.
-    NotHere(Action),
-}
 
 /// Tells that an errand is over when it is dropped: what falls over is over too.
 struct Ended<'a> {
@@ -44,33 +37,31 @@ fn run_told(errand: Errand, reports: &mpsc::Sender<Report>, run: impl FnOnce() -
 
 impl Worker {
     /// Begins what goes on beside and reports when it is done.
-    pub(super) fn begin(&self, action: Action, beside: &mut JoinSet<()>) -> Begun {
-        match action {
-            Action::Tree(ask) => self.look(ask, beside),
-            Action::AskToHide(entry) => self.ask_to_hide(entry, beside),
-            Action::Keep { setting, value } => self.keep(setting, value, beside),
-            Action::Read(wanted) => {
+    pub(super) fn begin(&self, deed: Beside, beside: &mut JoinSet<()>) {
+        match deed {
+            Beside::Tree(ask) => self.look(ask, beside),
+            Beside::AskToHide(entry) => self.ask_to_hide(entry, beside),
+            Beside::Keep { setting, value } => self.keep(setting, value, beside),
+            Beside::Read(wanted) => {
                 let reader = self.agent.reader();
                 self.read_beside(beside, move || read_part(&reader, wanted));
             }
-            Action::CountBranches(epoch) => {
+            Beside::CountBranches(epoch) => {
                 let reader = self.agent.reader();
                 self.read_beside(beside, move || count_branches(&reader, epoch));
             }
-            Action::Search(lookup) => self.search(lookup, beside),
-            Action::ShowLogs => {
+            Beside::Search(lookup) => self.search(lookup, beside),
+            Beside::ShowLogs => {
                 let (log, reports) = (self.options.files.log.clone(), self.options.files.reports.clone());
                 self.read_beside(beside, move || logs::page(log.as_deref(), reports.as_deref()));
             }
-            Action::Remember(prompt) => self.remember(prompt, beside),
-            Action::PasteImage => self.read_beside(beside, || match attach::clipboard() {
+            Beside::Remember(prompt) => self.remember(prompt, beside),
+            Beside::PasteImage => self.read_beside(beside, || match attach::clipboard() {
                 Clip::Picture(picture) => Report::Attached(picture),
                 Clip::Text(text) => Report::Pasted(text),
                 Clip::Nothing(why) => Report::Note(why),
             }),
-            action => return Begun::NotHere(action),
         }
-        Begun::Here
     }
 
     fn remember(&self, prompt: String, beside: &mut JoinSet<()>) {
@@ -89,7 +80,7 @@ impl Worker {
         let (reader, reports) = (self.agent.reader(), self.reports.clone());
         let session = reader.id().clone();
         let tell = move |news| {
-            let report = Report::Tree { session: session.clone(), news };
+            let report = Report::List(ListNews::Tree { session: session.clone(), news });
             if reports.blocking_send(report).is_ok() { tree::Wanted::Yes } else { tree::Wanted::No }
         };
         let number = match &ask {

@@ -6,7 +6,7 @@ use super::{Worker, failed};
 use crate::agent::compaction::CompactionError;
 use crate::agent::{AgentError, BranchSummary};
 use crate::id::EntryId;
-use crate::tui::app::{Errand, Go, Report};
+use crate::tui::app::{Errand, Go, ListNews, Report};
 use crate::tui::gather;
 
 impl Worker {
@@ -65,14 +65,15 @@ impl Worker {
                 let note = format!("this is a fork now, session {}", moved.session.short());
                 vec![Report::Moved(moved), Report::Note(note)]
             }
-            // A list's.
-            Go::Open(_) => Vec::new(),
+            Go::Open(path) => self.open(path).await?,
             Go::Fork(entry) => {
                 let moved = agent.fork(entry).await?;
                 let note = format!("this is a fork now, session {}", moved.session.short());
                 vec![Report::Moved(moved), Report::Note(note)]
             }
-            Go::ForkBeside(entry) => vec![Report::Beside(agent.fork_beside(entry).await?.session)],
+            Go::ForkBeside(entry) => {
+                vec![Report::List(ListNews::Beside(agent.fork_beside(entry).await?.session))]
+            }
             Go::Clone => self.copy_session().await?,
             Go::AskToLeave(entry) => self.ask_to_leave(entry).await?,
             Go::Navigate(entry, summary) => self.navigate(entry, summary, waiting),

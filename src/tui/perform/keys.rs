@@ -5,7 +5,7 @@ use tokio::task::spawn_blocking;
 use super::{Worker, now};
 use crate::agent::{AgentError, KeyChange};
 use crate::spelling;
-use crate::tui::app::{List, Origin, Report};
+use crate::tui::app::{List, ListNews, Origin, Report};
 use crate::tui::call::one_line;
 use crate::tui::import;
 use crate::tui::login::{self, News, Order};
@@ -19,7 +19,7 @@ impl Worker {
             Ok(Ok(holders)) => {
                 let items =
                     if list == List::Logins { login::logins(&holders) } else { login::logouts(&holders) };
-                Report::Items { list, items, selected: 0 }
+                Report::List(ListNews::Items { list, items, selected: 0 })
             }
             Ok(Err((what, hint))) => Report::Failed { what, hint, text: None },
             Err(_) => nowhere(),
@@ -45,7 +45,7 @@ impl Worker {
             // Beside the line in which it was typed, where it can be mended.
             Ok(Err((what, hint))) if is_typed => {
                 let what = hint.map_or(what.clone(), |hint| format!("{what}: {hint}"));
-                return Ok(vec![Report::Said(Word::trouble(one_line(&what)))]);
+                return Ok(vec![Report::List(ListNews::Said(Word::trouble(one_line(&what))))]);
             }
             Ok(Err((what, hint))) => return Ok(vec![Report::Failed { what, hint, text: None }]),
             Err(_) => return Ok(vec![nowhere()]),
@@ -78,7 +78,7 @@ impl Worker {
                     [] => import::places(&found.looked_in, home),
                     logs => import::logs(logs, now()),
                 };
-                Report::Items { list: List::Foreign, items, selected: 0 }
+                Report::List(ListNews::Items { list: List::Foreign, items, selected: 0 })
             }
             Ok(Err((what, hint))) => Report::Failed { what, hint, text: None },
             Err(_) => nothing_imports(),
@@ -102,9 +102,9 @@ impl Worker {
 }
 
 fn nowhere() -> Report {
-    Report::Said(Word::trouble("there is nowhere to keep keys here"))
+    Report::List(ListNews::Said(Word::trouble("there is nowhere to keep keys here")))
 }
 
 fn nothing_imports() -> Report {
-    Report::Said(Word::trouble("there is nothing here to import with"))
+    Report::List(ListNews::Said(Word::trouble("there is nothing here to import with")))
 }

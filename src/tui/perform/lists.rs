@@ -16,9 +16,10 @@ use crate::message::ThinkingLevel;
 use crate::session::{Page, Scope, SessionError};
 use crate::setting::{self, Setting, Settings, Source};
 use crate::spelling;
-use crate::tui::app::{Action, Go, List, Origin, Report};
+use crate::tui::app::{InList, List, ListNews, Origin, Report};
 use crate::tui::call::one_line;
 use crate::tui::complete::{Words, list, walk};
+use crate::tui::desk::News;
 use crate::tui::picker::{self, Choice, Extract, Item, Levels, Models, Word};
 use crate::tui::question::Question;
 
@@ -39,7 +40,7 @@ impl Worker {
             List::Logins | List::Logouts => return Ok(self.key_holders(list).await),
             List::Foreign => return Ok(self.foreign_logs().await),
         };
-        Ok(vec![Report::Items { list, items, selected }])
+        Ok(vec![Report::List(ListNews::Items { list, items, selected })])
     }
 
     /// What may follow a command: what its list would offer, or the newest sessions.
@@ -47,7 +48,9 @@ impl Worker {
         match of {
             Words::Of(list) => {
                 let words = |report| match report {
-                    Report::Items { items, .. } => Report::Words { of, items },
+                    Report::List(ListNews::Items { items, .. }) => {
+                        Report::List(ListNews::Words { of, items })
+                    }
                     report => report,
                 };
                 Ok(self.gather(list).await?.into_iter().map(words).collect())
@@ -57,7 +60,7 @@ impl Worker {
                 self.read_beside(beside, move || {
                     let newest = catalog.page(Scope::ThisDirectory, Page { offset: 0, limit: Some(OFFERED) });
                     let sessions = newest.map(|listing| listing.sessions).unwrap_or_default();
-                    Report::Words { of, items: picker::newest(&sessions, now()) }
+                    Report::List(ListNews::Words { of, items: picker::newest(&sessions, now()) })
                 });
                 Ok(Vec::new())
             }
@@ -83,55 +86,53 @@ impl Worker {
         })
     }
 
-    /// Does what was asked for in a list; an action that is none of lists' comes back.
+    /// Does what was asked for in a list.
     pub(super) async fn in_list(
         &self,
-        action: Action,
+        deed: InList,
         beside: &mut JoinSet<()>,
-    ) -> Result<Result<Vec<Report>, AgentError>, Action> {
-        Ok(match action {
-            Action::Gather(list) => self.gather(list).await,
-            Action::GatherWords(words) => self.words(words, beside).await,
-            Action::Narrow(narrowing) => {
-                self.read_beside(beside, move || Report::Narrowed(narrowing.done()));
+    ) -> Result<Vec<Report>, AgentError> {
+        match deed {
+            InList::Gather(list) => self.gather(list).await,
+            InList::GatherWords(words) => self.words(words, beside).await,
+            InList::Narrow(narrowing) => {
+                self.read_beside(beside, move || Report::List(ListNews::Narrowed(narrowing.done())));
                 Ok(Vec::new())
             }
-            Action::WalkFiles(cwd) => {
-                self.read_beside(beside, move || Report::Files(Arc::new(walk(&cwd))));
+            InList::WalkFiles(cwd) => {
+                self.read_beside(beside, move || Report::List(ListNews::Files(Arc::new(walk(&cwd)))));
                 Ok(Vec::new())
             }
-            Action::RankFiles(ranking) => {
-                self.read_beside(beside, move || Report::Ranked(ranking.done()));
+            InList::RankFiles(ranking) => {
+                self.read_beside(beside, move || Report::List(ListNews::Ranked(ranking.done())));
                 Ok(Vec::new())
             }
-            Action::ListPaths(wanted) => {
-                self.read_beside(beside, move || Report::Listed(list(wanted)));
+            InList::ListPaths(wanted) => {
+                self.read_beside(beside, move || Report::List(ListNews::Listed(list(wanted))));
                 Ok(Vec::new())
             }
-            Action::Preview(path, extract) => {
+            InList::Preview(path, extract) => {
                 self.preview(path, extract, beside);
                 Ok(Vec::new())
             }
-            Action::SetApproval(mode) => self.set_approval(mode).await,
-            Action::ToggleTool(name) => self.toggle_tool(name).await,
-            Action::Set(setting, text) => Ok(self.set(setting, text).await),
-            Action::NameSession(path, name) => {
+            InList::SetApproval(mode) => self.set_approval(mode).await,
+            InList::ToggleTool(name) => self.toggle_tool(name).await,
+            InList::Set(setting, text) => Ok(self.set(setting, text).await),
+            InList::NameSession(path, name) => {
                 let word = match name.trim() {
                     "" => "it has no name any more".to_owned(),
                     name => format!("it is called {} now", one_line(name)),
                 };
                 Ok(changed(self.agent.name_session(path, name).await, word, None))
             }
-            Action::TrashSession(path) => {
+            InList::TrashSession(path) => {
                 let done = self.agent.trash_session(path.clone()).await;
                 Ok(changed(done, "moved to the trash".to_owned(), Some(path)))
             }
-            Action::RestoreSession(path) => Ok(vec![self.restore(path).await]),
-            Action::Key(order) => self.change_key(order).await,
-            Action::Import(typed) => self.import(typed, beside).await,
-            Action::Go(Go::Open(path)) => self.open(path).await,
-            action => return Err(action),
-        })
+            InList::RestoreSession(path) => Ok(vec![self.restore(path).await]),
+            InList::Key(order) => self.change_key(order).await,
+            InList::Import(typed) => self.import(typed, beside).await,
+        }
     }
 
     /// Reads the end of a session or what was found in it, unless another one is looked at by then.
@@ -143,23 +144,28 @@ impl Worker {
             if looked.load(Ordering::Relaxed) == number {
                 let lines = picker::extract(&path, &extract);
                 // Whoever would read it may be gone.
-                let _ = reports.blocking_send(Report::Preview { of: Choice::Open(path), lines });
+                let _ =
+                    reports.blocking_send(Report::List(ListNews::Preview { of: Choice::Open(path), lines }));
             }
         });
     }
 
     async fn restore(&self, path: PathBuf) -> Report {
         match self.agent.restore_session(path.clone()).await {
-            Ok(()) => Report::SessionsChanged { word: Word::note("it is back"), trashed: None },
-            Err(error) => Report::NotRestored { path, why: trouble(&error) },
+            Ok(()) => {
+                Report::List(ListNews::SessionsChanged { word: Word::note("it is back"), trashed: None })
+            }
+            Err(error) => Report::List(ListNews::NotRestored { path, why: trouble(&error) }),
         }
     }
 
     /// Goes to a session; of one that another process writes to a fork is offered.
-    async fn open(&self, path: PathBuf) -> Result<Vec<Report>, AgentError> {
+    pub(super) async fn open(&self, path: PathBuf) -> Result<Vec<Report>, AgentError> {
         // By another name it would be one that somebody else holds: this very tiller.
         if self.agent.reader().is_at(&path) {
-            return Ok(vec![Report::Said(Word::note("that is the session that is open here"))]);
+            return Ok(vec![Report::List(ListNews::Said(Word::note(
+                "that is the session that is open here",
+            )))]);
         }
         match self.agent.open_session(path).await {
             Ok(moved) => Ok(vec![Report::Moved(moved)]),
@@ -171,7 +177,7 @@ impl Worker {
                 ];
                 let title = one_line(&format!("another tiller has it open{by}"));
                 Ok(vec![
-                    Report::Said(Word::note("another tiller has it open")),
+                    Report::List(ListNews::Said(Word::note("another tiller has it open"))),
                     Report::Ask(Question { title, items }),
                 ])
             }
@@ -203,18 +209,21 @@ impl Worker {
         self.agent.offer_tools(wanted.map(|tool| tool.spec.name.clone()).collect()).await?;
         let items = picker::tools(&self.agent.tools().await?);
         let word = Word::note(format!("{} {is_now}, from the next request on", one_line(&name)));
-        Ok(vec![Report::Items { list: List::Tools, items, selected: 0 }, Report::Said(word)])
+        Ok(vec![
+            Report::List(ListNews::Items { list: List::Tools, items, selected: 0 }),
+            Report::List(ListNews::Said(word)),
+        ])
     }
 
     /// The settings as they are now.
     async fn settings(&self) -> Report {
         let Some(desk) = self.options.desks.settings.clone() else {
-            return Report::Said(Word::trouble("there is no file of settings here"));
+            return Report::List(ListNews::Said(Word::trouble("there is no file of settings here")));
         };
         match spawn_blocking(move || desk.read()).await {
-            Ok(Ok(settings)) => Report::Settings(Box::new(settings)),
+            Ok(Ok(settings)) => Report::List(ListNews::Settings(Box::new(settings))),
             Ok(Err((what, hint))) => Report::Failed { what, hint, text: None },
-            Err(_) => Report::Said(Word::trouble("the settings can't be read")),
+            Err(_) => Report::List(ListNews::Said(Word::trouble("the settings can't be read"))),
         }
     }
 
@@ -230,8 +239,14 @@ impl Worker {
         });
         let (before, settings): (Settings, Settings) = match written.await {
             Ok(Ok(settings)) => settings,
-            Ok(Err((what, hint))) => return vec![Report::Said(Word::trouble(with_hint(what, hint)))],
-            Err(_) => return vec![Report::Said(Word::trouble("the file of settings can't be written"))],
+            Ok(Err((what, hint))) => {
+                return vec![Report::List(ListNews::Said(Word::trouble(with_hint(what, hint))))];
+            }
+            Err(_) => {
+                return vec![Report::List(ListNews::Said(Word::trouble(
+                    "the file of settings can't be written",
+                )))];
+            }
         };
         let word = match settings.value(setting).1 {
             Source::Default | Source::File(_) => match self.apply(setting, &settings).await {
@@ -246,15 +261,15 @@ impl Worker {
             },
             source => Word::note(format!("written, but {source} has the last word here")),
         };
-        vec![Report::Settings(Box::new(settings)), Report::Said(word)]
+        vec![Report::List(ListNews::Settings(Box::new(settings))), Report::List(ListNews::Said(word))]
     }
 
-    /// Reads the settings anew and lets those take effect that can; what is to be said of them, and what went wrong. One that could
-    /// not be applied is tried again the next time.
+    /// Reads the settings anew and lets those take effect that can; what is to be said of them, and what went wrong or was passed
+    /// over. One that could not be applied is tried again the next time.
     pub(super) async fn renew_settings(&self) -> (Option<String>, Vec<Report>) {
         let Some(desk) = self.options.desks.settings.clone() else { return (None, Vec::new()) };
         let renewing = desk.clone();
-        let (changed, now) = match spawn_blocking(move || renewing.renew()).await {
+        let News { changed, now, warnings } = match spawn_blocking(move || renewing.renew()).await {
             Ok(Ok(renewed)) => renewed,
             Ok(Err((what, hint))) => return (None, vec![Report::Failed { what, hint, text: None }]),
             Err(_) => return (None, Vec::new()),
@@ -265,8 +280,13 @@ impl Worker {
             if applied.is_ok() {
                 desk.know(setting, &now);
             }
-            renewed.take(setting, &now, applied);
+            match applied {
+                // It runs as it was at the start all along.
+                Ok(Effect::NextStart) if desk.is_as_at_the_start(setting, &now) => {}
+                applied => renewed.take(setting, &now, applied),
+            }
         }
+        renewed.failures.extend(warnings.into_iter().map(Report::Warning));
         (renewed.said(), renewed.failures)
     }
 
@@ -362,8 +382,8 @@ impl Renewed {
 /// What became of something done to a session of the list.
 fn changed(done: Result<(), AgentError>, word: String, trashed: Option<PathBuf>) -> Vec<Report> {
     vec![match done {
-        Ok(()) => Report::SessionsChanged { word: Word::note(word), trashed },
-        Err(error) => Report::Said(trouble(&error)),
+        Ok(()) => Report::List(ListNews::SessionsChanged { word: Word::note(word), trashed }),
+        Err(error) => Report::List(ListNews::Said(trouble(&error))),
     }]
 }
 

@@ -1,7 +1,7 @@
 //! What the user is told when the agent could not do something.
 
 use crate::agent::AgentError;
-use crate::tui::app::{Origin, Report};
+use crate::tui::app::{Origin, Report, Typed};
 use crate::tui::report;
 
 /// Says that a part of tiller fell over, and where there is more to read of it.
@@ -13,7 +13,7 @@ pub(super) fn fault() -> Report {
 
 /// Says what failed, with its causes, and what may help; `text` is what the user would otherwise have lost. Where that is what can't be
 /// meant it is a slip.
-pub(in crate::tui) fn failed(error: &AgentError, text: Option<String>) -> Report {
+pub(in crate::tui) fn failed(error: &AgentError, text: Option<Typed>) -> Report {
     let mut what = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {

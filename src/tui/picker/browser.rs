@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{Choice, Item, Look, Order, Picker, Sessions, Word};
 use crate::session::Scope;
-use crate::tui::app::{Action, Browsed, Go};
+use crate::tui::app::{Action, Browsed, Go, InList};
 use crate::tui::browse::Ask;
 
 /// A look through sessions.
@@ -121,7 +121,7 @@ impl Picker {
             self.say(Some(Word::note(word)));
             return Vec::new();
         }
-        vec![Action::NameSession(path, typed.to_owned())]
+        vec![Action::InList(InList::NameSession(path, typed.to_owned()))]
     }
 
     /// Puts sessions into threads of forks, or out of them.

@@ -2,12 +2,12 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::settings::{Change, change, words};
+use super::settings::{self, change, words};
 use super::{Asking, Choice, Extract, Order, Picker, Typed, Word};
 use crate::event::CompactionChoice;
 use crate::session::{Scope, Visibility};
 use crate::setting::{Setting, Settings};
-use crate::tui::app::{Action, App, Go, List};
+use crate::tui::app::{Action, App, Change, Go, InList, List};
 use crate::tui::keymap::{Context, KeyCommand};
 use crate::tui::login;
 use crate::tui::popup::{Popup, pickers};
@@ -143,7 +143,7 @@ impl App {
         let Some(choice) = picker.chosen().map(|item| item.choice.clone()) else { return Vec::new() };
         match choice {
             // A list in which something is changed stays open.
-            Choice::Tool(name) => vec![Action::ToggleTool(name)],
+            Choice::Tool(name) => vec![Action::InList(InList::ToggleTool(name))],
             Choice::Setting(setting, now) => self.change_setting(setting, &now),
             // The list goes when the session is there: it may be another's, and then one chooses again.
             Choice::Open(path) => picker.open(path),
@@ -158,11 +158,11 @@ impl App {
             Choice::Locked(provider) => self.log_in(&provider),
             Choice::Logout(provider) => {
                 picker.say(Some(Word::note("taking it away…")));
-                vec![Action::Key(login::Order::Forget(provider))]
+                vec![Action::InList(InList::Key(login::Order::Forget(provider)))]
             }
             Choice::Import(path) => {
                 picker.say(Some(Word::note("importing…")));
-                vec![Action::Import(path.display().to_string())]
+                vec![Action::InList(InList::Import(path.display().to_string()))]
             }
             choice => {
                 self.popups.pop();
@@ -184,16 +184,16 @@ impl App {
                 picker.ask_for_name(path);
                 Vec::new()
             }
-            (KeyCommand::Trash, Some(Choice::Open(path))) => vec![Action::TrashSession(path)],
+            (KeyCommand::Trash, Some(Choice::Open(path))) => vec![Action::InList(InList::TrashSession(path))],
             (KeyCommand::Untrash, _) => self.restore_last(),
             (KeyCommand::ThinkToo, Some(Choice::Model(name))) => {
                 self.popups.pop();
-                let mut actions = vec![Action::SetModel(name)];
+                let mut actions = vec![Action::Change(Change::SetModel(name))];
                 actions.extend(self.pick("thinking", List::Thinking));
                 actions
             }
             (KeyCommand::ResetSetting, Some(Choice::Setting(setting, _))) => {
-                vec![Action::Set(setting, String::new())]
+                vec![Action::InList(InList::Set(setting, String::new()))]
             }
             _ => Vec::new(),
         }
@@ -213,7 +213,7 @@ impl App {
         match of {
             Choice::Open(path) => picker.typed_name(path, (&before, typed.text())),
             Choice::Setting(setting, now) => match setting.parse(typed.text()) {
-                Ok(_) => vec![Action::Set(setting, typed.text().to_owned())],
+                Ok(_) => vec![Action::InList(InList::Set(setting, typed.text().to_owned()))],
                 Err(error) => {
                     picker.ask_for(Choice::Setting(setting, now), what, typed.text());
                     picker.say(Some(Word::trouble(error.to_string())));
@@ -228,14 +228,14 @@ impl App {
     /// Changes a setting to the other of two words, or asks which of more, or for its value.
     fn change_setting(&mut self, setting: &'static Setting, now: &str) -> Vec<Action> {
         match change(setting, now) {
-            Change::To(word) => return vec![Action::Set(setting, word.to_owned())],
-            Change::Among(all) => {
+            settings::Change::To(word) => return vec![Action::InList(InList::Set(setting, word.to_owned()))],
+            settings::Change::Among(all) => {
                 let (items, selected) = words(setting, all, now);
                 let mut picker = Picker::waiting(setting.name).previewing();
                 picker.fill(items, selected);
                 self.popups.push(Popup::Pick(Box::new(picker)));
             }
-            Change::Typed => {
+            settings::Change::Typed => {
                 if let Some(picker) = self.top_picker() {
                     picker.ask_for(Choice::Setting(setting, now.to_owned()), setting.name, now);
                 }
@@ -260,16 +260,16 @@ impl App {
                 self.notes.leaving = Some(entry);
                 return Vec::new();
             }
-            Choice::AfterFailure(choice) => Action::ResolveCompaction(choice),
-            Choice::Hide(entry) => Action::Hide(entry, Visibility::Hidden),
+            Choice::AfterFailure(choice) => Action::Change(Change::ResolveCompaction(choice)),
+            Choice::Hide(entry) => Action::Change(Change::Hide(entry, Visibility::Hidden)),
             Choice::ForkOf(path) => Action::Go(Go::ForkOf(path)),
             Choice::Stop(go) => return self.stop_for(go),
             Choice::ForkBeside(entry) => Action::Go(Go::ForkBeside(entry)),
-            Choice::Model(words) => Action::SetModel(words),
+            Choice::Model(words) => Action::Change(Change::SetModel(words)),
             Choice::Theme(name) => return self.wear_theme(&name),
-            Choice::Thinking(level) => Action::SetThinking(level),
-            Choice::Approval(mode) => Action::SetApproval(mode),
-            Choice::Word(setting, word) => Action::Set(setting, word.to_owned()),
+            Choice::Thinking(level) => Action::Change(Change::SetThinking(level)),
+            Choice::Approval(mode) => Action::InList(InList::SetApproval(mode)),
+            Choice::Word(setting, word) => Action::InList(InList::Set(setting, word.to_owned())),
             Choice::Prompt(text) => {
                 self.editor.recall_text(&text);
                 return Vec::new();
@@ -307,7 +307,8 @@ impl App {
     /// at.
     pub(in crate::tui) fn mind_list(&mut self) -> Vec<Action> {
         let Some(picker) = self.top_picker() else { return Vec::new() };
-        let mut actions: Vec<Action> = picker.ask_to_narrow().map(Action::Narrow).into_iter().collect();
+        let mut actions: Vec<Action> =
+            picker.ask_to_narrow().map(InList::Narrow).map(Action::InList).into_iter().collect();
         if let Some(choice) = picker.moved() {
             match &choice {
                 Some(choice) => picker.show(choice, Vec::new()),
@@ -326,7 +327,7 @@ impl App {
                 self.try_theme(choice.as_ref());
                 Vec::new()
             }
-            (None, Some(Choice::Open(path))) => vec![Action::Preview(path, extract)],
+            (None, Some(Choice::Open(path))) => vec![Action::InList(InList::Preview(path, extract))],
             _ => Vec::new(),
         }
     }
@@ -334,6 +335,10 @@ impl App {
     /// Popups were left without a choice. A question about a failed summary that is left so means that everything stays as it is.
     pub(in crate::tui) fn left(&mut self, popups: &[Popup]) -> Vec<Action> {
         let asked = popups.iter().any(Popup::is_of_failure);
-        if asked { vec![Action::ResolveCompaction(CompactionChoice::GoOn)] } else { Vec::new() }
+        if asked {
+            vec![Action::Change(Change::ResolveCompaction(CompactionChoice::GoOn))]
+        } else {
+            Vec::new()
+        }
     }
 }

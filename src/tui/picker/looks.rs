@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{Choice, Picker, Word};
 use crate::session::Scope;
-use crate::tui::app::{Action, App, Browsed};
+use crate::tui::app::{Action, App, Browsed, InList};
 use crate::tui::keymap::KeyCommand;
 use crate::tui::popup::{Popup, pickers};
 use crate::tui::question::Appeared;
@@ -77,7 +77,7 @@ impl App {
         if let Some(browser) = pickers(&mut self.popups).find_map(|picker| picker.browser.as_mut()) {
             browser.awaited = Some(Choice::Open(path.clone()));
         }
-        vec![Action::RestoreSession(path)]
+        vec![Action::InList(InList::RestoreSession(path))]
     }
 
     /// A session could not be brought back. It is the last to be tried again: it must not keep the others from coming back.

@@ -26,9 +26,10 @@ pub(in crate::tui) fn models(models: &Models) -> (Vec<Item>, usize) {
     let is_current = |facts: &ModelFacts| models.current.as_ref() == Some(&reference(facts));
     let usable = models.usable.iter().map(|facts| {
         let is_cycled = models.cycled.contains(&reference(facts));
-        let name = reference(facts).to_string();
+        let model = reference(facts);
         let note = [is_cycled.then(|| "cycled".to_owned()), Some(note(facts))];
-        let item = Item::new(name.clone(), Choice::Model(name)).with_lead(mark(is_current(facts)));
+        let item =
+            Item::new(model.shown(), Choice::Model(model.to_string())).with_lead(mark(is_current(facts)));
         item.with_note(note.into_iter().flatten().collect::<Vec<_>>().join(" · ")).with_detail(detail(facts))
     });
     let locked = models.locked.iter().map(|locked| {

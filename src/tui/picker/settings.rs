@@ -24,7 +24,7 @@ fn item(settings: &Settings, setting: &'static Setting) -> Item {
     let default = if setting.default.is_empty() { "unset" } else { setting.default };
     let mut detail = vec![
         heading(setting.name),
-        Line::new(setting.about.trim(), Role::Text),
+        Line::new(setting.plain_about(), Role::Text),
         Line::default(),
         fact("value", shown),
         fact("from", one_line(&source.to_string())),
@@ -83,7 +83,7 @@ pub(super) fn words(
                 detail.push(Line::default());
                 detail.extend(mode_says(mode).map(|(what, says)| fact(what, says)));
             }
-            None => detail.push(Line::new(setting.about.trim(), Role::Text)),
+            None => detail.push(Line::new(setting.plain_about(), Role::Text)),
         }
         if *word == setting.default {
             note = if note.is_empty() { "default".to_owned() } else { format!("{note} · default") };
@@ -105,6 +105,16 @@ mod tests {
         values.set(&SYNC, SYNC.parse("never").unwrap(), Source::Flag("--sync".into()));
         let shown = |setting| item(&values, setting).note;
         assert_eq!((shown(&SYNC), shown(&MAX_TURNS)), ("never · command line".into(), "unset".into()));
+    }
+
+    #[test]
+    fn what_a_setting_does_is_told_without_marks() {
+        let told = |setting: &Setting| setting.plain_about();
+        assert!(TABLE.iter().any(|setting| setting.about.contains('`')), "or there is nothing to see here");
+        assert!(TABLE.iter().all(|setting| !told(setting).contains('`')));
+        let shown = settings(&Settings::default());
+        let lines = shown.iter().flat_map(|item| item.detail.iter().take(2));
+        assert!(lines.map(Line::text).all(|line| !line.contains('`')));
     }
 
     #[test]

@@ -1,18 +1,20 @@
 //! What a frame is written through: cells as crossterm writes them, links around them, and nothing when nothing changed.
 
+use std::cell::Cell as Kept;
 use std::io::{self, Write};
 use std::sync::Arc;
 
 use crossterm::cursor::{Hide, MoveTo, Show};
 use crossterm::queue;
 use crossterm::style::Print;
-use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
+use crossterm::terminal::{BeginSynchronizedUpdate, Clear, ClearType as Cleared, EndSynchronizedUpdate};
 use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
-use ratatui::buffer::Cell;
+use ratatui::buffer::{Cell, CellWidth as _};
 use ratatui::layout::{Position, Size};
 use ratatui::style::{Color, Modifier};
 
 use super::ability::{Abilities, Italics};
+use super::clusters::{Clusters, Placed, is_disputed};
 use super::links::Addresses;
 use super::pictures::{Gallery, Placement};
 use crate::unit::UnixMs;
@@ -24,6 +26,9 @@ pub(in crate::tui) struct Painter<W: Write> {
     addresses: Addresses,
     pictures: Gallery,
     italics: Italics,
+    /// What the terminal said; asking opens a file, so only whoever heard of another size has it asked again.
+    size: Kept<Option<Size>>,
+    clusters: Clusters,
     /// Whether something of this frame was written already.
     is_writing: bool,
     /// Where the cursor is, and whether it shows; `None` when that isn't known.
@@ -38,6 +43,8 @@ impl<W: Write> Painter<W> {
             addresses: Addresses::default(),
             pictures: Gallery::of(abilities.images),
             italics: abilities.italics,
+            size: Kept::new(None),
+            clusters: Clusters::default(),
             is_writing: false,
             cursor: None,
             shows_cursor: None,
@@ -52,9 +59,15 @@ impl<W: Write> Painter<W> {
     /// Takes for granted no longer what was written before: the next frame is written whole.
     pub(in crate::tui) fn forget(&mut self) -> io::Result<()> {
         (self.cursor, self.shows_cursor) = (None, None);
+        self.clusters.begin_whole();
         self.begin()?;
         let pictures = self.pictures.clear();
         queue!(self.cells, Print(pictures))
+    }
+
+    /// The terminal may have another size now.
+    pub(in crate::tui) fn measure_anew(&mut self) {
+        self.size.set(None);
     }
 
     /// Learns before the cells of a frame which pictures it has: others make room.
@@ -86,8 +99,14 @@ impl<W: Write> Painter<W> {
         self.pictures.waits()
     }
 
+    /// Whether what changed wasn't written: on the row of an emoji that may lie beyond its cell only a whole screen is sure to be right.
+    pub(in crate::tui) fn wants_whole(&self) -> bool {
+        self.clusters.want_whole()
+    }
+
     /// The frame is over.
     pub(in crate::tui) fn finish(&mut self) -> io::Result<()> {
+        self.clusters.finish();
         if std::mem::take(&mut self.is_writing) {
             queue!(self.cells, EndSynchronizedUpdate)?;
             Write::flush(&mut self.cells)?;
@@ -103,7 +122,7 @@ impl<W: Write> Painter<W> {
     }
 
     /// Writes cells that lead to the same place, or nowhere.
-    fn write_run(&mut self, run: &[(u16, u16, &Cell)], mark: Color) -> io::Result<()> {
+    fn write_run(&mut self, run: &[Placed<'_>], mark: Color) -> io::Result<()> {
         let address = self.addresses.of(mark).map(Arc::clone);
         if let (Some(address), Color::Rgb(red, green, blue)) = (&address, mark) {
             // By its id all of a link lights up, on however many lines it stands.
@@ -119,6 +138,10 @@ impl<W: Write> Painter<W> {
         }
         if address.is_some() {
             queue!(self.cells, Print("\u{1b}]8;;\u{1b}\\"))?;
+        }
+        if let Some((column, row, cell)) = run.last().filter(|cell| is_disputed(cell)) {
+            let behind = column.saturating_add(cell.cell_width());
+            queue!(self.cells, MoveTo(behind, *row), Clear(Cleared::UntilNewLine))?;
         }
         Ok(())
     }
@@ -155,14 +178,16 @@ impl<W: Write> Backend for Painter<W> {
     where
         I: Iterator<Item = (u16, u16, &'a Cell)>,
     {
-        let cells: Vec<(u16, u16, &Cell)> = content.collect();
-        if cells.is_empty() {
+        let cells: Vec<Placed<'_>> = content.collect();
+        if cells.is_empty() || !self.clusters.may_write(&cells) {
             return Ok(());
         }
         self.begin()?;
         self.cursor = None;
         cells.iter().for_each(|(column, row, _)| self.pictures.cover(*column, *row));
-        for run in cells.chunk_by(|(.., a), (.., b)| a.underline_color == b.underline_color) {
+        let goes_on =
+            |a: &Placed<'_>, b: &Placed<'_>| a.2.underline_color == b.2.underline_color && !is_disputed(a);
+        for run in cells.chunk_by(goes_on) {
             self.write_run(run, run[0].2.underline_color)?;
         }
         Ok(())
@@ -213,7 +238,12 @@ impl<W: Write> Backend for Painter<W> {
     }
 
     fn size(&self) -> io::Result<Size> {
-        self.cells.size()
+        if let Some(size) = self.size.get() {
+            return Ok(size);
+        }
+        let size = self.cells.size()?;
+        self.size.set(Some(size));
+        Ok(size)
     }
 
     fn window_size(&mut self) -> io::Result<WindowSize> {

@@ -262,7 +262,11 @@ fn a_no_can_carry_a_word_to_the_model() {
         stage.type_text(" here");
         let actions = stage.key(KeyCode::Enter);
         assert_eq!(actions, denied("c2", "the user said no: use nextest here"));
-        assert_eq!(actions[0].typed().as_deref(), Some("use nextest here"), "it comes back if that fails");
+        assert_eq!(
+            actions[0].typed(),
+            Some("use nextest here".to_owned().into()),
+            "it comes back if that fails"
+        );
         assert!(stage.app.editor.is_empty());
     }
 }

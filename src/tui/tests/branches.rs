@@ -9,7 +9,7 @@ use crate::agent::{Live, Snapshot};
 use crate::id::EntryId;
 use crate::message::{AssistantMessage, Message, UserMessage};
 use crate::session::{EntryBody, Placement, SessionManager, Visibility, Writer};
-use crate::tui::app::{Action, Input, Loaded, Report};
+use crate::tui::app::{Action, Beside, Input, Loaded, Report};
 use crate::tui::perform::{count_branches, look_up, newest, read_part};
 use crate::unit::UnixMs;
 
@@ -64,9 +64,11 @@ impl Parting {
             for action in actions {
                 let mut reports = Vec::new();
                 match action {
-                    Action::Read(wanted) => reports.push(read_part(&reader, wanted)),
-                    Action::CountBranches(epoch) => reports.push(count_branches(&reader, epoch)),
-                    Action::Search(lookup) => look_up(&reader, &lookup, |found| {
+                    Action::Beside(Beside::Read(wanted)) => reports.push(read_part(&reader, wanted)),
+                    Action::Beside(Beside::CountBranches(epoch)) => {
+                        reports.push(count_branches(&reader, epoch))
+                    }
+                    Action::Beside(Beside::Search(lookup)) => look_up(&reader, &lookup, |found| {
                         reports.push(Report::Found(found));
                         true
                     }),
@@ -155,14 +157,21 @@ fn a_search_finds_branch_points_and_what_stands_behind_them() {
 }
 
 #[test]
-fn before_the_first_prompt_the_rule_is_the_first_thing() {
+fn before_the_first_prompt_the_rule_stands_beneath_what_tiller_says_of_itself() {
     let mut session = Parting::new(80, 24);
     session.exchange("one", "One.");
     session.back_to(None);
     let screen = session.load();
-    assert!(screen.starts_with("─") && screen.contains("branch point · 1 other branch"), "{screen}");
-    assert!(screen.contains("tiller 0.1.0"), "and nothing was said yet: {screen}");
+    let (banner, rule) =
+        (screen.find("tiller 0.1.0").unwrap(), screen.find("branch point · 1 other").unwrap());
+    assert!(banner < rule, "{screen}");
     session.exchange("anew", "Anew.");
+    session.tell_last();
+    let screen = session.look();
+    assert!(
+        !screen.contains("tiller 0.1.0") && screen.contains("branch point"),
+        "something was said: {screen}"
+    );
     let screen = session.load();
     assert!(screen.starts_with("─") && screen.contains("▌ anew"), "{screen}");
 }

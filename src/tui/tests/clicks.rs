@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEven
 use super::stage::{Stage, at_work};
 use super::summaries::compaction_fails;
 use crate::event::{CompactionChoice, Decision, EventKind, QueueItem, QueueKind};
-use crate::tui::app::{Action, Input, List, Report};
+use crate::tui::app::{Action, Beside, Change, Input, List, ListNews, Report};
 use crate::tui::picker::{Choice, Item};
 use crate::tui::queue::Order;
 
@@ -43,7 +43,7 @@ fn list(stage: &mut Stage, count: usize) {
     stage.control('l');
     let items =
         (1..=count).map(|n| Item::new(format!("model {n:03}"), Choice::Model(format!("m{n}")))).collect();
-    stage.input(Input::Report(Report::Items { list: List::Models, items, selected: 0 }));
+    stage.input(Input::Report(Report::List(ListNews::Items { list: List::Models, items, selected: 0 })));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_click_chooses_a_row_and_a_click_on_the_chosen_row_takes_it() {
     list(&mut stage, 100);
     assert_eq!(stage.click_on("model 010"), []);
     assert!(stage.screen().contains("▸ model 010"), "{}", stage.screen());
-    assert_eq!(stage.click_on("model 010"), [Action::SetModel("m10".into())]);
+    assert_eq!(stage.click_on("model 010"), [Action::Change(Change::SetModel("m10".into()))]);
     assert!(stage.app.popups.is_empty());
 }
 
@@ -61,16 +61,20 @@ fn a_row_that_the_list_begins_with_or_that_fits_best_is_not_taken_by_one_click()
     let mut stage = Stage::new(80, 24);
     list(&mut stage, 100);
     assert_eq!(stage.click_on("▸ model 001"), [], "the list begins with it");
-    assert_eq!(stage.click_on("▸ model 001"), [Action::SetModel("m1".into())]);
+    assert_eq!(stage.click_on("▸ model 001"), [Action::Change(Change::SetModel("m1".into()))]);
     stage.wait(400);
     list(&mut stage, 100);
     stage.type_text("042");
     assert_eq!(stage.click_on("▸ model 042"), [], "it fits best");
-    assert_eq!(stage.click_on("▸ model 042"), [Action::SetModel("m42".into())]);
+    assert_eq!(stage.click_on("▸ model 042"), [Action::Change(Change::SetModel("m42".into()))]);
     stage.wait(400);
     list(&mut stage, 100);
     stage.key(KeyCode::Down);
-    assert_eq!(stage.click_on("▸ model 002"), [Action::SetModel("m2".into())], "a key went to it");
+    assert_eq!(
+        stage.click_on("▸ model 002"),
+        [Action::Change(Change::SetModel("m2".into()))],
+        "a key went to it"
+    );
 }
 
 #[test]
@@ -122,7 +126,7 @@ fn the_second_click_of_a_double_one_takes_nothing_beneath_what_the_first_one_too
     assert_eq!(stage.click_on("▸ model 001"), [], "it was meant for what lay above");
     stage.wait(400);
     assert_eq!(stage.click_on("▸ model 001"), []);
-    assert_eq!(stage.click_on("▸ model 001"), [Action::SetModel("m1".into())]);
+    assert_eq!(stage.click_on("▸ model 001"), [Action::Change(Change::SetModel("m1".into()))]);
 }
 
 #[test]
@@ -135,7 +139,10 @@ fn a_click_that_was_on_its_way_answers_no_question_that_has_just_come() {
     stage.mouse_at(MouseEventKind::Up(MouseButton::Left), row);
     stage.wait(1_000);
     assert_eq!(stage.click_on("▸ try again"), []);
-    assert_eq!(stage.click_on("▸ try again"), [Action::ResolveCompaction(CompactionChoice::Retry)]);
+    assert_eq!(
+        stage.click_on("▸ try again"),
+        [Action::Change(Change::ResolveCompaction(CompactionChoice::Retry))]
+    );
 }
 
 #[test]
@@ -155,7 +162,10 @@ fn what_may_complete_the_text_is_clicked_on_like_any_list() {
     stage.type_text("/theme ");
     assert_eq!(stage.click_on("▸ auto"), []);
     let actions = stage.click_on("▸ auto");
-    assert!(actions.iter().any(|action| matches!(action, Action::Keep { .. })), "{actions:?}");
+    assert!(
+        actions.iter().any(|action| matches!(action, Action::Beside(Beside::Keep { .. }))),
+        "{actions:?}"
+    );
     stage.wait(400);
     stage.type_text("/fork");
     stage.click_on("▸ /fork");

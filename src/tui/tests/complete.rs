@@ -9,13 +9,13 @@ use crate::agent::{ApprovalMode, CommandSource, SlashCommand, State};
 use crate::message::{Image, ThinkingLevel};
 use crate::provider::catalog::Sight;
 use crate::setting;
-use crate::tui::app::{Action, Go, Input, List, Report, Say};
+use crate::tui::app::{Action, Beside, Change, Go, InList, Input, List, ListNews, Report, Say};
 use crate::tui::attach::Picture;
 use crate::tui::complete::{FileList, Purpose, Ranking, Wanted, Words, list};
 use crate::tui::picker::{self, Choice, Item};
 
 impl Stage {
-    fn told(&mut self, report: Report) -> Vec<Action> {
+    pub(super) fn told(&mut self, report: Report) -> Vec<Action> {
         self.actions.clear();
         self.input(Input::Report(report));
         std::mem::take(&mut self.actions)
@@ -24,8 +24,8 @@ impl Stage {
     /// Does what the performer would do about files.
     fn ranked(&mut self, actions: Vec<Action>) {
         for action in actions {
-            if let Action::RankFiles(ranking) = action {
-                self.told(Report::Ranked(ranking.done()));
+            if let Action::InList(InList::RankFiles(ranking)) = action {
+                self.told(Report::List(ListNews::Ranked(ranking.done())));
             }
         }
     }
@@ -47,9 +47,15 @@ fn a_file_is_offered_after_an_at_sign_and_put_in_by_enter() {
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
         stage.type_text("look at ");
-        assert_eq!(stage.key(KeyCode::Char('@')), [Action::WalkFiles("/home/ada/code/conf".into())]);
-        let actions = stage.told(Report::Files(files()));
-        assert_eq!(actions, [Action::RankFiles(Ranking { files: files(), words: String::new() })]);
+        assert_eq!(
+            stage.key(KeyCode::Char('@')),
+            [Action::InList(InList::WalkFiles("/home/ada/code/conf".into()))]
+        );
+        let actions = stage.told(Report::List(ListNews::Files(files())));
+        assert_eq!(
+            actions,
+            [Action::InList(InList::RankFiles(Ranking { files: files(), words: String::new() }))]
+        );
         stage.ranked(actions);
         stage.types("ma");
         insta::assert_snapshot!(format!("files_{width}x{height}"), stage.screen());
@@ -67,7 +73,7 @@ fn a_file_is_offered_after_an_at_sign_and_put_in_by_enter() {
 fn tab_that_comes_before_it_is_known_what_fits_takes_the_best_once_it_is() {
     let mut stage = Stage::new(80, 24);
     stage.key(KeyCode::Char('@'));
-    let asked = stage.told(Report::Files(files()));
+    let asked = stage.told(Report::List(ListNews::Files(files())));
     stage.ranked(asked);
     let asked: Vec<Action> = "ma".chars().flat_map(|c| stage.key(KeyCode::Char(c))).collect();
     assert_eq!(stage.key(KeyCode::Tab), []);
@@ -96,7 +102,7 @@ fn files_that_nobody_had_time_to_look_for_are_looked_for_at_the_next_key() {
 #[test]
 fn a_picture_that_is_chosen_is_attached_where_its_name_was_typed() {
     let mut stage = Stage::new(80, 24);
-    stage.told(Report::Files(files()));
+    stage.told(Report::List(ListNews::Files(files())));
     stage.types("what is @sho");
     assert_eq!(stage.key(KeyCode::Tab), [Action::Attach("shot.png".into(), "@shot.png ".into())]);
     assert_eq!(stage.app.editor.text(), "what is ");
@@ -136,7 +142,7 @@ fn a_message_with_a_picture_is_held_back_once_when_the_model_takes_none() {
 #[test]
 fn esc_puts_the_offers_away_and_what_is_typed_stays() {
     let mut stage = Stage::new(80, 24);
-    stage.told(Report::Files(files()));
+    stage.told(Report::List(ListNews::Files(files())));
     stage.types("see @src");
     assert!(stage.screen().contains("src/main.rs"));
     stage.key(KeyCode::Esc);
@@ -148,7 +154,7 @@ fn esc_puts_the_offers_away_and_what_is_typed_stays() {
 #[test]
 fn a_file_that_is_typed_in_full_is_sent_by_enter() {
     let mut stage = Stage::new(80, 24);
-    stage.told(Report::Files(files()));
+    stage.told(Report::List(ListNews::Files(files())));
     stage.types("see @docs/map.md");
     assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Say::Steer("see @docs/map.md".into()))));
 }
@@ -161,7 +167,7 @@ fn tab_goes_into_a_folder_and_from_there_to_what_it_holds() {
     ];
     for (names, typed, expected) in cases {
         let mut stage = Stage::new(80, 24);
-        stage.told(Report::Files(Arc::new(FileList::from(names))));
+        stage.told(Report::List(ListNews::Files(Arc::new(FileList::from(names)))));
         stage.types(typed);
         for expected in expected {
             // What follows from the text is looked at after the key.
@@ -172,7 +178,7 @@ fn tab_goes_into_a_folder_and_from_there_to_what_it_holds() {
     }
     // A folder that is meant as it stands is sent.
     let mut stage = Stage::new(80, 24);
-    stage.told(Report::Files(files()));
+    stage.told(Report::List(ListNews::Files(files())));
     stage.types("@src/");
     assert!(stage.screen().contains(" ▸ src/main.rs"), "{}", stage.screen());
     assert!(stage.key(KeyCode::Enter).contains(&Action::Say(Say::Steer("@src/".into()))));
@@ -181,7 +187,7 @@ fn tab_goes_into_a_folder_and_from_there_to_what_it_holds() {
 #[test]
 fn files_that_were_ranked_for_other_words_are_not_offered() {
     let mut stage = Stage::new(80, 24);
-    stage.told(Report::Files(files()));
+    stage.told(Report::List(ListNews::Files(files())));
     let early = stage.key(KeyCode::Char('@'));
     stage.key(KeyCode::Char('m'));
     stage.ranked(early);
@@ -204,8 +210,8 @@ fn tab_completes_a_path_as_far_as_it_goes_and_offers_the_rest() {
         cwd: folder.path().into(),
         home: stage.app.place.home.clone(),
     };
-    assert_eq!(stage.key(KeyCode::Tab), [Action::ListPaths(wanted.clone())]);
-    stage.told(Report::Listed(list(wanted)));
+    assert_eq!(stage.key(KeyCode::Tab), [Action::InList(InList::ListPaths(wanted.clone()))]);
+    stage.told(Report::List(ListNews::Listed(list(wanted))));
     assert_eq!(stage.app.editor.text(), "see ./ma");
     assert!(stage.screen().contains("map.rs"), "{}", stage.screen());
     stage.key(KeyCode::Down);
@@ -223,9 +229,11 @@ fn a_path_from_elsewhere_is_offered_after_an_at_sign_as_one_types() {
     stage.app.place.home = Some(folder.path().to_owned());
     let press = |stage: &mut Stage, code| {
         let mut actions = stage.key(code);
-        while let Some(at) = actions.iter().position(|action| matches!(action, Action::ListPaths(_))) {
-            let Action::ListPaths(wanted) = actions.remove(at) else { unreachable!() };
-            actions.extend(stage.told(Report::Listed(list(wanted))));
+        while let Some(at) =
+            actions.iter().position(|action| matches!(action, Action::InList(InList::ListPaths(_))))
+        {
+            let Action::InList(InList::ListPaths(wanted)) = actions.remove(at) else { unreachable!() };
+            actions.extend(stage.told(Report::List(ListNews::Listed(list(wanted)))));
         }
         actions
     };
@@ -260,9 +268,11 @@ fn tab_after_a_path_from_elsewhere_waits_for_what_is_there() {
     let mut stage = Stage::new(80, 24);
     stage.app.place.home = Some(folder.path().to_owned());
     stage.type_text("@~/");
-    let [Action::ListPaths(wanted)] = &stage.key(KeyCode::Char('m'))[..] else { panic!("it is looked for") };
+    let [Action::InList(InList::ListPaths(wanted))] = &stage.key(KeyCode::Char('m'))[..] else {
+        panic!("it is looked for")
+    };
     assert_eq!(stage.key(KeyCode::Tab), []);
-    stage.told(Report::Listed(list(wanted.clone())));
+    stage.told(Report::List(ListNews::Listed(list(wanted.clone()))));
     assert_eq!(stage.app.editor.text(), "@~/map.md ");
 }
 
@@ -271,29 +281,39 @@ fn what_follows_a_command_is_offered_too() {
     let mut stage = Stage::new(80, 24);
     let models = Words::Of(List::Models);
     stage.types("/model");
-    assert_eq!(stage.key(KeyCode::Char(' ')), [Action::GatherWords(models)]);
+    assert_eq!(stage.key(KeyCode::Char(' ')), [Action::InList(InList::GatherWords(models))]);
     let model = |name: &str| Item::new(name, Choice::Model(name.into())).with_note("thinks · 200k");
     let locked = Item::new("openai/o3", Choice::Cant("no key".into()));
     let items = vec![model("anthropic/claude-haiku-4-5"), model("openai/gpt-5"), locked];
-    stage.told(Report::Words { of: models, items });
+    stage.told(Report::List(ListNews::Words { of: models, items }));
     stage.types("hai");
     for (width, height) in SIZES {
         stage.resize(width, height);
         insta::assert_snapshot!(format!("model_names_{width}x{height}"), stage.screen());
     }
     let actions = stage.key(KeyCode::Enter);
-    assert!(actions.contains(&Action::SetModel("anthropic/claude-haiku-4-5".into())), "{actions:?}");
+    assert!(
+        actions.contains(&Action::Change(Change::SetModel("anthropic/claude-haiku-4-5".into()))),
+        "{actions:?}"
+    );
     stage.types("/model");
-    assert_eq!(stage.key(KeyCode::Char(' ')), [Action::GatherWords(models)], "others may be there by now");
-    assert!(stage.key(KeyCode::Enter).contains(&Action::Gather(List::Models)), "nothing was typed of a name");
+    assert_eq!(
+        stage.key(KeyCode::Char(' ')),
+        [Action::InList(InList::GatherWords(models))],
+        "others may be there by now"
+    );
+    assert!(
+        stage.key(KeyCode::Enter).contains(&Action::InList(InList::Gather(List::Models))),
+        "nothing was typed of a name"
+    );
 }
 
 #[test]
 fn what_may_follow_is_offered_with_what_it_is_and_enter_takes_the_best_fit() {
     for (line, expected) in [
-        ("/approval ro", Action::SetApproval(ApprovalMode::ReadOnly)),
-        ("/theme gruv", Action::Keep { setting: &setting::THEME, value: "gruvbox".into() }),
-        ("/settings steerpt", Action::Gather(List::Settings)),
+        ("/approval ro", Action::InList(InList::SetApproval(ApprovalMode::ReadOnly))),
+        ("/theme gruv", Action::Beside(Beside::Keep { setting: &setting::THEME, value: "gruvbox".into() })),
+        ("/settings steerpt", Action::InList(InList::Gather(List::Settings))),
     ] {
         let mut stage = Stage::new(80, 24);
         stage.types(line);
@@ -309,39 +329,61 @@ fn what_may_follow_is_offered_with_what_it_is_and_enter_takes_the_best_fit() {
 }
 
 #[test]
+fn behind_a_settings_name_what_it_may_be_is_offered() {
+    let mut stage = Stage::new(80, 24);
+    stage.types("/settings approval au");
+    assert!(stage.screen().contains("approval auto"), "{}", stage.screen());
+    let auto = Action::InList(InList::Set(&crate::setting::APPROVAL, "auto".into()));
+    assert!(stage.key(KeyCode::Enter).contains(&auto), "it is taken and done");
+    stage.types("/settings max_turns ");
+    assert!(!stage.screen().contains("approval"), "{}", stage.screen());
+}
+
+#[test]
 fn of_the_levels_of_thinking_those_are_offered_that_the_model_can_do() {
     for (width, height) in [(80, 24), (120, 40)] {
         let mut stage = Stage::new(width, height);
         let of = Words::Of(List::Thinking);
         stage.types("/thinking");
-        assert_eq!(stage.key(KeyCode::Char(' ')), [Action::GatherWords(of)]);
+        assert_eq!(stage.key(KeyCode::Char(' ')), [Action::InList(InList::GatherWords(of))]);
         let can = vec![ThinkingLevel::Off, ThinkingLevel::Low, ThinkingLevel::High];
         let levels = picker::Levels { can, current: ThinkingLevel::Low, model: state().model };
-        stage.told(Report::Words { of, items: picker::levels(&levels).0 });
+        stage.told(Report::List(ListNews::Words { of, items: picker::levels(&levels).0 }));
         insta::assert_snapshot!(format!("levels_{width}x{height}"), stage.screen());
         stage.types("xhi");
         assert!(!stage.screen().contains("xhigh"), "{}", stage.screen());
         (0..3).for_each(|_| _ = stage.key(KeyCode::Backspace));
         stage.types("hi");
-        assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::SetThinking(ThinkingLevel::High)]);
+        assert_eq!(
+            stage.key(KeyCode::Enter)[1..],
+            [Action::Change(Change::SetThinking(ThinkingLevel::High))]
+        );
     }
 }
 
 #[test]
 fn tools_and_providers_are_offered_as_they_are_when_the_command_is_typed() {
     for (command, list, choice, expected) in [
-        ("/tools", List::Tools, Choice::Tool("bash".into()), Action::ToggleTool("bash".into())),
-        ("/login", List::Logins, Choice::Login("bash".into()), Action::Gather(List::Logins)),
+        (
+            "/tools",
+            List::Tools,
+            Choice::Tool("bash".into()),
+            Action::InList(InList::ToggleTool("bash".into())),
+        ),
+        ("/login", List::Logins, Choice::Login("bash".into()), Action::InList(InList::Gather(List::Logins))),
     ] {
         let mut stage = Stage::new(80, 24);
         stage.types(command);
         let of = Words::Of(list);
-        assert_eq!(stage.key(KeyCode::Char(' ')), [Action::GatherWords(of)]);
+        assert_eq!(stage.key(KeyCode::Char(' ')), [Action::InList(InList::GatherWords(of))]);
         stage.types("b");
         let late = Words::Of(List::Models);
-        stage.told(Report::Words { of: late, items: vec![Item::new("big", Choice::Model("big".into()))] });
+        stage.told(Report::List(ListNews::Words {
+            of: late,
+            items: vec![Item::new("big", Choice::Model("big".into()))],
+        }));
         assert!(!stage.screen().contains("big"), "that was for another command");
-        stage.told(Report::Words { of, items: vec![Item::new("bash", choice)] });
+        stage.told(Report::List(ListNews::Words { of, items: vec![Item::new("bash", choice)] }));
         assert!(stage.key(KeyCode::Enter).contains(&expected), "{command}");
     }
 }
@@ -355,7 +397,7 @@ fn a_session_that_is_gone_to_in_the_offers_is_opened_and_words_are_looked_for() 
     };
     stage.types("/resume ");
     let items = vec![session("lexer"), session("parser")];
-    stage.told(Report::Words { of: Words::Sessions, items });
+    stage.told(Report::List(ListNews::Words { of: Words::Sessions, items }));
     for (width, height) in SIZES {
         stage.resize(width, height);
         insta::assert_snapshot!(format!("session_offers_{width}x{height}"), stage.screen());
@@ -369,7 +411,10 @@ fn a_session_that_is_gone_to_in_the_offers_is_opened_and_words_are_looked_for() 
     stage.key(KeyCode::Esc);
     stage.key(KeyCode::Esc);
     stage.types("/resume ");
-    stage.told(Report::Words { of: Words::Sessions, items: vec![session("lexer"), session("parser")] });
+    stage.told(Report::List(ListNews::Words {
+        of: Words::Sessions,
+        items: vec![session("lexer"), session("parser")],
+    }));
     stage.key(KeyCode::Down);
     assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/parser".into()))]);
     assert_eq!(stage.app.editor.text(), "");
@@ -384,8 +429,8 @@ fn a_path_is_offered_where_one_may_follow_and_taken_when_it_was_gone_to() {
     let typed = |stage: &mut Stage, text: &str| {
         for c in text.chars() {
             for action in stage.key(KeyCode::Char(c)) {
-                if let Action::ListPaths(wanted) = action {
-                    stage.told(Report::Listed(list(wanted)));
+                if let Action::InList(InList::ListPaths(wanted)) = action {
+                    stage.told(Report::List(ListNews::Listed(list(wanted))));
                 }
             }
         }
@@ -398,7 +443,9 @@ fn a_path_is_offered_where_one_may_follow_and_taken_when_it_was_gone_to() {
     stage.key(KeyCode::Up);
     assert!(stage.screen().contains("   session.md                Markdown"), "{}", stage.screen());
     assert!(stage.screen().contains(" ▸ pages/"), "{}", stage.screen());
-    let [Action::ListPaths(wanted)] = &stage.key(KeyCode::Enter)[..] else { panic!("one goes on typing") };
+    let [Action::InList(InList::ListPaths(wanted))] = &stage.key(KeyCode::Enter)[..] else {
+        panic!("one goes on typing")
+    };
     assert_eq!(stage.app.editor.text(), "/export pages/");
     assert_eq!(list(wanted.clone()).offers.len(), 3, "it is empty but for the file that may come");
     typed(&mut stage, "n.j");
@@ -457,9 +504,9 @@ fn what_a_command_is_stands_in_its_column_however_long_that_is_which_may_follow(
 fn the_files_of_another_directory_are_looked_for_anew() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("@");
-    stage.told(Report::Files(files()));
+    stage.told(Report::List(ListNews::Files(files())));
     stage.control('u');
     let elsewhere = State { cwd: "/srv".into(), ..state() };
     stage.told(Report::State(Box::new(elsewhere)));
-    assert_eq!(stage.key(KeyCode::Char('@')), [Action::WalkFiles("/srv".into())]);
+    assert_eq!(stage.key(KeyCode::Char('@')), [Action::InList(InList::WalkFiles("/srv".into()))]);
 }

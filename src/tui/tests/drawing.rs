@@ -14,6 +14,8 @@ use serde_json::json;
 use super::stage::{SIZES, Stage, call, steered, text};
 use crate::message::{AssistantBlock, Image, Message, ToolResultMessage, UserBlock, UserMessage};
 use crate::render::{Carriage, Links, clean};
+use crate::tui::app::{Input, Report};
+use crate::tui::pace::Stale;
 use crate::tui::terminal::{Abilities, Images, Italics, Painter};
 use crate::tui::view::view;
 use crate::unit::UnixMs;
@@ -59,6 +61,13 @@ impl Paper {
             Terminal::with_options(Painter::new(tap.clone(), abilities), TerminalOptions { viewport })
                 .unwrap();
         Self { terminal, tap }
+    }
+
+    /// Has all of the next frame written.
+    fn forget(&mut self) {
+        self.terminal.backend_mut().forget().unwrap();
+        self.terminal.swap_buffers();
+        self.terminal.swap_buffers();
     }
 
     /// What drawing the stage as it is writes.
@@ -108,6 +117,43 @@ fn a_frame_in_which_nothing_changed_writes_no_byte() {
     stage.key(KeyCode::Left);
     let moved = paper.written(&mut stage);
     assert!(moved.len() < 32 && clean(&moved, Carriage::Returns).is_empty(), "only the cursor: {moved:?}");
+}
+
+#[test]
+fn colours_of_code_that_are_told_later_hurry_no_frame() {
+    let mut stage = Stage::new(80, 24);
+    stage.app.stale = Stale::No;
+    let told = || Input::Report(Report::CodeTold);
+    for (input, stale) in
+        [(told(), Stale::BySession), (Input::Paste("x".into()), Stale::ByUser), (told(), Stale::ByUser)]
+    {
+        stage.input(input);
+        assert_eq!(stage.app.stale, stale);
+    }
+}
+
+#[test]
+fn a_row_with_an_emoji_of_several_characters_is_written_with_the_whole_screen_and_erased_behind_it() {
+    let (mut stage, mut paper) = (Stage::new(80, 24), Paper::new());
+    said(&mut stage, "from 🇨🇭 to 🇩🇪");
+    let cells = |paper: &mut Paper, stage: &mut Stage| {
+        let areas = stage.app.prepare();
+        paper.terminal.draw(|frame| view(&stage.app, &areas, frame)).unwrap();
+        paper.terminal.backend().wants_whole()
+    };
+    assert!(
+        cells(&mut paper, &mut stage) && !String::from_utf8_lossy(&paper.tap.0.borrow()).contains("from")
+    );
+    paper.forget();
+    let written = paper.written(&mut stage);
+    for flag in ["🇨🇭", "🇩🇪"] {
+        let behind = written.split(flag).nth(1).and_then(|rest| rest.split_once("\u{1b}[K")).unwrap().0;
+        assert_eq!(clean(behind, Carriage::Returns), "", "erased at once");
+    }
+    stage.type_text("x");
+    assert_eq!(clean(&paper.written(&mut stage), Carriage::Returns), "x", "another row");
+    said(&mut stage, &"- what moves the flags up\n".repeat(30));
+    assert!(cells(&mut paper, &mut stage));
 }
 
 #[test]

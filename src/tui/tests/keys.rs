@@ -5,14 +5,14 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use super::stage::{Stage, at_work};
 use crate::agent::{BashContext, CommandSource, SlashCommand};
 use crate::event::{EventKind, QueueItem, QueueKind};
-use crate::tui::app::{Action, Go, Input, Report, Say};
+use crate::tui::app::{Action, Beside, Change, Go, Input, Own, Report, Say};
 use crate::tui::tree;
 
 #[test]
 fn enter_steers_and_alt_enter_follows_up() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("hello");
-    let remember = Action::Remember("hello".into());
+    let remember = Action::Beside(Beside::Remember("hello".into()));
     assert_eq!(stage.key(KeyCode::Enter), [remember, Action::Say(Say::Steer("hello".into()))]);
     stage.type_text("later");
     let actions = stage.press(KeyCode::Enter, KeyModifiers::ALT);
@@ -134,7 +134,7 @@ fn ctrl_c_clears_then_quits() {
     assert_eq!(stage.control('c'), []);
     assert!(stage.app.editor.is_empty());
     assert_eq!(stage.control('c'), [], "what cleared the text is no first press");
-    assert_eq!(stage.control('c'), [Action::Quit]);
+    assert_eq!(stage.control('c'), [Action::Own(Own::Quit)]);
     let mut stage = Stage::new(80, 24);
     assert_eq!(stage.control('c'), []);
     stage.wait(2_500);
@@ -149,7 +149,7 @@ fn an_unknown_command_stays_in_the_editor_and_suggests() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/modle gpt");
     let actions = stage.key(KeyCode::Enter);
-    assert_eq!(actions, [Action::Remember("/modle gpt".into())]);
+    assert_eq!(actions, [Action::Beside(Beside::Remember("/modle gpt".into()))]);
     assert_eq!(stage.app.editor.text(), "/modle gpt");
     assert!(stage.screen().contains("did you mean /model?"));
 }
@@ -246,7 +246,7 @@ fn a_half_typed_command_is_completed() {
     assert_eq!(stage.app.editor.text(), "/followup ");
     stage.control('u');
     stage.type_text("/tr");
-    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Tree(tree::Ask::Shape)]);
+    assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Beside(Beside::Tree(tree::Ask::Shape))]);
 }
 
 #[test]
@@ -255,6 +255,6 @@ fn a_label_is_given_and_taken_away_by_name() {
     for (line, label) in [("/label first try", Some("first try".to_owned())), ("/label", None)] {
         stage.type_text(line);
         let actions = stage.key(KeyCode::Enter);
-        assert!(actions.contains(&Action::Label(label)), "{actions:?}");
+        assert!(actions.contains(&Action::Change(Change::Label(label))), "{actions:?}");
     }
 }

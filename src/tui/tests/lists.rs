@@ -9,7 +9,7 @@ use crate::provider::catalog;
 use crate::render::{Line, Role};
 use crate::setting::{self, Settings, Source};
 use crate::tool::ToolSource;
-use crate::tui::app::{Action, Go, Input, List, Report};
+use crate::tui::app::{Action, Beside, Change, Go, InList, Input, List, ListNews, Report};
 use crate::tui::picker::{self, Choice, Item, Levels, Models, Word};
 use crate::tui::question::Question;
 
@@ -23,11 +23,11 @@ impl Stage {
     fn say(&mut self, line: &str) -> Vec<Action> {
         self.type_text(line);
         let actions = self.key(KeyCode::Enter);
-        actions.into_iter().filter(|action| !matches!(action, Action::Remember(_))).collect()
+        actions.into_iter().filter(|action| !matches!(action, Action::Beside(Beside::Remember(_)))).collect()
     }
 
     fn items(&mut self, list: List, (items, selected): (Vec<Item>, usize)) {
-        self.report(Report::Items { list, items, selected });
+        self.report(Report::List(ListNews::Items { list, items, selected }));
     }
 }
 
@@ -45,11 +45,15 @@ fn models() -> Models {
 fn models_say_what_they_cost_and_which_key_is_missing() {
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
-        assert_eq!(stage.control('l'), [Action::Gather(List::Models)]);
+        assert_eq!(stage.control('l'), [Action::InList(InList::Gather(List::Models))]);
         stage.items(List::Models, picker::models(&models()));
         insta::assert_snapshot!(format!("models_{width}x{height}"), stage.screen());
         stage.type_text("gpt");
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Gather(List::Logins)], "it can't answer");
+        assert_eq!(
+            stage.key(KeyCode::Enter),
+            [Action::InList(InList::Gather(List::Logins))],
+            "it can't answer"
+        );
         assert!(stage.screen().contains("key of openai ❯"), "{}", stage.screen());
         (0..3).for_each(|_| _ = stage.key(KeyCode::Esc));
         stage.control('u');
@@ -57,7 +61,7 @@ fn models_say_what_they_cost_and_which_key_is_missing() {
         insta::assert_snapshot!(format!("models_narrowed_{width}x{height}"), stage.screen());
         let chosen = stage.press(KeyCode::BackTab, KeyModifiers::SHIFT);
         assert!(
-            matches!(&chosen[..], [Action::SetModel(name), Action::Gather(List::Thinking)] if name.contains("haiku"))
+            matches!(&chosen[..], [Action::Change(Change::SetModel(name)), Action::InList(InList::Gather(List::Thinking))] if name.contains("haiku"))
         );
     }
 }
@@ -99,17 +103,17 @@ fn a_level_that_the_model_cannot_do_is_shown_and_says_so() {
 fn thinking_and_approval_are_chosen_from_what_there_is() {
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
-        assert_eq!(stage.say("/thinking"), [Action::Gather(List::Thinking)]);
+        assert_eq!(stage.say("/thinking"), [Action::InList(InList::Gather(List::Thinking))]);
         stage.items(List::Thinking, picker::levels(&all_levels("claude-haiku-4-5")));
         insta::assert_snapshot!(format!("thinking_{width}x{height}"), stage.screen());
         stage.key(KeyCode::Down);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::SetThinking(ThinkingLevel::Xhigh)]);
-        assert_eq!(stage.say("/approval"), [Action::Gather(List::Approval)]);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::Change(Change::SetThinking(ThinkingLevel::Xhigh))]);
+        assert_eq!(stage.say("/approval"), [Action::InList(InList::Gather(List::Approval))]);
         stage.items(List::Approval, picker::modes("ask"));
         insta::assert_snapshot!(format!("approval_modes_{width}x{height}"), stage.screen());
         stage.type_text("read");
-        assert_eq!(stage.key(KeyCode::Enter), [Action::SetApproval(ApprovalMode::ReadOnly)]);
-        assert_eq!(stage.say("/approval auto"), [Action::SetApproval(ApprovalMode::Auto)]);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::InList(InList::SetApproval(ApprovalMode::ReadOnly))]);
+        assert_eq!(stage.say("/approval auto"), [Action::InList(InList::SetApproval(ApprovalMode::Auto))]);
     }
 }
 
@@ -129,7 +133,7 @@ fn tools_are_offered_or_not_and_their_list_stays() {
     let extension = || ToolSource::Extension("deploy".into());
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
-        assert_eq!(stage.say("/tools"), [Action::Gather(List::Tools)]);
+        assert_eq!(stage.say("/tools"), [Action::InList(InList::Gather(List::Tools))]);
         stage.items(
             List::Tools,
             (
@@ -143,7 +147,7 @@ fn tools_are_offered_or_not_and_their_list_stays() {
         );
         insta::assert_snapshot!(format!("tools_{width}x{height}"), stage.screen());
         stage.key(KeyCode::Down);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::ToggleTool("bash".into())]);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::InList(InList::ToggleTool("bash".into()))]);
         stage.items(
             List::Tools,
             (
@@ -164,19 +168,19 @@ fn a_setting_is_chosen_among_its_words_or_typed_and_checked() {
         let mut settings = Settings::default();
         let never = setting::SYNC.parse("never").unwrap();
         settings.set(&setting::SYNC, never, Source::File("/home/ada/.config/tiller/settings.json".into()));
-        Report::Settings(Box::new(settings))
+        Report::List(ListNews::Settings(Box::new(settings)))
     };
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);
-        assert_eq!(stage.say("/settings"), [Action::Gather(List::Settings)]);
+        assert_eq!(stage.say("/settings"), [Action::InList(InList::Gather(List::Settings))]);
         stage.report(settings());
         insta::assert_snapshot!(format!("settings_{width}x{height}"), stage.screen());
         stage.type_text("sync");
         assert_eq!(stage.key(KeyCode::Enter), [], "of three words one is chosen");
         insta::assert_snapshot!(format!("setting_words_{width}x{height}"), stage.screen());
         stage.key(KeyCode::Up);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Set(&setting::SYNC, "turn".into())]);
-        assert_eq!(stage.control('x'), [Action::Set(&setting::SYNC, String::new())]);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::InList(InList::Set(&setting::SYNC, "turn".into()))]);
+        assert_eq!(stage.control('x'), [Action::InList(InList::Set(&setting::SYNC, String::new()))]);
         stage.control('u');
         stage.type_text("max_turns");
         assert_eq!(stage.key(KeyCode::Enter), []);
@@ -185,8 +189,13 @@ fn a_setting_is_chosen_among_its_words_or_typed_and_checked() {
         insta::assert_snapshot!(format!("settings_wrong_{width}x{height}"), stage.screen());
         stage.control('w');
         stage.type_text("12");
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Set(&setting::MAX_TURNS, "12".into())]);
-        stage.report(Report::Said(Word::note("written; it takes effect from the next start on")));
+        assert_eq!(
+            stage.key(KeyCode::Enter),
+            [Action::InList(InList::Set(&setting::MAX_TURNS, "12".into()))]
+        );
+        stage.report(Report::List(ListNews::Said(Word::note(
+            "written; it takes effect from the next start on",
+        ))));
         assert!(stage.screen().contains("from the next start on"));
         stage.key(KeyCode::Enter);
         stage.key(KeyCode::Esc);
@@ -201,7 +210,7 @@ fn a_setting_is_chosen_among_its_words_or_typed_and_checked() {
 fn on_a_very_wide_screen_a_value_stays_near_what_it_is_of() {
     let mut stage = Stage::new(200, 60);
     stage.say("/settings");
-    stage.report(Report::Settings(Box::default()));
+    stage.report(Report::List(ListNews::Settings(Box::default())));
     let screen = stage.screen();
     let row = screen.lines().find(|line| line.contains("steering_point")).unwrap();
     let ends = row.find("between-tools").unwrap() + "between-tools".len();
@@ -288,8 +297,8 @@ fn what_was_gathered_for_a_list_that_was_left_does_not_come_into_another() {
 #[test]
 fn what_failed_is_said_with_one_sign_where_no_list_is_open() {
     let mut stage = Stage::new(80, 24);
-    stage.report(Report::Said(Word::trouble("there is no tool nope")));
+    stage.report(Report::List(ListNews::Said(Word::trouble("there is no tool nope"))));
     assert!(stage.screen().contains("\n  ✗ there is no tool nope"), "{}", stage.screen());
-    stage.report(Report::Said(Word::note("it is back")));
+    stage.report(Report::List(ListNews::Said(Word::note("it is back"))));
     assert!(stage.screen().contains("\n  · it is back"), "{}", stage.screen());
 }

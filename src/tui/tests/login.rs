@@ -5,7 +5,7 @@ use crossterm::event::KeyCode;
 use super::stage::{SIZES, Stage};
 use crate::agent::{Answers, KeyHolder, KeyOrigin};
 use crate::session::import::{Glance, Origin};
-use crate::tui::app::{Action, Go, Input, List, Report};
+use crate::tui::app::{Action, Beside, Go, InList, Input, List, ListNews, Report};
 use crate::tui::import::{self, ForeignLog};
 use crate::tui::login::{self, Key, News, Order};
 use crate::tui::picker::{Choice, Item, Word};
@@ -30,7 +30,7 @@ fn sent(size: (u16, u16), line: &str) -> (Stage, Vec<Action>) {
 }
 
 fn offers(stage: &mut Stage, list: List, items: Vec<Item>) {
-    stage.input(Input::Report(Report::Items { list, items, selected: 0 }));
+    stage.input(Input::Report(Report::List(ListNews::Items { list, items, selected: 0 })));
 }
 
 fn changed(provider: &str) -> Report {
@@ -41,7 +41,7 @@ fn changed(provider: &str) -> Report {
 fn a_key_is_asked_for_in_the_list_and_never_shown() {
     for size in SIZES {
         let (mut stage, actions) = sent(size, "/login");
-        assert!(actions.contains(&Action::Gather(List::Logins)), "{actions:?}");
+        assert!(actions.contains(&Action::InList(InList::Gather(List::Logins))), "{actions:?}");
         offers(&mut stage, List::Logins, login::logins(&holders()));
         insta::assert_snapshot!(format!("login_{}x{}", size.0, size.1), stage.screen());
         assert_eq!(stage.key(KeyCode::Enter), []);
@@ -50,7 +50,7 @@ fn a_key_is_asked_for_in_the_list_and_never_shown() {
         let screen = stage.screen();
         assert!(!screen.contains("hush") && !screen.contains("sk-"), "{screen}");
         insta::assert_snapshot!(format!("login_typed_{}x{}", size.0, size.1), screen);
-        let kept = Action::Key(Order::Keep("anthropic".into(), Key::of("sk-ant-hush-hush")));
+        let kept = Action::InList(InList::Key(Order::Keep("anthropic".into(), Key::of("sk-ant-hush-hush"))));
         assert_eq!(stage.key(KeyCode::Enter), [kept]);
         stage.input(Input::Report(changed("mistral")));
         let screen = stage.screen();
@@ -84,11 +84,11 @@ fn a_key_that_is_refused_leaves_the_list_and_the_line_to_be_mended() {
     offers(&mut stage, List::Logins, login::logins(&holders()));
     stage.type_text("sk-bad");
     stage.key(KeyCode::Enter);
-    stage.input(Input::Report(Report::Said(Word::trouble("that is no key"))));
+    stage.input(Input::Report(Report::List(ListNews::Said(Word::trouble("that is no key")))));
     let screen = stage.screen();
     assert!(screen.contains("✗ that is no key") && screen.contains("6 characters"), "{screen}");
     stage.type_text("x");
-    let kept = Action::Key(Order::Keep("anthropic".into(), Key::of("sk-badx")));
+    let kept = Action::InList(InList::Key(Order::Keep("anthropic".into(), Key::of("sk-badx"))));
     assert_eq!(stage.key(KeyCode::Enter), [kept]);
 }
 
@@ -97,13 +97,13 @@ fn a_model_without_a_key_leads_to_the_line_for_it_and_back() {
     let (mut stage, _) = sent(SIZES[0], "/model");
     let locked = Item::new("anthropic/claude", Choice::Locked("anthropic".into()));
     offers(&mut stage, List::Models, vec![locked]);
-    assert_eq!(stage.key(KeyCode::Enter), [Action::Gather(List::Logins)]);
+    assert_eq!(stage.key(KeyCode::Enter), [Action::InList(InList::Gather(List::Logins))]);
     offers(&mut stage, List::Logins, login::logins(&holders()));
     assert!(stage.screen().contains("key of anthropic ❯"), "{}", stage.screen());
     stage.actions.clear();
     let news = News { said: "anthropic can be asked now".into(), hint: None, answers: Answers::AsBefore };
     stage.input(Input::Report(Report::Key(news)));
-    assert_eq!(stage.actions, [Action::Gather(List::Models)]);
+    assert_eq!(stage.actions, [Action::InList(InList::Gather(List::Models))]);
     assert!(stage.screen().contains("── models"), "{}", stage.screen());
 }
 
@@ -114,7 +114,7 @@ fn a_provider_that_is_named_is_asked_about_at_once() {
     assert!(!stage.screen().contains("sk-hush"), "typed before the list is there: {}", stage.screen());
     offers(&mut stage, List::Logins, login::logins(&holders()));
     assert!(stage.screen().contains("key of anthropic ❯ •••••••  7 characters"), "{}", stage.screen());
-    let kept = Action::Key(Order::Keep("anthropic".into(), Key::of("sk-hush")));
+    let kept = Action::InList(InList::Key(Order::Keep("anthropic".into(), Key::of("sk-hush"))));
     assert_eq!(stage.key(KeyCode::Enter), [kept]);
 
     let (mut stage, _) = sent(SIZES[0], "/login nobody");
@@ -128,12 +128,15 @@ fn a_provider_that_is_named_is_asked_about_at_once() {
 #[test]
 fn a_key_that_is_typed_behind_the_command_goes_into_no_history() {
     let (mut stage, actions) = sent(SIZES[0], "/login anthropic sk-hush");
-    assert_eq!(actions, [Action::Gather(List::Logins)]);
+    assert_eq!(actions, [Action::InList(InList::Gather(List::Logins))]);
     assert!(!format!("{:?}", stage.app.editor.history()).contains("hush"));
     offers(&mut stage, List::Logins, login::logins(&holders()));
     assert!(stage.screen().contains("key of anthropic ❯"), "it is asked for: {}", stage.screen());
     let (stage, actions) = sent(SIZES[0], "/login anthropic");
-    assert!(matches!(&actions[0], Action::Remember(line) if line == "/login anthropic"), "{actions:?}");
+    assert!(
+        matches!(&actions[0], Action::Beside(Beside::Remember(line)) if line == "/login anthropic"),
+        "{actions:?}"
+    );
     assert!(format!("{:?}", stage.app.editor.history()).contains("/login anthropic"));
 }
 
@@ -141,14 +144,14 @@ fn a_key_that_is_typed_behind_the_command_goes_into_no_history() {
 fn only_keys_that_are_there_can_be_taken_away() {
     for size in SIZES {
         let (mut stage, actions) = sent(size, "/logout");
-        assert!(actions.contains(&Action::Gather(List::Logouts)), "{actions:?}");
+        assert!(actions.contains(&Action::InList(InList::Gather(List::Logouts))), "{actions:?}");
         offers(&mut stage, List::Logouts, login::logouts(&holders()));
         insta::assert_snapshot!(format!("logout_{}x{}", size.0, size.1), stage.screen());
         stage.key(KeyCode::Down);
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Key(Order::Forget("mistral".into()))]);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::InList(InList::Key(Order::Forget("mistral".into())))]);
     }
     let (_, actions) = sent(SIZES[0], "/logout openai");
-    assert!(actions.contains(&Action::Key(Order::Forget("openai".into()))), "{actions:?}");
+    assert!(actions.contains(&Action::InList(InList::Key(Order::Forget("openai".into())))), "{actions:?}");
 }
 
 fn foreign() -> Vec<ForeignLog> {
@@ -170,11 +173,11 @@ fn foreign() -> Vec<ForeignLog> {
 fn sessions_of_other_programs_are_offered_by_what_was_asked_first() {
     for size in SIZES {
         let (mut stage, actions) = sent(size, "/import");
-        assert!(actions.contains(&Action::Gather(List::Foreign)), "{actions:?}");
+        assert!(actions.contains(&Action::InList(InList::Gather(List::Foreign))), "{actions:?}");
         offers(&mut stage, List::Foreign, import::logs(&foreign(), UnixMs(super::stage::START)));
         insta::assert_snapshot!(format!("import_{}x{}", size.0, size.1), stage.screen());
         stage.type_text("fish");
-        assert_eq!(stage.key(KeyCode::Enter), [Action::Import("/h/pond.jsonl".into())]);
+        assert_eq!(stage.key(KeyCode::Enter), [Action::InList(InList::Import("/h/pond.jsonl".into()))]);
         let open = Item::new("open it, session DFGHJKL", Choice::Open("/s/pond.jsonl".into()));
         let title = "imported, 9 entries".into();
         stage.input(Input::Report(Report::Ask(Question { title, items: vec![open] })));
@@ -182,5 +185,5 @@ fn sessions_of_other_programs_are_offered_by_what_was_asked_first() {
         assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/pond.jsonl".into()))]);
     }
     let (_, actions) = sent(SIZES[0], "/import ~/old logs");
-    assert!(actions.contains(&Action::Import("~/old logs".into())), "{actions:?}");
+    assert!(actions.contains(&Action::InList(InList::Import("~/old logs".into()))), "{actions:?}");
 }

@@ -14,7 +14,7 @@ use crate::event::{EventKind, SessionChange};
 use crate::id::EntryId;
 use crate::message::{AssistantBlock, AssistantMessage, Message, UserMessage};
 use crate::session::{Entry, EntryBody};
-use crate::tui::app::{Action, Go, Input, Loaded, Report};
+use crate::tui::app::{Action, Beside, Go, Input, Loaded, Own, Report};
 use crate::tui::block::Level;
 use crate::tui::pace::Stale;
 use crate::tui::search::{Found, Lookup};
@@ -74,7 +74,7 @@ impl Stage {
 
 fn copied(actions: &[Action]) -> Option<(&str, &str)> {
     match actions {
-        [Action::Copy(copied)] => Some((&copied.text, &copied.what)),
+        [Action::Own(Own::Copy(copied))] => Some((&copied.text, &copied.what)),
         _ => None,
     }
 }
@@ -105,6 +105,22 @@ fn the_wheel_scrolls_three_lines_and_in_a_list_it_is_an_arrow() {
     stage.screen();
     stage.mouse(MouseEventKind::ScrollDown, (5, 5));
     assert!(stage.screen().contains("▸ first"), "{}", stage.screen());
+}
+
+#[test]
+fn end_moves_to_the_end_of_the_line_and_then_to_the_end_of_what_was_said() {
+    let mut stage = Stage::new(80, 24);
+    talked(&mut stage, 20);
+    stage.screen();
+    stage.type_text("two words");
+    stage.key(KeyCode::Home);
+    stage.key(KeyCode::PageUp);
+    assert!(stage.screen().contains("↓ more below · end"), "{}", stage.screen());
+    stage.key(KeyCode::End);
+    assert!(stage.screen().contains("more below"), "the cursor moved");
+    stage.key(KeyCode::End);
+    assert!(!stage.screen().contains("more below"), "{}", stage.screen());
+    assert_eq!(stage.app.editor.text(), "two words");
 }
 
 #[test]
@@ -435,7 +451,7 @@ fn a_lot_of_text_that_comes_at_once_is_shown_over_several_frames() {
 /// Reads what is asked for.
 fn read(stage: &mut Stage) {
     for action in std::mem::take(&mut stage.actions) {
-        if let Action::Read(wanted) = action {
+        if let Action::Beside(Beside::Read(wanted)) = action {
             let last: usize = wanted.section.last.as_str()[1..].parse().unwrap();
             let entries = (last + 1 - wanted.section.count..=last).map(logged).collect();
             stage.input(Input::Report(Report::Read { wanted, entries, ahead: vec![] }));
@@ -453,7 +469,9 @@ fn what_is_found_in_what_was_never_read_comes_in_and_is_gone_to() {
     stage.input(Input::Paste("prompt 25".into()));
     let lookups: Vec<Lookup> = std::mem::take(&mut stage.actions)
         .into_iter()
-        .filter_map(|action| if let Action::Search(lookup) = action { Some(lookup) } else { None })
+        .filter_map(
+            |action| if let Action::Beside(Beside::Search(lookup)) = action { Some(lookup) } else { None },
+        )
         .collect();
     let [lookup] = lookups.as_slice() else { panic!("one look is asked for") };
     assert_eq!((lookup.parts.len(), lookup.parts[0].part), (10, 9), "newest first");

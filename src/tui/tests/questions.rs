@@ -7,7 +7,7 @@ use super::summaries::compaction_fails;
 use crate::agent::{Live, Snapshot};
 use crate::event::{CompactionChoice, EventKind, SessionChange};
 use crate::render::{Line, Role};
-use crate::tui::app::{Action, Go, Input, List, Loaded, Report, Say};
+use crate::tui::app::{Action, Change, Go, Input, List, Loaded, Report, Say};
 use crate::tui::picker::{Choice, Item};
 use crate::tui::question::Question;
 use crate::tui::transcript::Newest;
@@ -51,7 +51,10 @@ fn what_is_typed_as_a_question_comes_is_typed_and_the_question_comes_again() {
     stage.wait(399);
     assert_eq!(stage.key(KeyCode::Enter), [], "it has only just come again");
     stage.wait(400);
-    assert_eq!(stage.key(KeyCode::Enter), [Action::ResolveCompaction(CompactionChoice::Retry)]);
+    assert_eq!(
+        stage.key(KeyCode::Enter),
+        [Action::Change(Change::ResolveCompaction(CompactionChoice::Retry))]
+    );
 }
 
 #[test]

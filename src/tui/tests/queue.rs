@@ -218,7 +218,7 @@ fn a_command_that_something_was_said_over_stands_where_the_log_has_it() {
     stage.event(EventKind::BashExecutionEnd { id: "b".into(), message: Arc::new(record) });
     let screen = stage.screen();
     let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("{words}: {screen}"));
-    assert!(at("stands below as in the log: ! make") < at("what is in it?"), "{screen}");
+    assert!(at("! make began here and stands below") < at("what is in it?"), "{screen}");
     assert!(at("Not known yet.") < at("built"), "{screen}");
 }
 

@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEven
 use super::stage::{Stage, at_work, call, steered, text};
 use crate::event::{EventKind, QueueItem, QueueKind};
 use crate::message::Image;
-use crate::tui::app::{Action, Errand, Input, Report, Say};
+use crate::tui::app::{Action, Errand, Input, Own, Report, Say};
 use crate::tui::attach::Picture;
 use crate::tui::queue::{Order, Then};
 
@@ -193,7 +193,7 @@ fn what_completes_a_prompt_of_earlier_times_keeps_no_arrow_from_the_one_before()
 fn what_another_editor_made_of_the_text_is_completed_anew() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/mod");
-    assert_eq!(stage.control('g'), [Action::EditElsewhere("/mod".into())]);
+    assert_eq!(stage.control('g'), [Action::Own(Own::EditElsewhere("/mod".into()))]);
     stage.input(Input::Report(Report::Edited("hello".into())));
     assert_eq!(stage.key(KeyCode::Enter).last(), Some(&Action::Say(Say::Steer("hello".into()))));
 }
@@ -205,7 +205,7 @@ fn a_command_that_was_not_run_comes_back_as_one() {
         stage.type_text(line);
         let actions = stage.key(KeyCode::Enter);
         let Some(Action::Say(say)) = actions.last() else { panic!("{actions:?}") };
-        assert_eq!(say.text().as_deref(), Some(line));
+        assert_eq!(say.typed(), Some(line.to_owned().into()));
     }
 }
 

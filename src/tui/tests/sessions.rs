@@ -7,7 +7,7 @@ use crate::agent::Moved;
 use crate::event::SessionChange;
 use crate::render::{Line, Role};
 use crate::session::{Hit, Piece, Scope, SessionSummary};
-use crate::tui::app::{Action, Browsed, Go, Input, Report};
+use crate::tui::app::{Action, Browsed, Go, InList, Input, ListNews, Report};
 use crate::tui::browse::Ask;
 use crate::tui::picker::{Choice, Extract, Look, Word, hits, sessions};
 use crate::unit::{Tokens, UnixMs, Usd};
@@ -62,7 +62,7 @@ impl Stage {
     }
 
     fn browsed_in(&mut self, look: u64, scope: Scope, what: Browsed) {
-        self.input(Input::Report(Report::Browsed { look: Look(look), scope, what }));
+        self.input(Input::Report(Report::List(ListNews::Browsed { look: Look(look), scope, what })));
     }
 
     fn know_sessions(&mut self, scope: Scope) {
@@ -96,13 +96,16 @@ fn sessions_are_listed_and_what_was_said_in_others_appears_below() {
         insta::assert_snapshot!(format!("sessions_{width}x{height}"), stage.screen());
         assert_eq!(
             stage.key(KeyCode::End),
-            [Action::Preview("/s/9.jsonl".into(), Extract::Around("e1".into(), "window".into()))]
+            [Action::InList(InList::Preview(
+                "/s/9.jsonl".into(),
+                Extract::Around("e1".into(), "window".into())
+            ))]
         );
         let lines = vec![Line::new("▌ open the window", Role::User)];
         let of = |name: &str| Choice::Open(format!("/s/{name}.jsonl").into());
-        stage.input(Input::Report(Report::Preview { of: of("9"), lines }));
+        stage.input(Input::Report(Report::List(ListNews::Preview { of: of("9"), lines })));
         let late = vec![Line::new("of another one", Role::User)];
-        stage.input(Input::Report(Report::Preview { of: of("0"), lines: late }));
+        stage.input(Input::Report(Report::List(ListNews::Preview { of: of("0"), lines: late })));
         insta::assert_snapshot!(format!("session_previewed_{width}x{height}"), stage.screen());
         assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/9.jsonl".into()))]);
         assert_eq!(stage.key(KeyCode::Esc), [Action::EndBrowse], "until it is there one can stay here");
@@ -123,29 +126,32 @@ fn a_session_is_named_and_trashed_in_its_list_and_brought_back() {
         stage.control('r');
         stage.control('u');
         insta::assert_snapshot!(format!("session_unnamed_{width}x{height}"), stage.screen());
-        assert_eq!(stage.key(KeyCode::Enter), [Action::NameSession("/s/0.jsonl".into(), String::new())]);
+        assert_eq!(
+            stage.key(KeyCode::Enter),
+            [Action::InList(InList::NameSession("/s/0.jsonl".into(), String::new()))]
+        );
         stage.control('r');
         assert!(stage.screen().contains("name ❯ fix-crlf"), "{}", stage.screen());
         stage.control('u');
         stage.type_text("better name");
         insta::assert_snapshot!(format!("session_named_{width}x{height}"), stage.screen());
-        let named = Action::NameSession("/s/0.jsonl".into(), "better name".into());
+        let named = Action::InList(InList::NameSession("/s/0.jsonl".into(), "better name".into()));
         assert_eq!(stage.key(KeyCode::Enter), [named]);
         assert_eq!(stage.control('z'), [], "nothing went to the trash yet");
-        assert_eq!(stage.control('x'), [Action::TrashSession("/s/0.jsonl".into())]);
+        assert_eq!(stage.control('x'), [Action::InList(InList::TrashSession("/s/0.jsonl".into()))]);
         stage.actions.clear();
         let word = Word::note("moved to the trash");
         let trashed = Some("/s/0.jsonl".into());
-        stage.input(Input::Report(Report::SessionsChanged { word, trashed }));
+        stage.input(Input::Report(Report::List(ListNews::SessionsChanged { word, trashed })));
         assert_eq!(stage.actions, [Action::EndBrowse, ask_in(2, scope, "")]);
         assert!(stage.screen().contains("moved to the trash; ctrl+z brings it back"));
         let ids: Vec<_> = summaries().into_iter().skip(1).collect();
         let without = Browsed::Sessions(sessions(&ids, scope, UnixMs(stage.now)));
         stage.browsed_in(2, scope, without);
         stage.key(KeyCode::Down);
-        assert_eq!(stage.control('z'), [Action::RestoreSession("/s/0.jsonl".into())]);
+        assert_eq!(stage.control('z'), [Action::InList(InList::RestoreSession("/s/0.jsonl".into()))]);
         let word = Word::note("it is back");
-        stage.input(Input::Report(Report::SessionsChanged { word, trashed: None }));
+        stage.input(Input::Report(Report::List(ListNews::SessionsChanged { word, trashed: None })));
         stage.browsed_in(3, scope, Browsed::Sessions(sessions(&summaries(), scope, UnixMs(stage.now))));
         stage.actions.clear();
         assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open("/s/0.jsonl".into()))], "it is chosen");
@@ -161,10 +167,10 @@ fn a_session_that_was_named_is_called_so_in_its_preview_too() {
     stage.know_sessions(scope);
     let lines = vec![Line::new("what was said last", Role::Text)];
     let of = Choice::Open("/s/0.jsonl".into());
-    stage.input(Input::Report(Report::Preview { of, lines }));
+    stage.input(Input::Report(Report::List(ListNews::Preview { of, lines })));
     assert!(stage.screen().contains("│ fix-crlf"), "{}", stage.screen());
     let word = Word::note("it is called better now");
-    stage.input(Input::Report(Report::SessionsChanged { word, trashed: None }));
+    stage.input(Input::Report(Report::List(ListNews::SessionsChanged { word, trashed: None })));
     let mut renamed = summaries();
     renamed[0].name = Some("better".into());
     stage.browsed_in(2, scope, Browsed::Sessions(sessions(&renamed, scope, UnixMs(stage.now))));
@@ -179,12 +185,15 @@ fn what_went_to_the_trash_can_be_brought_back_after_a_failure_and_in_another_lis
     stage.app.browse("");
     for name in ["/s/0.jsonl", "/s/1.jsonl"] {
         let word = Word::note("moved to the trash");
-        stage.input(Input::Report(Report::SessionsChanged { word, trashed: Some(name.into()) }));
+        stage.input(Input::Report(Report::List(ListNews::SessionsChanged {
+            word,
+            trashed: Some(name.into()),
+        })));
     }
-    let restore = |name: &str| Action::RestoreSession(name.into());
+    let restore = |name: &str| Action::InList(InList::RestoreSession(name.into()));
     assert_eq!(stage.control('z'), [restore("/s/1.jsonl")]);
     let why = Word::trouble("can't be taken back");
-    stage.input(Input::Report(Report::NotRestored { path: "/s/1.jsonl".into(), why }));
+    stage.input(Input::Report(Report::List(ListNews::NotRestored { path: "/s/1.jsonl".into(), why })));
     assert!(stage.screen().contains("can't be taken back"), "{}", stage.screen());
     stage.key(KeyCode::Esc);
     stage.app.browse("");
@@ -205,7 +214,8 @@ fn an_older_look_that_goes_on_does_not_put_its_list_over_a_newer_one() {
     stage.app.browse("");
     stage.know_sessions(Scope::ThisDirectory);
     let trashed = Some("/s/0.jsonl".into());
-    stage.input(Input::Report(Report::SessionsChanged { word: Word::note("moved"), trashed }));
+    stage
+        .input(Input::Report(Report::List(ListNews::SessionsChanged { word: Word::note("moved"), trashed })));
     let without = |stage: &Stage| {
         Browsed::Sessions(sessions(&summaries()[1..], Scope::ThisDirectory, UnixMs(stage.now)))
     };
@@ -230,7 +240,9 @@ fn a_session_is_found_by_either_end_of_its_id() {
         stage.control('u');
         stage.type_text(part);
         assert_eq!(stage.key(KeyCode::Enter), [Action::Go(Go::Open(known[1].path.clone()))], "{part}");
-        stage.input(Input::Report(Report::Said(Word::note("that is the session that is open here"))));
+        stage.input(Input::Report(Report::List(ListNews::Said(Word::note(
+            "that is the session that is open here",
+        )))));
     }
 }
 

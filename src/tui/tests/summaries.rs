@@ -5,7 +5,7 @@ use crossterm::event::KeyCode;
 use super::stage::Stage;
 use crate::agent::BranchSummary;
 use crate::event::{CompactionChoice, CompactionReason, EventKind};
-use crate::tui::app::{Action, Go, Input, Report};
+use crate::tui::app::{Action, Change, Go, Input, Report};
 use crate::tui::picker::{Choice, Item};
 use crate::tui::question::Question;
 
@@ -25,10 +25,13 @@ fn a_summary_that_could_not_be_made_asks_what_now_and_esc_leaves_everything_as_i
     compaction_fails(&mut stage);
     assert!(stage.screen().contains("no summary: anthropic: overloaded"), "{}", stage.screen());
     stage.wait(400);
-    assert_eq!(stage.key(KeyCode::Enter), [Action::ResolveCompaction(CompactionChoice::Retry)]);
+    assert_eq!(
+        stage.key(KeyCode::Enter),
+        [Action::Change(Change::ResolveCompaction(CompactionChoice::Retry))]
+    );
     compaction_fails(&mut stage);
     stage.wait(400);
-    assert_eq!(stage.key(KeyCode::Esc), [Action::ResolveCompaction(CompactionChoice::GoOn)]);
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Change(Change::ResolveCompaction(CompactionChoice::GoOn))]);
     compaction_fails(&mut stage);
     stage.event(EventKind::CompactionEnd {
         reason: CompactionReason::Threshold,
@@ -49,7 +52,10 @@ fn something_else_that_fails_leaves_the_question_about_a_summary_open() {
     let failed = Report::Failed { what: "no room".into(), hint: None, text: None };
     stage.input(Input::Report(failed));
     stage.wait(400);
-    assert_eq!(stage.key(KeyCode::Enter), [Action::ResolveCompaction(CompactionChoice::Retry)]);
+    assert_eq!(
+        stage.key(KeyCode::Enter),
+        [Action::Change(Change::ResolveCompaction(CompactionChoice::Retry))]
+    );
 }
 
 #[test]

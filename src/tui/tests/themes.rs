@@ -11,7 +11,7 @@ use crate::render::Role;
 use crate::resource::{Origin, Place};
 use crate::setting;
 use crate::theme::{Depth, Library, Rgb};
-use crate::tui::app::{Action, Input};
+use crate::tui::app::{Action, Beside, Input};
 use crate::tui::theme::{Theme, ThemeOptions};
 
 /// What the accent is in the themes that are looked at here.
@@ -33,12 +33,12 @@ fn accent(stage: &Stage) -> Color {
 fn command(stage: &mut Stage, line: &str) -> Vec<Action> {
     stage.type_text(line);
     let mut actions = stage.key(KeyCode::Enter);
-    actions.retain(|action| !matches!(action, Action::Remember(_)));
+    actions.retain(|action| !matches!(action, Action::Beside(Beside::Remember(_))));
     actions
 }
 
 fn kept(theme: &str) -> Action {
-    Action::Keep { setting: &setting::THEME, value: theme.to_owned() }
+    Action::Beside(Beside::Keep { setting: &setting::THEME, value: theme.to_owned() })
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::message::{
     UserMessage,
 };
 use crate::session::{EntryBody, Placement, SessionManager, Visibility, Writer};
-use crate::tui::app::{Action, Go, Input, Report};
+use crate::tui::app::{Action, Beside, Change, Go, Input, ListNews, Report};
 use crate::tui::gather;
 use crate::tui::tree::{self, Ask, Wanted};
 use crate::unit::{Tokens, UnixMs, Usd};
@@ -114,14 +114,14 @@ impl Grove {
     fn settle(&mut self, actions: Vec<Action>) -> Vec<Action> {
         let (mut todo, mut rest) = (std::collections::VecDeque::from(actions), Vec::new());
         while let Some(action) = todo.pop_front() {
-            let Action::Tree(ask) = action else {
+            let Action::Beside(Beside::Tree(ask)) = action else {
                 rest.push(action);
                 continue;
             };
             for news in self.answered(&ask) {
                 let session = self.writer.reader().id().clone();
                 self.stage.actions.clear();
-                self.stage.input(Input::Report(Report::Tree { session, news }));
+                self.stage.input(Input::Report(Report::List(ListNews::Tree { session, news })));
                 todo.extend(std::mem::take(&mut self.stage.actions));
             }
         }
@@ -419,7 +419,10 @@ fn a_label_is_kept_by_enter_taken_away_when_empty_and_left_by_escape() {
     grove.control('l');
     grove.type_text("it works");
     let answer = grove.entry(8);
-    assert_eq!(grove.key(KeyCode::Enter), [Action::LabelEntry(answer.clone(), Some("it works".into()))]);
+    assert_eq!(
+        grove.key(KeyCode::Enter),
+        [Action::Change(Change::LabelEntry(answer.clone(), Some("it works".into())))]
+    );
     grove.writer.label(&answer, Some("it works"), UnixMs(grove.now)).unwrap();
     assert_eq!(grove.told(), []);
     assert!(grove.screen().contains("[it works]"), "{}", grove.screen());
@@ -433,7 +436,7 @@ fn a_label_is_kept_by_enter_taken_away_when_empty_and_left_by_escape() {
     );
     grove.control('l');
     grove.control('u');
-    assert_eq!(grove.key(KeyCode::Enter), [Action::LabelEntry(answer, None)]);
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Change(Change::LabelEntry(answer, None))]);
 }
 
 #[test]
@@ -443,12 +446,12 @@ fn a_branch_is_hidden_after_a_question_and_brought_back_from_the_whole_tree() {
     grove.alt(KeyCode::Up);
     grove.alt(KeyCode::Up);
     let lexer = grove.entry(2);
-    assert_eq!(grove.control('x'), [Action::AskToHide(lexer.clone())]);
+    assert_eq!(grove.control('x'), [Action::Beside(Beside::AskToHide(lexer.clone()))]);
     let question = gather::hiding(&grove.writer.reader(), lexer.clone());
     grove.report(question);
     assert!(grove.screen().contains("hide this and the 3 entries after it"), "{}", grove.screen());
     grove.stage.wait(400);
-    assert_eq!(grove.key(KeyCode::Enter), [Action::Hide(lexer.clone(), Visibility::Hidden)]);
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Change(Change::Hide(lexer.clone(), Visibility::Hidden))]);
     grove.writer.hide(&lexer, Visibility::Hidden, UnixMs(grove.now)).unwrap();
     grove.told();
     assert!(!grove.screen().contains("change the lexer"), "{}", grove.screen());
@@ -456,8 +459,8 @@ fn a_branch_is_hidden_after_a_question_and_brought_back_from_the_whole_tree() {
     let screen = grove.screen();
     assert!(screen.contains("change the lexer") && screen.contains("hidden"), "{screen}");
     grove.type_text("fixture still");
-    assert_eq!(grove.key(KeyCode::Enter), [Action::Hide(lexer.clone(), Visibility::Shown)]);
-    assert_eq!(grove.control('x'), [Action::Hide(lexer, Visibility::Shown)]);
+    assert_eq!(grove.key(KeyCode::Enter), [Action::Change(Change::Hide(lexer.clone(), Visibility::Shown))]);
+    assert_eq!(grove.control('x'), [Action::Change(Change::Hide(lexer, Visibility::Shown))]);
 }
 
 #[test]
@@ -472,7 +475,7 @@ fn the_branch_in_use_is_not_hidden_and_the_tree_says_so() {
     grove.alt(KeyCode::Up);
     let screen = grove.screen();
     assert!(!screen.contains("can't be hidden") && screen.contains("ctrl+x hide"), "{screen}");
-    assert_eq!(grove.control('x'), [Action::AskToHide(grove.entry(2))]);
+    assert_eq!(grove.control('x'), [Action::Beside(Beside::AskToHide(grove.entry(2)))]);
 }
 
 #[test]
@@ -487,7 +490,7 @@ fn the_key_that_answered_a_question_chooses_nothing_in_the_tree_beneath() {
         let question = gather::hiding(&grove.writer.reader(), entry.clone());
         grove.report(question);
         grove.stage.wait(400);
-        let hides = vec![Action::Hide(entry.clone(), Visibility::Hidden)];
+        let hides = vec![Action::Change(Change::Hide(entry.clone(), Visibility::Hidden))];
         assert_eq!(grove.key(last), if answered { hides } else { vec![] });
         for pause in [0, 150, 399] {
             grove.stage.wait(pause);
@@ -543,7 +546,7 @@ fn while_the_agent_works_a_fork_is_made_beside_it() {
     grove.key(KeyCode::Enter);
     grove.key(KeyCode::End);
     assert_eq!(grove.key(KeyCode::Enter), [Action::Go(Go::ForkBeside(grove.entry(7)))]);
-    grove.report(Report::Beside("01JD6X9QWERTYUIOPASDFGHJKL".into()));
+    grove.report(Report::List(ListNews::Beside("01JD6X9QWERTYUIOPASDFGHJKL".into())));
     let screen = grove.screen();
     assert!(screen.contains("forked into session FGHJKL") && screen.contains("tiller --session"), "{screen}");
     grove.open();
@@ -662,13 +665,13 @@ fn only_what_is_on_the_screen_and_near_it_is_read() {
     }
     todo.extend(grove.stage.key(KeyCode::Enter));
     while let Some(action) = todo.pop() {
-        let Action::Tree(ask) = action else { continue };
+        let Action::Beside(Beside::Tree(ask)) = action else { continue };
         if let Ask::Texts(wants) = &ask {
             asked += wants.len();
         }
         for news in grove.answered(&ask) {
             let session = grove.writer.reader().id().clone();
-            grove.stage.input(Input::Report(Report::Tree { session, news }));
+            grove.stage.input(Input::Report(Report::List(ListNews::Tree { session, news })));
             todo.extend(std::mem::take(&mut grove.stage.actions));
         }
     }

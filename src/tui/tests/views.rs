@@ -5,13 +5,16 @@ use serde_json::json;
 
 use super::stage::{SIZES, START, Stage, at_work, state, steered};
 use super::summaries::compaction_fails;
+use crate::agent::State;
 use crate::event::{ApprovalRequest, EventKind};
 use crate::id::EntryId;
 use crate::message::AssistantBlock;
 use crate::session::entry::Compaction;
 use crate::session::{EntryBody, Placement, SessionManager};
 use crate::tui::app::{Input, Report};
-use crate::tui::{gather, logs};
+use crate::tui::gather::{self, About};
+use crate::tui::logs;
+use crate::tui::page::Page;
 use crate::unit::{Tokens, UnixMs};
 
 /// Draws a state at both sizes.
@@ -178,7 +181,16 @@ fn the_facts_about_a_session_are_a_page() {
     let manager = SessionManager::new(Placement::Memory, "/home/ada/code/conf".into());
     let reader = manager.create(UnixMs(START)).reader();
     drawn("session", |stage| {
-        let lines = gather::facts(&state(), &reader);
+        let about = About {
+            home: Some("/home/ada".into()),
+            folders: vec!["~/code/lib".into(), "/srv/docs (read only)".into()],
+            width: Page::columns(stage.app.place.size.0),
+        };
+        let lines = {
+            let path = "/home/ada/.local/share/tiller/sessions/--home-ada-code-conf--/2026-11-21T14-02-00-000Z_01JD6X9QWERTYUIOPASDFGHJKL.jsonl";
+            let state = State { name: None, path: Some(path.into()), ..state() };
+            gather::facts(&state, &reader, &about)
+        };
         stage.input(Input::Report(Report::Page { title: "session".into(), lines }));
     });
 }

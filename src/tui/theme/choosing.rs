@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::app::{Action, App, List};
+use super::super::app::{Action, App, Beside, List};
 use super::super::block::Level;
 use super::super::call::one_line;
 use super::super::picker::{Choice, Item, Picker};
@@ -133,7 +133,7 @@ impl App {
         if self.place.theme.depth == Depth::None {
             self.flash(format!("theme {name}; it will show where there are colours"));
         }
-        vec![Action::Keep { setting: &crate::setting::THEME, value: name.to_owned() }]
+        vec![Action::Beside(Beside::Keep { setting: &crate::setting::THEME, value: name.to_owned() })]
     }
 }
 

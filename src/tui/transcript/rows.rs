@@ -177,6 +177,16 @@ impl Transcript {
         self.view.move_places(moved);
     }
 
+    /// A block is gone: those after it get numbers by one lower, and it was no news.
+    pub(super) fn close_gap(&mut self, gone: At) {
+        let moved = |at: At| match at.part == gone.part && at.block > gone.block {
+            true => At { block: at.block - 1, ..at },
+            false => at,
+        };
+        self.view.move_places(moved);
+        self.view.news.known = self.view.news.known.min(self.blocks());
+    }
+
     /// Something was added to the live blocks, or below them.
     pub(in crate::tui) fn grew(&mut self) {
         self.view.news.any |= self.view.scroll != Scroll::Follows;
@@ -187,9 +197,9 @@ impl Transcript {
         self.view.news.any.then(|| self.blocks().saturating_sub(self.view.news.known))
     }
 
-    /// Blocks that were added at the end so far.
+    /// Blocks that were added at the end so far and are there still.
     fn blocks(&self) -> usize {
-        self.added + self.live.iter().filter(|block| !block.is_blank()).count()
+        self.added - self.removed + self.live.iter().filter(|block| !block.is_blank()).count()
     }
 
     /// Whether the end is on the screen, whatever is added.

@@ -11,6 +11,7 @@ use crate::message::{
 };
 use crate::render::MarkdownStream;
 use crate::session::EntryBody;
+use crate::session::context::{project, unanswered};
 
 fn entry(at: usize, message: Message) -> Entry {
     let body = EntryBody::message(Arc::new(message));
@@ -90,6 +91,52 @@ fn scrolled_up_it_stays_where_it_is_and_counts_what_arrives() {
     transcript.scroll_down(100, &ctx);
     assert_eq!((draw(&mut transcript, 3, &ctx)[2].as_str(), transcript.news()), ("m11", None));
     assert!(transcript.follows());
+}
+
+#[test]
+fn what_is_taken_away_is_not_counted_among_what_arrives() {
+    let is_notice = |block: &Block| matches!(block.kind, BlockKind::Notice { .. });
+    let away = |warned: Warned| {
+        let (mut transcript, ctx) = (transcript(10), Ctx::default());
+        let warn = |transcript: &mut Transcript| transcript.say(Level::Warning, "careful", None);
+        if warned == Warned::Before {
+            warn(&mut transcript);
+        }
+        transcript.lay_out(3, &ctx);
+        transcript.scroll_up(4, &ctx);
+        if warned == Warned::After {
+            warn(&mut transcript);
+        }
+        let added = transcript.added();
+        transcript.remove_last(is_notice);
+        assert_eq!(transcript.added(), added, "a search tells by it whether something came");
+        transcript.append(&said(10), UnixMs(0));
+        assert!(transcript.added() > added);
+        transcript.news()
+    };
+    assert_eq!((away(Warned::Before), away(Warned::After)), (Some(1), Some(1)));
+}
+
+/// When a warning came that is taken away: before the end was left, or after.
+#[derive(Clone, Copy, PartialEq)]
+enum Warned {
+    Before,
+    After,
+}
+
+#[test]
+fn a_block_of_what_arrives_keeps_its_place_when_one_before_it_is_taken_away() {
+    let (mut transcript, ctx) = (transcript(3), Ctx::default());
+    transcript.say(Level::Warning, "careful", None);
+    let mut stream = MarkdownStream::new(80);
+    stream.push("one\n\ntwo\n\nthree");
+    transcript.live.push(Block::new(BlockKind::Growing(Box::new(stream))));
+    transcript.lay_out(3, &ctx);
+    transcript.scroll_up(2, &ctx);
+    assert_eq!(draw(&mut transcript, 3, &ctx), ["one", "", "two"]);
+    transcript.remove_last(|block| matches!(block.kind, BlockKind::Notice { .. }));
+    assert_eq!(draw(&mut transcript, 3, &ctx), ["one", "", "two"]);
+    assert_eq!(transcript.top().map(|(at, _)| at.block), Some(3));
 }
 
 #[test]
@@ -215,7 +262,7 @@ fn result(at: usize, id: &str, text: &str, ms: i64) -> Entry {
         tool_name: "bash".into(),
         content: vec![UserBlock::Text { text: text.into() }],
         details: Some(serde_json::json!({"exitCode": 0})),
-        is_error: text.starts_with("interrupted"),
+        is_error: false,
         timestamp: UnixMs(ms),
     };
     Entry { timestamp: UnixMs(ms), ..entry(at, Message::ToolResult(result)) }
@@ -313,21 +360,34 @@ fn calls_take_as_long_as_the_log_says() {
 }
 
 #[test]
-fn after_a_crash_the_call_that_ran_reads_differently_from_those_that_had_not_begun() {
-    let entries = [said(0), call(1, "look", &["a", "b", "c"]), result(2, "a", "out", 5)];
+fn after_a_crash_the_screen_says_of_each_call_what_the_log_will_say() {
+    let answer = Entry { id: "01JAV7E0000000000000000000".into(), ..call(1, "look", &["a", "b", "c"]) };
+    let entries = [said(0), answer, result(2, "a", "out", 5)];
     let mut transcript = Transcript::of(0, Newest::of(&[], entries.to_vec()));
     transcript.settle();
     let rows = draw(&mut transcript, 10, &Ctx::default());
     let told = |rows: &[String]| rows.iter().filter(|row| row.starts_with('–')).cloned().collect::<Vec<_>>();
     let told_at_once = told(&rows);
     assert!(told_at_once[0].contains("cut off, no result"), "{rows:?}");
-    assert!(told_at_once[1].contains("not begun: tiller was stopped"), "{rows:?}");
-    let again: Vec<Entry> = entries
-        .into_iter()
-        .chain([result(3, "b", "interrupted: x", 9), result(4, "c", "interrupted: x", 9)])
-        .collect();
+    assert!(told_at_once[1].contains("not begun: the run was cut off"), "{rows:?}");
+    let open = unanswered(&project(&entries).messages);
+    let mended = open
+        .iter()
+        .zip(3..)
+        .map(|((call, fate), at)| entry(at, Message::ToolResult(fate.result(call, UnixMs(9)))));
+    let again: Vec<Entry> = entries.iter().cloned().chain(mended).collect();
     let mut transcript = Transcript::of(0, Newest::of(&[], again));
     assert_eq!(told(&draw(&mut transcript, 10, &Ctx::default())), told_at_once, "and so it stays");
+}
+
+#[test]
+fn of_calls_that_another_program_left_without_results_none_is_said_not_to_have_begun() {
+    let entries = [said(0), call(1, "look", &["a", "b"])];
+    let mut transcript = Transcript::of(0, Newest::of(&[], entries.to_vec()));
+    transcript.settle();
+    let rows = draw(&mut transcript, 10, &Ctx::default());
+    let lost = rows.iter().filter(|row| row.contains("cut off, no result")).count();
+    assert_eq!(lost, 2, "{rows:?}");
 }
 
 #[test]

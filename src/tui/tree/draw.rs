@@ -71,7 +71,7 @@ impl TreeView {
         notes.extend((self.sieve.hidden == Visibility::Shown).then(|| "hidden too".to_owned()));
         notes.extend((!self.sieve.folded.is_empty()).then(|| "folded".to_owned()));
         let all = self.shape.as_ref().map_or(0, |shape| shape.len());
-        notes.push(format!("{} of {}", thousands(self.rows.len()), thousands(all)));
+        notes.push(format!("{} of {} entries", thousands(self.rows.len()), thousands(all)));
         let notes = notes.join(" · ");
         let bold = Style::from(Role::Accent).with(Emphasis::BOLD);
         let used = words.chars().count() + notes.chars().count() + 8;

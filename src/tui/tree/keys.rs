@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::{Ask, Effect, Going, Labelling, News, Purpose, TreeView};
 use crate::id::{EntryId, SessionId};
 use crate::session::Visibility;
-use crate::tui::app::{Action, App, Go};
+use crate::tui::app::{Action, App, Beside, Change, Go};
 use crate::tui::block::Level;
 use crate::tui::keymap::{Context, KeyCommand};
 use crate::tui::picker::{Choice, Item, Picker};
@@ -51,7 +51,7 @@ impl App {
         let Some(tree) = self.tree() else { return Vec::new() };
         let asks: Vec<Ask> = tree.asks(size);
         let go = if is_working { None } else { tree.once_stopped() };
-        asks.into_iter().map(Action::Tree).chain(go).collect()
+        asks.into_iter().map(Beside::Tree).map(Action::Beside).chain(go).collect()
     }
 
     /// The session has other entries than the tree knows.
@@ -105,17 +105,19 @@ impl App {
             Outcome::Back => {
                 self.keep_typed_ahead();
                 self.popups.pop();
-                vec![Action::Tree(Ask::EndSearch)]
+                vec![Action::Beside(Beside::Tree(Ask::EndSearch))]
             }
             Outcome::Close => {
                 self.keep_typed_ahead();
                 self.popups.clear();
-                vec![Action::Tree(Ask::EndSearch)]
+                vec![Action::Beside(Beside::Tree(Ask::EndSearch))]
             }
             Outcome::Choose(purpose) => self.choose_entry(purpose),
-            Outcome::Hide(entry, Visibility::Hidden) => vec![Action::AskToHide(entry)],
-            Outcome::Hide(entry, Visibility::Shown) => vec![Action::Hide(entry, Visibility::Shown)],
-            Outcome::Label(entry, label) => vec![Action::LabelEntry(entry, label)],
+            Outcome::Hide(entry, Visibility::Hidden) => vec![Action::Beside(Beside::AskToHide(entry))],
+            Outcome::Hide(entry, Visibility::Shown) => {
+                vec![Action::Change(Change::Hide(entry, Visibility::Shown))]
+            }
+            Outcome::Label(entry, label) => vec![Action::Change(Change::LabelEntry(entry, label))],
         }
     }
 
@@ -127,11 +129,11 @@ impl App {
         match tree.effect_for(purpose, node) {
             Effect::Show => {
                 let with = tree.hidden_with(node).unwrap_or(entry);
-                vec![Action::Hide(with, Visibility::Shown)]
+                vec![Action::Change(Change::Hide(with, Visibility::Shown))]
             }
             Effect::Stay => {
                 self.popups.clear();
-                vec![Action::Tree(Ask::EndSearch)]
+                vec![Action::Beside(Beside::Tree(Ask::EndSearch))]
             }
             _ if is_working => {
                 let items = busy_items(purpose, &entry, tree.stands_first(node));

@@ -1,6 +1,6 @@
 //! What entries say: as a row, as a preview, and as the text in which words are looked for.
 
-use crate::message::{AssistantBlock, AssistantMessage, Message, StopReason, joined_text};
+use crate::message::{AssistantBlock, AssistantMessage, Message, ModelRef, StopReason, joined_text};
 use crate::render::{self, Line, Role};
 use crate::session::tree::Node;
 use crate::session::{Entry, EntryBody, EntryKind, Role as Speaker};
@@ -44,7 +44,8 @@ impl Said {
                 Self { sign: "+", text: spaced(&content.joined_text()), role: Role::Text }
             }
             EntryBody::ModelChange { provider, model_id } => {
-                muted("·", format!("model: {provider}/{model_id}"))
+                let model = ModelRef { provider: provider.clone(), id: model_id.clone() };
+                muted("·", format!("model: {}", model.shown()))
             }
             EntryBody::ThinkingLevelChange { thinking_level } => {
                 muted("·", format!("thinking: {}", thinking_level.name()))

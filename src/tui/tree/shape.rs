@@ -36,7 +36,7 @@ impl Filter {
     /// What it is called on the screen.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::NoTools => "no tools",
+            Self::NoTools => "without tools",
             Self::User => "user only",
             Self::Labelled => "labelled",
             Self::All => "all",

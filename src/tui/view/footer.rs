@@ -1,66 +1,109 @@
 //! The last line: where, which session, which model, how full, how much, how careful.
 
-use std::path::Path;
+use std::borrow::Borrow;
 
 use super::super::app::App;
+use super::super::folder::shortened;
 use super::spread;
 use crate::message::ThinkingLevel;
 use crate::render::{Line, Role, Span, cut_to};
 
-/// A fact with its rank: the highest rank goes first when room is short.
+/// A fact of the right side with its rank: the highest rank goes first when room is short.
 struct Fact {
     text: String,
     role: Role,
     rank: u8,
 }
 
+/// How much is shown: the most columns of the folder, the branch and the session's name, and the highest rank on the right.
+struct Room {
+    folder: usize,
+    branch: usize,
+    name: usize,
+    rank: u8,
+}
+
+impl Room {
+    const fn new(folder: usize, branch: usize, name: usize, rank: u8) -> Self {
+        Self { folder, branch, name, rank }
+    }
+}
+
+/// What is given up one after the other until all fits. Where one is goes last: several of these stand side by side.
+const ROOMS: [Room; 11] = [
+    Room::new(36, usize::MAX, 30, TOKENS),
+    Room::new(36, usize::MAX, 16, TOKENS),
+    Room::new(36, usize::MAX, 30, COST),
+    Room::new(36, 32, 16, COST),
+    Room::new(20, 24, 16, COST),
+    Room::new(20, 16, 12, COST),
+    Room::new(16, 12, 12, CONTEXT),
+    Room::new(16, 12, 0, CONTEXT),
+    Room::new(16, 12, 0, APPROVAL),
+    Room::new(16, 0, 0, APPROVAL),
+    Room::new(0, 0, 0, APPROVAL),
+];
+
+const MODEL: u8 = 0;
+const APPROVAL: u8 = 1;
+const CONTEXT: u8 = 2;
+const COST: u8 = 3;
+const TOKENS: u8 = 4;
+
 pub(super) fn line(app: &App) -> Line {
     let width = usize::from(app.place.size.0).saturating_sub(2);
-    let (mut left, mut right) = (left(app), right(app));
-    while wide(&left) + wide(&right) + 2 > width {
-        let highest = left.iter().chain(&right).map(|fact| fact.rank).max().unwrap_or(0);
-        if highest == 0 {
-            break;
+    let facts = right(app);
+    for room in &ROOMS {
+        let left = left(app, room);
+        let right: Vec<&Fact> = facts.iter().filter(|fact| fact.rank <= room.rank).collect();
+        if right.is_empty() || wide(&left) + wide(&right) + 2 > width {
+            continue;
         }
-        left.retain(|fact| fact.rank != highest);
-        right.retain(|fact| fact.rank != highest);
+        let mut spans = vec![Span::new(" ", Role::Text)];
+        spans.extend(joined(&left));
+        let mut line = spread(spans, Span::new(" ".repeat(wide(&right)), Role::Text), width + 1);
+        line.spans.pop();
+        line.spans.extend(joined(&right));
+        return line;
     }
-    if right.is_empty() || wide(&left) + wide(&right) + 2 > width {
-        let text: Vec<&str> = left.iter().chain(&right).map(|fact| fact.text.as_str()).collect();
-        return Line::new(format!(" {}", cut_to(&text.join(" "), width)), Role::Muted);
-    }
-    let mut spans = vec![Span::new(" ", Role::Text)];
-    spans.extend(joined(left));
-    let mut line = spread(spans, Span::new(" ".repeat(wide(&right)), Role::Text), width + 1);
-    line.spans.pop();
-    line.spans.extend(joined(right));
-    line
+    let text: Vec<&str> =
+        facts.iter().filter(|fact| fact.rank <= APPROVAL).map(|fact| fact.text.as_str()).collect();
+    Line::new(format!(" {}", cut_to(&text.join(" "), width)), Role::Muted)
 }
 
-fn wide(facts: &[Fact]) -> usize {
+fn wide<F: Borrow<Fact>>(facts: &[F]) -> usize {
     let gaps = 2 * facts.len().saturating_sub(1);
-    facts.iter().map(|fact| Span::new(fact.text.clone(), fact.role).width()).sum::<usize>() + gaps
+    facts.iter().map(|fact| span(fact.borrow()).width()).sum::<usize>() + gaps
 }
 
-fn joined(facts: Vec<Fact>) -> Vec<Span> {
+fn joined<F: Borrow<Fact>>(facts: &[F]) -> Vec<Span> {
     let mut spans = Vec::new();
     for fact in facts {
         if !spans.is_empty() {
             spans.push(Span::new("  ", Role::Text));
         }
-        spans.push(Span::new(fact.text, fact.role));
+        spans.push(span(fact.borrow()));
     }
     spans
 }
 
-fn left(app: &App) -> Vec<Fact> {
-    let branch = app.facts.branch.as_ref().map(|branch| format!(" ({branch})")).unwrap_or_default();
-    let folder = shortened(&app.place.cwd, app.place.home.as_deref());
-    let mut facts = vec![Fact { text: format!("{folder}{branch}"), role: Role::Muted, rank: 4 }];
+fn span(fact: &Fact) -> Span {
+    Span::new(fact.text.clone(), fact.role)
+}
+
+fn left(app: &App, room: &Room) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let mut add = |text: String, role| facts.push(Fact { text, role, rank: MODEL });
+    if room.folder > 0 {
+        let folder = shortened(&app.place.cwd, app.place.home.as_deref(), room.folder);
+        let branch = app.facts.branch.as_ref().filter(|_| room.branch > 0);
+        let branch = branch.map(|branch| format!(" ({})", cut_to(branch, room.branch))).unwrap_or_default();
+        add(format!("{folder}{branch}"), Role::Muted);
+    }
     // A fork looks like what it comes from: without a name its id tells them apart.
     let fork = app.facts.fork.as_ref().map(|id| format!("fork {}", id.short()));
-    if let Some(name) = app.facts.name.as_ref().or(fork.as_ref()) {
-        facts.push(Fact { text: cut_to(name, 30), role: Role::Text, rank: 5 });
+    if let Some(name) = app.facts.name.as_ref().or(fork.as_ref()).filter(|_| room.name > 0) {
+        add(cut_to(name, room.name), Role::Text);
     }
     facts
 }
@@ -74,7 +117,7 @@ fn right(app: &App) -> Vec<Fact> {
             ThinkingLevel::Off => String::new(),
             level => format!(" · {}", level.name()),
         };
-        add(format!("{}{thinking}", cut_to(&model.id, 32)), Role::Text, 0);
+        add(format!("{}{thinking}", cut_to(&model.id, 32)), Role::Text, MODEL);
     }
     if let Some(percent) = (facts.context.used.0 * 100).checked_div(facts.context.window.0) {
         let role = match percent {
@@ -82,50 +125,18 @@ fn right(app: &App) -> Vec<Fact> {
             70..=89 => Role::Warning,
             _ => Role::Error,
         };
-        add(format!("ctx {percent}%"), role, 2);
+        add(format!("ctx {percent}%"), role, CONTEXT);
     }
     let input = facts.usage.input + facts.usage.cache_read + facts.usage.cache_write;
     if input.0 > 0 || facts.usage.output.0 > 0 {
-        add(format!("↑{input} ↓{}", facts.usage.output), Role::Muted, 6);
+        add(format!("↑{input} ↓{}", facts.usage.output), Role::Muted, TOKENS);
     }
     if facts.usage.cost.total.0 > 0.0 {
-        add(facts.usage.cost.total.to_string(), Role::Muted, 3);
+        add(facts.usage.cost.total.to_string(), Role::Muted, COST);
     }
     if !facts.approval.is_empty() {
         let role = if facts.approval == "yes" { Role::Warning } else { Role::Muted };
-        add(facts.approval.clone(), role, 1);
+        add(facts.approval.clone(), role, APPROVAL);
     }
     shown
-}
-
-/// A folder with `~` for the home, and of a long one its end.
-fn shortened(folder: &Path, home: Option<&Path>) -> String {
-    /// Columns of a folder beyond which its beginning is left out.
-    const MOST: usize = 36;
-    let text = match home.and_then(|home| folder.strip_prefix(home).ok()) {
-        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
-        Some(rest) => format!("~/{}", rest.display()),
-        None => folder.display().to_string(),
-    };
-    if text.chars().count() <= MOST {
-        return text;
-    }
-    let skip = text.chars().count() - MOST + 1;
-    let end: String = text.chars().skip(skip).collect();
-    format!("…{}", end.find('/').map_or(end.as_str(), |at| &end[at..]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_is_shortened_from_its_beginning() {
-        let home = Path::new("/home/ada");
-        assert_eq!(shortened(Path::new("/home/ada"), Some(home)), "~");
-        assert_eq!(shortened(Path::new("/home/ada/code/x"), Some(home)), "~/code/x");
-        assert_eq!(shortened(Path::new("/home/adam"), Some(home)), "/home/adam");
-        let long = "/srv/builds/of/a/very/deep/tree/of/folders/project";
-        assert_eq!(shortened(Path::new(long), Some(home)), "…/very/deep/tree/of/folders/project");
-    }
 }

@@ -67,11 +67,17 @@ pub(super) fn status(app: &App) -> Option<Line> {
 
 /// A word to the user, beside what goes on: that never looks as if it had stopped.
 fn flash(app: &App, text: &str) -> Line {
-    let words = Span::new(one_line(text), Role::Text);
+    /// Columns of the sign before the words, the blanks around it included.
+    const SIGN: usize = 4;
+    let fitting = |text: &str| {
+        let room = usize::from(app.place.size.0).saturating_sub(SIGN);
+        Span::new(cut_to(&one_line(text), room), Role::Text)
+    };
+    let words = fitting(text);
     let Some(activity) = activity(app) else {
         // What brings a sign of its own needs no other.
         return match text.strip_prefix("✗ ") {
-            Some(trouble) => vec![Span::new("  ✗ ", Role::Error), Span::new(one_line(trouble), Role::Text)],
+            Some(trouble) => vec![Span::new("  ✗ ", Role::Error), fitting(trouble)],
             None => vec![Span::new("  · ", Role::Accent), words],
         }
         .into();
@@ -209,7 +215,7 @@ fn doing(app: &App) -> String {
         return "running your command".to_owned();
     }
     match app.transcript.live.last().map(|block| &block.kind) {
-        Some(BlockKind::Thinking(_)) => "thinking…".to_owned(),
+        Some(BlockKind::Thinking(_) | BlockKind::Musing(_)) => "thinking…".to_owned(),
         Some(BlockKind::Call(call)) => format!("calling {}…", one_line(&call.name)),
         Some(_) => "answering…".to_owned(),
         None => "waiting for the model…".to_owned(),

@@ -60,8 +60,9 @@ async fn output_over_the_limit_is_in_a_file_that_the_record_names() {
     let limits = OutputLimits { max_lines: 3, max_chars: 1_000 };
     let folder = TempDir::new().unwrap();
     let manager = SessionManager::new(Placement::Flat(folder.path().join("logs")), folder.path().into());
-    let stage =
-        Stage::tuned(folder, (manager, None), Access::Reads, vec![], |parts| parts.options.output = limits);
+    let stage = Stage::tuned(folder, (manager, None), Access::Reads, vec![], |parts| {
+        parts.options.output.limits = limits
+    });
     let record = stage.agent.execute_bash("seq 1 5000", BashContext::Include).await.unwrap();
     assert!(record.truncated && record.output.starts_with("4998\n4999\n5000\n"), "{}", record.output);
     let path = record.full_output_path.clone().unwrap();
@@ -102,8 +103,8 @@ async fn output_that_was_cut_counts_as_cut_though_its_file_could_not_be_made() {
     std::fs::write(&in_the_way, "").unwrap();
     let manager = SessionManager::new(Placement::Memory, folder.path().into());
     let stage = Stage::tuned(folder, (manager, None), Access::Reads, vec![], |parts| {
-        parts.options.output = limits;
-        parts.options.scratch = in_the_way;
+        parts.options.output.limits = limits;
+        parts.options.output.scratch = in_the_way;
     });
     let record = stage.agent.execute_bash("seq 1 3", BashContext::Include).await.unwrap();
     assert!(record.truncated && record.full_output_path.is_none(), "{record:?}");

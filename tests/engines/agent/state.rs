@@ -225,7 +225,7 @@ async fn an_answer_is_priced_by_the_model_that_gave_it() {
     let manager = manager(&folder);
     let tune = |parts: &mut Parts| {
         with_thinker(parts);
-        parts.model.facts = Arc::new(dear((*parts.model.facts).clone()));
+        parts.first.model.facts = Arc::new(dear((*parts.first.model.facts).clone()));
     };
     let answers = vec![serde_json::from_value(spends).unwrap()];
     let mut stage = Stage::tuned(folder, (manager, None), Access::Writes, answers, tune);
@@ -243,8 +243,8 @@ async fn an_answer_is_priced_by_the_model_that_gave_it() {
 #[tokio::test]
 async fn a_model_that_takes_text_only_gets_a_line_in_an_images_place_and_the_log_keeps_the_image() {
     let blind = |parts: &mut Parts| {
-        let facts = ModelFacts { sight: Sight::Blind, ..(*parts.model.facts).clone() };
-        parts.model.facts = Arc::new(facts);
+        let facts = ModelFacts { sight: Sight::Blind, ..(*parts.first.model.facts).clone() };
+        parts.first.model.facts = Arc::new(facts);
     };
     let folder = TempDir::new().unwrap();
     let manager = manager(&folder);

@@ -214,7 +214,8 @@ fn a_call_cut_off_is_answered_in_what_is_sent() {
         })
         .collect();
     assert_eq!(results, [("c1", true), ("c2", false)]);
-    let open: Vec<_> = context::unanswered(&projection.messages).into_iter().map(|call| call.id).collect();
+    let open: Vec<_> =
+        context::unanswered(&projection.messages).into_iter().map(|(call, _)| call.id).collect();
     assert_eq!(open.iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["c1"]);
 }
 

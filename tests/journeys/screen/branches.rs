@@ -1,25 +1,13 @@
 //! Going back in a session, and what the transcript says of it from then on.
 
 use crate::journeys::house::House;
-use crate::terminal::{Key, Terminal};
+use crate::journeys::screen::talk::{enter, say};
+use crate::terminal::Key;
 
 /// The script gives the second answer to whatever is asked second on a branch.
 const ANSWERS: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
 
 const RULE: &str = "── branch point · 1 other branch · /tree ──";
-
-fn enter(terminal: &mut Terminal, line: &str) {
-    terminal.wait_for("❯");
-    terminal.send(line);
-    terminal.wait_for(&format!("❯ {line}"));
-    terminal.key(Key::Enter);
-}
-
-fn say(terminal: &mut Terminal, prompt: &str, answer: &str) {
-    enter(terminal, prompt);
-    terminal.wait_for(answer);
-    terminal.wait_without("esc stops");
-}
 
 #[test]
 fn where_one_went_back_a_rule_stays_between_what_was_there_and_what_is_said_now() {

@@ -7,24 +7,10 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 
 use crate::journeys::house::House;
-use crate::terminal::{Key, Terminal};
+use crate::journeys::screen::talk::{enter, say};
+use crate::terminal::Key;
 
 const TWO: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
-
-fn say(terminal: &mut Terminal, prompt: &str, answer: &str) {
-    enter(terminal, prompt);
-    terminal.wait_for(answer);
-    terminal.wait_without("esc stops");
-}
-
-fn enter(terminal: &mut Terminal, line: &str) {
-    terminal.wait_for("❯");
-    terminal.send(line);
-    // A command for the shell shows by the sign before it.
-    let sign = if line.starts_with('!') { "!" } else { "❯" };
-    terminal.wait_for(&format!("{sign} {line}"));
-    terminal.key(Key::Enter);
-}
 
 /// The id of the only session.
 fn only(house: &House) -> String {
@@ -241,6 +227,10 @@ fn settings_that_were_changed_take_effect_by_reload_or_are_said_to_need_a_start(
     fs::write(&file, r#"{"steering_mode": "all", "max_tokens": 100}"#).unwrap();
     enter(&mut terminal, "/reload");
     terminal.wait_for("steering_mode all now; max_tokens from the next start on");
+    fs::write(&file, r#"{"steering_mode": "all", "colour": "red"}"#).unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("there is no setting `colour`");
+    terminal.wait_without("from the next start on");
     enter(&mut terminal, "/settings steering_mode");
     terminal.wait_for("all · yours");
     terminal.key(Key::Ctrl('c'));
@@ -270,7 +260,7 @@ fn the_last_answer_goes_to_the_clipboard_of_the_terminal() {
     let mut terminal = house.play(&TWO, &[]);
     say(&mut terminal, "question one", "Answer one.");
     enter(&mut terminal, "/copy");
-    terminal.wait_for("copied the last answer");
+    terminal.wait_for("sent the last answer to the terminal's clipboard");
     let sequence = format!("\x1b]52;c;{}", BASE64_STANDARD.encode("Answer one."));
     assert!(terminal.written().contains(&sequence));
 }

@@ -5,27 +5,10 @@ use std::fs;
 use serde_json::Value;
 
 use crate::journeys::house::House;
+use crate::journeys::screen::talk::{enter, quit, say};
 use crate::terminal::{Key, Terminal};
 
 const TWO: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
-
-fn enter(terminal: &mut Terminal, line: &str) {
-    terminal.wait_for("❯");
-    terminal.send(line);
-    terminal.wait_for(&format!("❯ {line}"));
-    terminal.key(Key::Enter);
-}
-
-fn say(terminal: &mut Terminal, prompt: &str, answer: &str) {
-    enter(terminal, prompt);
-    terminal.wait_for(answer);
-    terminal.wait_without("esc stops");
-}
-
-fn quit(mut terminal: Terminal) {
-    enter(&mut terminal, "/quit");
-    assert_eq!(terminal.wait().exit_code(), 0);
-}
 
 #[test]
 fn a_setting_that_is_changed_on_the_screen_is_in_the_users_file_and_what_else_was_there_stays() {

@@ -4,15 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::journeys::house::House;
+use crate::journeys::screen::talk::enter;
 use crate::support::{MockServer, Reply, Say};
-use crate::terminal::{Key, Terminal};
-
-fn enter(terminal: &mut Terminal, line: &str) {
-    terminal.wait_for("❯");
-    terminal.send(line);
-    terminal.wait_for(&format!("❯ {line}"));
-    terminal.key(Key::Enter);
-}
+use crate::terminal::Key;
 
 /// Files beneath a folder that hold a text.
 fn holding(folder: &Path, text: &str) -> Vec<String> {

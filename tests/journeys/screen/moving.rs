@@ -52,7 +52,7 @@ fn the_mouse_scrolls_and_what_it_marks_is_copied() {
     mouse(&mut terminal, 0, (2, first), 'M');
     mouse(&mut terminal, 32, (40, last), 'M');
     mouse(&mut terminal, 0, (40, last), 'm');
-    terminal.wait_for("copied 4 lines");
+    terminal.wait_for(" 4 lines to the terminal");
     let text = BASE64_STANDARD.encode("Some words to copy.\n\n• one\n• two");
     assert!(terminal.written().contains(&format!("\x1b]52;c;{text}")), "the terminal has it");
     terminal.key(Key::Ctrl('d'));
@@ -117,7 +117,7 @@ fn a_block_is_chosen_and_folded_without_a_mouse() {
     terminal.send(" ");
     terminal.wait_for("│ 115");
     terminal.send("c");
-    terminal.wait_for("copied 32 lines");
+    terminal.wait_for(" 32 lines to the terminal");
     terminal.key(Key::Esc);
     terminal.wait_without("▸");
 }

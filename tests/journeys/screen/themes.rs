@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use vt100::Color;
 
 use crate::journeys::house::House;
+use crate::journeys::screen::talk::enter;
 use crate::terminal::{Key, Terminal};
 
 const DARK: Color = Color::Rgb(0x6c, 0xcf, 0xcf);
@@ -31,12 +32,6 @@ fn accent(screen: &vt100::Screen) -> Option<Color> {
 
 fn wait_for_accent(terminal: &Terminal, wanted: Color) {
     terminal.wait_until_look(&format!("an accent of {wanted:?}"), |screen| accent(screen) == Some(wanted));
-}
-
-fn enter(terminal: &mut Terminal, line: &str) {
-    terminal.send(line);
-    terminal.wait_for(&format!("❯ {line}"));
-    terminal.key(Key::Enter);
 }
 
 #[test]

@@ -5,22 +5,10 @@ use std::fs;
 use serde_json::Value;
 
 use crate::journeys::house::House;
+use crate::journeys::screen::talk::{enter, say};
 use crate::terminal::{Key, Terminal};
 
 const TWO: [&str; 2] = [r#"{"text": "Answer one."}"#, r#"{"text": "Answer two."}"#];
-
-fn say(terminal: &mut Terminal, prompt: &str, answer: &str) {
-    enter(terminal, prompt);
-    terminal.wait_for(answer);
-    terminal.wait_without("esc stops");
-}
-
-fn enter(terminal: &mut Terminal, line: &str) {
-    terminal.wait_for("❯");
-    terminal.send(line);
-    terminal.wait_for(&format!("❯ {line}"));
-    terminal.key(Key::Enter);
-}
 
 /// Two prompts with their answers, and the tree over them.
 fn tree(house: &House) -> Terminal {

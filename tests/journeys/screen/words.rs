@@ -1,4 +1,4 @@
-//! Words of code are told apart by a process of their own, which nobody misses when it is gone.
+//! Words of code are told apart by a process of their own, which nobody misses when it is gone, and pages are made by one.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -63,6 +63,49 @@ fn code_is_coloured_by_another_process_that_may_be_killed_and_ends_with_tiller()
         assert!(began.elapsed() < DEADLINE, "it outlived tiller");
         std::thread::yield_now();
     }
+}
+
+/// Kilobytes of memory that tiller has for its own.
+#[cfg(target_os = "linux")]
+fn own_memory(terminal: &Terminal) -> u64 {
+    let tiller = terminal.process().expect("it runs");
+    let status = std::fs::read_to_string(format!("/proc/{tiller}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("linux tells");
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_page_with_code_that_is_exported_leaves_no_grammar_in_memory() {
+    let house = House::new();
+    let code = ["rust", "python", "typescript", "cpp"].map(|name| format!("```{name}\\nlet x = 1;\\n```\\n"));
+    let answer = format!(r#"{{"text": "{}\nThat is all."}}"#, code.concat());
+    let mut terminal = house.play(&[&answer], &["write code"]);
+    terminal.wait_for("That is all.");
+    wait_for_colour(&terminal, "let x");
+    terminal.wait_without("esc stops");
+    let before = own_memory(&terminal);
+    terminal.send("/export page.html");
+    terminal.key(Key::Enter);
+    terminal.wait_for("exported to");
+    let page = std::fs::read_to_string(house.project().join("page.html")).unwrap();
+    assert!(page.contains("<span class=\"k\">let</span>"), "{page}");
+    // The smallest of these grammars takes more.
+    let grown = own_memory(&terminal).saturating_sub(before);
+    assert!(grown < 8 * 1024, "{grown} kB more");
+}
+
+#[test]
+fn who_makes_pages_writes_one_or_says_why_there_is_none() {
+    let house = House::new();
+    let script = house.script(&[r#"{"text": "Four."}"#]);
+    house.run(&["-p", "--provider", "scripted", "--model", &script, "what is 2 + 2?"]);
+    let log = house.logs().remove(0);
+    let ran = house.run(&["__page", log.to_str().unwrap()]);
+    assert!(ran.code == Some(0) && ran.out.starts_with("<!doctype html>") && ran.out.contains("Four."));
+    let ran = house.run(&["__page", "/nowhere/log.jsonl"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""));
+    assert!(ran.err.contains("/nowhere/log.jsonl"), "{}", ran.err);
 }
 
 #[test]

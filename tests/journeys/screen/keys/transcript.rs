@@ -105,7 +105,7 @@ const FOLD: &[Step] = &[
     press("block_above", "k", &[Lacks("▸ Counted."), Has("▸")]),
     press("fold_block", "space", &[Has("│ 115")]),
     press("fold_block", "enter", &[Lacks("│ 115")]),
-    press("copy_block", "c", &[Has("copied 32 lines")]),
+    press("copy_block", "c", &[Has(" 32 lines to the terminal")]),
     press("block_below", "j", &[Has("▸ Counted.")]),
     press("leave_block", "esc", &[Lacks("▸")]),
     Type("\x1bk\x1bk"),

@@ -86,7 +86,7 @@ pub(super) const TREE: Journey = Journey {
         Wait(Has("[good]")),
         press("tree_filter", "tab", &[Has("user only")]),
         Type("\x1b[Z\t\t\t"),
-        Wait(Has("no tools")),
+        Wait(Has("without tools")),
         Type("middle q"),
         Wait(Has("1 found")),
         press("hide_branch", "ctrl+x", &[Has("hide this and the entry after it")]),

@@ -1,0 +1,149 @@
+//! The session to begin with: opened, made, forked or chosen.
+
+use std::path::{Path, PathBuf};
+
+use super::{cwd, now};
+use crate::cli::args::Arguments;
+use crate::cli::choose::{self, Found};
+use crate::cli::front::Front;
+use crate::cli::{Failure, remote};
+use crate::config::Config;
+use crate::id::SessionId;
+use crate::session::{Placement, Reader, SessionError, SessionManager, Writer};
+use crate::setting;
+
+/// The sessions of a directory.
+pub(in crate::cli) fn manager(arguments: &Arguments, config: &Config, cwd: PathBuf) -> SessionManager {
+    let placement = if arguments.session.no_session {
+        Placement::Memory
+    } else if let Some(folder) = config.settings.text(&setting::SESSION_DIR) {
+        Placement::Flat(cwd.join(folder))
+    } else {
+        Placement::ByDirectory(config.folders.sessions())
+    };
+    let is_kept = placement != Placement::Memory;
+    let manager = SessionManager::new(placement, cwd);
+    if is_kept { manager.with_catalog(config.folders.state.join("sessions.db")) } else { manager }
+}
+
+/// A session that is open for writing, the folder it belongs to, and how it was come by.
+pub(in crate::cli) struct Opened {
+    pub(super) manager: SessionManager,
+    pub(super) begun: Begun,
+    /// The repository's origin.
+    pub(super) remote: Option<String>,
+}
+
+/// Which session is to be opened.
+pub(in crate::cli) enum Which {
+    /// The one that the arguments name.
+    Named,
+    /// A fork of the one at this path, whatever they name.
+    ForkOf(PathBuf),
+    /// The one that was chosen.
+    Chosen(Found),
+}
+
+/// Opens or makes a session.
+pub(in crate::cli) fn open(
+    arguments: &Arguments,
+    config: &Config,
+    front: Front,
+    which: Which,
+) -> Result<Opened, Failure> {
+    let manager = manager(arguments, config, cwd(arguments)?);
+    let remote = remote::of(manager.cwd());
+    let begun = match which {
+        Which::Named => session(arguments, &manager, remote.as_deref(), front)?,
+        Which::Chosen(found) => begin(&manager, found)?,
+        Which::ForkOf(path) => {
+            let reader = Reader::open(&path)?;
+            let notice = Some(format!("this is a fork of {}", path.display()));
+            Begun { notice, ..manager.fork(&reader, reader.leaf().as_ref(), now())?.into() }
+        }
+    };
+    Ok(Opened { manager, begun, remote })
+}
+
+impl Opened {
+    pub(in crate::cli) fn session(&self) -> SessionId {
+        self.begun.writer.reader().id().clone()
+    }
+
+    pub(in crate::cli) fn cwd(&self) -> &Path {
+        self.manager.cwd()
+    }
+}
+
+/// The session to begin with.
+pub(super) struct Begun {
+    pub(super) writer: Writer,
+    notice: Option<String>,
+    pub(super) pick: bool,
+}
+
+impl From<Writer> for Begun {
+    fn from(writer: Writer) -> Self {
+        Self { writer, notice: None, pick: false }
+    }
+}
+
+impl Begun {
+    /// What there is to be said of it: how it was come by, of where it is, what is wrong with its log.
+    pub(super) fn notices(&self, cwd: &Path) -> Vec<String> {
+        let reader = self.writer.reader();
+        let home = Path::new(&reader.header().cwd);
+        let elsewhere = (home != cwd && home.exists()).then(|| {
+            let (home, cwd) = (home.display(), cwd.display());
+            format!("this session is of {home} and stays in its list; commands run in {cwd}")
+        });
+        let findings = reader.findings();
+        let findings = findings.iter().map(|finding| {
+            format!("session log, line {} (byte {}): {}", finding.line, finding.byte, finding.what)
+        });
+        self.notice.clone().into_iter().chain(elsewhere).chain(findings).collect()
+    }
+}
+
+fn session(
+    arguments: &Arguments,
+    manager: &SessionManager,
+    remote: Option<&str>,
+    front: Front,
+) -> Result<Begun, Failure> {
+    let asked = &arguments.session;
+    if let Some(words) = &asked.session {
+        return Ok(manager.open(&manager.find(words)?)?.into());
+    }
+    if let Some(words) = &asked.fork {
+        let (path, entry) = forked(manager, words)?;
+        let reader = Reader::open(&path)?;
+        let entry = entry.map(|entry| reader.find(entry)).transpose()?.or_else(|| reader.leaf());
+        return Ok(manager.fork(&reader, entry.as_ref(), now())?.into());
+    }
+    let chosen = match &asked.resume {
+        Some(words) => choose::by_words(manager, words, remote, front)?,
+        None if asked.recent => choose::most_recent(manager, remote, front)?,
+        None => Found::Fresh,
+    };
+    begin(manager, chosen)
+}
+
+fn begin(manager: &SessionManager, found: Found) -> Result<Begun, Failure> {
+    Ok(match found {
+        Found::Log(path) => manager.open(&path)?.into(),
+        Found::Moved(path, notice) => Begun { notice: Some(notice), ..manager.open(&path)?.into() },
+        Found::Fresh => manager.create(now()).into(),
+        Found::Pick => Begun { pick: true, ..manager.create(now()).into() },
+    })
+}
+
+/// The log to fork and the entry that was named. A path may hold an `@` of its own, so all of the words come first.
+fn forked<'a>(manager: &SessionManager, words: &'a str) -> Result<(PathBuf, Option<&'a str>), SessionError> {
+    match (manager.find(words), words.rsplit_once('@')) {
+        (Err(SessionError::NotFound(_)), Some((session, entry))) if !entry.contains('/') => {
+            Ok((manager.find(session)?, Some(entry)))
+        }
+        (found, _) => Ok((found?, None)),
+    }
+}
