@@ -1,17 +1,28 @@
 //! What tiller's own log says of a run: how it went, and nothing of what was said.
 
+use std::cell::RefCell;
 use std::io::{self, Write};
 
 use tracing::Level;
 
 use super::*;
 
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+thread_local! {
+    /// What was logged on this thread.
+    static LOGGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
-impl Write for Log {
+/// What is logged on the thread of this test, on which its runtime has all its tasks.
+///
+/// One subscriber for all threads: where only one of them had one, an event first met by another thread, whose tests run beside this
+/// one, would be taken for one that nobody wants.
+struct Log;
+
+struct ThisThread;
+
+impl Write for ThisThread {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
+        LOGGED.with_borrow_mut(|logged| logged.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -20,8 +31,17 @@ impl Write for Log {
 }
 
 impl Log {
+    fn begin() -> Self {
+        tracing_subscriber::fmt()
+            .with_max_level(Level::DEBUG)
+            .with_ansi(false)
+            .with_writer(|| ThisThread)
+            .init();
+        Self
+    }
+
     fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        LOGGED.with_borrow(|logged| String::from_utf8(logged.clone()).unwrap())
     }
 
     /// How many lines have all of these words.
@@ -32,14 +52,7 @@ impl Log {
 
 #[tokio::test]
 async fn a_run_leaves_its_steps_and_nothing_of_what_was_said() {
-    let log = Log::default();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(Level::DEBUG)
-        .with_ansi(false)
-        .with_writer(Mutex::new(log.clone()))
-        .finish();
-    // Of this thread alone, on which the runtime of the test has all its tasks.
-    let _logging = tracing::subscriber::set_default(subscriber);
+    let log = Log::begin();
     let failing =
         r#"{"text": "secret half", "error": {"failure": "transient", "message": "busy", "times": 1}}"#;
     let asking = calls(&[json!({"note": "secret argument"})]);
