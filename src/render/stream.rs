@@ -429,7 +429,7 @@ impl MarkdownStream {
         if self.inside == Inside::Word {
             return self.tail_of_word(rest);
         }
-        let shown = tail::mended(tail::steady(rest));
+        let shown = tail::arriving(rest);
         let mut lines = match &self.inside {
             Inside::Paragraph(row) => {
                 let between = &self.text[self.from - 1..self.from];
@@ -509,7 +509,9 @@ fn last_block(text: &str) -> Option<LastBlock> {
                 match (&mut last, &tag) {
                     (_, _) if depth == 0 => {
                         let is_prose = tag == Tag::Paragraph;
-                        last = Some(LastBlock { from: range.start, cut, is_prose });
+                        // The indent of code is what makes it code.
+                        let from = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
+                        last = Some(LastBlock { from, cut, is_prose });
                     }
                     (Some(list), Tag::Item) if depth == 1 => list.cut = Some(range.start),
                     _ => {}

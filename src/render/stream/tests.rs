@@ -310,6 +310,15 @@ fn an_open_fence_table_emphasis_or_link_does_not_flicker() {
         "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\nafter",
         "some **bold words** and *more of them* and `code` end",
         "see [the docs](https://docs.example/a) and [more](https://b.example) end",
+        "- in a list\n  ```rust\n  let a = [1, 2]; // *not* `marked`\n\n  let b = \"**\";\n  ```\n- next",
+        "> quoted\n> ```\n> ls *.rs `which ls`\n> ```\n> and **more**\n\nafter",
+        "1. one\n\n   ~~~~\n   ``` of [another\n   ~~~~\n2. two\n",
+        "- [ ] to do\n- [x] done, *all* of it\n* [a link](https://a.b) in an item\n1. [x] counted\n",
+        "    indented *code*\n    [of two lines\n\n- a list\n- behind it\n",
+        "prose\n\n    let a = *b;\n\n    // and `more`\n\nafter",
+        "> | a | b |\n> |---|---|\n> | 1 | 2 |\n\nafter",
+        "said\n| a | b |\n|---|---|\n| 1 | 2 |\n\nafter",
+        "code with marks: `co``de`, `` `a` `` and `[` and \\[ x \\] and `*` end",
     ] {
         let mut stream = MarkdownStream::new(80);
         let mut shown: Vec<String> = Vec::new();
