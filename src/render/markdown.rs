@@ -53,6 +53,8 @@ struct Writer {
     containers: Vec<Container>,
     /// Whether the next block stands apart from what is above it.
     gap: bool,
+    /// Whether a line is free above the block that begins, in the source.
+    is_apart: bool,
     table: Option<Table>,
     /// Those that are open; an image may stand in a link.
     links: Vec<Link>,
@@ -93,6 +95,7 @@ impl Writer {
             styles: Vec::new(),
             containers: Vec::new(),
             gap: false,
+            is_apart: false,
             table: None,
             links: Vec::new(),
             code: None,
@@ -100,7 +103,10 @@ impl Writer {
     }
 
     fn read(&mut self, text: &str) {
-        for event in Parser::new_ext(text, options()) {
+        for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
+            if matches!(event, Event::Start(_) | Event::Rule) {
+                self.is_apart = follows_free_line(text, range.start);
+            }
             self.take(event);
         }
         self.flush();
@@ -308,10 +314,12 @@ impl Writer {
         }
     }
 
-    /// A block begins: what an item said before it is written, and a line is left free if one should be.
+    /// A block begins: what an item said before it is written, and a line is left free if one should be. In an item that is where the
+    /// source has one: the parser's word depends on what comes later, also in other items.
     fn begin_block(&mut self) {
         self.flush();
-        if std::mem::take(&mut self.gap) {
+        let is_in_item = matches!(self.containers.last(), Some(Container::Item { .. }));
+        if std::mem::take(&mut self.gap) && (self.is_apart || !is_in_item) {
             let before = self.prefix();
             self.lines.push(Line::from(before));
         }
@@ -380,6 +388,15 @@ impl Container {
             Self::Item { width, .. } => Some(Span::new(" ".repeat(*width), Role::Text)),
         }
     }
+}
+
+/// Whether the line above the one of this place is free, but for the marks of quotes.
+fn follows_free_line(text: &str, at: usize) -> bool {
+    let above = text[..at].rfind('\n').map(|end| &text[..end]);
+    above.is_some_and(|above| {
+        let line = &above[above.rfind('\n').map_or(0, |end| end + 1)..];
+        line.chars().all(|c| c.is_whitespace() || c == '>')
+    })
 }
 
 /// Rows of code, those with a mark beside them that go on with the row above.

@@ -130,3 +130,13 @@ fn on_a_wide_page_prose_is_no_wider_than_one_can_read_and_code_is() {
     assert_eq!(widths.iter().filter(|width| (100..=120).contains(*width)).count(), 2, "{widths:?}");
     assert_eq!(widths.iter().filter(|width| **width > 180).count(), 1, "{widths:?}");
 }
+
+#[test]
+fn blocks_of_an_item_stand_apart_where_they_do_in_the_source_whatever_other_items_do() {
+    let tight = "- one\n  ```\n  code\n  ```\n  - deep\n";
+    for text in [tight.to_owned(), format!("{tight}\n- two")] {
+        assert_eq!(shown(&text, 30)[..3], ["• one", "    code", "  • deep"], "{text}");
+    }
+    let apart = "> - one\n>\n>   more\n>   > said\n";
+    assert_eq!(shown(apart, 30), ["│ • one", "│", "│   more", "│   │ said"]);
+}

@@ -395,3 +395,47 @@ fn words_told_late_find_the_rows_of_their_line_among_others() {
     assert_eq!(texts(&told), plain);
     assert_eq!(told, markdown(&text, page));
 }
+
+/// Parts of well-formed Markdown, among them blocks in others.
+fn nested() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("```rust\nfn x() {}\n\nlet y;\n```\n"),
+        Just("  ```\n  a `b` *c\n  ```\n"),
+        Just("> ```\n> a **b\n> ```\n"),
+        Just("- item `c` **d**\n"),
+        Just("  - deep\n"),
+        Just("- [ ] task\n"),
+        Just("1. one\n"),
+        Just("   more of it\n"),
+        Just("    code *x*\n"),
+        Just("> quote **b**\n"),
+        Just("\n"),
+        Just("words **bold**\n"),
+        Just("`code` and [a link](http://a.b)\n"),
+        Just("## Title\n"),
+        Just("text\n"),
+        Just("\n\n"),
+    ];
+    proptest::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #[test]
+    fn what_is_shown_goes_on_and_is_not_taken_away(text in nested()) {
+        let mut stream = MarkdownStream::new(70);
+        let mut shown: Vec<String> = Vec::new();
+        for c in text.chars() {
+            stream.push(c.encode_utf8(&mut [0; 4]));
+            let now = texts(&lines(&mut stream));
+            let stable = shown.len().saturating_sub(1);
+            prop_assert_eq!(now.get(..stable), Some(&shown[..stable]), "after {:?}", stream.text());
+            if let (Some(before), Some(after)) = (shown.last(), now.get(stable)) {
+                // The last word may have to go on a row of its own.
+                let before = &before[..before.rfind(' ').unwrap_or(0)];
+                prop_assert!(after.starts_with(before), "{:?} became {:?} after {:?}", before, after, stream.text());
+            }
+            shown = now;
+        }
+    }
+}
