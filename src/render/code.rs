@@ -277,8 +277,8 @@ fn labelled(code: &str, language: &str, mut spans: impl FnMut(&str) -> Vec<Span>
 pub(super) fn label(language: &str) -> Option<Line> {
     let language = grammar::first_word(language);
     let style = Style::from(Role::Muted).with(Emphasis::ITALIC);
-    let text = format!("{INDENT}{}", clean(language, Carriage::Shown));
-    (!language.is_empty()).then(|| Line::new(text, style))
+    let name = Span::new(clean(language, Carriage::Shown), style);
+    (!language.is_empty()).then(|| Line::from(vec![Span::new(INDENT, Role::Code), name]))
 }
 
 /// One line of code, already clean.
