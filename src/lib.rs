@@ -1,5 +1,6 @@
 //! Tiller: a coding agent's session as a thing that lasts.
 pub mod agent;
+pub mod ansi;
 pub mod cli;
 pub mod config;
 pub mod event;

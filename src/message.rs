@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::ansi::Stroke;
 use crate::id::CallId;
 use crate::resource::typed_skill;
 use crate::unit::{Tokens, UnixMs, Usd};
@@ -442,7 +443,7 @@ pub struct ToolResultMessage {
 pub struct BashExecutionMessage {
     /// The command as typed.
     pub command: String,
-    /// Both of its streams as they came, cut to the output limits.
+    /// Both of its streams as a terminal shows them, cut to the output limits.
     pub output: String,
     /// Its exit code; absent when it was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -459,9 +460,24 @@ pub struct BashExecutionMessage {
     /// True for `!!`: logged and shown, never sent to a model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exclude_from_context: bool,
+    /// Where `output` is coloured.
+    #[serde(
+        default,
+        rename = "tillerStrokes",
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient"
+    )]
+    pub strokes: Vec<Stroke>,
     /// When it ended.
     #[serde(default)]
     pub timestamp: UnixMs,
+}
+
+/// Whether a tool of this name runs commands, so that its results are what they printed: tiller's own, and those of programs whose
+/// sessions are imported.
+#[must_use]
+pub fn runs_commands(tool: &str) -> bool {
+    matches!(tool, "bash" | "Bash" | "shell" | "local_shell" | "exec_command")
 }
 
 /// A system prompt in a log. Other programs write these; tiller keeps them and sends its own.

@@ -5,7 +5,6 @@
 
 mod clean;
 mod code;
-mod columns;
 mod diff;
 mod hidden;
 mod link;
@@ -19,12 +18,12 @@ mod wrap;
 
 use std::sync::Arc;
 
-pub use clean::{Carriage, clean};
+pub use crate::ansi::{Ansi, Emphasis, columns};
+pub use clean::{Carriage, clean, copied};
 pub use code::{
     Here, Highlighter, Language, Piece, SERVICE, Teller, Told, Words, ask, code_told, code_waits, highlight,
     leaves_plain, serve, tell_waiting,
 };
-pub use columns::columns;
 pub use diff::{DiffKind, DiffLine, diff, diff_lines};
 pub use link::{Found, linked, safe_address};
 pub use markdown::{markdown, options as markdown_options};
@@ -88,56 +87,6 @@ pub enum Role {
     Name,
 }
 
-/// How a piece of text stands out from others of its role: a set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Emphasis(u8);
-
-impl Emphasis {
-    /// Not at all.
-    pub const NONE: Self = Self(0);
-    /// Bold.
-    pub const BOLD: Self = Self(1);
-    /// Italic.
-    pub const ITALIC: Self = Self(2);
-    /// Underlined.
-    pub const UNDERLINE: Self = Self(4);
-    /// Struck through.
-    pub const STRIKE: Self = Self(8);
-    /// Foreground and background exchanged.
-    pub const REVERSED: Self = Self(16);
-    /// Dimmed.
-    pub const DIM: Self = Self(32);
-
-    /// Both together.
-    #[must_use]
-    pub const fn and(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// Whether all of `other` is in it.
-    #[must_use]
-    pub const fn has(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// Without any of `other`.
-    #[must_use]
-    pub const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-}
-
-/// A colour that a command chose for what it printed, in the terms of terminals. A theme says how the first sixteen look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ansi {
-    /// One of the sixteen, from 0: black, red, green, yellow, blue, magenta, cyan, white, and the same bright.
-    Basic(u8),
-    /// One of the 256 that begin with those sixteen; from 16 up.
-    Indexed(u8),
-    /// Red, green and blue.
-    Rgb(u8, u8, u8),
-}
-
 /// A role with its emphasis, and the colours of a command's own choice that go before the role's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Style {
@@ -151,6 +100,20 @@ pub struct Style {
     pub bg: Option<Ansi>,
     /// The role whose ground it stands on, if that is another one: a keyword in an added line.
     pub ground: Option<Role>,
+    /// What it stands for; this isn't to be seen.
+    pub stands: Stands,
+}
+
+/// What each grapheme of a piece of text stands for in the text that it was made of, for whoever copies it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Stands {
+    /// For itself.
+    #[default]
+    ForItself,
+    /// For another character: the first column of a tab.
+    For(char),
+    /// For nothing: the other columns of a tab.
+    ForNothing,
 }
 
 impl Style {
@@ -279,11 +242,15 @@ impl From<Vec<Span>> for Line {
 /// Plain text, wrapped at words; `style` for all of it.
 #[must_use]
 pub fn plain(text: &str, style: impl Into<Style>, width: usize) -> Vec<Line> {
+    let lines = literal(text, style);
+    lines.iter().flat_map(|line| wrap(&line.spans, width, &Indent::default(), Breaks::Words)).collect()
+}
+
+/// The lines of a text in which nothing is obeyed, not wrapped; `style` for all of it.
+#[must_use]
+pub fn literal(text: &str, style: impl Into<Style>) -> Vec<Line> {
     let style = style.into();
-    let text = clean(text, Carriage::Shown);
-    text.lines()
-        .flat_map(|line| wrap(&[Span::new(line, style)], width, &Indent::default(), Breaks::Words))
-        .collect()
+    text.split_terminator('\n').map(|line| clean::spelled(line, style, clean::TAB).into()).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //!
 //! `registry` gathers the built-in tools, one file each; `typed` gives each its schema and checks from one struct of
 //! arguments. What front ends find in `details`: `{diff, path, added, removed}` of `edit_file` and `write_file`,
-//! `{exitCode, timedOut, fullOutputPath?}` of `bash`, `{lines}` or `{mimeType, bytes}` of `read_file`, `{matches}` of
+//! `{exitCode, timedOut, fullOutputPath?, strokes?}` of `bash`, `{lines}` or `{mimeType, bytes}` of `read_file`, `{matches}` of
 //! `grep`, `{files}` of `list_files`.
 
 use std::pin::Pin;
@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
+use crate::ansi::Printed;
 use crate::event::Preview;
 use crate::message::{ToolSpec, UserBlock};
 
@@ -24,7 +25,6 @@ mod gathered;
 mod grep;
 mod image;
 mod list_files;
-mod plain_text;
 mod read_file;
 mod registry;
 mod replace;
@@ -36,7 +36,6 @@ mod write_file;
 
 pub use bash::BashTimes;
 pub use gathered::{Gathered, GatheredOutput};
-pub use plain_text::plain;
 pub use registry::{ToolEnvironment, ToolSource, Tools, UnknownTool};
 pub use truncation::{Kept, OutputLimits};
 pub use typed::{Typed, Work};
@@ -81,7 +80,7 @@ pub struct Invocation {
 /// Where a tool at work leaves what there is so far: to be shown, and to be kept if it is stopped.
 #[derive(Clone)]
 pub struct Progress {
-    show: Arc<dyn Fn(String) + Send + Sync>,
+    show: Arc<dyn Fn(Printed) + Send + Sync>,
     /// A lock because whoever stops the tool asks, on another thread, and nobody holds it for longer than a look.
     remains: Arc<Mutex<Option<Box<Remains>>>>,
 }
@@ -91,14 +90,19 @@ type Remains = dyn Fn() -> ToolOutput + Send;
 
 impl Progress {
     /// Shows texts in this way.
-    pub fn new(show: impl Fn(String) + Send + Sync + 'static) -> Self {
+    pub fn new(show: impl Fn(Printed) + Send + Sync + 'static) -> Self {
         Self { show: Arc::new(show), remains: Arc::default() }
     }
 
     /// Shows the newest part of the output. Each text replaces the one before, so none has to arrive; call it a few times a
     /// second at most.
     pub fn show(&self, text: String) {
-        (self.show)(text);
+        self.show_printed(Printed { text, strokes: Vec::new() });
+    }
+
+    /// The same of what a command prints, which is coloured.
+    pub fn show_printed(&self, printed: Printed) {
+        (self.show)(printed);
     }
 
     /// Names what says what there is of the output, should the tool be stopped: asked at that moment, once, and to be quick.

@@ -4,6 +4,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::driver::Report;
 use super::handle::{BashContext, Reply, RunningBash};
+use crate::ansi::Printed;
 use crate::id::EntryId;
 use crate::message::BashExecutionMessage;
 use crate::process::{ExitStatus, Running};
@@ -68,6 +69,7 @@ impl Bash {
             truncated,
             full_output_path: end.output.full_output.map(|path| path.display().to_string()),
             exclude_from_context: shown.context == BashContext::Exclude,
+            strokes: end.output.strokes,
             timestamp,
         }
     }
@@ -75,7 +77,8 @@ impl Bash {
     /// The record of a command that can't be waited for any more, with the last of its output that was seen. There may have been
     /// more before it.
     pub(super) fn into_cut_record(self, timestamp: UnixMs) -> BashExecutionMessage {
-        let output = GatheredOutput { text: self.shown.output.clone(), ..GatheredOutput::default() };
+        let Printed { text, strokes } = self.shown.output.clone();
+        let output = GatheredOutput { text, strokes, ..GatheredOutput::default() };
         let end = BashEnd { status: None, trouble: None, output };
         BashExecutionMessage { truncated: true, ..self.into_record(end, timestamp) }
     }

@@ -4,7 +4,9 @@ use serde_json::Value;
 
 use super::markup::Markup;
 use super::prose::code;
-use crate::message::{BashExecutionMessage, ToolCall, ToolResultMessage, UserBlock, joined_text};
+use crate::message::{
+    BashExecutionMessage, ToolCall, ToolResultMessage, UserBlock, joined_text, runs_commands,
+};
 use crate::render::{DiffKind, DiffLine, Language, diff_lines};
 
 /// How far above a result its call is looked for, in entries that show: an answer makes hundreds of calls at most.
@@ -127,7 +129,7 @@ fn summary(out: &mut Markup, name: &str, about: &str, note: &str) {
 fn arguments(out: &mut Markup, call: &ToolCall, has_diff: bool) {
     if let Some(raw) = &call.raw_arguments {
         out.tags("<p class=\"note\">Arguments that are no JSON object:</p>\n");
-        return printed(out, raw);
+        return literal(out, raw);
     }
     let path = call.arguments["path"].as_str().unwrap_or_default();
     for (name, value) in call.arguments.as_object().into_iter().flatten() {
@@ -167,10 +169,20 @@ fn argument(out: &mut Markup, name: &str, value: Option<&str>) {
 fn said(out: &mut Markup, result: &ToolResultMessage, call: Option<&ToolCall>) {
     let file = call.filter(|call| call.name == "read_file" || call.name == "read");
     let file = file.and_then(|call| call.arguments["path"].as_str()).filter(|_| !result.is_error);
+    let name = call.map_or(result.tool_name.as_str(), |call| &call.name);
     blocks(out, &result.content, |out, text| match file {
         Some(path) => _ = out.markup(&code(text, Language::OfFile(path))).tags("\n"),
-        None => printed(out, text),
+        None if runs_commands(name) => printed(out, text),
+        None => literal(out, text),
     });
+}
+
+/// What a tool put as it is: nothing in it is obeyed.
+fn literal(out: &mut Markup, text: &str) {
+    let text = text.trim_end_matches('\n');
+    if !text.is_empty() {
+        out.tags("<pre class=\"output\">").text(text).tags("\n</pre>\n");
+    }
 }
 
 fn printed(out: &mut Markup, text: &str) {

@@ -5,12 +5,13 @@
 
 use std::borrow::Cow;
 
-use super::columns::columns;
 use super::hidden::{Watch, name};
 use super::printed::bare;
+use super::{Span, Stands, Style};
+use crate::ansi::columns;
 
 /// Columns from one tab stop to the next.
-const TAB: usize = 4;
+pub(super) const TAB: usize = 4;
 
 /// What a carriage return inside a line does, and with it every other control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +29,12 @@ pub fn clean(text: &str, carriage: Carriage) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     match carriage {
-        Carriage::Shown => shown(text),
+        Carriage::Shown => show(text),
         Carriage::Returns => Cow::Owned(bare(text)),
     }
 }
 
-fn shown(text: &str) -> Cow<'_, str> {
+fn show(text: &str) -> Cow<'_, str> {
     let mut watch = Watch::default();
     let mut chars = text.char_indices().peekable();
     let mut out = String::new();
@@ -46,7 +47,7 @@ fn shown(text: &str) -> Cow<'_, str> {
         } else if found || c.is_ascii_control() {
             out.push_str(&text[copied..at]);
             column += columns(&text[from..at]);
-            let seen = seen(c, column);
+            let seen = seen(c, column, TAB);
             column += columns(&seen);
             out.push_str(&seen);
             copied = at + c.len_utf8();
@@ -60,17 +61,108 @@ fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A line in one style as it is shown, its pieces knowing what stands in their place in the source. Tabs go to every `tab`th column.
+pub(super) fn spelled(line: &str, style: Style, tab: usize) -> Vec<Span> {
+    if line.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return vec![Span::new(line, style)];
+    }
+    let (mut watch, mut column, mut from) = (Watch::default(), 0, 0);
+    let (mut spans, mut chars) = (Vec::new(), line.char_indices().peekable());
+    let mut push = |text: &str, stands| {
+        if !text.is_empty() {
+            spans.push(Span::new(text, Style { stands, ..style }));
+        }
+    };
+    while let Some((at, c)) = chars.next() {
+        let after = chars.peek().map(|(_, c)| *c);
+        if !(watch.finds(c, after) || c.is_ascii_control()) {
+            continue;
+        }
+        push(&line[from..at], Stands::ForItself);
+        column += columns(&line[from..at]);
+        from = at + c.len_utf8();
+        let seen = seen(c, column, tab);
+        column += columns(&seen);
+        if c == '\r' && after.is_none() {
+            push(&seen, Stands::ForNothing);
+        } else if c == '\t' || !c.is_control() {
+            // All that is seen of it begins with one column of ASCII.
+            push(&seen[..1], Stands::For(c));
+            push(&seen[1..], Stands::ForNothing);
+        } else {
+            push(&seen, Stands::ForItself);
+        }
+    }
+    push(&line[from..], Stands::ForItself);
+    spans
+}
+
+/// The same of a text whose columns are reckoned from its beginning on; one of several lines is only cleaned.
+pub(super) fn shown(text: &str, style: Style) -> Vec<Span> {
+    if text.contains('\n') {
+        return vec![Span::new(clean(text, Carriage::Shown), style)];
+    }
+    spelled(text, style, TAB)
+}
+
+/// The pieces of a line that was cleaned, knowing what stands in their place in the source: its `line` before it was.
+pub(super) fn sourced(spans: Vec<Span>, line: &str) -> Vec<Span> {
+    let spelled = match clean(line, Carriage::Shown) {
+        Cow::Borrowed(_) => return spans,
+        Cow::Owned(_) => spelled(line, Style::default(), TAB),
+    };
+    let mut pieces = spelled.iter().map(|span| (span.text.len(), span.style.stands));
+    let (mut out, mut left) = (Vec::new(), pieces.next());
+    for span in spans {
+        let mut rest = span.text.as_str();
+        while !rest.is_empty() {
+            let (length, stands) = left.unwrap_or((rest.len(), Stands::ForItself));
+            let cut = rest.floor_char_boundary(length);
+            if cut == 0 {
+                left = pieces.next();
+                continue;
+            }
+            let style = Style { stands, ..span.style };
+            out.push(Span::new(&rest[..cut], style).leading_to(span.link.clone()));
+            rest = &rest[cut..];
+            left = if length > cut { Some((length - cut, stands)) } else { pieces.next() };
+        }
+    }
+    out
+}
+
+/// A text as it may be copied: with its own tabs and all that is only hard to see, but without the control characters on which a
+/// terminal acts when the text is pasted there. These are pictures; a carriage return at a line's end goes.
+#[must_use]
+pub fn copied(text: &str) -> Cow<'_, str> {
+    if !text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace("\r\n", "\n");
+    let text = text.strip_suffix('\r').unwrap_or(&text);
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            c if c.is_ascii_control() => out.push(glyph(c)),
+            c if c.is_control() => out.push_str(&name(c)),
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
 /// What stands for a character in some column that can't stand for itself.
-fn seen(c: char, column: usize) -> String {
+fn seen(c: char, column: usize, tab: usize) -> String {
     match c {
-        '\t' => " ".repeat(TAB - column % TAB),
+        '\t' => " ".repeat(tab - column % tab),
         c if c.is_ascii_control() => glyph(c).to_string(),
         c => name(c),
     }
 }
 
 /// The picture of a control character: `␍` for a carriage return.
-pub(super) fn glyph(c: char) -> char {
+fn glyph(c: char) -> char {
     match c {
         '\u{7f}' => '␡',
         c => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
@@ -79,6 +171,7 @@ pub(super) fn glyph(c: char) -> char {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Role;
     use super::*;
 
     #[test]
@@ -108,6 +201,42 @@ mod tests {
     #[test]
     fn of_a_progress_bar_the_last_state_stays() {
         assert_eq!(clean("10%\r50%\r100%\r\ndone\r\n", Carriage::Returns), "100%\ndone\n");
+    }
+
+    fn pieces(spans: &[Span]) -> Vec<(&str, Stands)> {
+        spans.iter().map(|span| (span.text.as_str(), span.style.stands)).collect()
+    }
+
+    #[test]
+    fn what_is_shown_in_anothers_place_knows_it_unless_that_would_do_harm() {
+        use Stands::{For, ForItself, ForNothing};
+        assert_eq!(
+            pieces(&spelled("a\tb\u{202e}\u{1b}c\u{85}\r", Style::default(), TAB)),
+            [
+                ("a", ForItself),
+                (" ", For('\t')),
+                ("  ", ForNothing),
+                ("b", ForItself),
+                ("<", For('\u{202e}')),
+                ("U+202E>", ForNothing),
+                ("␛", ForItself),
+                ("c", ForItself),
+                ("<U+0085>", ForItself),
+                ("␍", ForNothing),
+            ]
+        );
+        let told = vec![Span::new("    if", Role::Keyword), Span::new(" x", Role::Text)];
+        let sourced = sourced(told, "\tif x");
+        assert_eq!(
+            pieces(&sourced),
+            [(" ", For('\t')), ("   ", ForNothing), ("if", ForItself), (" x", ForItself)]
+        );
+        assert_eq!(sourced[2].style.role, Role::Keyword);
+    }
+
+    #[test]
+    fn a_copied_text_is_the_sources_but_for_what_a_terminal_acts_on() {
+        assert_eq!(copied("\ta\u{202e}\r\nb\rc\u{1b}[31m\u{9b}m\r"), "\ta\u{202e}\nb␍c␛[31m<U+009B>m");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use std::sync::{Arc, LazyLock};
 
 use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
 
+use super::clean::sourced;
 use super::{Breaks, Carriage, Emphasis, Indent, Line, Page, Role, Span, Style, Telling, clean, wrap};
 
 pub use service::{SERVICE, ask, serve};
@@ -192,15 +193,24 @@ fn push(spans: &mut Vec<Span>, text: &str, role: Role) {
 /// The lines of some code, highlighted and not wrapped.
 #[must_use]
 pub fn highlight(code: &str, language: Language<'_>, telling: Telling) -> Vec<Line> {
-    let code = clean(code, Carriage::Shown);
-    match telling {
+    let source = code;
+    let code = clean(source, Carriage::Shown);
+    let lines: Vec<Line> = match telling {
         Telling::Later => told_later(&code, language),
         Telling::Never => code.lines().map(|line| Line::from(plain(line, unread(language)))).collect(),
         Telling::Now => {
             let mut highlighter = Highlighter::new(language);
             code.lines().map(|line| Line::from(highlighter.line(line))).collect()
         }
-    }
+    };
+    with_source(lines, source)
+}
+
+/// Lines that know what in them stands for something else in their source.
+fn with_source(lines: Vec<Line>, source: &str) -> Vec<Line> {
+    let sources = source.split('\n').chain(std::iter::repeat(""));
+    let line = |(line, source): (Line, &str)| Line { spans: sourced(line.spans, source), ..line };
+    lines.into_iter().zip(sources).map(line).collect()
 }
 
 /// A block of code with its language above it; the words of `left` bytes of an answer's code may still be told apart.
@@ -209,7 +219,8 @@ pub(super) fn code_block(code: &str, language: &str, page: Page, left: &mut usiz
         return unread_block(code, language, page);
     }
     if page.manner.code == Telling::Later {
-        let code = clean(code, Carriage::Shown);
+        let source = code;
+        let code = clean(source, Carriage::Shown);
         let told = if code.len() <= *left {
             told_later(&code, Language::Named(language))
         } else {
@@ -217,6 +228,7 @@ pub(super) fn code_block(code: &str, language: &str, page: Page, left: &mut usiz
             code.lines().map(|line| Line::from(plain(line, role))).collect()
         };
         *left = left.saturating_sub(code.len());
+        let told = with_source(told, source);
         let lines = told.iter().flat_map(|line| code_line(&line.spans, page.width));
         return label(language).into_iter().chain(lines).collect();
     }
@@ -268,8 +280,11 @@ pub(super) fn unread(language: Language<'_>) -> Role {
 
 fn labelled(code: &str, language: &str, mut spans: impl FnMut(&str) -> Vec<Span>, width: usize) -> Vec<Line> {
     let mut lines: Vec<Line> = label(language).into_iter().collect();
+    let sources = code.split('\n');
     let code = clean(code, Carriage::Shown);
-    lines.extend(code.lines().flat_map(|line| code_line(&spans(line), width)));
+    lines.extend(
+        code.lines().zip(sources).flat_map(|(line, source)| code_line(&sourced(spans(line), source), width)),
+    );
     lines
 }
 

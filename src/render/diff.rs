@@ -2,6 +2,7 @@
 
 mod words;
 
+use super::clean::sourced;
 use super::code::{self, MOST_OF_AN_ANSWER};
 use super::{Breaks, Carriage, Highlighter, Indent, Language, Line, Page, Role, Span, Telling, clean, wrap};
 
@@ -52,9 +53,18 @@ pub fn diff_lines(unified: &str, path: &str) -> Vec<DiffLine> {
 
 fn told(unified: &str, path: &str, telling: Telling) -> Vec<DiffLine> {
     let mut lines = read(unified);
+    tell_words(&mut lines, path, telling);
+    let is_there = |line: &&mut DiffLine| line.kind != DiffKind::Gap;
+    for (line, source) in lines.iter_mut().filter(is_there).zip(sources(unified)) {
+        line.spans = sourced(std::mem::take(&mut line.spans), source);
+    }
+    lines
+}
+
+fn tell_words(lines: &mut [DiffLine], path: &str, telling: Telling) {
     let language = Language::OfFile(path);
     if !code::is_code(language) {
-        return lines;
+        return;
     }
     let mut left = MOST_OF_AN_ANSWER;
     let mut highlight = |text: &str| match telling {
@@ -70,7 +80,13 @@ fn told(unified: &str, path: &str, telling: Telling) -> Vec<DiffLine> {
     for hunk in lines.split_mut(|line| line.kind == DiffKind::Gap) {
         words::tell(hunk, &mut highlight);
     }
-    lines
+}
+
+/// The lines of a unified diff that are lines of its files, as these have them.
+fn sources(unified: &str) -> impl Iterator<Item = &str> {
+    let hunks = unified.split_terminator('\n').skip_while(|line| !line.starts_with("@@"));
+    let lines = hunks.filter(|line| !line.starts_with("@@") && !line.starts_with('\\'));
+    lines.map(|line| line.strip_prefix(['+', '-', ' ']).unwrap_or(line))
 }
 
 fn read(unified: &str) -> Vec<DiffLine> {

@@ -19,11 +19,6 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Forgets what came before: something else was drawn, or the line ended.
-    pub(super) fn restart(&mut self) {
-        *self = Self::default();
-    }
-
     /// Whether `c` must be made visible.
     pub(super) fn finds(&mut self, c: char, after: Option<char>) -> bool {
         if c < '\u{80}' {

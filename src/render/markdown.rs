@@ -2,6 +2,7 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
+use super::clean::shown;
 use super::link::{Found, linked, misleads, safe_address};
 use super::table::Table;
 use super::wrap::is_margin;
@@ -245,7 +246,7 @@ impl Writer {
     }
 
     fn push(&mut self, text: &str, style: Style) {
-        self.inline.push(Span::new(clean(text, Carriage::Shown), style));
+        self.inline.extend(shown(text, style));
     }
 
     fn style(&self) -> Style {

@@ -15,6 +15,7 @@ use std::borrow::Cow;
 use pulldown_cmark::{Event, Parser, Tag};
 
 use self::blocks::Blocks;
+use super::clean::{shown, sourced};
 use super::code::Highlighter;
 use super::code::arriving::Arriving;
 use super::code::teller;
@@ -349,16 +350,18 @@ impl MarkdownStream {
     /// Finishes a line of code, which ends before `end`.
     fn finish_code_line(&mut self, end: usize) {
         let begin = self.reading.line;
-        let line = clean(self.text[begin.unwrap_or(self.from)..end].trim_end_matches('\r'), Carriage::Shown);
+        let source = self.text[begin.unwrap_or(self.from)..end].trim_end_matches('\r');
+        let line = clean(source, Carriage::Shown);
         let rest = self.text[self.from..end].trim_end_matches('\r');
         let number = self.reading.lines;
         let told = self.reading.tell(&line);
         match begin {
             None => {
-                let rows = marked(code::code_line(&told.spans, self.page.width));
+                let spans = sourced(told.spans, source);
+                let rows = marked(code::code_line(&spans, self.page.width));
                 let from = self.finished.len();
                 if let Some(block) = told.later {
-                    self.blocks.wait(block, number, line.into_owned(), from..from + rows.len());
+                    self.blocks.wait(block, number, source.to_owned(), from..from + rows.len());
                 }
                 self.finished.extend(rows);
             }
@@ -386,8 +389,8 @@ impl MarkdownStream {
 
     /// The rows of the rest of a line of code that isn't finished.
     fn going_on(&self, rest: &str) -> Vec<Line> {
-        let span = Span::new(clean(rest, Carriage::Shown), self.reading.ground());
-        let mut rows = code::code_line(&[span], self.page.width);
+        let spans = shown(rest, self.reading.ground().into());
+        let mut rows = code::code_line(&spans, self.page.width);
         if let (Some(_), Some(first)) = (self.reading.line, rows.first_mut()) {
             first.joint = Joint::GoesOn { spaces: 0 };
         }

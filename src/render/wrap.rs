@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::columns::{columns, of_grapheme};
 use super::{Joint, Line, Margins, Span, Style};
+use crate::ansi::{columns, of_grapheme};
 
 /// What stands before the lines of a wrapped text.
 #[derive(Clone, Debug, Default)]

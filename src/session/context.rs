@@ -244,7 +244,10 @@ fn replaced(message: &Message, content: &Content) -> Message {
             answer.content.retain(|block| matches!(block, AssistantBlock::ToolCall(_)));
             answer.content.insert(0, AssistantBlock::Text { text: content.joined_text() });
         }
-        Message::BashExecution(bash) => bash.output = content.joined_text(),
+        Message::BashExecution(bash) => {
+            bash.output = content.joined_text();
+            bash.strokes.clear();
+        }
         Message::System(system) => system.content = content.joined_text(),
     }
     message

@@ -7,12 +7,13 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::gathered::{Gathered, GatheredOutput};
 use super::truncation::OutputLimits;
 use super::{Progress, ToolOutput, Work};
+use crate::ansi::Stroke;
 use crate::message::Access;
 use crate::process::{Command, Exit, ExitStatus, ProcessError, Runner, Running};
 
@@ -131,7 +132,7 @@ async fn gather(
                 ending = Ending::Timeout;
             }
             _ = ticks.tick(), if is_new => {
-                progress.show(gathered.glance());
+                progress.show_printed(gathered.glance());
                 is_new = false;
             }
             chunk = running.chunk() => match chunk {
@@ -147,13 +148,25 @@ async fn gather(
 
 /// What a command printed that somebody stops.
 fn stopped(gathered: GatheredOutput) -> ToolOutput {
-    let GatheredOutput { mut text, notice, full_output } = gathered;
+    let GatheredOutput { mut text, strokes, notice, full_output } = gathered;
     if let Some(notice) = notice {
         end_line(&mut text);
         text.push_str(&format!("[{notice}]"));
     }
-    let path = full_output.map(|path| json!({ "fullOutputPath": path.display().to_string() }));
-    ToolOutput { details: path, ..ToolOutput::text(text) }
+    let mut details = Map::new();
+    add(&mut details, &strokes, full_output);
+    let details = (!details.is_empty()).then_some(Value::Object(details));
+    ToolOutput { details, ..ToolOutput::text(text) }
+}
+
+/// Adds what is known of an output beside its text.
+fn add(details: &mut Map<String, Value>, strokes: &[Stroke], full_output: Option<PathBuf>) {
+    if let Some(path) = full_output {
+        details.insert("fullOutputPath".into(), json!(path.display().to_string()));
+    }
+    if !strokes.is_empty() {
+        details.insert("strokes".into(), json!(strokes));
+    }
 }
 
 fn end_line(text: &mut String) {
@@ -168,7 +181,7 @@ fn failure(error: &ProcessError) -> ToolOutput {
 }
 
 fn output(gathered: GatheredOutput, exit: Exit, ending: Ending, seconds: u64) -> ToolOutput {
-    let GatheredOutput { mut text, notice, full_output } = gathered;
+    let GatheredOutput { mut text, strokes, notice, full_output } = gathered;
     if text.is_empty() {
         text.push_str("[no output]");
     }
@@ -177,12 +190,12 @@ fn output(gathered: GatheredOutput, exit: Exit, ending: Ending, seconds: u64) ->
         text.push_str(&format!("[{notice}]"));
     }
     let is_timeout = ending == Ending::Timeout;
-    let mut details = json!({ "exitCode": exit.status.code(), "timedOut": is_timeout });
-    if let Some(path) = full_output {
-        details["fullOutputPath"] = json!(path.display().to_string());
-    }
+    let mut details = Map::new();
+    details.insert("exitCode".into(), json!(exit.status.code()));
+    details.insert("timedOut".into(), json!(is_timeout));
+    add(&mut details, &strokes, full_output);
     let is_error = is_timeout || exit.status != ExitStatus::Code(0);
-    ToolOutput { details: Some(details), warning: notice, is_error, ..ToolOutput::text(text) }
+    ToolOutput { details: Some(Value::Object(details)), warning: notice, is_error, ..ToolOutput::text(text) }
 }
 
 /// What the model has to know about the end.

@@ -25,10 +25,14 @@ pub(super) struct FileDiff {
 impl FileDiff {
     /// Compares two texts by lines.
     pub(super) fn between(path: &str, old: &str, new: &str) -> Self {
-        let diff = TextDiff::configure().timeout(EFFORT).diff_lines(old, new);
+        // A line ends with a newline and nothing else, so that its number is the file's: by itself `similar` would take a lone
+        // carriage return for an end.
+        let (old, new): (Vec<&str>, Vec<&str>) =
+            (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
+        let diff = TextDiff::configure().timeout(EFFORT).diff_slices(&old, &new);
         let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
         let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
-        let mut unified = diff.unified_diff().context_radius(3).header(path, path).to_string();
+        let mut unified = unified(path, &diff);
         let kept = LIMITS.head(&unified);
         if kept.extent != Extent::Whole {
             // In a unified diff, a line that begins with a backslash is a remark.
@@ -49,9 +53,35 @@ impl FileDiff {
     }
 }
 
+fn unified(path: &str, diff: &TextDiff<'_, '_, str>) -> String {
+    let mut unified = String::new();
+    for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
+        if unified.is_empty() {
+            unified.push_str(&format!("--- {path}\n+++ {path}\n"));
+        }
+        unified.push_str(&format!("{}\n", hunk.header()));
+        for change in hunk.iter_changes() {
+            unified.push_str(&format!("{}{}", change.tag(), change.value()));
+            if !change.value().ends_with('\n') {
+                unified.push_str("\n\\ No newline at end of file\n");
+            }
+        }
+    }
+    unified
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_newline_ends_a_line() {
+        let strange = "a\rb\u{2028}c\u{85}d\u{b}e\u{c}f\n";
+        let diff = FileDiff::between("x", &format!("1\r\n{strange}3\r"), &format!("1\r\n{strange}4\r"));
+        let end = "\\ No newline at end of file";
+        let unified = format!("--- x\n+++ x\n@@ -1,3 +1,3 @@\n 1\r\n {strange}-3\r\n{end}\n+4\r\n{end}\n");
+        assert_eq!(diff, FileDiff { unified, added: 1, removed: 1 });
+    }
 
     #[test]
     fn a_diff_has_line_numbers_and_counts() {

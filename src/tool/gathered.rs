@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 
 use tokio::io::AsyncWriteExt as _;
 
-use super::plain_text::plain;
 use super::truncation::{self, Extent, OutputLimits};
+use crate::ansi::{Paper, Printed, Stroke};
 use crate::unit::thousands;
 
 /// Most bytes that are kept in a file. A command that prints for ever must not fill the disk.
@@ -36,11 +36,12 @@ pub struct Gathered {
 }
 
 /// What is in memory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Seen {
-    /// The end of the output; all of it as long as there is no file.
-    end: Vec<u8>,
-    newlines: usize,
+    /// What a terminal would show, of a long text the end.
+    paper: Paper,
+    /// The output as it came, as long as there is no file; where there can be none, its end.
+    raw: Vec<u8>,
     /// Where the whole is being kept.
     file: Option<PathBuf>,
 }
@@ -61,8 +62,10 @@ enum Kept {
 /// Output that is complete.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GatheredOutput {
-    /// Its end, within the limits and without escape sequences.
+    /// Its end as a terminal shows it, within the limits and without escape sequences.
     pub text: String,
+    /// Where that is coloured.
+    pub strokes: Vec<Stroke>,
     /// What was left out and where it is, when `text` is not the whole.
     pub notice: Option<String>,
     /// The file with the whole output as it came, when `text` is not the whole.
@@ -73,7 +76,10 @@ impl Gathered {
     /// Nothing yet. Output over the limits goes to a file in `scratch`, which is made when needed.
     #[must_use]
     pub fn new(limits: OutputLimits, scratch: impl Into<PathBuf>) -> Self {
-        Self { limits, scratch: scratch.into(), seen: Arc::default(), file: Kept::Not }
+        // A character has at most four bytes.
+        let paper = Paper::keeping(limits.max_chars.max(GLANCE.max_chars).saturating_mul(4));
+        let seen = Seen { paper, raw: Vec::new(), file: None };
+        Self { limits, scratch: scratch.into(), seen: Arc::new(Mutex::new(seen)), file: Kept::Not }
     }
 
     /// Adds what came next.
@@ -87,8 +93,14 @@ impl Gathered {
             Kept::In { .. } => self.append(chunk).await,
             Kept::Failed(_) => {}
         }
-        if length > enough.saturating_mul(2) {
-            self.seen().end.drain(..length - enough);
+        let mut seen = self.seen();
+        match &self.file {
+            Kept::In { .. } => seen.raw.clear(),
+            Kept::Not | Kept::Failed(_) if seen.raw.len() > enough.saturating_mul(2) => {
+                let over = seen.raw.len() - enough;
+                seen.raw.drain(..over);
+            }
+            Kept::Not | Kept::Failed(_) => {}
         }
     }
 
@@ -105,27 +117,35 @@ impl Gathered {
 
     /// The last lines, to show while the command runs.
     #[must_use]
-    pub fn glance(&self) -> String {
-        let seen = self.seen();
-        let start = seen.end.len().saturating_sub(GLANCE.max_chars * 8);
-        let text = plain(&String::from_utf8_lossy(&seen.end[start..]));
-        GLANCE.tail(&text).text.to_owned()
+    pub fn glance(&self) -> Printed {
+        let printed = self.seen().paper.end_of(GLANCE.max_chars * 4);
+        let kept = GLANCE.tail(&printed.text).text.len();
+        printed.end_from(printed.text.len() - kept)
     }
 
     /// The output, now that no more will come.
     pub async fn finish(mut self) -> GatheredOutput {
-        let text = self.seen().text();
-        let kept = self.limits.tail(&text);
-        if kept.extent == Extent::Whole && matches!(self.file, Kept::Not) {
-            return GatheredOutput { text, ..GatheredOutput::default() };
+        let (printed, is_whole) = self.seen().printed();
+        let kept = self.limits.tail(&printed.text);
+        if kept.extent == Extent::Whole && is_whole {
+            self.forgo_file();
+            return GatheredOutput::whole(printed);
         }
         if matches!(self.file, Kept::Not) {
             self.begin_file().await;
         }
         let shown = self.seen().shown(&kept);
-        let text = kept.text.to_owned();
+        let Printed { text, strokes } = printed.end_from(printed.text.len() - kept.text.len());
         let (rest, full_output) = self.end_file().await;
-        GatheredOutput { text, notice: Some(format!("output cut: {shown} shown; {rest}")), full_output }
+        let notice = Some(format!("output cut: {shown} shown; {rest}"));
+        GatheredOutput { text, strokes, notice, full_output }
+    }
+
+    /// Nobody needs the file of an output of which the text is the whole: a progress bar is long and says little.
+    fn forgo_file(&self) {
+        if let Kept::In { path, .. } = &self.file {
+            let _ = fs::remove_file(path);
+        }
     }
 
     async fn begin_file(&mut self) {
@@ -136,8 +156,8 @@ impl Gathered {
         if let Kept::In { path, .. } = &self.file {
             self.seen().file = Some(path.clone());
         }
-        let end = self.seen().end.clone();
-        self.append(&end).await;
+        let raw = self.seen().raw.clone();
+        self.append(&raw).await;
     }
 
     async fn append(&mut self, chunk: &[u8]) {
@@ -166,47 +186,55 @@ impl Gathered {
     }
 }
 
+impl GatheredOutput {
+    fn whole(Printed { text, strokes }: Printed) -> Self {
+        Self { text, strokes, ..Self::default() }
+    }
+}
+
 impl Seen {
-    /// Adds what came next; answers with how many bytes there are.
+    /// Adds what came next; answers with how many bytes are kept as they came.
     fn add(&mut self, chunk: &[u8]) -> usize {
-        self.newlines += memchr::memchr_iter(b'\n', chunk).count();
-        self.end.extend_from_slice(chunk);
-        self.end.len()
+        self.paper.push(chunk);
+        self.raw.extend_from_slice(chunk);
+        self.raw.len()
     }
 
-    fn text(&self) -> String {
-        plain(&String::from_utf8_lossy(&self.end))
+    /// What a terminal would show, and whether that is all of it.
+    fn printed(&self) -> (Printed, bool) {
+        (self.paper.printed(), !self.paper.is_cut())
     }
 
     /// How much of the output the kept part is, in words.
     fn shown(&self, kept: &truncation::Kept<'_>) -> String {
-        let lines = self.newlines + usize::from(self.end.last().is_some_and(|byte| *byte != b'\n'));
         match kept.extent {
             Extent::PartOfLine => "a part of the last line is".to_owned(),
             Extent::Lines | Extent::Whole => {
+                let lines = self.paper.lines();
                 format!("the last {} of {} lines are", thousands(kept.lines), thousands(lines))
             }
         }
     }
 
     fn so_far(&self, limits: OutputLimits, scratch: &Path) -> GatheredOutput {
-        let text = self.text();
-        let kept = limits.tail(&text);
-        if kept.extent == Extent::Whole && self.file.is_none() {
-            return GatheredOutput { text, ..GatheredOutput::default() };
+        let (printed, is_whole) = self.printed();
+        let kept = limits.tail(&printed.text);
+        if kept.extent == Extent::Whole && is_whole {
+            return GatheredOutput::whole(printed);
         }
         let path = self.file.clone().map_or_else(|| self.store(scratch), Ok);
         let rest = match &path {
             Ok(path) => format!("what was kept of the rest is in {}", path.display()),
             Err(error) => format!("the rest could not be kept: {error}"),
         };
-        let notice = format!("output cut: {} shown; {rest}", self.shown(&kept));
-        GatheredOutput { text: kept.text.to_owned(), notice: Some(notice), full_output: path.ok() }
+        let notice = Some(format!("output cut: {} shown; {rest}", self.shown(&kept)));
+        let Printed { text, strokes } = printed.end_from(printed.text.len() - kept.text.len());
+        GatheredOutput { text, strokes, notice, full_output: path.ok() }
     }
 
     fn store(&self, scratch: &Path) -> io::Result<PathBuf> {
         let (mut file, path) = create(scratch)?;
-        file.write_all(&self.end)?;
+        file.write_all(&self.raw)?;
         Ok(path)
     }
 }
@@ -239,6 +267,7 @@ fn clear(scratch: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ansi::{Emphasis, Pen};
 
     const LIMITS: OutputLimits = OutputLimits { max_lines: 2, max_chars: 10 };
 
@@ -248,7 +277,9 @@ mod tests {
         let mut gathered = Gathered::new(LIMITS, folder.path().join("scratch"));
         gathered.push(b"\x1b[1ma\x1b[0m\n").await;
         gathered.push(b"b").await;
-        let expected = GatheredOutput { text: "a\nb".into(), ..GatheredOutput::default() };
+        let bold = Pen { emphasis: Emphasis::BOLD, ..Pen::default() };
+        let strokes = vec![Stroke { start: 0, length: 1, pen: bold }];
+        let expected = GatheredOutput { text: "a\nb".into(), strokes, ..GatheredOutput::default() };
         assert_eq!(gathered.finish().await, expected);
         assert!(!folder.path().join("scratch").exists());
     }
@@ -264,7 +295,7 @@ mod tests {
             if let Kept::In { file, .. } = &mut gathered.file {
                 file.flush().await.unwrap();
             }
-            let GatheredOutput { text, notice, full_output } = so_far();
+            let GatheredOutput { text, notice, full_output, .. } = so_far();
             assert_eq!(text, shown);
             let kept = full_output.map(|path| fs::read_to_string(path).unwrap());
             assert_eq!(kept, (count > 2).then_some(whole));
@@ -281,7 +312,7 @@ mod tests {
             for line in whole.split_inclusive('\n') {
                 gathered.push(line.as_bytes()).await;
             }
-            assert_eq!(gathered.glance().lines().last(), Some(count.to_string().as_str()));
+            assert_eq!(gathered.glance().text.lines().last(), Some(count.to_string().as_str()));
             let output = gathered.finish().await;
             let path = output.full_output.unwrap();
             assert_eq!(output.text, format!("{}\n{count}\n", count - 1));
@@ -289,6 +320,34 @@ mod tests {
             let notice = format!("the last 2 of {count} lines are shown; all of it is in {}", path.display());
             assert_eq!(output.notice.unwrap(), format!("output cut: {notice}"));
         }
+    }
+
+    #[tokio::test]
+    async fn of_a_progress_bar_the_last_state_is_the_whole_however_long_it_went_on() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let mut gathered = Gathered::new(LIMITS, folder.path());
+        gathered.push(b"begin\n").await;
+        for percent in 0..=100 {
+            gathered.push(format!("\x1b[32m{percent}%\x1b[0m\r").as_bytes()).await;
+        }
+        assert_eq!(gathered.glance().text, "begin\n100%");
+        let output = gathered.finish().await;
+        assert_eq!((output.text.as_str(), output.notice), ("begin\n100%", None));
+        assert_eq!(
+            output.strokes.iter().map(|stroke| (stroke.start, stroke.length)).collect::<Vec<_>>(),
+            [(6, 4)]
+        );
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "no file is left");
+    }
+
+    #[tokio::test]
+    async fn strokes_of_output_that_is_cut_are_those_of_what_is_shown() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let mut gathered = Gathered::new(LIMITS, folder.path());
+        gathered.push(b"\x1b[31m1\n2\n3\x1b[m\n").await;
+        let output = gathered.finish().await;
+        assert_eq!(output.text, "2\n3\n");
+        assert_eq!(output.strokes.iter().map(|stroke| stroke.start).collect::<Vec<_>>(), [0, 2]);
     }
 
     #[tokio::test]

@@ -6,7 +6,7 @@ mod shell;
 mod thought;
 
 pub(super) use branch_point::{BranchPoint, Side};
-pub(super) use shell::{Shell, ShellState};
+pub(super) use shell::{MOST_OUTPUT, Shell, ShellState};
 pub(super) use thought::Musing;
 
 use super::call::{Call, CallState};
@@ -243,30 +243,33 @@ impl Block {
         matches!(&self.kind, BlockKind::Notice { level: Level::Warning, text, hint: None } if said.contains(text))
     }
 
-    /// What is said in it, unfolded: for searching and copying.
+    /// What is said in it, unfolded and as it is shown: for searching.
     pub(super) fn texts(&self) -> Vec<String> {
-        let clean = |text: &str| clean(text, Carriage::Returns).into_owned();
+        self.raw_texts().iter().map(|text| clean(text, Carriage::Shown).into_owned()).collect()
+    }
+
+    /// What is said in it, unfolded and as it may be copied.
+    pub(super) fn copied(&self) -> String {
+        let texts = self.raw_texts();
+        texts.iter().map(|text| render::copied(text)).collect::<Vec<_>>().join("\n").trim_end().to_owned()
+    }
+
+    fn raw_texts(&self) -> Vec<String> {
         match &self.kind {
             BlockKind::Banner(lines) => lines.clone(),
-            BlockKind::User { text, typed, .. } => {
-                typed.iter().chain([text]).map(|text| clean(text)).collect()
-            }
-            BlockKind::Answer(text) | BlockKind::Thinking(text) => {
-                vec![clean(text)]
-            }
-            BlockKind::Growing(stream) => vec![clean(stream.text())],
-            BlockKind::Musing(musing) => vec![clean(musing.text())],
-            BlockKind::Call(call) => call.texts().iter().map(|text| clean(text)).collect(),
-            BlockKind::Shell(shell) => vec![clean(&shell.command), clean(&shell.output)],
-            BlockKind::Rule { title, text } => vec![clean(title), clean(text)],
+            BlockKind::User { text, typed, .. } => typed.iter().chain([text]).cloned().collect(),
+            BlockKind::Answer(text) | BlockKind::Thinking(text) => vec![text.clone()],
+            BlockKind::Growing(stream) => vec![stream.text().to_owned()],
+            BlockKind::Musing(musing) => vec![musing.text().to_owned()],
+            BlockKind::Call(call) => call.texts(),
+            BlockKind::Shell(shell) => vec![shell.command.clone(), shell.printed().text],
+            BlockKind::Rule { title, text } => vec![title.clone(), text.clone()],
             BlockKind::BranchPoint(point) => {
-                std::iter::once(&point.words()).chain(&point.summary).map(|text| clean(text)).collect()
+                std::iter::once(point.words()).chain(point.summary.clone()).collect()
             }
             BlockKind::Images(_) => Vec::new(),
-            BlockKind::Notice { text, hint, .. } => {
-                std::iter::once(text).chain(hint).map(|text| clean(text)).collect()
-            }
-            BlockKind::Failure { text, .. } => vec![clean(text)],
+            BlockKind::Notice { text, hint, .. } => std::iter::once(text).chain(hint).cloned().collect(),
+            BlockKind::Failure { text, .. } => vec![text.clone()],
         }
     }
 
@@ -361,7 +364,7 @@ impl Block {
         match &self.kind {
             BlockKind::Call(call) if call.is_alive() => Some(call.head(ctx)),
             BlockKind::Shell(shell) => match shell.state {
-                ShellState::Runs { since } => Some(shell.running_head(since, ctx)),
+                ShellState::Runs { since, .. } => Some(shell.running_head(since, ctx)),
                 ShellState::Over { .. } => None,
             },
             _ => None,

@@ -1,17 +1,19 @@
 //! A tool call on the screen: its line, and what of its output is worth showing under it.
 
 mod notes;
+mod output;
+
+pub(super) use output::Output;
 
 use serde_json::Value;
 
 use super::block::image_lines;
 use super::layout::Ctx;
+use crate::ansi::{Printed, Stroke, strokes_of};
 use crate::event::ToolOutcome;
 use crate::id::CallId;
-use crate::message::{UserBlock, joined_text};
-use crate::render::{
-    self, Breaks, Carriage, Found, Indent, Line, Margins, Role, Span, Style, clean, cut_to, wrap,
-};
+use crate::message::{UserBlock, joined_text, runs_commands};
+use crate::render::{self, Carriage, Line, Margins, Role, Span, Style, clean, cut_to};
 use crate::session::context::CutOff;
 use crate::unit::UnixMs;
 
@@ -99,7 +101,10 @@ impl Call {
     pub(super) fn lines(&self, ctx: &Ctx) -> Vec<Line> {
         let mut lines = vec![self.head(ctx)];
         let output = match &self.state {
-            CallState::Runs { partial, .. } => running_output(&joined_text(&partial.content), FOLDED, ctx),
+            CallState::Runs { partial, .. } => {
+                let said = self.said(partial, 0);
+                running_output(self.output_of(&said), FOLDED, ctx)
+            }
             CallState::Done { outcome, is_error, .. } => {
                 let mut lines = self.output(outcome, *is_error, ctx);
                 lines.extend(shown_images(outcome, ctx));
@@ -131,7 +136,7 @@ impl Call {
         let diff = outcome.and_then(|outcome| outcome.details.as_ref()?["diff"].as_str());
         match (diff, outcome) {
             (Some(diff), _) => texts.push(diff.to_owned()),
-            (None, Some(outcome)) => texts.push(joined_text(&outcome.content)),
+            (None, Some(outcome)) => texts.push(self.said(outcome, 0).text),
             (None, None) => {}
         }
         texts
@@ -263,21 +268,53 @@ impl Call {
             let is_wanted = text.starts_with(DENIED) || ctx.folds.output_open;
             let is_cut = Span::new(self.note().0, Role::Muted).width() > self.room(ctx).note;
             let told = usize::from(!(is_wanted && is_cut));
-            let remains = joined_text(outcome.content.get(told..).unwrap_or_default());
-            return if remains.is_empty() { Vec::new() } else { finished_output(&remains, FOLDED, ctx) };
+            let remains = self.said(outcome, told);
+            let is_nothing = remains.text.is_empty();
+            return if is_nothing {
+                Vec::new()
+            } else {
+                finished_output(self.output_of(&remains), FOLDED, ctx)
+            };
         }
         if quiet && !is_error && !ctx.folds.output_open {
             return Vec::new();
         }
         // A command that failed still printed what it printed; what a tool says of its own failure is the error.
+        let said = self.said(outcome, 0);
+        let output = self.output_of(&said);
         match exit_code(outcome) {
-            Some(code) => finished_output(printed(&text, code), FOLDED, ctx),
-            None if is_error => {
-                let width = ctx.width.saturating_sub(4).max(1);
-                with_notes(&text, FOLDED, ctx, |text| render::plain(text, Role::Error, width))
+            Some(code) if runs_commands(&self.name) => {
+                finished_output(output.with_text(printed(&said.text, code)), FOLDED, ctx)
             }
-            None => finished_output(&text, FOLDED, ctx),
+            None if is_error && !was_run(outcome) => {
+                let width = ctx.width.saturating_sub(4).max(1);
+                with_notes(Output::Literal(&text), FOLDED, ctx, |output| {
+                    render::plain(output.text(), Role::Error, width)
+                })
+            }
+            Some(_) | None => finished_output(output, FOLDED, ctx),
         }
+    }
+
+    /// What a result says but for its first `skipped` blocks; the colours are those of what stands last.
+    fn said(&self, outcome: &ToolOutcome, skipped: usize) -> Printed {
+        let blocks = outcome.content.get(skipped..).unwrap_or_default();
+        let text = joined_text(blocks);
+        if !runs_commands(&self.name) {
+            return Printed { text, strokes: Vec::new() };
+        }
+        let strokes =
+            outcome.details.as_ref().map(|details| strokes_of(&details["strokes"])).unwrap_or_default();
+        let last = blocks.iter().rev().find_map(UserBlock::as_text).unwrap_or_default();
+        let before = text.chars().count() - last.chars().count();
+        let moved =
+            strokes.into_iter().map(|stroke| Stroke { start: stroke.start.saturating_add(before), ..stroke });
+        Printed::kept(&text, moved.collect())
+    }
+
+    /// How what it says is to be read.
+    fn output_of<'a>(&self, said: &'a Printed) -> Output<'a> {
+        if runs_commands(&self.name) { Output::of(said) } else { Output::Literal(&said.text) }
     }
 }
 
@@ -299,49 +336,34 @@ fn printed(text: &str, code: i64) -> &str {
 }
 
 /// Of a command at work the newest lines are the ones to see.
-pub(super) fn running_output(text: &str, folded: Folded, ctx: &Ctx) -> Vec<Line> {
-    let text = text.trim_end();
+pub(super) fn running_output(output: Output<'_>, folded: Folded, ctx: &Ctx) -> Vec<Line> {
     let few = folded.head + 1 + folded.tail;
     let most = if ctx.folds.output_open { MOST_LINES } else { few };
-    let mut lines = output_lines(last_lines(text, most, most * ctx.width), Role::Muted, ctx);
+    let mut lines = output.trimmed().last_lines(most, most * ctx.width, ctx);
     if !ctx.folds.output_open && lines.len() > few {
         lines.drain(..lines.len() - few);
     }
     indented(lines, "  │ ", Role::Muted)
 }
 
-/// The last `most` lines of a text, and of those no more than about so many bytes.
-fn last_lines(text: &str, most: usize, bytes: usize) -> &str {
-    let end = text.len();
-    let by_lines = text.rmatch_indices('\n').nth(most.saturating_sub(1)).map_or(0, |(at, _)| at + 1);
-    // Escape sequences are bytes too: four times what the screen holds is enough of any line.
-    let by_bytes = text.ceil_char_boundary(end.saturating_sub(bytes.saturating_mul(4)));
-    &text[by_lines.max(by_bytes)..]
-}
-
 /// Output that is complete, folded.
-pub(super) fn finished_output(text: &str, folded: Folded, ctx: &Ctx) -> Vec<Line> {
-    with_notes(text, folded, ctx, |text| output_lines(text, Role::Muted, ctx))
+pub(super) fn finished_output(output: Output<'_>, folded: Folded, ctx: &Ctx) -> Vec<Line> {
+    with_notes(output, folded, ctx, |output| output.lines(ctx))
 }
 
 /// What was printed, folded, and beneath it what is to be said of it.
-fn with_notes(text: &str, shown: Folded, ctx: &Ctx, lay_out: impl Fn(&str) -> Vec<Line>) -> Vec<Line> {
-    let (printed, said) = notes::split(text);
-    let printed = if printed.is_empty() { Vec::new() } else { folded(lay_out(printed), shown, ctx) };
+fn with_notes(
+    output: Output<'_>,
+    shown: Folded,
+    ctx: &Ctx,
+    lay_out: impl Fn(Output<'_>) -> Vec<Line>,
+) -> Vec<Line> {
+    let (printed, said) = notes::split(output.text());
+    let printed =
+        if printed.is_empty() { Vec::new() } else { folded(lay_out(output.with_text(printed)), shown, ctx) };
     let mut lines = indented(printed, "  │ ", Role::Muted);
     lines.extend(indented(notes::lines(said, ctx.width.saturating_sub(4).max(1)), "    ", Role::Muted));
     lines
-}
-
-fn output_lines(text: &str, role: Role, ctx: &Ctx) -> Vec<Line> {
-    let lines = render::printed(text.trim_end(), role);
-    let skipped = lines.len().saturating_sub(MOST_LINES);
-    let width = ctx.width.saturating_sub(4).max(1);
-    let wrapped = |line: Line| {
-        let spans = render::linked(line.spans, Found::AsItIs);
-        wrap(&spans, width, &Indent::default(), Breaks::Anywhere)
-    };
-    lines.into_iter().skip(skipped).flat_map(wrapped).collect()
 }
 
 /// The first and the last lines, with what is between them counted.
@@ -361,6 +383,11 @@ fn indented(lines: Vec<Line>, indent: &str, role: Role) -> Vec<Line> {
         line
     };
     lines.into_iter().map(put).collect()
+}
+
+/// Whether it is the result of a command that ran, however that ended.
+fn was_run(outcome: &ToolOutcome) -> bool {
+    outcome.details.as_ref().is_some_and(|details| details["timedOut"].is_boolean())
 }
 
 fn exit_code(outcome: &ToolOutcome) -> Option<i64> {
@@ -434,6 +461,8 @@ pub(super) fn seconds(ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ansi::Ansi;
+    use crate::tui::layout::Folds;
     use serde_json::json;
 
     fn done(name: &str, args: Value, text: &str, details: Value, is_error: bool) -> Call {
@@ -456,6 +485,58 @@ mod tests {
             [r#"✓ grep       "\\n" src                         6 matches          1.2s"#]
         );
         assert_eq!(shown(&call, 24), [r#"✓ grep       "\\n…  6 matches"#]);
+    }
+
+    #[test]
+    fn only_what_commands_print_acts_as_on_a_terminal() {
+        let open =
+            Ctx { width: 60, folds: Folds { output_open: true, ..Folds::default() }, ..Ctx::default() };
+        let text = "10%\r20%\n\u{1b}[31mred\u{1b}[0m\r\n";
+        let lines = |name: &str, details: Value| -> Vec<String> {
+            let call = done(name, json!({"path": "x"}), text, details, false);
+            call.lines(&open)[1..].iter().map(|line| line.text().trim_end().to_owned()).collect()
+        };
+        let as_it_is = ["  │ 10%␍20%", "  │ ␛[31mred␛[0m␍"];
+        for name in ["read_file", "grep", "guard_look", "mcp"] {
+            assert_eq!(lines(name, json!({})), as_it_is);
+            assert_eq!(lines(name, json!({"exitCode": 0, "strokes": [[0, 3, "31"]]})), as_it_is);
+        }
+        for name in ["bash", "Bash", "shell"] {
+            assert_eq!(lines(name, json!({"exitCode": 0})), ["  │ 20%", "  │ red"]);
+        }
+    }
+
+    #[test]
+    fn an_output_has_the_colours_that_were_kept_of_it() {
+        let red = |call: &Call| -> String {
+            let lines = call.lines(&Ctx { width: 70, ..Ctx::default() });
+            let spans = lines.into_iter().flat_map(|line| line.spans);
+            spans.filter(|span| span.style.fg == Some(Ansi::Basic(1))).map(|span| span.text).collect()
+        };
+        let strokes = json!([[4, 3, "31"]]);
+        let ended = json!({"exitCode": 1, "timedOut": false, "strokes": strokes});
+        let call = done("bash", json!({"command": "x"}), "one red two\n[exit code 1]", ended, true);
+        assert_eq!(red(&call), "red");
+        let late = json!({"exitCode": null, "timedOut": true, "strokes": strokes});
+        let call = done("bash", json!({"command": "x"}), "one red two\n[stopped after 1 s]", late, true);
+        assert_eq!(red(&call), "red");
+        let mut call = done(
+            "bash",
+            json!({"command": "x"}),
+            "aborted: the user stopped it",
+            json!({"strokes": strokes}),
+            true,
+        );
+        let CallState::Done { outcome, .. } = &mut call.state else { unreachable!() };
+        outcome.content.push(UserBlock::Text { text: "one red two".into() });
+        assert_eq!(red(&call), "red");
+        call.state = CallState::Runs { since: UnixMs(0), partial: outcome_of("one red two", strokes) };
+        assert_eq!(red(&call), "red");
+    }
+
+    fn outcome_of(text: &str, strokes: Value) -> ToolOutcome {
+        let content = vec![UserBlock::Text { text: text.into() }];
+        ToolOutcome { content, details: Some(json!({ "strokes": strokes })) }
     }
 
     #[test]
@@ -556,7 +637,11 @@ mod tests {
             "    /tmp/tiller/output-a1.txt",
         ];
         assert_eq!(shown(&call, 70)[1..], expected);
-        let record = finished_output(&format!("{text}\n{cut}"), FOLDED, &Ctx { width: 70, ..Ctx::default() });
+        let record = finished_output(
+            Output::Literal(&format!("{text}\n{cut}")),
+            FOLDED,
+            &Ctx { width: 70, ..Ctx::default() },
+        );
         assert_eq!(record.iter().map(|line| line.text().trim_end().to_owned()).collect::<Vec<_>>(), expected);
     }
 

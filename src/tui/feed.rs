@@ -265,7 +265,7 @@ impl App {
         }
         if let Some(bash) = &live.bash {
             self.bash_began(&bash.id, &bash.line, bash.context == BashContext::Exclude, bash.since);
-            self.bash_printed(&bash.id, &bash.output);
+            self.bash_had_printed(&bash.id, &bash.output);
         }
         self.transcript.return_to(former);
     }

@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::app::{Action, App, Go, Own};
+use super::block::Block;
 use super::editor::Edit;
 use super::keymap::{Context, KeyCommand};
 use super::mouse::Mouse;
@@ -86,8 +87,7 @@ impl App {
     }
 
     fn copy_block(&mut self, at: At) -> Vec<Action> {
-        let text = self.transcript.block(at).map(|block| block.texts().join("\n")).unwrap_or_default();
-        let text = text.trim_end().to_owned();
+        let text = self.transcript.block(at).map(Block::copied).unwrap_or_default();
         if text.is_empty() {
             self.flash("there is nothing in it to copy");
             return Vec::new();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::block::{Block, BlockKind, BranchPoint, Level, Shell, ShellState, Side};
 use super::call::{Call, CallState};
+use crate::ansi::Printed;
 use crate::event::ToolOutcome;
 use crate::id::{CallId, EntryId};
 use crate::message::{
@@ -335,7 +336,7 @@ pub(super) fn shell_record(record: &BashExecutionMessage) -> Shell {
     Shell {
         id: None,
         command: record.command.clone(),
-        output: record.output.clone(),
+        output: Printed::kept(&record.output, record.strokes.clone()),
         state: ShellState::Over { note, failed },
         excluded: record.exclude_from_context,
     }

@@ -11,6 +11,7 @@ use nix::sys::signal::kill;
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tiller::ansi::Printed;
 use tiller::event::Preview;
 use tiller::message::{UserBlock, joined_text};
 use tiller::process::Runner;
@@ -623,7 +624,7 @@ mod bash {
         let bench = Bench::new();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let keep = seen.clone();
-        let progress = Progress::new(move |text: String| keep.lock().unwrap().push(text));
+        let progress = Progress::new(move |printed: Printed| keep.lock().unwrap().push(printed.text));
         let command =
             r"seq 1 100; printf '\033[31mred\0\a\n'; while ! [ -e go ]; do sleep 0.01; done; echo end";
         let tool = bench.tools.find("bash").unwrap();

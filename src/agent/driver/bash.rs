@@ -6,6 +6,7 @@ use super::{Driver, now};
 use crate::agent::bash::BashEnd;
 use crate::agent::handle::{AgentError, BashContext, Reply, RunningBash};
 use crate::agent::turn::Input;
+use crate::ansi::Printed;
 use crate::event::EventKind;
 use crate::id::EntryId;
 use crate::message::BashExecutionMessage;
@@ -45,8 +46,13 @@ impl Driver {
         self.append(EntryBody::own(&OwnFact::Bash { command: line.clone(), exclude }))?;
         let id = self.current.reader().leaf().ok_or(AgentError::Closed)?;
         let command = process::Command { line: line.clone(), cwd: self.fixed.manager.cwd().to_owned() };
-        let shown =
-            RunningBash { id: id.clone(), line: line.clone(), context, since: now(), output: String::new() };
+        let shown = RunningBash {
+            id: id.clone(),
+            line: line.clone(),
+            context,
+            since: now(),
+            output: Printed::default(),
+        };
         let output = &self.fixed.options.output;
         let gathered = Gathered::new(output.limits, output.scratch.clone());
         let started = self.fixed.runner.start(&command);
@@ -87,7 +93,7 @@ impl Driver {
         }
     }
 
-    pub(super) fn bash_output(&mut self, id: &EntryId, delta: String, glance: String) {
+    pub(super) fn bash_output(&mut self, id: &EntryId, delta: String, glance: Printed) {
         let Some(bash) = self.jobs.bash_mut().filter(|bash| bash.shown.id == *id) else { return };
         bash.shown.output = glance;
         if !delta.is_empty() {

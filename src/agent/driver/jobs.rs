@@ -22,6 +22,7 @@ use crate::agent::extension::{CommandOutcome, Crew, Opening};
 use crate::agent::handle::{Reply, RunningBash, RunningCall};
 use crate::agent::resources::{Keeper, Read};
 use crate::agent::turn::TurnNumber;
+use crate::ansi::Printed;
 use crate::event::{ApprovalRequest, ToolOutcome};
 use crate::id::{CallId, EntryId};
 use crate::message::{BashExecutionMessage, ToolCall, ToolResultMessage, joined_text};
@@ -56,13 +57,13 @@ pub(crate) enum Report {
     /// Something is wrong with an extension.
     Warned(String),
     /// The newest part of a running call's output.
-    ToolProgress { call: CallId, text: String },
+    ToolProgress { call: CallId, printed: Printed },
     /// A summary that is being made cost something, or is there.
     Summary { number: u64, news: SummaryNews },
     /// A call has its result.
     ToolEnded { turn: TurnNumber, result: ToolResultMessage, warning: Option<String> },
     /// The user's command printed something.
-    BashOutput { id: EntryId, delta: String, glance: String },
+    BashOutput { id: EntryId, delta: String, glance: Printed },
     /// The user's command is over.
     BashEnded { id: EntryId, end: BashEnd },
     /// Skills, templates and context files were read anew.
@@ -231,8 +232,8 @@ impl Jobs {
     /// Progress replaces itself, so a full channel drops it.
     fn progress(&self, call: CallId) -> Progress {
         let report = self.report.clone();
-        Progress::new(move |text| {
-            let _ = report.try_send(Report::ToolProgress { call: call.clone(), text });
+        Progress::new(move |printed| {
+            let _ = report.try_send(Report::ToolProgress { call: call.clone(), printed });
         })
     }
 

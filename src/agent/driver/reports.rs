@@ -1,10 +1,13 @@
 //! What jobs report, and what it means.
 
+use serde_json::json;
+
 use super::jobs::Report;
 use super::{Driver, now};
 use crate::agent::partial::Growth;
 use crate::agent::retry::{self, Tried};
 use crate::agent::turn::{Fate, Input, Planned, SoFar, TurnNumber};
+use crate::ansi::Printed;
 use crate::event::{EventKind, ToolOutcome};
 use crate::id::CallId;
 use crate::message::{AssistantMessage, StopReason, ToolCall, ToolResultMessage, UserBlock};
@@ -35,7 +38,7 @@ impl Driver {
             Report::Awake { turn } => self.apply(Input::Awake { turn }),
             Report::Summary { number, news } => self.summary(number, news),
             Report::Part { .. } | Report::StreamEnded { .. } => {}
-            Report::ToolProgress { call, text } => self.tool_progress(&call, text),
+            Report::ToolProgress { call, printed } => self.tool_progress(&call, printed),
             Report::ToolEnded { turn, result, warning } => self.tool_ended(turn, result, warning),
             Report::BashOutput { id, delta, glance } => self.bash_output(&id, delta, glance),
             Report::BashEnded { id, end } => self.bash_ended(&id, end),
@@ -123,9 +126,10 @@ impl Driver {
         Planned { call: call.clone(), fate }
     }
 
-    fn tool_progress(&mut self, call: &CallId, text: String) {
+    fn tool_progress(&mut self, call: &CallId, Printed { text, strokes }: Printed) {
         let Some(running) = self.jobs.call_mut(call) else { return };
-        running.partial = ToolOutcome { content: vec![UserBlock::Text { text }], details: None };
+        let details = (!strokes.is_empty()).then(|| json!({ "strokes": strokes }));
+        running.partial = ToolOutcome { content: vec![UserBlock::Text { text }], details };
         let update = EventKind::ToolExecutionUpdate {
             tool_call_id: call.clone(),
             tool_name: running.name.clone(),

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::compaction::Summarizing;
 use super::prompt::BashContext;
 use crate::agent::turn::Retry;
+use crate::ansi::Printed;
 use crate::event::{ApprovalRequest, QueueItem, ToolOutcome};
 use crate::id::{CallId, EntryId, SessionId};
 use crate::message::{AssistantMessage, ModelRef, ThinkingLevel, Usage};
@@ -106,5 +107,5 @@ pub struct RunningBash {
     /// Since when.
     pub since: UnixMs,
     /// What it printed so far, cut at the front.
-    pub output: String,
+    pub output: Printed,
 }

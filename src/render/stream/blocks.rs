@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use crate::render::clean::sourced;
 use crate::render::code::arriving::Arriving;
 use crate::render::code::{self, teller};
 use crate::render::markdown::marked;
-use crate::render::{Language, Line, Span};
+use crate::render::{Carriage, Language, Line, clean};
 
 /// The blocks of code of one answer whose words are told beside.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +23,8 @@ struct Plain {
     block: Arriving,
     /// Its number in the block.
     line: usize,
-    text: String,
+    /// As it was written.
+    source: String,
     /// Where its rows are among the finished lines.
     rows: Range<usize>,
 }
@@ -44,8 +46,8 @@ impl Blocks {
     }
 
     /// A line of a block was finished, its words not told.
-    pub(super) fn wait(&mut self, block: Arriving, line: usize, text: String, rows: Range<usize>) {
-        self.plain.push_back(Plain { block, line, text, rows });
+    pub(super) fn wait(&mut self, block: Arriving, line: usize, source: String, rows: Range<usize>) {
+        self.plain.push_back(Plain { block, line, source, rows });
     }
 
     /// Gives the lines whose words were told meanwhile these words.
@@ -53,7 +55,8 @@ impl Blocks {
         while let Some(first) = self.plain.front()
             && let Some(words) = first.block.words(first.line)
         {
-            let told: Vec<Span> = teller::spans(&first.text, &words);
+            let line = clean(&first.source, Carriage::Shown);
+            let told = sourced(teller::spans(&line, &words), &first.source);
             let rows = marked(code::code_line(&told, width));
             // Words don't change where a line breaks; should they, it stays plain.
             if let Some(plain) =

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 
 use super::{Inside, LARGEST_LINE, MarkdownStream};
-use crate::render::{Breaks, Carriage, Indent, Joint, Line, MEASURE, Role, Span, clean, wrap};
+use crate::render::clean::shown;
+use crate::render::{Breaks, Carriage, Indent, Joint, Line, MEASURE, Role, clean, wrap};
 
 impl MarkdownStream {
     /// Finishes the rows of a word that goes on beyond `end`, but for the last of them.
@@ -53,8 +54,7 @@ impl MarkdownStream {
     }
 
     fn rows(&self, text: &str) -> Vec<Line> {
-        let span = Span::new(clean(text, Carriage::Shown), Role::Text);
-        wrap(&[span], self.page.width.min(MEASURE), &Indent::default(), Breaks::Words)
+        wrap(&shown(text, Role::Text.into()), self.page.width.min(MEASURE), &Indent::default(), Breaks::Words)
     }
 
     fn finish_rows_of_word(&mut self, mut rows: Vec<Line>, end: usize) {

@@ -44,14 +44,14 @@ pub(super) fn user(
     let text = typed.unwrap_or(text).trim_end();
     let (shown, hidden, end) = if folded { ends(text) } else { (text, 0, "") };
     let bold = Style::from(Role::User).with(Emphasis::BOLD);
-    let mut lines = said_lines(&clean(shown, Carriage::Shown), bold, room);
+    let mut lines = said_lines(shown, bold, room);
     if hidden > 0 {
         let noun = if hidden == 1 { "line" } else { "lines" };
         let note = format!("… {hidden} more {noun} ({})", ctx.unfold);
         lines.extend(said_lines(&note, Role::Muted.into(), room));
     }
     if !end.is_empty() {
-        lines.extend(said_lines(&clean(end, Carriage::Shown), bold, room));
+        lines.extend(said_lines(end, bold, room));
     }
     if let Some(first) = lines.first_mut() {
         *first = ctx.right_aligned(std::mem::take(first), Some(Span::new(time, Role::Muted)));
@@ -82,8 +82,12 @@ fn ends(text: &str) -> (&str, usize, &str) {
 
 fn said_lines(text: &str, style: Style, width: usize) -> Vec<Line> {
     let bar = Indent::all(vec![Span::new("▌ ", Role::Accent)]);
-    let linked = |line| render::linked(vec![Span::new(line, style)], Found::AsItIs);
-    text.split('\n').flat_map(|line| wrap(&linked(line), width, &bar, Breaks::Words)).collect()
+    let linked = |line: Line| render::linked(line.spans, Found::AsItIs);
+    let mut lines = render::literal(text, style);
+    if lines.is_empty() {
+        lines.push(Line::default());
+    }
+    lines.into_iter().flat_map(|line| wrap(&linked(line), width, &bar, Breaks::Words)).collect()
 }
 
 pub(super) fn unfolding_rule(title: &str, text: &str, ctx: &Ctx) -> Vec<Line> {

@@ -11,13 +11,18 @@ const CUT: [&str; 2] = ["\n[output cut: ", "\noutput cut: "];
 /// Bytes at the end of a text in which its notes stand: a few lines, one with a path.
 const LONGEST: usize = 8 * 1024;
 
+/// A text without the blank lines at its end; a carriage return there is none.
+pub(super) fn trimmed(text: &str) -> &str {
+    text.trim_end_matches([' ', '\t', '\n'])
+}
+
 /// What was printed, and the notes beneath it. Without a note on a cut there is none.
 pub(super) fn split(text: &str) -> (&str, &str) {
-    let text = text.trim_end();
+    let text = trimmed(text);
     let from = text.ceil_char_boundary(text.len().saturating_sub(LONGEST));
     let found = CUT.iter().filter_map(|cut| text[from..].rfind(cut)).max();
     match found.map(|at| text.split_at(from + at)) {
-        Some((printed, notes)) if notes.lines().skip(2).all(is_note) => (printed.trim_end(), notes.trim()),
+        Some((printed, notes)) if notes.lines().skip(2).all(is_note) => (trimmed(printed), notes.trim()),
         Some(_) | None => (text, ""),
     }
 }

@@ -1,15 +1,13 @@
 //! What is told of the user's own commands.
 
+use crate::ansi::{Paper, Printed};
 use crate::id::EntryId;
 use crate::message::BashExecutionMessage;
 use crate::tui::app::App;
-use crate::tui::block::{Block, BlockKind, Level, Shell, ShellState};
+use crate::tui::block::{Block, BlockKind, Level, MOST_OUTPUT, Shell, ShellState};
 use crate::tui::call::one_line;
 use crate::tui::record::shell_record;
 use crate::unit::UnixMs;
-
-/// Characters of a running command's output that are kept for the screen.
-const MOST_OUTPUT: usize = 100_000;
 
 impl App {
     /// The record of a command that was watched is on the screen already. Where something was said meanwhile the record stands
@@ -38,8 +36,8 @@ impl App {
         self.transcript.push(Block::new(BlockKind::Shell(Shell {
             id: Some(id.clone()),
             command: command.to_owned(),
-            output: String::new(),
-            state: ShellState::Runs { since },
+            output: Printed::default(),
+            state: ShellState::Runs { since, paper: Box::new(Paper::keeping(MOST_OUTPUT)) },
             excluded,
         })));
         self.transcript.grew();
@@ -69,13 +67,20 @@ impl App {
 
     pub(super) fn bash_printed(&mut self, id: &EntryId, delta: &str) {
         self.with_shell(id, |shell| {
-            shell.output.push_str(delta);
-            if shell.output.len() > 2 * MOST_OUTPUT {
-                let cut = shell.output.ceil_char_boundary(shell.output.len() - MOST_OUTPUT);
-                shell.output.drain(..cut);
+            if let ShellState::Runs { paper, .. } = &mut shell.state {
+                paper.push(delta.as_bytes());
             }
         });
         self.transcript.grew();
+    }
+
+    /// What a command had printed before anybody watched it here.
+    pub(super) fn bash_had_printed(&mut self, id: &EntryId, printed: &Printed) {
+        self.with_shell(id, |shell| {
+            if let ShellState::Runs { paper, .. } = &mut shell.state {
+                **paper = Paper::resumed(printed.clone(), MOST_OUTPUT);
+            }
+        });
     }
 
     pub(super) fn bash_ended(&mut self, id: &EntryId, record: &BashExecutionMessage) {

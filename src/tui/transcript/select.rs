@@ -4,11 +4,13 @@
 
 use std::ops::{Range, RangeInclusive};
 
+use unicode_segmentation::UnicodeSegmentation;
+
 use super::super::layout::Ctx;
 use super::super::passage::{Passage, said_columns};
 use super::rows::{Row, Shown};
 use super::{At, Step, Transcript};
-use crate::render::Joint;
+use crate::render::{self, Joint, Line, Stands};
 
 /// A column of a line of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -194,18 +196,22 @@ fn end_line(text: &mut String) {
     text.push('\n');
 }
 
-/// The text of a line between two columns.
-fn cut(line: &crate::render::Line, columns: &Range<usize>) -> String {
-    use unicode_segmentation::UnicodeSegmentation;
-    let mut column = 0;
-    let graphemes = line.spans.iter().flat_map(|span| span.text.graphemes(true));
-    graphemes
-        .filter(|grapheme| {
-            let from = column;
-            column += crate::render::columns(grapheme);
-            columns.contains(&from)
-        })
-        .collect()
+/// The text of a line between two columns, as its source has it: a tab is one where its first column is among them.
+fn cut(line: &Line, columns: &Range<usize>) -> String {
+    let (mut text, mut column) = (String::new(), 0);
+    for span in &line.spans {
+        for grapheme in span.text.graphemes(true) {
+            let is_inside = columns.contains(&column);
+            column += render::columns(grapheme);
+            match span.style.stands {
+                _ if !is_inside => {}
+                Stands::ForItself => text.push_str(grapheme),
+                Stands::For(c) => text.push(c),
+                Stands::ForNothing => {}
+            }
+        }
+    }
+    text
 }
 
 /// How much a text is, in words.

@@ -542,6 +542,24 @@ fn a_selection_joins_broken_lines_and_leaves_out_what_stands_beside_the_text() {
 }
 
 #[test]
+fn what_is_selected_is_copied_as_its_source_has_it() {
+    let markdown = "a\u{200b}b\n\n```make\nall:\n\tcc\t-o x\u{1b}[0m\n```";
+    let mut transcript = Transcript::of(0, Newest::of(&[], vec![answered(0, markdown)]));
+    let ctx = Ctx { width: 18, ..Ctx::default() };
+    let rows = draw(&mut transcript, 20, &ctx);
+    assert_eq!(rows, ["a<U+200B>b", "", "  make", "  all:", "      cc  -o x␛[", "↳ 0m"]);
+    transcript.select(spot(&transcript, 0, 0), Unit::Character);
+    transcript.select_to(spot(&transcript, 5, 9));
+    let text = selected(&mut transcript, &ctx).unwrap();
+    assert_eq!(
+        text, "a\u{200b}b\n\n  make\nall:\n\tcc\t-o x␛[0m",
+        "an escape character does harm where it is pasted"
+    );
+    transcript.select(spot(&transcript, 4, 9), Unit::Line);
+    assert_eq!(selected(&mut transcript, &ctx).as_deref(), Some("\tcc\t-o x␛[0m"));
+}
+
+#[test]
 fn wide_characters_are_selected_whole_and_backwards_as_forwards() {
     let mut transcript =
         Transcript::of(0, Newest::of(&[], vec![answered(0, "日本語 👨\u{200d}👩\u{200d}👧 e\u{301}x")]));

@@ -96,7 +96,9 @@ fn shorten(block: &mut Block) {
         | BlockKind::Thinking(text)
         | BlockKind::Rule { text, .. } => cut(text),
         BlockKind::BranchPoint(point) => point.summary.iter_mut().for_each(cut),
-        BlockKind::Shell(shell) if matches!(shell.state, ShellState::Over { .. }) => cut(&mut shell.output),
+        BlockKind::Shell(shell) if matches!(shell.state, ShellState::Over { .. }) => {
+            cut(&mut shell.output.text);
+        }
         _ => {}
     }
 }

@@ -42,6 +42,68 @@ fn the_model_reads_what_one_exclamation_mark_ran_and_never_what_two_did() {
     assert!(context.contains("hi there") && !context.contains("secret"), "{context}");
 }
 
+const COLOURED: &str = r"printf 'a\rb\n\033[31mred\033[0m plain\nab\bc\n'";
+
+#[test]
+fn what_a_command_prints_looks_as_on_a_terminal_and_the_model_reads_its_text() {
+    let house = House::new();
+    let call = serde_json::json!({"calls": [{"name": "bash", "arguments": {"command": COLOURED}}]});
+    let lines = [
+        r#"{"expect": "what was that?", "text": "I see."}"#.to_owned(),
+        call.to_string(),
+        r#"{"expect": "b\nred plain\nac\n", "text": "So it is."}"#.to_owned(),
+    ];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let mut terminal = house.play(&lines, &[]);
+    house.write("slow.sh", &format!("{COLOURED}; touch printed; while [ ! -e go ]; do sleep 0.1; done"));
+    enter(&mut terminal, "!sh slow.sh");
+    house.wait_for_file("printed");
+    terminal.wait_until_look("its colours while it runs", |screen| reds(screen) == ["red"]);
+    house.write("go", "");
+    terminal.wait_without("esc stops");
+    let is_kept = |screen: &vt100::Screen| {
+        let shown = screen.contents();
+        let is_there = |line| shown.lines().any(|shown| shown.trim() == line);
+        ["│ b", "│ red plain", "│ ac"].into_iter().all(is_there)
+    };
+    terminal
+        .wait_until_look("its colours when it is over", |screen| is_kept(screen) && reds(screen) == ["red"]);
+    say(&mut terminal, "what was that?", "I see.");
+    say(&mut terminal, "now you", "So it is.");
+    enter(&mut terminal, "/quit");
+    assert_eq!(terminal.wait().exit_code(), 0);
+
+    let log = house.log();
+    let record = log.iter().find(|line| line["message"]["role"] == "bashExecution").unwrap();
+    let result = log.iter().find(|line| line["message"]["role"] == "toolResult").unwrap();
+    assert_eq!(record["message"]["output"], "b\nred plain\nac\n");
+    assert_eq!(result["message"]["content"][0]["text"], "b\nred plain\nac\n");
+    let strokes = serde_json::json!([[2, 3, "31"]]);
+    assert_eq!(
+        (&record["message"]["tillerStrokes"], &result["message"]["details"]["strokes"]),
+        (&strokes, &strokes)
+    );
+    let context = house.run(&["sessions", "show", &only(&house), "--context"]).out;
+    assert!(!context.contains(['\u{1b}', '␛', '\r', '␍']), "{context}");
+
+    let terminal = house.play(&lines, &["-c"]);
+    terminal.wait_until_look("both outputs in their colours", |screen| {
+        is_kept(screen) && reds(screen) == ["red", "red"]
+    });
+}
+
+/// What is red on each row that shows some of an output.
+fn reds(screen: &vt100::Screen) -> Vec<String> {
+    let (rows, columns) = screen.size();
+    let (rows, columns) = (rows.get(), columns.get());
+    let row = |row| -> String {
+        let cells = (0..columns).filter_map(|column| screen.cell(row, column));
+        cells.filter(|cell| cell.fgcolor() == vt100::Color::Idx(1)).map(vt100::Cell::contents).collect()
+    };
+    let is_output = |at: &u16| screen.contents_between(*at, 0, *at, columns).contains("│ ");
+    (0..rows).filter(is_output).map(row).filter(|row| !row.is_empty()).collect()
+}
+
 #[test]
 fn the_tree_leads_back_to_just_before_a_message_and_a_second_branch_begins() {
     let house = House::new();

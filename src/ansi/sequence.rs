@@ -1,6 +1,6 @@
 //! Escape sequences (ECMA-48): where they end, and what those few say that count.
 
-use crate::render::{Ansi, Emphasis, Style};
+use super::{Ansi, Emphasis, Pen};
 
 /// Numbers of a sequence that are read; the longest that means something has five for each of two colours.
 const MOST_NUMBERS: usize = 32;
@@ -15,11 +15,11 @@ pub(super) enum Sequence<'a> {
     LineStart,
     /// Something that is left out.
     Other,
-    /// It is no sequence.
-    None,
+    /// The text ends before it does. What says as much of it is enough to go on from.
+    Open(&'static str),
 }
 
-/// The sequence that `text` begins with, and its bytes. One that ends with the text, or with the line, is left out as far as it goes.
+/// The sequence that `text` begins with, and its bytes. One that ends with its line is left out as far as it goes.
 pub(super) fn next_sequence(text: &str) -> (Sequence<'_>, usize) {
     let mut chars = text.chars();
     if chars.next() == Some('\u{9b}') {
@@ -27,21 +27,27 @@ pub(super) fn next_sequence(text: &str) -> (Sequence<'_>, usize) {
     }
     match chars.next() {
         Some('[') => control(text, 2),
-        Some(']' | 'P' | '_' | '^' | 'X') => (Sequence::Other, string_end(text)),
-        Some(' '..='/') => {
-            let between = text[1..].find(|c| !(' '..='/').contains(&c)).map_or(text.len(), |at| at + 1);
-            let ends = text[between..].starts_with(|c| ('0'..='~').contains(&c));
-            (Sequence::Other, between + usize::from(ends))
-        }
+        Some(']' | 'P' | '_' | '^' | 'X') => string(text),
+        Some(' '..='/') => match text[1..].find(|c| !(' '..='/').contains(&c)) {
+            None => (Sequence::Open("\u{1b}("), text.len()),
+            Some(at) => {
+                let ends = text[at + 1..].starts_with(|c| ('0'..='~').contains(&c));
+                (Sequence::Other, at + 1 + usize::from(ends))
+            }
+        },
         Some('0'..='~') => (Sequence::Other, 2),
-        Some(_) | None => (Sequence::None, 1),
+        Some(_) => (Sequence::Other, 1),
+        None => (Sequence::Open("\u{1b}"), 1),
     }
 }
 
 /// A control sequence: numbers, then a byte that says what they are for.
 fn control(text: &str, from: usize) -> (Sequence<'_>, usize) {
     let is_inside = |c: char| (' '..='?').contains(&c);
-    let end = text[from..].find(|c| !is_inside(c)).map_or(text.len(), |at| from + at);
+    let Some(length) = text[from..].find(|c| !is_inside(c)) else {
+        return (Sequence::Open("\u{1b}[?"), text.len());
+    };
+    let end = from + length;
     let parameters = &text[from..end];
     let sequence = match text[end..].chars().next().filter(|c| ('@'..='~').contains(c)) {
         None => return (Sequence::Other, end),
@@ -55,38 +61,40 @@ fn control(text: &str, from: usize) -> (Sequence<'_>, usize) {
 }
 
 /// A string (a title, a link's address) ends with BEL or `ESC \`; one that doesn't ends with the line.
-fn string_end(text: &str) -> usize {
-    let end = text[1..].find(['\u{7}', '\u{1b}', '\n']).map_or(text.len(), |at| at + 1);
-    match text.as_bytes().get(end) {
-        Some(7) => end + 1,
-        Some(0x1b) if text[end + 1..].starts_with('\\') => end + 2,
-        Some(_) | None => end,
+fn string(text: &str) -> (Sequence<'_>, usize) {
+    let open = (Sequence::Open("\u{1b}]"), text.len());
+    let Some(end) = text[1..].find(['\u{7}', '\u{1b}', '\n']).map(|at| at + 1) else { return open };
+    match text.as_bytes()[end..] {
+        [7, ..] => (Sequence::Other, end + 1),
+        [0x1b] => (Sequence::Open("\u{1b}]\u{1b}"), text.len()),
+        [0x1b, b'\\', ..] => (Sequence::Other, end + 2),
+        _ => (Sequence::Other, end),
     }
 }
 
-/// The style after a sequence that changes it; `ground` is what it is reset to.
-pub(super) fn styled(pen: Style, ground: Style, parameters: &str) -> Style {
-    let mut style = pen;
+/// The pen after a sequence that changes it.
+pub(super) fn changed_by(pen: Pen, parameters: &str) -> Pen {
+    let mut pen = pen;
     let mut rest = parameters.split(';').take(MOST_NUMBERS);
     while let Some(parameter) = rest.next() {
         // `4:0` and `38:2::1:2:3` have their numbers in one parameter.
         let mut parts = parameter.split(':');
-        let Some(number) = read(parts.next()) else { return style };
+        let Some(number) = read(parts.next()) else { return pen };
         let joined = parameter.contains(':');
         match number {
             38 | 48 | 58 => {
                 let colour = if joined { joined_colour(parts) } else { colour(&mut rest) };
                 match number {
-                    38 => style.fg = colour,
-                    48 => style.bg = colour,
+                    38 => pen.fg = colour,
+                    48 => pen.bg = colour,
                     _ => {}
                 }
             }
-            4 if parts.next() == Some("0") => style.emphasis = style.emphasis.without(Emphasis::UNDERLINE),
-            number => style = changed(style, ground, number),
+            4 if parts.next() == Some("0") => pen.emphasis = pen.emphasis.without(Emphasis::UNDERLINE),
+            number => pen = changed(pen, number),
         }
     }
-    style
+    pen
 }
 
 fn read(parameter: Option<&str>) -> Option<u8> {
@@ -96,14 +104,11 @@ fn read(parameter: Option<&str>) -> Option<u8> {
     }
 }
 
-fn changed(mut style: Style, ground: Style, number: u8) -> Style {
-    let on = |emphasis: Emphasis| Style { emphasis: style.emphasis.and(emphasis), ..style };
-    let off = |emphasis: Emphasis| Style {
-        emphasis: style.emphasis.without(emphasis).and(ground.emphasis),
-        ..style
-    };
+fn changed(mut pen: Pen, number: u8) -> Pen {
+    let on = |emphasis: Emphasis| Pen { emphasis: pen.emphasis.and(emphasis), ..pen };
+    let off = |emphasis: Emphasis| Pen { emphasis: pen.emphasis.without(emphasis), ..pen };
     match number {
-        0 => return ground,
+        0 => return Pen::default(),
         1 => return on(Emphasis::BOLD),
         2 => return on(Emphasis::DIM),
         3 => return on(Emphasis::ITALIC),
@@ -115,15 +120,15 @@ fn changed(mut style: Style, ground: Style, number: u8) -> Style {
         24 => return off(Emphasis::UNDERLINE),
         27 => return off(Emphasis::REVERSED),
         29 => return off(Emphasis::STRIKE),
-        30..=37 => style.fg = Some(Ansi::Basic(number - 30)),
-        39 => style.fg = ground.fg,
-        40..=47 => style.bg = Some(Ansi::Basic(number - 40)),
-        49 => style.bg = ground.bg,
-        90..=97 => style.fg = Some(Ansi::Basic(number - 90 + 8)),
-        100..=107 => style.bg = Some(Ansi::Basic(number - 100 + 8)),
+        30..=37 => pen.fg = Some(Ansi::Basic(number - 30)),
+        39 => pen.fg = None,
+        40..=47 => pen.bg = Some(Ansi::Basic(number - 40)),
+        49 => pen.bg = None,
+        90..=97 => pen.fg = Some(Ansi::Basic(number - 90 + 8)),
+        100..=107 => pen.bg = Some(Ansi::Basic(number - 100 + 8)),
         _ => {}
     }
-    style
+    pen
 }
 
 /// The colour of `38;5;n` or `38;2;r;g;b`, from its second number on.

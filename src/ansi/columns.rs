@@ -16,7 +16,8 @@ pub fn columns(text: &str) -> usize {
 }
 
 /// Columns that one grapheme takes.
-pub(super) fn of_grapheme(grapheme: &str) -> usize {
+#[must_use]
+pub fn of_grapheme(grapheme: &str) -> usize {
     if grapheme.len() == 1 {
         return usize::from(grapheme != "\n");
     }

@@ -1,0 +1,167 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn text(raw: &str) -> String {
+    Printed::of(raw).text
+}
+
+fn red() -> Pen {
+    Pen { fg: Some(Ansi::Basic(1)), ..Pen::default() }
+}
+
+#[test]
+fn only_what_is_to_be_read_is_left() {
+    for (raw, expected) in [
+        ("a\tb\nc", "a\tb\nc"),
+        ("\u{1b}[1;31mred\u{1b}[0m", "red"),
+        ("\u{1b}]0;title\u{7}x\u{1b}]8;;u\u{1b}\\y", "xy"),
+        ("\u{1b}(Bx\u{1b}cy", "xy"),
+        ("a\r\nb\r\r\n", "a\nb\n"),
+        ("nul\0 bell\u{7} c1\u{85} del\u{7f}", "nul bell c1 del"),
+        ("cut \u{1b}[3", "cut "),
+        ("open \u{1b}]0;title\nnext", "open \nnext"),
+        ("\u{feff}mark \u{202e}", "\u{feff}mark \u{202e}"),
+        ("spaces  \r\n", "spaces  \n"),
+    ] {
+        assert_eq!(text(raw), expected, "{raw:?}");
+    }
+}
+
+#[test]
+fn of_a_line_that_is_written_over_the_last_state_is_left() {
+    for (raw, expected) in [
+        ("[#  ] 10%\r[## ] 20%\r\nend", "[## ] 20%\nend"),
+        ("downloading\rok", "okwnloading"),
+        ("downloading\r           \rok\n", "ok\n"),
+        ("downloading\r\u{1b}[Kok", "ok"),
+        ("downloading\u{1b}[2K\u{1b}[1Gok", "ok"),
+        ("- \u{8}\u{8}\\ \u{8}\u{8}| done", "| done"),
+        ("日本\rab", "ab本"),
+        ("日本\ra", "a 本"),
+        ("a\tb\rxy", "xy      b"),
+        ("a\tb\r\tc", "a\tc"),
+        ("abc\r\td", "abc\td"),
+    ] {
+        assert_eq!(text(raw), expected, "{raw:?}");
+    }
+}
+
+#[test]
+fn strokes_say_where_the_text_is_coloured() {
+    let printed = Printed::of("é\u{1b}[31mred\nre\u{1b}[1md\u{1b}[0m plain");
+    assert_eq!(printed.text, "éred\nred plain");
+    let stroke = |start, length, pen| Stroke { start, length, pen };
+    let bold = Pen { emphasis: Emphasis::BOLD, ..red() };
+    assert_eq!(printed.strokes, [stroke(1, 3, red()), stroke(5, 2, red()), stroke(7, 1, bold)]);
+    let end = printed.end_from(4);
+    assert_eq!((end.text.as_str(), end.strokes[0]), ("d\nred plain", stroke(0, 1, red())));
+}
+
+#[test]
+fn strokes_are_kept_as_what_a_terminal_would_be_told() {
+    let raw = "\u{1b}[1;4;92;48;5;208ma\u{1b}[0;38;2;1;2;3mb\u{1b}[0;7;40mc";
+    let kept = serde_json::to_value(Printed::of(raw).strokes).unwrap();
+    assert_eq!(kept, json!([[0, 1, "1;4;92;48;5;208"], [1, 1, "38;2;1;2;3"], [2, 1, "7;40"]]));
+    assert_eq!(strokes_of(&kept), Printed::of(raw).strokes);
+    assert_eq!(
+        strokes_of(&json!([[0, 1, "31"], "no", [-1, 2, "1"]])),
+        [Stroke { start: 0, length: 1, pen: red() }]
+    );
+}
+
+#[test]
+fn text_that_another_program_kept_as_it_came_is_read_like_output() {
+    let strokes = vec![Stroke { start: 9, length: 1, pen: red() }];
+    assert_eq!(Printed::kept("a\tb", strokes.clone()).strokes, strokes);
+    assert_eq!(Printed::kept("a\rb\u{1b}[31mc", strokes), Printed::of("b\u{1b}[31mc"));
+}
+
+#[test]
+fn strokes_without_end_are_kept_to_the_last() {
+    let mut paper = Paper::default();
+    for n in 0..3 * MOST_STROKES {
+        paper.push(format!("\u{1b}[3{}mx", n % 7).as_bytes());
+    }
+    let strokes = paper.printed().strokes;
+    assert_eq!((strokes.len(), strokes.last().unwrap().end()), (MOST_STROKES, 3 * MOST_STROKES));
+}
+
+#[test]
+fn a_line_without_end_stays_one_and_its_end_can_be_written_over() {
+    let raw = format!("{}\rab", "x".repeat(16 * 1024 + 5));
+    assert_eq!(text(&raw), format!("{}abxxx", "x".repeat(16 * 1024)));
+}
+
+#[test]
+fn what_has_no_end_takes_no_more_room_than_it_may() {
+    let mut paper = Paper::keeping(1_000);
+    for chunk in ["1234567\n", "y", "\u{1b}]0;title", "\u{7}", "\u{1b}[1;1", "m", "\u{301}"] {
+        for _ in 0..5_000 {
+            paper.push(chunk.as_bytes());
+        }
+        assert!(paper.end_of(usize::MAX).text.len() < 20_000);
+    }
+    assert!(paper.is_cut());
+    assert_eq!(paper.lines(), 5_001);
+    let printed = paper.end_of(10);
+    assert!(printed.text.len() < 20_000);
+}
+
+#[test]
+fn what_is_kept_begins_with_a_line_and_has_its_strokes() {
+    let mut paper = Paper::keeping(20);
+    for n in 0..100 {
+        paper.push(format!("{n} \u{1b}[31mred\u{1b}[m\n").as_bytes());
+    }
+    let printed = paper.printed();
+    assert!(printed.text.len() <= 47 && printed.text.ends_with("98 red\n99 red\n"), "{printed:?}");
+    let last = printed.strokes.last().unwrap();
+    let coloured: String = printed.text.chars().skip(last.start).take(last.length).collect();
+    assert_eq!((coloured.as_str(), printed.text.chars().count()), ("red", last.end() + 1));
+    assert_eq!((paper.lines(), printed.text.chars().next().unwrap().is_ascii_digit()), (100, true));
+}
+
+/// Bytes that mean something to a terminal, and some that don't.
+fn noise() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        Just("\u{1b}[".as_bytes().to_vec()),
+        Just("\u{1b}]8;;".as_bytes().to_vec()),
+        Just(b"\r".to_vec()),
+        Just(b"\x08\x08".to_vec()),
+        Just(b"\t".to_vec()),
+        Just(b"\n".to_vec()),
+        Just("\u{1b}[2K".as_bytes().to_vec()),
+        Just("\u{1b}[31;4m".as_bytes().to_vec()),
+        Just("日👨\u{200d}👩🇩🇪e\u{301}".as_bytes().to_vec()),
+        Just("\u{202e}\u{200d}\u{fe0f}\u{e0041}".as_bytes().to_vec()),
+        proptest::collection::vec(any::<u8>(), 0..12),
+        any::<String>().prop_map(String::into_bytes),
+    ];
+    proptest::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn it_is_all_one_in_what_pieces_output_comes(raw in noise(), size in 1_usize..9) {
+        let (mut whole, mut pieces) = (Paper::default(), Paper::default());
+        whole.push(&raw);
+        raw.chunks(size).for_each(|piece| pieces.push(piece));
+        prop_assert_eq!(whole.printed(), pieces.printed());
+    }
+
+    #[test]
+    fn nothing_that_acts_on_a_terminal_gets_through_and_strokes_are_in_order(raw in noise()) {
+        let mut paper = Paper::default();
+        paper.push(&raw);
+        let Printed { text, strokes } = paper.printed();
+        prop_assert!(!text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')), "{text:?}");
+        let mut end = 0;
+        for stroke in strokes {
+            prop_assert!(stroke.start >= end && stroke.length > 0);
+            end = stroke.end();
+        }
+        prop_assert!(end <= text.chars().count());
+    }
+}
