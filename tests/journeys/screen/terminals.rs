@@ -269,7 +269,10 @@ fn a_draft_outlives_a_kill() {
     terminal.send("half a thought");
     let drafts = || -> Vec<String> {
         let files = fs::read_dir(house.home().join("tiller/state/drafts")).into_iter().flatten();
-        files.filter_map(|file| fs::read_to_string(file.ok()?.path()).ok()).collect()
+        let paths = files.filter_map(|file| Some(file.ok()?.path()));
+        // What is only being written has no name of its own yet.
+        let kept = paths.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+        kept.filter_map(|path| fs::read_to_string(path).ok()).collect()
     };
     wait_until("a draft", || drafts().iter().any(|text| text.contains("half a thought")));
     terminal.signal(Signal::SIGKILL);
