@@ -3,6 +3,7 @@
 //! Providers report a `Fault`; `http` makes it a [`ProviderError`], which names the provider and has the secrets
 //! taken out. Which answer is which kind of failure is decided in `classify`, from status and text alone.
 
+pub(super) mod advice;
 mod classify;
 mod retry_after;
 mod secrets;
@@ -34,7 +35,19 @@ pub struct ProviderError {
     pub hint: Option<String>,
 }
 
+/// What stands between what happened and what to do about it, where both are one line.
+pub const ADVICE: &str = " → ";
+
 impl ProviderError {
+    /// What happened, and what to do about it: one line for a log, for standard error and for the screen.
+    #[must_use]
+    pub fn told(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{self}{ADVICE}{hint}"),
+            None => self.to_string(),
+        }
+    }
+
     /// The model's window, where a refusal of what doesn't fit into it names it.
     #[must_use]
     pub fn window(&self) -> Option<Tokens> {
