@@ -8,7 +8,7 @@ mod notes;
 mod place;
 
 pub(super) use action::{Action, Beside, Change, Go, InList, List, Own, Say, Typed};
-pub(super) use facts::{CallAtWork, Errand, Facts, Work};
+pub(super) use facts::{Arriving, CallAtWork, Errand, Facts, Work};
 pub(super) use input::{Browsed, Input, ListNews, Loaded, Origin, Report};
 pub(super) use notes::{Notes, Twice};
 pub(super) use place::Place;

@@ -223,7 +223,7 @@ impl App {
             errands: std::mem::take(&mut self.work.errands),
             queue: Vec::new(),
             approvals: std::mem::take(&mut self.work.approvals),
-            output: 0,
+            output: super::Arriving::default(),
             failed: false,
         };
         self.queue_changed(&live.queue);
