@@ -16,6 +16,7 @@ pub(super) use classify::{Refusal, classify, refusal_in};
 pub(super) use retry_after::retry_after;
 pub(super) use secrets::without_secrets;
 
+use crate::message::ADVICE;
 use crate::unit::Tokens;
 
 /// Most characters of a provider's message that are shown; what is longer is a web page, not a message.
@@ -34,9 +35,6 @@ pub struct ProviderError {
     /// What to do about it.
     pub hint: Option<String>,
 }
-
-/// What stands between what happened and what to do about it, where both are one line.
-pub const ADVICE: &str = " → ";
 
 impl ProviderError {
     /// What happened, and what to do about it: one line for a log, for standard error and for the screen.

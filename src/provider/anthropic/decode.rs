@@ -367,7 +367,7 @@ mod tests {
         let parts =
             decode(&[r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#]);
         let fault = Fault::new(Failure::Transient { retry_after: None }, "Overloaded")
-            .with_hint("wait a little, or ask another model");
+            .with_hint("wait a little, or ask another model (/model, --model)");
         assert_eq!(parts, [Err(fault)]);
     }
 }

@@ -4,7 +4,7 @@
 use super::Failure;
 
 /// For a wait that is the provider's own business.
-const LATER: &str = "wait a little, or ask another model";
+const LATER: &str = "wait a little, or ask another model (/model, --model)";
 
 /// For a connection that there was.
 pub(in crate::provider) const BROKEN_OFF: &str =
@@ -14,12 +14,12 @@ pub(in crate::provider) const BROKEN_OFF: &str =
 pub(super) fn of_refusal(failure: Failure, status: u16) -> Option<&'static str> {
     match (failure, status) {
         (Failure::Fatal, 404) => Some("check the model's id and the base URL"),
-        (Failure::Quota, _) => {
-            Some("see the account's credit and limits at the provider, or ask another model")
-        }
-        (Failure::Transient { .. }, 502..=504) => Some(
-            "the server is in trouble: wait a little, or ask another model; if it is your own, look into its log",
+        (Failure::Quota, _) => Some(
+            "see the account's credit and limits at the provider, or ask another model (/model, --model)",
         ),
+        (Failure::Transient { .. }, 500..) => {
+            Some("the server is in trouble: wait a little, or ask another model (/model, --model)")
+        }
         (Failure::Transient { .. }, _) => Some(LATER),
         _ => None,
     }
@@ -42,16 +42,17 @@ pub(in crate::provider) fn of_connection(cause: &str, server: &str) -> String {
 
 /// What to do where a server kept silent for longer than a setting allows.
 pub(in crate::provider) fn of_silence(setting: &str) -> String {
-    format!("the setting {setting} says how long it is waited for; or ask another model")
+    format!("the setting {setting} says how long it is waited for; /model or --model asks another model")
 }
 
 /// What to do about a key that isn't there, or was refused. tiller keeps keys of the two that everybody can have one of.
 pub(in crate::provider) fn of_key(provider: &str, key_name: &str, is_there: bool) -> String {
-    let own = if is_there { format!("check {key_name}") } else { format!("no key: set {key_name}") };
+    let (own, which) = match is_there {
+        true => (format!("check {key_name}"), "another"),
+        false => (format!("no key: set {key_name}"), "one"),
+    };
     match provider {
-        "anthropic" | "openai" => {
-            format!("{own}, or keep another key with `tiller login {provider}` or /login")
-        }
+        "anthropic" | "openai" => format!("{own}, or keep {which} with `tiller login {provider}` or /login"),
         _ => own,
     }
 }
@@ -87,7 +88,7 @@ mod tests {
         for status in [0, 408, 429, 500, 502, 503, 504, 529] {
             assert!(of_refusal(transient, status).is_some_and(|advice| advice.contains("another model")));
         }
-        assert!(of_refusal(transient, 502).is_some_and(|advice| advice.contains("log")));
+        assert!(of_refusal(transient, 502).is_some_and(|advice| advice.contains("trouble")));
     }
 
     #[test]
@@ -95,7 +96,7 @@ mod tests {
         assert_eq!(of_key("local", "LOCAL_KEY", false), "no key: set LOCAL_KEY");
         assert_eq!(
             of_key("openai", "OPENAI_API_KEY", true),
-            "check OPENAI_API_KEY, or keep another key with `tiller login openai` or /login"
+            "check OPENAI_API_KEY, or keep another with `tiller login openai` or /login"
         );
         assert_eq!(server_setting("openai"), "OPENAI_BASE_URL");
         assert_eq!(server_setting("mine"), "the base URL");

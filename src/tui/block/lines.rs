@@ -1,7 +1,7 @@
 //! The lines of what was said: by the user, and by tiller.
 
 use super::Level;
-use crate::provider::error::ADVICE;
+use crate::message::advice_in;
 use crate::render::{self, Breaks, Carriage, Emphasis, Found, Indent, Line, Role, Span, Style, clean, wrap};
 use crate::session::entry::Receipt;
 use crate::tui::layout::{Ctx, rule};
@@ -124,7 +124,7 @@ pub(super) fn failure(text: &str, times: usize, width: usize) -> Vec<Line> {
     let indent =
         Indent { first: vec![Span::new("✗ ", Role::Error)], rest: vec![Span::new("  ", Role::Error)] };
     let text = clean(text.trim(), Carriage::Shown);
-    let (happened, hint) = text.rsplit_once(ADVICE).map_or((&*text, None), |(what, hint)| (what, Some(hint)));
+    let (happened, hint) = advice_in(&text);
     let mut spans = vec![Span::new(happened, Role::Error)];
     if times > 1 {
         spans.push(Span::new(format!("  tried {times} times"), Role::Muted));

@@ -10,7 +10,7 @@ use super::super::layout::spinner;
 use crate::agent::turn::Retry;
 use crate::agent::{Summarizing, SummaryOf};
 use crate::event::CompactionReason;
-use crate::provider::error::ADVICE;
+use crate::message::advice_in;
 use crate::render::{Line, Role, Span, cut_to};
 use crate::unit::{Tokens, UnixMs};
 
@@ -138,8 +138,7 @@ fn failed_try(app: &App, what: &str, retry: &Retry) -> String {
     let waits = format!("{what}{}", countdown(app, retry));
     let room = usize::from(app.place.size.0).saturating_sub(BESIDE + waits.chars().count() + 3);
     // What to do about it stands in the transcript.
-    let why = retry.why.rsplit_once(ADVICE).map_or(retry.why.as_str(), |(why, _)| why);
-    match cut_to(&one_line(why), room) {
+    match cut_to(&one_line(advice_in(&retry.why).0), room) {
         why if why.chars().count() < 8 => format!("{waits} ·"),
         why => format!("{waits} · {why} ·"),
     }
