@@ -222,6 +222,7 @@ impl App {
         if self.transcript.shows(id) {
             if matches!(body.as_message().map(|message| &**message), Some(Message::Assistant(_))) {
                 self.transcript.end_live();
+                self.work.output = Arriving::default();
             }
             return;
         }
