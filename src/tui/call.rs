@@ -10,7 +10,7 @@ use crate::event::ToolOutcome;
 use crate::id::CallId;
 use crate::message::{UserBlock, joined_text};
 use crate::render::{
-    self, Breaks, Carriage, Found, Indent, Line, Margins, Role, Span, Style, clean, cut_to, wrap,
+    self, Breaks, Carriage, Found, Indent, Joint, Line, Margins, Role, Span, Style, clean, cut_to, wrap,
 };
 use crate::session::context::CutOff;
 use crate::unit::UnixMs;
@@ -376,7 +376,14 @@ fn folded(mut lines: Vec<Line>, Folded { head, tail }: Folded, ctx: &Ctx) -> Vec
     if ctx.folds.output_open || hidden <= 2 {
         return lines;
     }
-    let note = Line::new(format!("… {hidden} more lines ({})", ctx.unfold), Role::Muted);
+    // A line that goes on in several rows is one line, as whoever printed it sees it.
+    let begun = lines[head..head + hidden].iter().filter(|line| line.joint == Joint::Begins).count();
+    let what = match begun {
+        0 => format!("{hidden} more rows"),
+        1 => "1 more line".to_owned(),
+        _ => format!("{begun} more lines"),
+    };
+    let note = Line::new(format!("… {what} ({})", ctx.unfold), Role::Muted);
     lines.splice(head..head + hidden, [note]);
     lines
 }
@@ -598,6 +605,15 @@ mod tests {
             ["  │ line 1", "  │ line 2", "  │ … 16 more lines (ctrl+o)", "  │ line 19", "  │ line 20"]
         );
         assert!(shown(&call, 60)[0].starts_with("✗ bash"));
+    }
+
+    #[test]
+    fn lines_that_are_left_out_are_counted_as_they_were_printed() {
+        let text: String = (1..=9).map(|n| format!("{n} {}\n", "x".repeat(70))).collect();
+        let call = done("bash", json!({"command": "x"}), &text, json!({"exitCode": 0}), false);
+        assert_eq!(shown(&call, 60)[3], "  │ … 7 more lines (ctrl+o)");
+        let call = done("bash", json!({"command": "x"}), &"x".repeat(900), json!({"exitCode": 0}), false);
+        assert_eq!(shown(&call, 60)[3], "  │ … 13 more rows (ctrl+o)");
     }
 
     #[test]
