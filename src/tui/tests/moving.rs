@@ -579,3 +579,14 @@ fn hints_name_the_key_that_unfolds() {
     let key = stage.app.place.keymap.key_of(crate::tui::keymap::KeyCommand::UnfoldOutput);
     assert!(stage.screen().contains(&format!("more lines ({key})")), "{}", stage.screen());
 }
+
+#[test]
+fn what_the_text_may_become_is_not_offered_while_searching() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/the");
+    assert!(stage.screen().contains("/theme"), "{}", stage.screen());
+    stage.control('f');
+    assert!(!stage.screen().contains("/theme"), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    assert!(stage.screen().contains("/theme"), "{}", stage.screen());
+}
