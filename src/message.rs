@@ -182,6 +182,18 @@ impl UserBlock {
     }
 }
 
+/// What stands in an [`AssistantMessage::error_message`] between what happened and what to do about it, both in one line.
+pub const ADVICE: &str = " → ";
+
+/// The two parts of an error message: what happened, and what to do about it, where that is said.
+#[must_use]
+pub fn advice_in(error_message: &str) -> (&str, Option<&str>) {
+    match error_message.rsplit_once(ADVICE) {
+        Some((what, advice)) => (what, Some(advice)),
+        None => (error_message, None),
+    }
+}
+
 /// One answer of the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -118,7 +118,7 @@ impl Theme {
         let at = role as usize;
         match depth {
             Depth::Millions => self.looks[at],
-            Depth::TwoHundredFiftySix => self.looks[at].map_colours(Colour::in_256),
+            Depth::TwoHundredFiftySix => self.looks[at].in_256(),
             Depth::Sixteen => self.sixteen[at],
             Depth::None => self.looks[at].without_colours(),
         }

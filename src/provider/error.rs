@@ -3,6 +3,7 @@
 //! Providers report a `Fault`; `http` makes it a [`ProviderError`], which names the provider and has the secrets
 //! taken out. Which answer is which kind of failure is decided in `classify`, from status and text alone.
 
+pub(super) mod advice;
 mod classify;
 mod retry_after;
 mod secrets;
@@ -15,6 +16,7 @@ pub(super) use classify::{Refusal, classify, refusal_in};
 pub(super) use retry_after::retry_after;
 pub(super) use secrets::without_secrets;
 
+use crate::message::ADVICE;
 use crate::unit::Tokens;
 
 /// Most characters of a provider's message that are shown; what is longer is a web page, not a message.
@@ -35,6 +37,15 @@ pub struct ProviderError {
 }
 
 impl ProviderError {
+    /// What happened, and what to do about it: one line for a log, for standard error and for the screen.
+    #[must_use]
+    pub fn told(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{self}{ADVICE}{hint}"),
+            None => self.to_string(),
+        }
+    }
+
     /// The model's window, where a refusal of what doesn't fit into it names it.
     #[must_use]
     pub fn window(&self) -> Option<Tokens> {

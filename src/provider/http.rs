@@ -20,7 +20,7 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use super::error::{Fault, Refusal, classify, refusal_in, retry_after, without_secrets};
+use super::error::{Fault, Refusal, advice, classify, refusal_in, retry_after, without_secrets};
 use super::sse::Event;
 use super::{Failure, Part, PartStream, ProviderError};
 use answer::Answer;
@@ -145,7 +145,7 @@ impl Wire {
         tracing::debug!(provider, host = self.host(), bytes, "request goes out");
         let response = match timeout_at(deadline, self.client.execute(request)).await {
             Ok(sent) => sent.map_err(|error| self.unreachable(error))?,
-            Err(_) => return Err(silence("no answer", self.endpoint.timeouts.first_byte)),
+            Err(_) => return Err(Silence::Unanswered.fault(self.endpoint.timeouts)),
         };
         let (status, took) = (response.status().as_u16(), begun.elapsed());
         tracing::debug!(provider, status, took_ms = took.as_millis(), "server answers");
@@ -172,12 +172,15 @@ impl Wire {
             return Fault::new(Failure::Fatal, format!("the request can't be sent: {}", causes(&error)));
         }
         let host = self.host();
-        let message = if error.is_connect() || error.is_timeout() {
-            format!("can't connect to {host}: {}", causes(&error))
+        let (message, cause) = if error.is_connect() || error.is_timeout() {
+            let cause = first_cause(&error);
+            (format!("can't connect to {host}: {cause}"), cause)
         } else {
-            format!("the connection to {host} broke off: {}", causes(&error))
+            let causes = causes(&error);
+            (format!("the connection to {host} broke off: {causes}"), causes)
         };
-        Fault::new(Failure::Transient { retry_after: None }, message)
+        let advice = advice::of_connection(&cause, &advice::server_setting(self.name()));
+        Fault::new(Failure::Transient { retry_after: None }, message).with_hint(advice)
     }
 }
 
@@ -231,8 +234,24 @@ async fn error_text(response: Response) -> String {
     String::from_utf8_lossy(&body).into_owned()
 }
 
-fn silence(what: &str, limit: Duration) -> Fault {
-    Fault::new(Failure::Interrupted, format!("{what} within {} s", limit.as_secs_f64()))
+/// A server's silence that lasted too long.
+#[derive(Clone, Copy)]
+enum Silence {
+    /// Before the first byte of an answer.
+    Unanswered,
+    /// Within an answer.
+    Stalled,
+}
+
+impl Silence {
+    fn fault(self, timeouts: Timeouts) -> Fault {
+        let (what, limit, setting) = match self {
+            Self::Unanswered => ("no answer", timeouts.first_byte, "request.first_byte_s"),
+            Self::Stalled => ("the answer stalled: nothing", timeouts.stall, "request.stall_s"),
+        };
+        Fault::new(Failure::Interrupted, format!("{what} within {} s", limit.as_secs_f64()))
+            .with_hint(advice::of_silence(setting))
+    }
 }
 
 /// What caused the error; reqwest's own words, taken only where there is no cause, say little.
@@ -249,13 +268,22 @@ fn causes(error: &reqwest::Error) -> String {
     if texts.is_empty() { error.to_string() } else { texts.join(": ") }
 }
 
+/// What began it: that a connection failed, and in which layer, was said before.
+fn first_cause(error: &reqwest::Error) -> String {
+    let mut deepest: &dyn std::error::Error = error;
+    while let Some(cause) = deepest.source() {
+        deepest = cause;
+    }
+    deepest.to_string()
+}
+
 /// Says whose fault it was, without secrets.
 fn explain(endpoint: &Endpoint, fault: Fault) -> ProviderError {
     let key = endpoint.key.as_ref().map(ExposeSecret::expose_secret);
-    let hint = fault.hint.or_else(|| match (fault.failure, &endpoint.key) {
-        (Failure::Auth, None) => Some(format!("no key: set {}", endpoint.key_name)),
-        (Failure::Auth, Some(_)) => Some(format!("check {}", endpoint.key_name)),
-        _ => None,
+    let hint = fault.hint.or_else(|| {
+        let is_there = endpoint.key.is_some();
+        let advice = || advice::of_key(&endpoint.name, &endpoint.key_name, is_there);
+        (fault.failure == Failure::Auth).then(advice)
     });
     ProviderError {
         provider: endpoint.name.clone(),

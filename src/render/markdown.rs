@@ -130,7 +130,7 @@ impl Writer {
             Event::HardBreak => self.inline.push(Span::new("\n", Role::Text)),
             Event::Rule => {
                 self.begin_block();
-                let room = self.room();
+                let room = self.room().min(MEASURE);
                 self.emit(Line::new("─".repeat(room), Role::Muted));
                 self.gap = true;
             }

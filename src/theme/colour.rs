@@ -142,6 +142,12 @@ impl fmt::Display for Rgb {
     }
 }
 
+/// Chroma below which a colour passes for a grey (in Oklab; the strongest of a screen have about 0.3).
+const LEAST_CHROMA: f64 = 0.03;
+
+/// The cosine of the angle within which two hues are one: 30°.
+const SAME_HUE: f64 = 0.866;
+
 /// A colour as a point; distances between points are differences that are seen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
@@ -157,6 +163,17 @@ impl Point {
             + square(self.green_red, other.green_red)
             + square(self.blue_yellow, other.blue_yellow))
         .sqrt()
+    }
+
+    /// How much colour it has, 0 for a grey.
+    fn chroma(self) -> f64 {
+        self.green_red.hypot(self.blue_yellow)
+    }
+
+    /// Whether one would call it by the same colour's name.
+    fn is_of_hue(self, other: Self) -> bool {
+        let along = self.green_red * other.green_red + self.blue_yellow * other.blue_yellow;
+        self.chroma() >= LEAST_CHROMA && along >= SAME_HUE * self.chroma() * other.chroma()
     }
 }
 
@@ -180,6 +197,20 @@ impl Colour {
         let Self::Rgb(rgb) = self else { return self };
         let at = nearest(rgb, FIXED.iter().copied());
         Self::Indexed(u8::try_from(at + 16).unwrap_or(u8::MAX))
+    }
+
+    /// The same for a ground, which says by its hue what it stands for: one that has a hue doesn't become a grey, though of the dark
+    /// ones there are so few that a grey is often nearer.
+    pub(super) fn ground_in_256(self) -> Self {
+        let Self::Rgb(rgb) = self else { return self };
+        let (plain, wanted) = (self.in_256(), rgb.point());
+        if wanted.chroma() < LEAST_CHROMA || plain.value().point().chroma() >= LEAST_CHROMA {
+            return plain;
+        }
+        let distance = |(_, point): &(u8, &Point)| point.distance(wanted);
+        let hued = (16..=u8::MAX).zip(FIXED.iter()).filter(|(_, point)| point.is_of_hue(wanted));
+        let nearest = hued.min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        nearest.map_or(plain, |(index, _)| Self::Indexed(index))
     }
 
     /// The one that is most like it among the sixteen, as xterm has them.
@@ -265,6 +296,20 @@ mod tests {
         }
         assert_eq!(Colour::Indexed(3).in_256(), Colour::Indexed(3));
         assert_eq!(Colour::Rgb(Rgb(0xd7, 0xaf, 0x5f)).in_256(), Colour::Indexed(179));
+    }
+
+    #[test]
+    fn of_256_a_ground_keeps_its_hue_where_the_nearest_is_a_grey() {
+        let dark_green = Colour::Rgb(Rgb(0x1f, 0x4a, 0x2b));
+        assert_eq!(dark_green.in_256(), Colour::Indexed(238));
+        assert_eq!(dark_green.ground_in_256(), Colour::Indexed(22));
+        let kept = [Rgb(0x5c, 0x25, 0x29), Rgb(0x6e, 0x3a, 0x00), Rgb(0x50, 0x52, 0x55)].map(Colour::Rgb);
+        assert_eq!(
+            kept.map(Colour::ground_in_256),
+            kept.map(Colour::in_256),
+            "hued already, or a grey itself"
+        );
+        assert_eq!(Colour::Indexed(238).ground_in_256(), Colour::Indexed(238));
     }
 
     #[test]

@@ -27,8 +27,8 @@ impl Look {
         Self { emphasis: self.emphasis.and(emphasis), ..self }
     }
 
-    pub(super) fn map_colours(self, map: impl Fn(Colour) -> Colour) -> Self {
-        Self { fg: self.fg.map(&map), bg: self.bg.map(&map), ..self }
+    pub(super) fn in_256(self) -> Self {
+        Self { fg: self.fg.map(Colour::in_256), bg: self.bg.map(Colour::ground_in_256), ..self }
     }
 
     pub(super) const fn without_colours(self) -> Self {

@@ -37,7 +37,11 @@ fn find(name: &str) -> Arc<Theme> {
 
 /// The colours of a role's text and of what it stands on.
 fn colours(theme: &Theme, role: Role) -> (Option<Rgb>, Rgb) {
-    let look = theme.look(role, Depth::Millions);
+    colours_of(theme, role, Depth::Millions)
+}
+
+fn colours_of(theme: &Theme, role: Role, depth: Depth) -> (Option<Rgb>, Rgb) {
+    let look = theme.look(role, depth);
     let (fg, bg) = (look.fg.map(Colour::value), look.bg.map_or(theme.ground, Colour::value));
     if look.emphasis.has(Emphasis::REVERSED) { (Some(bg), fg.unwrap_or(bg)) } else { (fg, bg) }
 }
@@ -51,9 +55,20 @@ fn every_role_is_legible_on_its_ground_at_every_depth() {
             let contrast = ink.contrast(ground);
             assert!(contrast >= least, "{}: {role:?} has a contrast of {contrast:.2}", theme.name);
             // Of 256 colours the nearest may be a little worse, and must still do.
-            let (ink, ground) = (Colour::Rgb(ink).in_256().value(), Colour::Rgb(ground).in_256().value());
-            let contrast = ink.contrast(ground);
+            let (ink, ground) = colours_of(theme, role, Depth::TwoHundredFiftySix);
+            let contrast = ink.unwrap().contrast(ground);
             assert!(contrast >= 0.85 * least, "{}: {role:?} of 256 colours has {contrast:.2}", theme.name);
+        }
+    }
+}
+
+#[test]
+fn what_came_and_what_went_have_grounds_that_are_told_apart_at_every_depth() {
+    for theme in all().iter().filter(|theme| theme.kind != Kind::Both) {
+        for depth in [Depth::Millions, Depth::TwoHundredFiftySix] {
+            let ground = |role| colours_of(theme, role, depth).1.point();
+            let distance = ground(Role::DiffAddedWord).distance(ground(Role::DiffRemovedWord));
+            assert!(distance >= APART, "{} at {depth:?}: {distance:.3}", theme.name);
         }
     }
 }

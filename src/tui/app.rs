@@ -8,7 +8,7 @@ mod notes;
 mod place;
 
 pub(super) use action::{Action, Beside, Change, Go, InList, List, Own, Say, Typed};
-pub(super) use facts::{CallAtWork, Errand, Facts, Work};
+pub(super) use facts::{Arriving, CallAtWork, Errand, Facts, Work};
 pub(super) use input::{Browsed, Input, ListNews, Loaded, Origin, Report};
 pub(super) use notes::{Notes, Twice};
 pub(super) use place::Place;
@@ -18,7 +18,7 @@ use super::block::Level;
 use super::complete::Completing;
 use super::editor::Editor;
 use super::keymap::{KeyCommand, Keymap};
-use super::layout::Ctx;
+use super::layout::{Ctx, READ};
 use super::moving::Moving;
 use super::pace::Stale;
 use super::popup::Popup;
@@ -26,7 +26,7 @@ use super::question::Touch;
 use super::queue;
 use super::terminal::Images;
 use super::transcript::Transcript;
-use crate::render::{self, MEASURE, PictureRoom};
+use crate::render::{self, PictureRoom};
 use crate::unit::UnixMs;
 
 /// How long a word at the foot of the screen stays, in milliseconds.
@@ -188,7 +188,7 @@ impl App {
     pub(super) fn ctx(&self) -> Ctx {
         Ctx {
             width: usize::from(self.place.size.0).saturating_sub(1).max(1),
-            measure: MEASURE,
+            measure: READ,
             folds: self.transcript.folds,
             now: self.now,
             zone: self.place.zone.clone(),

@@ -13,14 +13,15 @@ use crate::ansi::{Printed, Stroke, strokes_of};
 use crate::event::ToolOutcome;
 use crate::id::CallId;
 use crate::message::{UserBlock, joined_text, runs_commands};
-use crate::render::{self, Carriage, Line, Margins, Role, Span, Style, clean, cut_to};
+use crate::render::{self, Carriage, Joint, Line, Margins, Role, Span, Style, clean, cut_to};
 use crate::session::context::CutOff;
 use crate::unit::UnixMs;
 
 /// Columns of a tool's name, so that the arguments of calls stand in a column.
 const NAME: usize = 10;
 
-/// Columns of an argument that a note follows, so that notes stand in a column; on a wide screen two fifths of it.
+/// Columns of an argument that a note follows, so that notes stand in a column; on a wide screen two fifths of it. An argument that is
+/// longer takes what the note leaves.
 const ARGUMENT: usize = 32;
 
 /// Columns of a note that an argument makes way for: as many as most notes have.
@@ -116,6 +117,7 @@ impl Call {
             | CallState::Lost
             | CallState::Unbegun => Vec::new(),
         };
+        lines.extend(self.whole_argument(ctx));
         lines.extend(output);
         lines
     }
@@ -160,7 +162,7 @@ impl Call {
         left.push(Span::new(self.padded_name(), name_style));
         let right = self.elapsed(ctx).map(|text| Span::new(text, Role::Muted));
         let room = self.room(ctx);
-        let mut argument = cut_to(&one_line(&argument(&self.name, &self.args)), room.argument);
+        let mut argument = cut_to(&self.shown_argument(), room.argument);
         let (note, note_role) = self.note();
         if note.is_empty() {
             left.push(Span::new(argument, Role::Muted));
@@ -180,20 +182,38 @@ impl Call {
         format!("{name}{}", " ".repeat(padding))
     }
 
-    /// How its line is shared out. A note begins where the others do, however long the argument is; on a screen that is too narrow
-    /// for a column, as soon as it can.
+    /// How its line is shared out. A note begins where the others do, unless the argument is longer: that goes on as far as the note
+    /// stays whole. On a screen that is too narrow for a column a note begins as soon as it can.
     fn room(&self, ctx: &Ctx) -> Room {
         let right = self.elapsed(ctx).map_or(0, |text| Span::new(text, Role::Muted).width() + 2);
         let used = 2 + Span::new(self.padded_name(), Role::Text).width() + right;
-        let free = ctx.width.saturating_sub(used);
+        let page = ctx.width.min(ctx.measure);
+        let free = page.saturating_sub(used);
         let note = Span::new(self.note().0, Role::Muted).width();
         if note == 0 {
             return Room { argument: free, note };
         }
-        let column = ARGUMENT.max(ctx.width.min(ctx.measure) * 2 / 5);
+        let column = ARGUMENT.max(page * 2 / 5);
         let beside = free.saturating_sub(note.min(NOTE) + 2).max(free.min(LEAST_ARGUMENT));
-        let argument = column.min(beside);
+        let wanted = Span::new(self.shown_argument(), Role::Muted).width();
+        let argument = wanted.min(free.saturating_sub(note + 2)).max(column.min(beside));
         Room { argument, note: free.saturating_sub(argument + 2).max(NOTE) }
+    }
+
+    /// Its argument on one line.
+    fn shown_argument(&self) -> String {
+        one_line(&argument(&self.name, &self.args))
+    }
+
+    /// Its argument, where it is unfolded and its line has no room for all of it.
+    fn whole_argument(&self, ctx: &Ctx) -> Vec<Line> {
+        let shown = self.shown_argument();
+        let is_whole = Span::new(shown.as_str(), Role::Muted).width() <= self.room(ctx).argument;
+        if !ctx.folds.output_open || is_whole && !shown.contains('⏎') {
+            return Vec::new();
+        }
+        let text = argument(&self.name, &self.args);
+        indented(render::plain(text.trim(), Role::Text, read_width(ctx)), "    ", Role::Text)
     }
 
     fn sign(&self, ctx: &Ctx) -> (&'static str, Role) {
@@ -287,7 +307,7 @@ impl Call {
                 finished_output(output.with_text(printed(&said.text, code)), FOLDED, ctx)
             }
             None if is_error && !was_run(outcome) => {
-                let width = ctx.width.saturating_sub(4).max(1);
+                let width = read_width(ctx);
                 with_notes(Output::Literal(&text), FOLDED, ctx, |output| {
                     render::plain(output.text(), Role::Error, width)
                 })
@@ -362,8 +382,14 @@ fn with_notes(
     let printed =
         if printed.is_empty() { Vec::new() } else { folded(lay_out(output.with_text(printed)), shown, ctx) };
     let mut lines = indented(printed, "  │ ", Role::Muted);
-    lines.extend(indented(notes::lines(said, ctx.width.saturating_sub(4).max(1)), "    ", Role::Muted));
+    lines.extend(indented(notes::lines(said, read_width(ctx)), "    ", Role::Muted));
     lines
+}
+
+/// Columns of words under a call that are read as a sentence is. What a command prints is laid out by whoever made it, and has the
+/// page.
+fn read_width(ctx: &Ctx) -> usize {
+    ctx.width.min(ctx.measure).saturating_sub(4).max(1)
 }
 
 /// The first and the last lines, with what is between them counted.
@@ -372,7 +398,14 @@ fn folded(mut lines: Vec<Line>, Folded { head, tail }: Folded, ctx: &Ctx) -> Vec
     if ctx.folds.output_open || hidden <= 2 {
         return lines;
     }
-    let note = Line::new(format!("… {hidden} more lines ({})", ctx.unfold), Role::Muted);
+    // A line that goes on in several rows is one line, as whoever printed it sees it.
+    let begun = lines[head..head + hidden].iter().filter(|line| line.joint == Joint::Begins).count();
+    let what = match begun {
+        0 => format!("{hidden} more rows"),
+        1 => "1 more line".to_owned(),
+        _ => format!("{begun} more lines"),
+    };
+    let note = Line::new(format!("… {what} ({})", ctx.unfold), Role::Muted);
     lines.splice(head..head + hidden, [note]);
     lines
 }
@@ -462,7 +495,7 @@ pub(super) fn seconds(ms: u64) -> String {
 mod tests {
     use super::*;
     use crate::ansi::Ansi;
-    use crate::tui::layout::Folds;
+    use crate::tui::layout::{Folds, READ};
     use serde_json::json;
 
     fn done(name: &str, args: Value, text: &str, details: Value, is_error: bool) -> Call {
@@ -566,8 +599,44 @@ mod tests {
             assert!(at.is_some());
             assert_eq!(column(long, "denied: the user said no", None), at);
             assert_eq!(column("ls", "asks", Some(CallState::Asks)), at);
-            assert_eq!(column(long, "asks", Some(CallState::Asks)), at);
+            // A short word leaves room for more of the command.
+            assert!(column(long, "asks", Some(CallState::Asks)) > at);
         }
+    }
+
+    #[test]
+    fn an_argument_goes_on_as_far_as_what_became_of_it_stays_whole() {
+        let path = "src/a/rather/long/path/that/is/longer/than/the/column/of/arguments.rs";
+        let call = done("read_file", json!({"path": path}), "…", json!({"lines": 212}), false);
+        let expected = format!("✓ read_file  {path}  212 lines            1.2s");
+        assert_eq!(shown(&call, 109)[0], expected);
+        let cut = &shown(&call, 79)[0];
+        assert!(cut.contains("/longer/than/the/c…  212 lines  1.2s"), "{cut}");
+        let wide = shown(&done("bash", json!({"command": "x".repeat(300)}), "", json!({}), false), 199);
+        assert_eq!(Span::new(wide[0].as_str(), Role::Text).width(), READ, "no further than text goes");
+    }
+
+    #[test]
+    fn unfolded_a_call_shows_all_of_an_argument_that_its_line_cuts() {
+        let unfolded = |command: &str| {
+            let call = done("bash", json!({"command": command}), "", json!({"exitCode": 0}), false);
+            let folds = Folds { output_open: true, ..Folds::default() };
+            let lines = call.lines(&Ctx { width: 60, folds, ..Ctx::default() });
+            lines.iter().map(|line| line.text().trim_end().to_owned()).skip(1).collect::<Vec<_>>()
+        };
+        assert_eq!(unfolded("cd src\ncargo test"), ["    cd src", "    cargo test"]);
+        assert_eq!(unfolded("cargo test"), Vec::<String>::new());
+        assert_eq!(unfolded(&["word"; 20].join(" ")).len(), 2);
+    }
+
+    #[test]
+    fn what_a_tool_says_of_its_failure_is_as_wide_as_text_and_what_a_command_prints_as_the_page() {
+        let words = ["word"; 40].join(" ");
+        let widest = |call: &Call| shown(call, 199)[1..].iter().map(|line| line.chars().count()).max();
+        let failed = done("edit_file", json!({"path": "x"}), &words, json!({}), true);
+        assert!(widest(&failed) <= Some(READ), "{:?}", widest(&failed));
+        let printed = done("bash", json!({"command": "x"}), &words, json!({"exitCode": 0}), false);
+        assert!(widest(&printed) > Some(READ), "{:?}", widest(&printed));
     }
 
     #[test]
@@ -581,6 +650,8 @@ mod tests {
                 "  │ denied: the user said no: not all of them, only those in src"
             ]
         );
+        let why = "denied: the user said no: only those in src";
+        let call = done("bash", json!({"command": "ls"}), why, json!({}), true);
         assert_eq!(shown(&call, 140).len(), 1);
         let why = "aborted: the user stopped it; it may have had effects";
         let call = done("bash", json!({"command": "ls"}), why, json!({}), true);
@@ -614,6 +685,15 @@ mod tests {
             ["  │ line 1", "  │ line 2", "  │ … 16 more lines (ctrl+o)", "  │ line 19", "  │ line 20"]
         );
         assert!(shown(&call, 60)[0].starts_with("✗ bash"));
+    }
+
+    #[test]
+    fn lines_that_are_left_out_are_counted_as_they_were_printed() {
+        let text: String = (1..=9).map(|n| format!("{n} {}\n", "x".repeat(70))).collect();
+        let call = done("bash", json!({"command": "x"}), &text, json!({"exitCode": 0}), false);
+        assert_eq!(shown(&call, 60)[3], "  │ … 7 more lines (ctrl+o)");
+        let call = done("bash", json!({"command": "x"}), &"x".repeat(900), json!({"exitCode": 0}), false);
+        assert_eq!(shown(&call, 60)[3], "  │ … 13 more rows (ctrl+o)");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::app::{Action, App, Beside, CallAtWork};
+use super::app::{Action, App, Arriving, Beside, CallAtWork};
 use super::block::{Block, BlockKind, Level, Musing};
 use super::call::{Call, CallState};
 use super::transcript::Former;
@@ -188,7 +188,7 @@ impl App {
     fn settled(&mut self) -> Vec<Action> {
         self.work.running_since = None;
         self.work.calls.clear();
-        self.work.output = 0;
+        self.work.output = Arriving::default();
         self.transcript.live.clear();
         self.transcript.settle();
         vec![Action::Refresh]
@@ -198,7 +198,7 @@ impl App {
         if matches!(message, Message::Assistant(_)) {
             self.transcript.live.clear();
             self.transcript.begin_part();
-            self.work.output = 0;
+            self.work.output = Arriving::default();
         }
     }
 
@@ -222,6 +222,7 @@ impl App {
         if self.transcript.shows(id) {
             if matches!(body.as_message().map(|message| &**message), Some(Message::Assistant(_))) {
                 self.transcript.end_live();
+                self.work.output = Arriving::default();
             }
             return;
         }
@@ -267,6 +268,7 @@ impl App {
             self.bash_began(&bash.id, &bash.line, bash.context == BashContext::Exclude, bash.since);
             self.bash_had_printed(&bash.id, &bash.output);
         }
+        self.work.output.bytes = u64::try_from(self.transcript.arrived()).unwrap_or_default();
         self.transcript.return_to(former);
     }
 }

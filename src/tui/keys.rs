@@ -295,7 +295,7 @@ impl App {
     }
 
     pub(super) fn read_help(&mut self, title: &str, lines: Vec<crate::render::Line>) -> Vec<Action> {
-        self.popups.push(Popup::Read(Page::new(title, lines).in_columns(help::LEFT)));
+        self.popups.push(Popup::Read(Page::new(title, lines).in_columns()));
         Vec::new()
     }
 

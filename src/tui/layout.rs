@@ -10,6 +10,11 @@ use crate::unit::UnixMs;
 /// Frames of the sign that something is going on, 100 ms each.
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
+/// Columns of a page that somebody is to read across: text of the usual measure, in the column of answers. All that is read as a
+/// sentence is, and what stands at the end of a line, keeps to it; only what is laid out already, such as code, diffs, tables and what
+/// commands print, and rules across the page go further.
+pub(super) const READ: usize = MEASURE + 2;
+
 /// What is unfolded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Folds {
@@ -39,7 +44,7 @@ impl Default for Ctx {
     fn default() -> Self {
         Self {
             width: 80,
-            measure: MEASURE,
+            measure: READ,
             folds: Folds::default(),
             now: UnixMs(0),
             zone: TimeZone::UTC,
@@ -128,8 +133,12 @@ mod tests {
                 .right_aligned(Line::new("x".repeat(left), Role::Text), Some(Span::new("0.4s", Role::Muted)));
             line.width()
         };
-        assert_eq!([ends(80, 20), ends(120, 20), ends(200, 20)], [80, 120, 120]);
+        assert_eq!([ends(80, 20), ends(120, 20), ends(200, 20)], [80, 120, READ]);
         assert_eq!(ends(200, 150), 156, "a line that is longer has its end behind it");
-        assert_eq!(Ctx::default().indented(2).measure, MEASURE - 2, "all of them end in one column");
+        assert_eq!(
+            Ctx::default().indented(2).measure,
+            MEASURE,
+            "all of them end in one column, where text does"
+        );
     }
 }

@@ -6,13 +6,29 @@ use crate::id::CallId;
 use crate::render::{Breaks, Indent, Line, MEASURE, Role, Span, wrap};
 use crate::unit::UnixMs;
 
+/// Most columns of what stands on the left: what is longer is wrapped.
+const MOST_LEFT: usize = 31;
+
+/// Columns between what stands on the left and what is said of it.
+const GAP: usize = 2;
+
+/// How lines of several parts are laid out.
+#[derive(Clone, Copy, Debug, Default)]
+enum Columns {
+    /// One part behind the other.
+    #[default]
+    None,
+    /// Beneath those of other lines, the first of them so wide.
+    Of { left: usize },
+}
+
 /// A text to read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Page {
     pub(super) title: String,
     lines: Vec<Line>,
-    /// Columns of what stands on the left of lines that have columns: what it is, what is to be said of it, its name.
-    left: Option<usize>,
+    /// Whether its lines have columns: what it is, what is to be said of it, its name.
+    columns: Columns,
     /// The call that it shows, if that asks.
     of: Option<CallId>,
     /// When it came, if that was later than the key that asked for it.
@@ -38,9 +54,14 @@ impl Page {
         usize::from(screen.saturating_sub(3)).max(1)
     }
 
-    /// The same with lines of columns, the first of them so wide.
-    pub(super) fn in_columns(self, left: usize) -> Self {
-        Self { left: Some(left), ..self }
+    /// The same with lines of columns, the first of them as wide as what stands in it, where there is room for that.
+    pub(super) fn in_columns(self) -> Self {
+        let wide = |line: &Line| match line.spans.as_slice() {
+            [what, _, ..] => named(what).width(),
+            _ => 0,
+        };
+        let left = self.lines.iter().map(wide).max().unwrap_or_default().min(MOST_LEFT);
+        Self { columns: Columns::Of { left }, ..self }
     }
 
     /// The same, showing a call that asks.
@@ -83,7 +104,7 @@ impl Page {
         let fits =
             |line: &&Line| wanted.as_ref().is_none_or(|words| line.text().to_lowercase().contains(words));
         let shown = self.lines.iter().filter(fits);
-        self.rows = shown.flat_map(|line| laid_out(line, self.left, self.width)).collect();
+        self.rows = shown.flat_map(|line| laid_out(line, self.columns, self.width)).collect();
         self.seen = if was_seen { self.rows.len() } else { 0 };
     }
 
@@ -123,18 +144,28 @@ impl Page {
     }
 }
 
-fn laid_out(line: &Line, left: Option<usize>, width: usize) -> Vec<Line> {
-    match (left, line.spans.as_slice()) {
-        (Some(left), [what, about, name @ ..]) if (left + 1) * 2 <= width => {
-            columns((what, left), (about, name.first()), width.min(MEASURE))
+fn laid_out(line: &Line, columns: Columns, width: usize) -> Vec<Line> {
+    match (columns, line.spans.as_slice()) {
+        // What is said needs more room than what it is said of.
+        (Columns::Of { left }, [what, about, name @ ..]) if width >= 24 => {
+            side_by_side((&named(what), left.min(width / 3)), (about, name.first()), width.min(MEASURE))
         }
         _ => hung(line, width),
     }
 }
 
+/// What stands on the left, without the blanks behind it.
+fn named(what: &Span) -> Span {
+    Span { text: what.text.trim_end().to_owned(), ..what.clone() }
+}
+
 /// Columns side by side, each wrapped in its own; the name at the right end of the last line, or on one below where it has no room.
-fn columns((what, left): (&Span, usize), (about, name): (&Span, Option<&Span>), width: usize) -> Vec<Line> {
-    let room = width - left - 1;
+fn side_by_side(
+    (what, left): (&Span, usize),
+    (about, name): (&Span, Option<&Span>),
+    width: usize,
+) -> Vec<Line> {
+    let room = width - left - GAP;
     let whole =
         |span: &Span, width| wrap(std::slice::from_ref(span), width, &Indent::default(), Breaks::Words);
     let (whats, mut abouts) = (whole(what, left), whole(about, room));
@@ -147,7 +178,7 @@ fn columns((what, left): (&Span, usize), (about, name): (&Span, Option<&Span>), 
     let line = |at: usize| {
         let mut spans = whats.get(at).map(|line| line.spans.clone()).unwrap_or_default();
         let used: usize = spans.iter().map(Span::width).sum();
-        spans.push(Span::new(" ".repeat((left + 1).saturating_sub(used)), Role::Text));
+        spans.push(Span::new(" ".repeat((left + GAP).saturating_sub(used)), Role::Text));
         spans.extend(abouts.get(at).into_iter().flat_map(|line| line.spans.clone()));
         spans.into()
     };
@@ -175,7 +206,7 @@ mod tests {
 
     fn page(rows: &[[&str; 3]]) -> Page {
         let line = |row: &[&str; 3]| Line::from(row.map(|text| Span::new(text, Role::Text)).to_vec());
-        Page::new("keys", rows.iter().map(line).collect()).in_columns(12)
+        Page::new("keys", rows.iter().map(line).collect()).in_columns()
     }
 
     fn shown(page: &Page) -> Vec<String> {
@@ -185,14 +216,20 @@ mod tests {
     #[test]
     fn columns_stay_columns_however_long_one_of_them_is() {
         let mut page = page(&[["alt+u, ctrl+7", "take the last edit back", "undo"], ["up", "one up", "up"]]);
-        page.lay_out(40, 10);
+        page.lay_out(36, 10);
         assert_eq!(
             shown(&page),
             [
-                "alt+u,       take the last edit back",
-                "ctrl+7                              undo",
-                "up           one up                   up",
+                "alt+u,        take the last edit",
+                "ctrl+7        back              undo",
+                "up            one up              up",
             ]
+        );
+        page.lay_out(60, 10);
+        assert_eq!(
+            shown(&page)[1].find("one up"),
+            Some("alt+u, ctrl+7".len() + GAP),
+            "as wide as it must be"
         );
     }
 

@@ -408,9 +408,9 @@ impl Transcript {
         }
     }
 
-    /// Puts a block above all others of a session in which nothing was said.
+    /// Puts a block above all others of a session in which nothing was said: parts with nothing to show may be above it still.
     pub(super) fn open_with(&mut self, block: Block) {
-        if let Some(blocks) = self.parts.first_mut().and_then(Part::blocks_mut) {
+        if let Some(blocks) = self.parts.last_mut().and_then(Part::blocks_mut) {
             blocks.insert(0, block);
         }
     }
@@ -418,7 +418,7 @@ impl Transcript {
     /// Removes what tiller says of itself before anything is said. Where something else was told since it stays: blocks keep their
     /// numbers.
     pub(super) fn remove_banner(&mut self) {
-        if let Some(blocks) = self.parts.first_mut().and_then(Part::blocks_mut)
+        if let Some(blocks) = self.parts.last_mut().and_then(Part::blocks_mut)
             && let [Block { kind: BlockKind::Banner(_), .. }, rest @ ..] = blocks.as_slice()
             && rest.iter().all(Block::is_bare_point)
         {
@@ -431,9 +431,14 @@ impl Transcript {
         self.recent.contains(id) || self.newest().take(RECENT).any(|block| block.entry.as_ref() == Some(id))
     }
 
-    /// Whether nothing was said.
+    /// Whether nothing was said, as far as it is read.
     pub(super) fn is_empty(&self) -> bool {
-        self.parts.len() == 1 && self.newest().all(Block::is_bare_point)
+        self.newest().all(Block::is_bare_point)
+    }
+
+    /// Whether all of it is read.
+    pub(super) fn is_whole(&self) -> bool {
+        self.parts.len() == 1
     }
 
     /// The prompt at the end that was sent and never answered.

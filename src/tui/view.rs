@@ -73,7 +73,9 @@ impl Areas {
         // On a screen that isn't small a row stays free below the transcript.
         let status = take(u16::from(prompt::status(app).is_some()) + u16::from(height >= 16), 1);
         let queue = take(count(queue::wanted(app)), 3);
-        let completion = take(count(app.complete.rows()).min(MOST_COMPLETIONS).min(height / 3), 1);
+        // While somebody looks for something the editor's offers are not what keys choose from.
+        let offers = if app.moving.search.is_some() { 0 } else { app.complete.rows() };
+        let completion = take(count(offers).min(MOST_COMPLETIONS).min(height / 3), 1);
         let mut y = 0;
         let mut area = |height: u16| {
             y += height;

@@ -77,11 +77,17 @@ async fn statuses_become_failures_with_the_providers_words() {
 async fn a_refused_key_is_hinted_at_by_name() {
     let server = MockServer::start([Reply::status(401, ""), Reply::status(403, "")]);
     let error = failure(&anthropic(&server), hello("m")).await;
-    assert_eq!(error.hint.as_deref(), Some("check ANTHROPIC_API_KEY"));
+    assert_eq!(
+        error.hint.as_deref(),
+        Some("check ANTHROPIC_API_KEY, or keep another with `tiller login anthropic` or /login")
+    );
     let mut endpoint = open_ai_endpoint(&server);
     endpoint.key = None;
     let error = failure(&OpenAiChat::new(endpoint).unwrap(), hello("m")).await;
-    assert_eq!(error.hint.as_deref(), Some("no key: set OPENAI_API_KEY"));
+    assert_eq!(
+        error.hint.as_deref(),
+        Some("no key: set OPENAI_API_KEY, or keep one with `tiller login openai` or /login")
+    );
     assert!(!server.requests()[1].headers.contains_key("authorization"));
 }
 
@@ -144,6 +150,11 @@ async fn a_server_that_is_not_there_is_named() {
     assert_eq!(error.failure, TRANSIENT);
     assert!(error.message.starts_with(&format!("can't connect to {host}: ")), "{error}");
     assert!(error.message.to_lowercase().contains("refused"), "{error}");
+    assert_eq!(error.hint.as_deref(), Some("nothing answers there: start the server, or check the base URL"));
+    assert_eq!(
+        error.told(),
+        format!("{error} → nothing answers there: start the server, or check the base URL")
+    );
 }
 
 #[tokio::test]

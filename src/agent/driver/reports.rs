@@ -72,12 +72,11 @@ impl Driver {
         self.heed_window(error);
         let mut answer = self.answer_so_far();
         answer.stop_reason = StopReason::Error;
-        let hint = error.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
         let has_compacted = self.turn.has_compacted() || !self.summaries.options().is_automatic();
         let tried = Tried { times: self.turn.tries(), has_compacted };
         let (then, note) = retry::after(error.failure, tried, &self.retry, jitter());
         let note = note.map(|note| format!("; {note}")).unwrap_or_default();
-        answer.error_message = Some(format!("{error}{hint}{note}"));
+        answer.error_message = Some(format!("{}{note}", error.told()));
         self.jobs.stop_stream();
         self.partial = None;
         self.apply(Input::Failed { turn, answer, then });

@@ -71,8 +71,7 @@ impl Maker {
                         let (delay, most) = self.pause(&error, times)?;
                         times += 1;
                         let _ =
-                            tell(SummaryNews::Waits { attempt: times, most, delay, why: error.to_string() })
-                                .await;
+                            tell(SummaryNews::Waits { attempt: times, most, delay, why: error.told() }).await;
                         tokio::time::sleep(delay).await;
                     }
                 }
@@ -87,7 +86,7 @@ impl Maker {
         let tried = Tried { times, has_compacted: true };
         match retry::after(error.failure, tried, &self.retry, reports::jitter()).0 {
             AfterFailure::Retry { delay, most } => Ok((delay, most)),
-            AfterFailure::Compact | AfterFailure::GiveUp => Err(CompactionError::Provider(error.to_string())),
+            AfterFailure::Compact | AfterFailure::GiveUp => Err(CompactionError::Provider(error.told())),
         }
     }
 

@@ -366,7 +366,8 @@ mod tests {
     fn an_error_in_the_stream_is_classified() {
         let parts =
             decode(&[r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#]);
-        let fault = Fault::new(Failure::Transient { retry_after: None }, "Overloaded");
+        let fault = Fault::new(Failure::Transient { retry_after: None }, "Overloaded")
+            .with_hint("wait a little, or ask another model (/model, --model)");
         assert_eq!(parts, [Err(fault)]);
     }
 }

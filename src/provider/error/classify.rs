@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::spoken_wait::spoken_wait;
-use super::{Failure, Fault, one_line};
+use super::{Failure, Fault, advice, one_line};
 
 /// Most characters of a body that is no JSON: enough to tell a proxy's error page by.
 const MAX_RAW_CHARS: usize = 200;
@@ -102,7 +102,7 @@ pub(in crate::provider) fn classify(refusal: &Refusal) -> Fault {
         (message, status) => format!("{message} (HTTP status {status})"),
     };
     let fault = Fault::new(failure, one_line(&message));
-    match hint_for(failure, refusal.status) {
+    match advice::of_refusal(failure, refusal.status) {
         Some(hint) => fault.with_hint(hint),
         None => fault,
     }
@@ -168,14 +168,6 @@ fn failure_of_kind(kind: &str, transient: Failure) -> Failure {
         return Failure::Fatal;
     }
     transient
-}
-
-fn hint_for(failure: Failure, status: u16) -> Option<&'static str> {
-    match (failure, status) {
-        (Failure::Fatal, 404) => Some("check the model's id and the base URL"),
-        (Failure::Quota, _) => Some("see the account's credit and limits at the provider"),
-        _ => None,
-    }
 }
 
 /// Reads what a body says: JSON in the shapes that providers use, a web page's title, or plain text.

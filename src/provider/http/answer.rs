@@ -11,8 +11,8 @@ use secrecy::ExposeSecret;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Decode, Wire, causes, explain, silence};
-use crate::provider::error::{Fault, without_secrets};
+use super::{Decode, Silence, Wire, causes, explain};
+use crate::provider::error::{Fault, advice, without_secrets};
 use crate::provider::{Failure, Part, PartStream, ProviderError, sse};
 
 /// An answer on its way.
@@ -96,11 +96,9 @@ impl<D: Decode + 'static> Answer<D> {
 
     async fn read(&mut self) {
         let timeouts = self.wire.endpoint.timeouts;
-        let (deadline, silent, limit) = match self.progress {
-            Progress::Silent(deadline) => (deadline, "no answer", timeouts.first_byte),
-            Progress::Begun | Progress::Over => {
-                (Instant::now() + timeouts.stall, "the answer stalled: nothing", timeouts.stall)
-            }
+        let (deadline, silence) = match self.progress {
+            Progress::Silent(deadline) => (deadline, Silence::Unanswered),
+            Progress::Begun | Progress::Over => (Instant::now() + timeouts.stall, Silence::Stalled),
         };
         match timeout_at(deadline, self.bytes.next()).await {
             Ok(Some(Ok(bytes))) => {
@@ -109,10 +107,11 @@ impl<D: Decode + 'static> Answer<D> {
             }
             Ok(Some(Err(error))) => {
                 let message = format!("the answer broke off: {}", causes(&error.without_url()));
-                self.ready.push_back(Err(Fault::new(Failure::Interrupted, message)));
+                let fault = Fault::new(Failure::Interrupted, message).with_hint(advice::BROKEN_OFF);
+                self.ready.push_back(Err(fault));
             }
             Ok(None) => self.take_end(),
-            Err(_) => self.ready.push_back(Err(silence(silent, limit))),
+            Err(_) => self.ready.push_back(Err(silence.fault(timeouts))),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::provider::catalog::Sight;
 use crate::tui::approval::Asked;
 use crate::tui::question::Late;
-use crate::unit::UnixMs;
+use crate::unit::{Tokens, UnixMs};
 
 /// What the session is.
 #[derive(Clone, Debug, Default)]
@@ -104,6 +104,30 @@ impl From<&RunningCall> for CallAtWork {
     }
 }
 
+/// How much there is of an answer that is arriving.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::tui) struct Arriving {
+    /// Output tokens, as the provider counted them last. Most count at the end only, some the first few at the beginning too.
+    pub(in crate::tui) counted: Tokens,
+    /// Bytes of what came.
+    pub(in crate::tui) bytes: u64,
+}
+
+impl Arriving {
+    /// Output tokens in words, with a `~` where they are a guess; none before anything came.
+    pub(in crate::tui) fn words(self) -> Option<String> {
+        /// Bytes of a token, about.
+        const TOKEN: u64 = 4;
+        let guess = Tokens(self.bytes.div_ceil(TOKEN));
+        // A count that is far behind what is there was made at the beginning.
+        match self.counted.0 * 2 >= guess.0 {
+            true if self.counted.0 == 0 => None,
+            true => Some(format!("↓{}", self.counted)),
+            false => Some(format!("↓~{guess}")),
+        }
+    }
+}
+
 /// What the session is doing.
 #[derive(Clone, Debug, Default)]
 pub(in crate::tui) struct Work {
@@ -123,8 +147,23 @@ pub(in crate::tui) struct Work {
     pub(in crate::tui) errands: Vec<(Errand, UnixMs)>,
     pub(in crate::tui) queue: Vec<QueueItem>,
     pub(in crate::tui) approvals: Vec<Asked>,
-    /// Output tokens of the answer that is arriving.
-    pub(in crate::tui) output: u64,
+    /// How much there is of the answer that is arriving.
+    pub(in crate::tui) output: Arriving,
     /// Whether the last run ended because something failed.
     pub(in crate::tui) failed: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_guessed_by_what_came_until_they_are_counted() {
+        let words = |counted, bytes| Arriving { counted: Tokens(counted), bytes }.words();
+        assert_eq!(words(0, 0), None);
+        assert_eq!(words(0, 480).as_deref(), Some("↓~120"));
+        assert_eq!(words(3, 480).as_deref(), Some("↓~120"), "what was counted at the beginning");
+        assert_eq!(words(131, 480).as_deref(), Some("↓131"));
+        assert_eq!(words(900, 0).as_deref(), Some("↓900"), "thoughts that aren't shown count too");
+    }
 }

@@ -223,11 +223,13 @@ impl App {
             errands: std::mem::take(&mut self.work.errands),
             queue: Vec::new(),
             approvals: std::mem::take(&mut self.work.approvals),
-            output: 0,
+            output: super::Arriving::default(),
             failed: false,
         };
         self.queue_changed(&live.queue);
-        if self.transcript.is_empty() {
+        // Of what isn't read it is known whether a model would be told anything of it.
+        let is_new = self.transcript.is_whole() || self.facts.context.used.0 == 0;
+        if is_new && self.transcript.is_empty() {
             self.transcript.open_with(Block::new(BlockKind::Banner(self.place.banner.clone())));
         }
         if let Some(error) = live.summary.as_ref().and_then(|summary| summary.failed.clone()) {

@@ -1,6 +1,7 @@
 //! The lines of what was said: by the user, and by tiller.
 
 use super::Level;
+use crate::message::advice_in;
 use crate::render::{self, Breaks, Carriage, Emphasis, Found, Indent, Line, Role, Span, Style, clean, wrap};
 use crate::session::entry::Receipt;
 use crate::tui::layout::{Ctx, rule};
@@ -111,32 +112,44 @@ pub(super) fn notice(level: Level, text: &str, hint: Option<&str>, width: usize)
     let indent = Indent { first: vec![Span::new(sign, role)], rest: vec![Span::new("  ", role)] };
     let text = clean(text.trim(), Carriage::Shown);
     let mut lines = wrap(&[Span::new(text.as_ref(), role)], width, &indent, Breaks::Words);
-    if let Some(hint) = hint {
-        let indent = Indent {
-            first: vec![Span::new("  → ", Role::Muted)],
-            rest: vec![Span::new("    ", Role::Muted)],
-        };
-        lines.extend(wrap(&[Span::new(hint, Role::Muted)], width, &indent, Breaks::Words));
-    }
+    lines.extend(hint.map(|hint| advice(hint, width)).into_iter().flatten());
     lines
 }
 
-/// Requests that failed: the error, and how often it was met.
+/// What to do about what stands above it.
+fn advice(words: &str, width: usize) -> Vec<Line> {
+    let indent =
+        Indent { first: vec![Span::new("  → ", Role::Muted)], rest: vec![Span::new("    ", Role::Muted)] };
+    wrap(&[Span::new(words, Role::Muted)], width, &indent, Breaks::Words)
+}
+
+/// Requests that failed: the error, how often it was met, and what to do about it.
 pub(super) fn failure(text: &str, times: usize, width: usize) -> Vec<Line> {
     let indent =
         Indent { first: vec![Span::new("✗ ", Role::Error)], rest: vec![Span::new("  ", Role::Error)] };
     let text = clean(text.trim(), Carriage::Shown);
-    let mut spans = vec![Span::new(text.as_ref(), Role::Error)];
+    let (happened, hint) = advice_in(&text);
+    let mut spans = vec![Span::new(happened, Role::Error)];
     if times > 1 {
         spans.push(Span::new(format!("  tried {times} times"), Role::Muted));
     }
-    wrap(&spans, width, &indent, Breaks::Words)
+    let mut lines = wrap(&spans, width, &indent, Breaks::Words);
+    lines.extend(hint.map(|hint| advice(hint, width)).into_iter().flatten());
+    lines
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tui::layout::Folds;
+
+    #[test]
+    fn what_to_do_about_a_failure_stands_beneath_it() {
+        let lines = failure("openai: a → b (HTTP status 401) → check OPENAI_API_KEY", 2, 60);
+        let text: Vec<String> = lines.iter().map(Line::text).collect();
+        assert_eq!(text, ["✗ openai: a → b (HTTP status 401)  tried 2 times", "  → check OPENAI_API_KEY"]);
+        assert_eq!(failure("the provider failed", 1, 60).len(), 1);
+    }
 
     #[test]
     fn an_unfolded_summary_stands_in_the_column_of_answers() {

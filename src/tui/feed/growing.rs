@@ -11,7 +11,13 @@ impl App {
     /// Adds a piece to the answer that is arriving. Content blocks arrive in order, so the last of them is the one that grows;
     /// where several grow at once each is found by its place.
     pub(super) fn grow(&mut self, usage: &Usage, delta: &AssistantDelta) {
-        self.work.output = usage.output.0;
+        self.work.output.counted = usage.output;
+        if let AssistantDelta::TextDelta { delta, .. }
+        | AssistantDelta::ThinkingDelta { delta, .. }
+        | AssistantDelta::ToolcallDelta { delta, .. } = delta
+        {
+            self.work.output.bytes += delta.len() as u64;
+        }
         match delta {
             AssistantDelta::TextDelta { content_index, delta } => {
                 let block =

@@ -9,7 +9,7 @@ use ratatui::style::Modifier;
 use serde_json::json;
 
 use super::stage::{SIZES, START, Stage, at_work, call, state, steered, text};
-use crate::agent::{BranchSummary, Live, Snapshot};
+use crate::agent::{BranchSummary, ContextUse, Live, Snapshot, State};
 use crate::event::{EventKind, SessionChange};
 use crate::id::EntryId;
 use crate::message::{AssistantBlock, AssistantMessage, Message, UserMessage};
@@ -20,7 +20,7 @@ use crate::tui::pace::Stale;
 use crate::tui::search::{Found, Lookup};
 use crate::tui::transcript::Newest;
 use crate::tui::view::view;
-use crate::unit::UnixMs;
+use crate::unit::{Tokens, UnixMs};
 
 impl Stage {
     fn mouse(&mut self, kind: MouseEventKind, (column, row): (u16, u16)) -> Vec<Action> {
@@ -346,6 +346,21 @@ fn resumed(stage: &mut Stage, count: usize) {
     stage.screen();
 }
 
+#[test]
+fn a_session_of_many_entries_in_which_nothing_was_said_opens_with_the_first_lines() {
+    let begins = |used| {
+        let mut stage = Stage::new(80, 24);
+        let older: Vec<EntryId> = (0..120).map(|at| EntryId::new(format!("o{at}"))).collect();
+        let context = ContextUse { used: Tokens(used), window: Tokens(200_000) };
+        let snapshot = Snapshot { seq: 0, state: State { context, ..state() }, live: Live::default() };
+        let loaded = Loaded { snapshot, newest: Newest::of(&older, Vec::new()) };
+        stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
+        stage.screen().contains("tiller 0.1.0")
+    };
+    assert!(begins(0));
+    assert!(!begins(68_000), "what was said is above, and read in a moment");
+}
+
 /// The rows above what changes with the work.
 fn upper(screen: &str) -> Vec<&str> {
     screen.lines().take(15).collect()
@@ -563,4 +578,15 @@ fn hints_name_the_key_that_unfolds() {
     stage.result(("c9", "bash"), &output, json!({"exitCode": 0}), false);
     let key = stage.app.place.keymap.key_of(crate::tui::keymap::KeyCommand::UnfoldOutput);
     assert!(stage.screen().contains(&format!("more lines ({key})")), "{}", stage.screen());
+}
+
+#[test]
+fn what_the_text_may_become_is_not_offered_while_searching() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/the");
+    assert!(stage.screen().contains("/theme"), "{}", stage.screen());
+    stage.control('f');
+    assert!(!stage.screen().contains("/theme"), "{}", stage.screen());
+    stage.key(KeyCode::Esc);
+    assert!(stage.screen().contains("/theme"), "{}", stage.screen());
 }

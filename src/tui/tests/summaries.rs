@@ -21,7 +21,7 @@ pub(super) fn compaction_fails(stage: &mut Stage) {
 fn a_summary_that_could_not_be_made_asks_what_now_and_esc_leaves_everything_as_it_is() {
     let mut stage = Stage::new(80, 24);
     stage.event(EventKind::CompactionStart { reason: CompactionReason::Threshold });
-    assert!(stage.screen().contains("compacting… 0.0s · esc stops"), "{}", stage.screen());
+    assert!(stage.screen().contains("compacting 68k tokens… 0.0s · esc stops"), "{}", stage.screen());
     compaction_fails(&mut stage);
     assert!(stage.screen().contains("no summary: anthropic: overloaded"), "{}", stage.screen());
     stage.wait(400);
@@ -115,7 +115,7 @@ fn a_summary_that_waits_for_another_try_counts_down_with_the_reason() {
     let waits = "no summary yet, trying again in 4s (1 of 5)";
     assert!(stage.screen().contains(&format!("{waits} · ")), "{}", stage.screen());
     stage.wait(4_000);
-    assert!(stage.screen().contains("compacting… 4.0s"), "{}", stage.screen());
+    assert!(stage.screen().contains("compacting 68k tokens… 4.0s"), "{}", stage.screen());
     let mut stage = Stage::new(120, 24);
     stage.event(EventKind::AgentStart);
     stage.event(EventKind::CompactionStart { reason: CompactionReason::Threshold });

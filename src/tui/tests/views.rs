@@ -194,3 +194,16 @@ fn the_facts_about_a_session_are_a_page() {
         stage.input(Input::Report(Report::Page { title: "session".into(), lines }));
     });
 }
+
+#[test]
+fn a_long_folder_and_a_long_branch_make_way_step_by_step_and_never_for_the_model() {
+    let shown = |width| {
+        let mut stage = Stage::new(width, 24);
+        stage.app.place.cwd = "/home/ada/clients/a-company-with-a-long-name/services/payment-gateway".into();
+        stage.app.facts.branch = Some("feature/JIRA-1234-make-the-parser-take-mixed-line-endings".into());
+        let screen = stage.screen();
+        screen.lines().last().unwrap_or_default().to_owned()
+    };
+    let rows = [200, 140, 120, 100, 80, 60, 40].map(|width| format!("{width:>3}│{}", shown(width)));
+    insta::assert_snapshot!("footer", rows.join("\n"));
+}

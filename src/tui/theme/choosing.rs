@@ -159,7 +159,7 @@ pub(in crate::tui) fn names(theme: &Theme) -> Vec<Item> {
 fn auto(theme: &Theme) -> Item {
     let words = "follows the terminal's ground";
     Item::new(AUTO, Choice::Theme(AUTO.to_owned()))
-        .with_note(format!("{} · {}", theme.wish.dark, theme.wish.light))
+        .with_note(format!("{}{} · {}", worn(theme, AUTO), theme.wish.dark, theme.wish.light))
         .with_detail(sample(words))
 }
 
@@ -178,8 +178,12 @@ fn note(theme: &Theme, known: &Known) -> String {
         Origin::BuiltIn => String::new(),
         origin => format!("{origin} · "),
     };
-    let worn = if theme.wish.theme == known.theme.name { "now · " } else { "" };
-    format!("{worn}{whose}{}", known.theme.kind.name())
+    format!("{}{whose}{}", worn(theme, &known.theme.name), known.theme.kind.name())
+}
+
+/// Says of the one that was chosen that it is.
+fn worn(theme: &Theme, name: &str) -> &'static str {
+    if theme.wish.theme == name { "now · " } else { "" }
 }
 
 /// Something of everything, in its roles: the preview of a theme is the theme itself. The code is marked by hand, because reading

@@ -10,8 +10,9 @@ use super::super::layout::spinner;
 use crate::agent::turn::Retry;
 use crate::agent::{Summarizing, SummaryOf};
 use crate::event::CompactionReason;
+use crate::message::advice_in;
 use crate::render::{Line, Role, Span, cut_to};
-use crate::unit::UnixMs;
+use crate::unit::{Tokens, UnixMs};
 
 /// Column in which stands what an offer is, unless its name is longer.
 const ABOUT: usize = 29;
@@ -100,9 +101,8 @@ fn activity(app: &App) -> Option<Vec<Span>> {
     let taken = seconds(app.now.since_ms(begun(app)?));
     let mut spans =
         vec![spinning(app), Span::new(doing(app), Role::Text), Span::new(format!(" {taken}"), Role::Text)];
-    if app.work.output > 0 {
-        spans.push(Span::new(format!(" · ↓{}", crate::unit::Tokens(app.work.output)), Role::Muted));
-    }
+    let arriving = app.work.output.words();
+    spans.extend(arriving.map(|words| Span::new(format!(" · {words}"), Role::Muted)));
     if let Some(summary) = beside(app) {
         let note = match pending_try(app, summary) {
             Some(retry) => format!(" · no summary yet, {}", countdown(app, retry)),
@@ -137,7 +137,8 @@ fn failed_try(app: &App, what: &str, retry: &Retry) -> String {
     const BESIDE: usize = 4 + 24;
     let waits = format!("{what}{}", countdown(app, retry));
     let room = usize::from(app.place.size.0).saturating_sub(BESIDE + waits.chars().count() + 3);
-    match cut_to(&one_line(&retry.why), room) {
+    // What to do about it stands in the transcript.
+    match cut_to(&one_line(advice_in(&retry.why).0), room) {
         why if why.chars().count() < 8 => format!("{waits} ·"),
         why => format!("{waits} · {why} ·"),
     }
@@ -187,6 +188,14 @@ fn beside(app: &App) -> Option<&Summarizing> {
     app.work.summary.as_ref().filter(|summary| app.is_working() && !is_waited_for(summary.of))
 }
 
+/// That the context is being summed up, and how much there is of it: that is what one waits for.
+fn compacting(app: &App) -> String {
+    match app.facts.context.used {
+        Tokens(0) => "compacting…".to_owned(),
+        used => format!("compacting {used} tokens…"),
+    }
+}
+
 /// The try that a summary waits for.
 fn pending_try<'a>(app: &App, summary: &'a Summarizing) -> Option<&'a Retry> {
     summary.retry.as_ref().filter(|retry| retry.at.since_ms(app.now) > 0)
@@ -208,7 +217,7 @@ fn doing(app: &App) -> String {
         return match (pending_try(app, summary), summary.of) {
             (Some(retry), _) => failed_try(app, "no summary yet, ", retry),
             (None, SummaryOf::Branch) => "summing up the branch…".to_owned(),
-            (None, SummaryOf::Context(_)) => "compacting…".to_owned(),
+            (None, SummaryOf::Context(_)) => compacting(app),
         };
     }
     if app.work.running_since.is_none() {

@@ -439,7 +439,7 @@ async fn a_provider_comes_and_goes_while_its_model_answers() {
     let Message::Assistant(answer) = &*answer else { panic!("{answer:?}") };
     assert_eq!(
         answer.error_message.as_deref(),
-        Some("openai: its key was taken away (give it one again, or choose another model)")
+        Some("openai: its key was taken away → give it one again, or choose another model")
     );
 
     stage.agent.change_provider(open()).await.unwrap();

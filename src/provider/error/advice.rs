@@ -1,0 +1,104 @@
+//! What somebody can do about a failed request, in one line each. Failures that are tried again have advice too: it is for when
+//! no try helps.
+
+use super::Failure;
+
+/// For a wait that is the provider's own business.
+const LATER: &str = "wait a little, or ask another model (/model, --model)";
+
+/// For a connection that there was.
+pub(in crate::provider) const BROKEN_OFF: &str =
+    "check this machine's network; what was asked can be sent again";
+
+/// What to do about an answer that is a refusal; about keys the endpoint knows more.
+pub(super) fn of_refusal(failure: Failure, status: u16) -> Option<&'static str> {
+    match (failure, status) {
+        (Failure::Fatal, 404) => Some("check the model's id and the base URL"),
+        (Failure::Quota, _) => Some(
+            "see the account's credit and limits at the provider, or ask another model (/model, --model)",
+        ),
+        (Failure::Transient { .. }, 500..) => {
+            Some("the server is in trouble: wait a little, or ask another model (/model, --model)")
+        }
+        (Failure::Transient { .. }, _) => Some(LATER),
+        _ => None,
+    }
+}
+
+/// What to do where no answer came or one broke off, by the cause; `server` is where the address of the server is set.
+pub(in crate::provider) fn of_connection(cause: &str, server: &str) -> String {
+    let cause = cause.to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| cause.contains(word));
+    if says(&["dns error", "lookup address", "resolv"]) {
+        format!("is this machine online? If it is, check the host in {server}")
+    } else if says(&["refused"]) {
+        format!("nothing answers there: start the server, or check {server}")
+    } else if says(&["certificate"]) {
+        "this machine has to trust whoever issued the server's certificate".to_owned()
+    } else {
+        BROKEN_OFF.to_owned()
+    }
+}
+
+/// What to do where a server kept silent for longer than a setting allows.
+pub(in crate::provider) fn of_silence(setting: &str) -> String {
+    format!("the setting {setting} says how long it is waited for; /model or --model asks another model")
+}
+
+/// What to do about a key that isn't there, or was refused. tiller keeps keys of the two that everybody can have one of.
+pub(in crate::provider) fn of_key(provider: &str, key_name: &str, is_there: bool) -> String {
+    let (own, which) = match is_there {
+        true => (format!("check {key_name}"), "another"),
+        false => (format!("no key: set {key_name}"), "one"),
+    };
+    match provider {
+        "anthropic" | "openai" => format!("{own}, or keep {which} with `tiller login {provider}` or /login"),
+        _ => own,
+    }
+}
+
+/// Where the address of a provider's server is set.
+pub(in crate::provider) fn server_setting(provider: &str) -> String {
+    match provider {
+        "anthropic" | "openai" => format!("{}_BASE_URL", provider.to_uppercase()),
+        _ => "the base URL".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_fails_is_advised_on_by_its_cause() {
+        let advice = |cause| of_connection(cause, "OPENAI_BASE_URL");
+        assert_eq!(
+            advice("Connection refused (os error 111)"),
+            "nothing answers there: start the server, or check OPENAI_BASE_URL"
+        );
+        let lookup = "failed to lookup address information: Name or service not known";
+        assert_eq!(advice(lookup), "is this machine online? If it is, check the host in OPENAI_BASE_URL");
+        assert!(advice("invalid peer certificate: UnknownIssuer").contains("certificate"));
+        assert!(advice("connection reset by peer").contains("network"));
+    }
+
+    #[test]
+    fn every_refusal_that_may_pass_says_what_to_do_until_then() {
+        let transient = Failure::Transient { retry_after: None };
+        for status in [0, 408, 429, 500, 502, 503, 504, 529] {
+            assert!(of_refusal(transient, status).is_some_and(|advice| advice.contains("another model")));
+        }
+        assert!(of_refusal(transient, 502).is_some_and(|advice| advice.contains("trouble")));
+    }
+
+    #[test]
+    fn advice_on_a_key_names_what_keeps_another() {
+        assert_eq!(of_key("local", "LOCAL_KEY", false), "no key: set LOCAL_KEY");
+        assert_eq!(
+            of_key("openai", "OPENAI_API_KEY", true),
+            "check OPENAI_API_KEY, or keep another with `tiller login openai` or /login"
+        );
+        assert_eq!(server_setting("openai"), "OPENAI_BASE_URL");
+        assert_eq!(server_setting("mine"), "the base URL");
+    }
+}
