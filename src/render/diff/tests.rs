@@ -51,6 +51,16 @@ fn the_words_that_differ_are_marked() {
 }
 
 #[test]
+fn of_a_line_in_which_nothing_is_the_same_no_words_are_marked() {
+    let lines = diff_lines("@@ -1 +1,2 @@\n-  let one = two;\n+  let one = three;\n+  // quite another\n", "");
+    let marked = |line: &DiffLine| {
+        let is_word = |span: &&Span| matches!(span.style.role, Role::DiffAddedWord | Role::DiffRemovedWord);
+        line.spans.iter().filter(is_word).map(|span| span.text.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(lines.iter().map(marked).collect::<Vec<_>>(), [vec!["two"], vec!["three"], vec![]]);
+}
+
+#[test]
 fn code_is_highlighted_on_the_ground_of_its_line() {
     let lines = diff_lines(DIFF, "src/x.rs");
     let span = |line: &DiffLine, text: &str| line.spans.iter().find(|span| span.text == text).cloned();

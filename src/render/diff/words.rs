@@ -36,9 +36,11 @@ pub(super) fn marked_lines(change: &Change) -> (Vec<Vec<Span>>, Vec<Vec<Span>>) 
     (removed, added)
 }
 
+/// A line with the words marked that differ; of one in which nothing is the same none are.
 fn marked(values: &[(bool, String)], line: Role, word: Role) -> Vec<Span> {
+    let is_new = values.iter().all(|(marked, text)| *marked || text.trim().is_empty());
     let span = |(marked, text): &(bool, String)| {
-        Span::new(text.trim_end_matches('\n'), Style::from(if *marked { word } else { line }))
+        Span::new(text.trim_end_matches('\n'), Style::from(if *marked && !is_new { word } else { line }))
     };
     values.iter().map(span).filter(|span| !span.text.is_empty()).collect()
 }
