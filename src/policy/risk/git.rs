@@ -91,14 +91,16 @@ fn values<'a>(arguments: &'a [String], short: char, long: &'a str) -> impl Itera
 
 /// What a command of git tells git to run, from now on or just this time.
 pub(super) fn told_to_run(arguments: &[String]) -> Option<String> {
-    let once = arguments.windows(2).filter(|pair| pair[0] == "-c").map(|pair| pair[1].as_str());
+    // `clone` has a long name for it.
+    let once = values(arguments, 'c', "config");
     // The value is in a variable, so anything.
     let hidden = values(arguments, '\0', "config-env").filter_map(|word| word.split_once('='));
     let mut settings: Vec<(&str, &str)> =
         once.map(|word| word.split_once('=').unwrap_or((word, ""))).collect();
     settings.extend(hidden.map(|(key, _)| (key, "$")));
-    let asks = |word: &String| word == "get" || word.starts_with("--get") || word.starts_with("--unset");
-    if targets(arguments).any(|word| word == "config") && !arguments.iter().any(asks) {
+    let asks = |word: &String| word.starts_with("--get") || word.starts_with("--unset");
+    let is_get = arguments.windows(2).any(|pair| pair[0] == "config" && pair[1] == "get");
+    if targets(arguments).any(|word| word == "config") && !is_get && !arguments.iter().any(asks) {
         settings.extend(arguments.windows(2).map(|pair| (pair[0].as_str(), pair[1].as_str())));
     }
     let (key, _) = settings.into_iter().find(|(key, value)| runs(key, value))?;
@@ -219,6 +221,9 @@ mod tests {
             ("git config core.sshCommand 'sh -c x'", "core.sshCommand"),
             ("git -c core.pager=sh log", "core.pager"),
             ("git config alias.st '!x'", "alias.st"),
+            ("git config core.hooksPath get", "core.hooksPath"),
+            ("git clone --config core.fsmonitor=./x y", "core.fsmonitor"),
+            ("git clone --config=core.fsmonitor=./x y", "core.fsmonitor"),
             ("git config filter.x.clean ./x", "filter.x.clean"),
             ("git config --add include.path ../x", "include.path"),
         ] {
