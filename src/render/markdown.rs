@@ -105,7 +105,7 @@ impl Writer {
 
     fn read(&mut self, text: &str) {
         for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
-            if matches!(event, Event::Start(_) | Event::Rule) {
+            if is_block(&event) {
                 self.is_apart = follows_free_line(text, range.start);
             }
             self.take(event);
@@ -388,6 +388,18 @@ impl Container {
             Self::List { .. } => None,
             Self::Item { width, .. } => Some(Span::new(" ".repeat(*width), Role::Text)),
         }
+    }
+}
+
+/// Whether a block begins.
+fn is_block(event: &Event<'_>) -> bool {
+    match event {
+        Event::Start(tag) => !matches!(
+            tag,
+            Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Link { .. } | Tag::Image { .. }
+        ),
+        Event::Rule => true,
+        _ => false,
     }
 }
 

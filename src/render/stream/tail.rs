@@ -68,8 +68,10 @@ fn steady(text: &str, leaf: Leaf) -> &str {
     let line = &text[start..];
     let is_fence = {
         let line = behind_marks(line);
-        let length = line.len() - line.trim_start_matches(['`', '~']).len();
-        length >= 3 || (length > 0 && length == line.trim_end().len())
+        let behind = line.trim_start_matches(['`', '~']);
+        let length = line.len() - behind.len();
+        // What has marks behind it is code in a line.
+        (length >= 3 && !behind.contains('`')) || (length > 0 && length == line.trim_end().len())
     };
     match leaf {
         Leaf::Fence if is_fence => &text[..start],
@@ -223,6 +225,11 @@ impl<'a> Open<'a> {
                 (at, before) = (at + length, '`');
                 continue;
             }
+            if c == '\\' {
+                before = rest[1..].chars().next().unwrap_or(c);
+                at += 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
+                continue;
+            }
             let Some(mark) = MARKS.iter().find(|mark| rest.starts_with(**mark)) else {
                 (at, before) = (at + c.len_utf8(), c);
                 continue;
@@ -275,6 +282,8 @@ mod tests {
             ("`*` and `**", "`*` and "),
             ("over **two\nlines", "over **two\nlines**"),
             ("**a\n\nb", "**a\n\nb"),
+            (r"use \*args and \_x and \`", r"use \*args and \_x and \`"),
+            (r"a\\ *b", r"a\\ *b*"),
             ("`` `a", "`` `a ``"),
             ("`co``", "`co`"),
             ("a `", "a "),
@@ -297,6 +306,8 @@ mod tests {
             ("[![alt](u)](v", ""),
             ("a[0] = [1, 2].", "a[0] = [1, 2]."),
             ("line [x\nnext", "line [x\nnext"),
+            ("a\n```r", "a\n"),
+            ("a\n```ls``` b", "a\n```ls``` b"),
         ] {
             assert_eq!(steady(text, Leaf::last(text)), shown, "{text}");
         }
