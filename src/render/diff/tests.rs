@@ -52,7 +52,8 @@ fn the_words_that_differ_are_marked() {
 
 #[test]
 fn of_a_line_in_which_nothing_is_the_same_no_words_are_marked() {
-    let lines = diff_lines("@@ -1 +1,2 @@\n-  let one = two;\n+  let one = three;\n+  // quite another\n", "");
+    let lines =
+        diff_lines("@@ -1 +1,2 @@\n-  let one = two;\n+  let one = three;\n+  // quite another\n", "");
     let marked = |line: &DiffLine| {
         let is_word = |span: &&Span| matches!(span.style.role, Role::DiffAddedWord | Role::DiffRemovedWord);
         line.spans.iter().filter(is_word).map(|span| span.text.clone()).collect::<Vec<_>>()
