@@ -11,8 +11,8 @@ mod painter;
 mod pictures;
 
 use std::io::{self, BufWriter, Stdout, Write};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crossterm::clipboard::CopyToClipboard;
@@ -62,6 +62,9 @@ static FAREWELL: Mutex<String> = Mutex::new(String::new());
 /// Whether the terminal is ours, and to be given back.
 static IS_OURS: AtomicBool = AtomicBool::new(false);
 
+/// Held by whoever sets the terminal's modes.
+static MODES: Mutex<()> = Mutex::new(());
+
 /// Where frames go, until a panic: by then the terminal is given back, and the rest of a frame would be stray text on it.
 struct Out(Stdout);
 
@@ -88,7 +91,7 @@ impl Screen {
             *farewell = options.reach.farewell();
         }
         IS_OURS.store(true, Ordering::SeqCst);
-        enable_raw_mode()?;
+        with_modes(enable_raw_mode)?;
         // From here on a failure gives the terminal back.
         let given_back = GiveBack;
         execute!(
@@ -114,8 +117,7 @@ impl Screen {
     /// Takes the terminal over although it is ours: somebody else may have had it while we were stopped. All of it can be said twice.
     pub(super) fn take_again(&mut self, mouse: MouseUse) -> io::Result<()> {
         // The modes are set anew only from those of the beginning.
-        disable_raw_mode()?;
-        enable_raw_mode()?;
+        with_modes(|| disable_raw_mode().and_then(|()| enable_raw_mode()))?;
         let set = format!("\x1b[={};1u", keyboard().bits());
         let painter = self.terminal.backend_mut();
         queue!(painter, EnterAlternateScreen, EnableBracketedPaste, EnableFocusChange, Print(set))?;
@@ -268,5 +270,20 @@ pub(super) fn give_back() {
         Print(FAREWELL.try_lock().map_or_else(|_| String::new(), |farewell| farewell.clone()))
     );
     let _ = out.flush();
-    let _ = disable_raw_mode();
+    let _ = with_modes(disable_raw_mode);
+}
+
+/// Does something with the terminal's modes that nobody else may disturb.
+fn with_modes<T>(act: impl FnOnce() -> T) -> T {
+    let _modes = MODES.lock().unwrap_or_else(PoisonError::into_inner);
+    act()
+}
+
+/// The same, unless the terminal was given back.
+pub(super) fn while_ours(act: impl FnOnce()) {
+    with_modes(|| {
+        if IS_OURS.load(Ordering::SeqCst) {
+            act();
+        }
+    });
 }

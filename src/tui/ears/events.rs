@@ -8,15 +8,18 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, IsTerminal};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::thread;
 use std::time::Duration;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, poll, read};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout};
+use nix::sys::select::{FD_SETSIZE, FdSet, select};
 use nix::sys::termios;
 use tokio::sync::mpsc;
+
+use crate::tui::terminal::while_ours;
 
 /// What was read at once: as often as the loop looks, that is little, and a reader that is further ahead waits.
 type Batch = io::Result<Vec<Event>>;
@@ -85,7 +88,9 @@ fn begin(batches: mpsc::Sender<Batch>) -> io::Result<OwnedFd> {
     } else {
         File::open("/dev/tty")?.into()
     };
-    let (left, listens) = nix::unistd::pipe()?;
+    // Of these no child has a copy, which would keep it open.
+    let (left, listens) = io::pipe()?;
+    let (left, listens) = (OwnedFd::from(left), OwnedFd::from(listens));
     thread::Builder::new().name("keys".to_owned()).spawn(move || read_on(&terminal, &left, &batches))?;
     Ok(listens)
 }
@@ -115,7 +120,28 @@ fn wait(terminal: &OwnedFd, left: &OwnedFd) -> bool {
         }
     }
     let [terminal_has, left_has] = waited.map(|fd| fd.revents().unwrap_or(PollFlags::empty()));
+    if terminal_has.contains(PollFlags::POLLNVAL) {
+        return wait_by_select(terminal, left);
+    }
     left_has.is_empty() && terminal_has == PollFlags::POLLIN
+}
+
+/// The same where terminals can't be polled: macOS refuses `/dev/tty`.
+fn wait_by_select(terminal: &OwnedFd, left: &OwnedFd) -> bool {
+    if [terminal, left].iter().any(|fd| usize::try_from(fd.as_raw_fd()).map_or(true, |fd| fd >= FD_SETSIZE)) {
+        return false;
+    }
+    loop {
+        let mut ready = FdSet::new();
+        ready.insert(terminal.as_fd());
+        ready.insert(left.as_fd());
+        match select(None, &mut ready, None, None, None) {
+            Err(Errno::EINTR) => {}
+            Err(_) => return false,
+            // One that is gone can be read too, and has nothing.
+            Ok(_) => return !ready.contains(left.as_fd()) && bytes(terminal) > 0,
+        }
+    }
 }
 
 /// How many bytes wait to be read; none of a terminal that is gone.
@@ -150,14 +176,36 @@ fn with_every_escape(events: Vec<Event>, bytes: usize) -> Vec<Event> {
 /// and leaves the rest lying until the next key (it waits by epoll's edges). Setting the modes that are set already wakes whoever
 /// waits for the terminal.
 fn tell_anew(terminal: &OwnedFd) {
-    if let Ok(modes) = termios::tcgetattr(terminal) {
-        let _ = termios::tcsetattr(terminal, termios::SetArg::TCSANOW, &modes);
-    }
+    while_ours(|| {
+        if let Ok(modes) = termios::tcgetattr(terminal) {
+            let _ = termios::tcsetattr(terminal, termios::SetArg::TCSANOW, &modes);
+        }
+    });
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
+
+    #[test]
+    fn it_is_waited_for_what_comes_until_nobody_listens_or_nothing_can_come() {
+        for wait in [wait, wait_by_select] {
+            let (terminal, mut typed) = io::pipe().unwrap();
+            let (left, listens) = io::pipe().unwrap();
+            let (terminal, left) = (OwnedFd::from(terminal), OwnedFd::from(left));
+            typed.write_all(b"a").unwrap();
+            assert!(wait(&terminal, &left));
+            drop(listens);
+            assert!(!wait(&terminal, &left), "nobody listens");
+
+            let (terminal, typed) = io::pipe().unwrap();
+            let (left, _listens) = io::pipe().unwrap();
+            drop(typed);
+            assert!(!wait(&terminal.into(), &left.into()), "the terminal is gone");
+        }
+    }
 
     #[test]
     fn escs_that_come_together_are_as_many_as_there_were() {

@@ -246,6 +246,28 @@ fn ctrl_g_edits_in_another_program_while_the_agent_goes_on() {
 }
 
 #[test]
+fn keys_are_the_editors_and_then_tillers_again_also_while_a_command_runs() {
+    let house =
+        editor(House::new(), "echo editing; read said < /dev/tty; printf ' and %s\\n' \"$said\" >> $2");
+    let mut terminal = house.play(&[HELLO], &[]);
+    terminal.wait_for("Say what you want done");
+    terminal.send("!sleep 300\r");
+    terminal.wait_for("! sleep 300");
+    terminal.send("draft");
+    terminal.wait_for("❯ draft");
+    terminal.key(Key::Ctrl('g'));
+    terminal.wait_for("editing");
+    for key in "what is typed here\r".chars() {
+        terminal.send(&key.to_string());
+    }
+    terminal.wait_for("❯ draft and what is typed here");
+    for key in " and there".chars() {
+        terminal.send(&key.to_string());
+    }
+    terminal.wait_for("❯ draft and what is typed here and there");
+}
+
+#[test]
 fn an_editor_that_is_missing_or_fails_costs_no_text() {
     for (house, what) in [
         (House::new().with("VISUAL", "no-such-editor"), "there is no program `no-such-editor`"),
