@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use columns::{columns, of_grapheme};
-pub use paper::Paper;
+pub use paper::{Paper, TAB};
 
 /// Most strokes that are kept of one output, the last ones: two for each line of the longest output that a model reads. In the log
 /// they take some 80 kB.

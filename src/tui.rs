@@ -63,6 +63,7 @@ use crate::agent::AgentSession;
 use crate::id::SessionId;
 
 pub use desk::{ReadSettings, SettingsDesk};
+pub(crate) use folder::at_home;
 pub use import::{ForeignLog, ForeignLogs, ImportDesk};
 pub use notify::{Call, Reach, Wishes};
 pub use offscreen::OffScreen;

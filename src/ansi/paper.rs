@@ -7,7 +7,7 @@ use super::sequence::{self, Sequence, next_sequence};
 use super::{Emphasis, MOST_STROKES, Pen, Printed, Stroke, moved};
 
 /// Columns from one tab stop to the next, as terminals have them.
-const TAB: usize = 8;
+pub const TAB: usize = 8;
 
 /// Columns that can be written over: of a longer line the end. So much is kept as cells.
 const MOST_COLUMNS: usize = 16 * 1024;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 
 use super::Failure;
+use crate::tui::at_home;
 use crate::workspace::Purpose;
 
 /// A folder, without links, and what tools may do there.
@@ -41,10 +42,7 @@ pub(super) fn told((path, purpose): &Added) -> String {
 
 /// The folder as a person reads it.
 pub(super) fn shown((path, purpose): &Added, home: Option<&Path>) -> String {
-    let path = match home.and_then(|home| path.strip_prefix(home).ok()) {
-        Some(rest) if !rest.as_os_str().is_empty() => format!("~/{}", rest.display()),
-        Some(_) | None => path.display().to_string(),
-    };
+    let path = at_home(path, home);
     match purpose {
         Purpose::Read => format!("{path} (read only)"),
         Purpose::Write => path,

@@ -4,10 +4,7 @@
 
 use super::clean::spelled;
 use super::{Line, Span, Stands, Style};
-use crate::ansi::{Pen, Printed, Stroke};
-
-/// Columns from one tab stop to the next, as terminals have them.
-const TAB: usize = 8;
+use crate::ansi::{Pen, Printed, Stroke, TAB};
 
 /// The lines of what a command printed, in `style` where it chose nothing else; not wrapped.
 #[must_use]

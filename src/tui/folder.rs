@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// A path with `~` for the home.
-pub(super) fn at_home(path: &Path, home: Option<&Path>) -> String {
+pub(crate) fn at_home(path: &Path, home: Option<&Path>) -> String {
     match home.and_then(|home| path.strip_prefix(home).ok()) {
         Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
         Some(rest) => format!("~/{}", rest.display()),

@@ -141,7 +141,10 @@ impl<W: Write> Painter<W> {
         }
         if let Some((column, row, cell)) = run.last().filter(|cell| is_disputed(cell)) {
             let behind = column.saturating_add(cell.cell_width());
-            queue!(self.cells, MoveTo(behind, *row), Clear(Cleared::UntilNewLine))?;
+            // Beyond the edge there is nothing, and no going there.
+            if self.size().map_or(true, |size| behind < size.width) {
+                queue!(self.cells, MoveTo(behind, *row), Clear(Cleared::UntilNewLine))?;
+            }
         }
         Ok(())
     }
