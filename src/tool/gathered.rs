@@ -25,6 +25,12 @@ const PREFIX: &str = "output-";
 /// What people see of the end while a command runs: a screenful, as it is told several times a second.
 const GLANCE: OutputLimits = OutputLimits { max_lines: 40, max_chars: 4_000 };
 
+/// Between two looks at what a command has printed.
+pub const GLANCE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Bytes of the end of an output that whoever begins to watch its command is shown: as many as a front end keeps.
+const WATCHED: usize = 100_000;
+
 /// Output as it comes.
 #[derive(Debug)]
 pub struct Gathered {
@@ -79,7 +85,7 @@ impl Gathered {
     #[must_use]
     pub fn new(limits: OutputLimits, scratch: impl Into<PathBuf>) -> Self {
         // A character has at most four bytes.
-        let paper = Paper::keeping(limits.max_chars.max(GLANCE.max_chars).saturating_mul(4));
+        let paper = Paper::keeping(limits.max_chars.saturating_mul(4).max(WATCHED));
         let seen = Seen { paper, raw: Vec::new(), file: None, is_file_named: false };
         Self { limits, scratch: scratch.into(), seen: Arc::new(Mutex::new(seen)), file: Kept::Not }
     }
@@ -120,9 +126,13 @@ impl Gathered {
     /// The last lines, to show while the command runs.
     #[must_use]
     pub fn glance(&self) -> Printed {
-        let printed = self.seen().paper.end_of(GLANCE.max_chars * 4);
-        let kept = GLANCE.tail(&printed.text).text.len();
-        printed.end_from(printed.text.len() - kept)
+        glance(&self.seen().paper)
+    }
+
+    /// The paper that the command writes on, for those who are told the rest as text.
+    #[must_use]
+    pub fn watched(&self) -> Paper {
+        self.seen().paper.carried(WATCHED)
     }
 
     /// The output, now that no more will come.
@@ -250,6 +260,14 @@ impl Seen {
         file.write_all(&self.raw)?;
         Ok(path)
     }
+}
+
+/// A screenful of what was printed last.
+#[must_use]
+pub fn glance(paper: &Paper) -> Printed {
+    let printed = paper.end_of(GLANCE.max_chars * 4);
+    let kept = GLANCE.tail(&printed.text).text.len();
+    printed.end_from(printed.text.len() - kept)
 }
 
 fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
