@@ -168,8 +168,13 @@ impl Printed {
     /// on here, and the strokes are about another text.
     #[must_use]
     pub fn kept(text: &str, strokes: Vec<Stroke>) -> Self {
-        let is_plain = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
-        if text.chars().all(is_plain) { Self { text: text.to_owned(), strokes } } else { Self::of(text) }
+        if Self::is_plain(text) { Self { text: text.to_owned(), strokes } } else { Self::of(text) }
+    }
+
+    /// Whether there is nothing in a text that a terminal would act on but newlines and tabs.
+    #[must_use]
+    pub fn is_plain(text: &str) -> bool {
+        text.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\t'))
     }
 
     /// The end of it, from a byte of the text on; where that is no boundary, from the next one.

@@ -485,11 +485,18 @@ pub struct BashExecutionMessage {
     pub timestamp: UnixMs,
 }
 
-/// Whether a tool of this name runs commands, so that its results are what they printed: tiller's own, and those of programs whose
-/// sessions are imported.
+/// Whether a tool of this name is tiller's own for commands, so that its results are what they printed. An extension's or a server's tool
+/// may have any other name.
 #[must_use]
 pub fn runs_commands(tool: &str) -> bool {
-    matches!(tool, "bash" | "Bash" | "shell" | "local_shell" | "exec_command")
+    tool == "bash"
+}
+
+/// Whether a tool of this name runs commands in another program whose sessions are imported. Others may have such a tool too: nothing
+/// in a text is obeyed because of it.
+#[must_use]
+pub fn runs_commands_elsewhere(tool: &str) -> bool {
+    matches!(tool, "Bash" | "shell" | "local_shell" | "exec_command")
 }
 
 /// A system prompt in a log. Other programs write these; tiller keeps them and sends its own.

@@ -35,7 +35,7 @@ mod walk;
 mod write_file;
 
 pub use bash::BashTimes;
-pub use gathered::{Gathered, GatheredOutput};
+pub use gathered::{GLANCE_INTERVAL, Gathered, GatheredOutput, glance};
 pub use registry::{ToolEnvironment, ToolSource, Tools, UnknownTool};
 pub use truncation::{Kept, OutputLimits};
 pub use typed::{Typed, Work};

@@ -1,22 +1,26 @@
 //! Commands of the user's own, `!` and `!!`: running one beside the loop, and the record it leaves.
 
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::{MissedTickBehavior, interval};
 
 use super::driver::Report;
 use super::handle::{BashContext, Reply, RunningBash};
-use crate::ansi::Printed;
 use crate::id::EntryId;
 use crate::message::BashExecutionMessage;
 use crate::process::{ExitStatus, Running};
-use crate::tool::{Gathered, GatheredOutput};
+use crate::tool::{GLANCE_INTERVAL, Gathered, GatheredOutput};
 use crate::unit::UnixMs;
 
+/// Bytes of output that nobody was told of, above which they are told at once.
+const MOST_UNTOLD: usize = 64 * 1024;
+
 /// A command at work, as the driver knows it.
-#[derive(Debug)]
 pub(super) struct Bash {
     pub(super) shown: RunningBash,
     /// Stops it when sent to, or dropped.
     stop: Option<oneshot::Sender<()>>,
+    /// Says what there is of its output.
+    so_far: Box<dyn Fn() -> GatheredOutput + Send>,
     /// Whoever waits for its record.
     pub(super) waits: Option<Reply<BashExecutionMessage>>,
 }
@@ -39,8 +43,10 @@ impl Bash {
         report: mpsc::Sender<Report>,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (stop, stopped) = oneshot::channel();
-        let job = run(shown.id.clone(), process, gathered, (report, stopped));
-        (Self { shown, stop: Some(stop), waits: None }, job)
+        let so_far = Box::new(gathered.so_far());
+        let told = Told { id: shown.id.clone(), report, untold: Vec::new() };
+        let job = run(process, gathered, told, stopped);
+        (Self { shown, stop: Some(stop), so_far, waits: None }, job)
     }
 
     /// Orders the command to be stopped; its end is still reported.
@@ -74,40 +80,66 @@ impl Bash {
         }
     }
 
-    /// The record of a command that can't be waited for any more, with the last of its output that was seen. There may have been
-    /// more before it.
+    /// The record of a command that can't be waited for any more, with what came of its output.
     pub(super) fn into_cut_record(self, timestamp: UnixMs) -> BashExecutionMessage {
-        let Printed { text, strokes } = self.shown.output.clone();
-        let output = GatheredOutput { text, strokes, ..GatheredOutput::default() };
-        let end = BashEnd { status: None, trouble: None, output };
-        BashExecutionMessage { truncated: true, ..self.into_record(end, timestamp) }
+        let end = BashEnd { status: None, trouble: None, output: (self.so_far)() };
+        self.into_record(end, timestamp)
+    }
+}
+
+/// What the driver is told of a command.
+struct Told {
+    id: EntryId,
+    report: mpsc::Sender<Report>,
+    /// What came since it was told the last time, and what was left of that: a character that isn't whole.
+    untold: Vec<u8>,
+}
+
+impl Told {
+    /// Tells what came, and what there is now: both at once, so that who knows the one can go on with the other. Whether somebody
+    /// listens.
+    async fn tell(&mut self, gathered: &Gathered) -> bool {
+        let delta = decode(&mut self.untold);
+        let output = Box::new(gathered.watched());
+        self.report.send(Report::BashOutput { id: self.id.clone(), delta, output }).await.is_ok()
     }
 }
 
 async fn run(
-    id: EntryId,
     mut process: Running,
     mut gathered: Gathered,
-    (report, mut stopped): (mpsc::Sender<Report>, oneshot::Receiver<()>),
+    mut told: Told,
+    mut stopped: oneshot::Receiver<()>,
 ) {
-    let (mut cut_off, mut is_stopped) = (Vec::new(), false);
+    let mut ticks = interval(GLANCE_INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut is_stopped, mut is_new) = (false, false);
     loop {
-        let chunk = tokio::select! {
+        let is_due = tokio::select! {
             biased;
             _ = &mut stopped, if !is_stopped => {
                 is_stopped = true;
                 process.stop();
-                continue;
+                false
             }
-            chunk = process.chunk() => chunk,
+            _ = ticks.tick(), if is_new => true,
+            chunk = process.chunk() => {
+                let Some(chunk) = chunk else { break };
+                gathered.push(&chunk).await;
+                told.untold.extend_from_slice(&chunk);
+                is_new = true;
+                told.untold.len() > MOST_UNTOLD
+            }
         };
-        let Some(chunk) = chunk else { break };
-        gathered.push(&chunk).await;
-        let delta = decode(&mut cut_off, &chunk);
-        let glance = gathered.glance();
-        if report.send(Report::BashOutput { id: id.clone(), delta, glance }).await.is_err() {
-            return;
+        if is_due {
+            is_new = false;
+            if !told.tell(&gathered).await {
+                return;
+            }
         }
+    }
+    if is_new && !told.tell(&gathered).await {
+        return;
     }
     let (status, trouble) = match process.wait().await {
         Ok(exit) => (Some(exit.status), None),
@@ -119,18 +151,27 @@ async fn run(
     } else {
         BashEnd { status, trouble, output }
     };
-    let _ = report.send(Report::BashEnded { id, end }).await;
+    let _ = told.report.send(Report::BashEnded { id: told.id, end }).await;
 }
 
-/// Text of a chunk; a character cut off at its end waits for the next.
-fn decode(cut_off: &mut Vec<u8>, chunk: &[u8]) -> String {
-    cut_off.extend_from_slice(chunk);
-    let whole = match std::str::from_utf8(cut_off) {
-        Err(error) if error.error_len().is_none() => error.valid_up_to(),
-        Ok(_) | Err(_) => cut_off.len(),
-    };
-    let rest = cut_off.split_off(whole);
-    String::from_utf8_lossy(&std::mem::replace(cut_off, rest)).into_owned()
+/// Takes the text out of bytes; a character cut off at their end waits for the next ones.
+fn decode(bytes: &mut Vec<u8>) -> String {
+    let mut torn = Vec::new();
+    let mut text = String::with_capacity(bytes.len());
+    let mut chunks = bytes.utf8_chunks().peekable();
+    while let Some(chunk) = chunks.next() {
+        text.push_str(chunk.valid());
+        let invalid = chunk.invalid();
+        let is_torn = chunks.peek().is_none()
+            && std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none());
+        if is_torn {
+            torn = invalid.to_vec();
+        } else if !invalid.is_empty() {
+            text.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
+    *bytes = torn;
+    text
 }
 
 #[cfg(test)]
@@ -139,9 +180,11 @@ mod tests {
 
     #[test]
     fn a_character_cut_in_two_arrives_whole() {
-        let mut cut_off = Vec::new();
-        assert_eq!(decode(&mut cut_off, b"gr\xc3"), "gr");
-        assert_eq!(decode(&mut cut_off, b"\xbc\xc3\x9fe"), "üße");
-        assert_eq!(decode(&mut cut_off, b"\xff!"), "\u{fffd}!");
+        let mut bytes = Vec::new();
+        let told = [&b"gr\xc3"[..], b"\xbc\xc3\x9fe", b"\xff!\xc3", b"\xbc"].map(|chunk| {
+            bytes.extend_from_slice(chunk);
+            decode(&mut bytes)
+        });
+        assert_eq!(told, ["gr", "üße", "\u{fffd}!", "ü"]);
     }
 }

@@ -87,11 +87,11 @@ impl Paper {
         }
     }
 
-    /// One that goes on behind what was printed before.
+    /// One that goes on where this one is, and of the text that is finished has and keeps no more than about so many bytes. It is for
+    /// those who are told the rest as text: what has come of a character that isn't whole yet is left to that.
     #[must_use]
-    pub fn resumed(done: Printed, most: usize) -> Self {
-        let (characters, lines) = (done.text.chars().count(), done.text.matches('\n').count());
-        Self { done, characters, lines, ..Self::keeping(most) }
+    pub fn carried(&self, most: usize) -> Self {
+        Self { most, torn: Vec::new(), ..self.end(most) }
     }
 
     /// Takes what comes next.
@@ -111,17 +111,7 @@ impl Paper {
     /// The same, of the text that is finished no more than about so many bytes.
     #[must_use]
     pub fn end_of(&self, bytes: usize) -> Printed {
-        let done = self.done.end_from(self.done.text.len().saturating_sub(bytes));
-        let rest = Self {
-            characters: done.text.chars().count(),
-            done,
-            cells: self.cells.clone(),
-            lead: self.lead.clone(),
-            open: self.open.clone(),
-            torn: self.torn.clone(),
-            ..*self
-        };
-        rest.finish()
+        self.end(bytes).finish()
     }
 
     /// How many lines came, one that has no end counted.
@@ -136,6 +126,21 @@ impl Paper {
     #[must_use]
     pub const fn is_cut(&self) -> bool {
         self.is_cut
+    }
+
+    fn end(&self, bytes: usize) -> Self {
+        let cut = self.done.text.len().saturating_sub(bytes);
+        let done = self.done.end_from(cut);
+        Self {
+            characters: done.text.chars().count(),
+            done,
+            cells: self.cells.clone(),
+            lead: self.lead.clone(),
+            open: self.open.clone(),
+            torn: self.torn.clone(),
+            is_cut: self.is_cut || cut > 0,
+            ..*self
+        }
     }
 
     fn finish(mut self) -> Printed {

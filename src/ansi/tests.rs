@@ -142,7 +142,42 @@ fn noise() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
 
+#[test]
+fn who_takes_it_over_goes_on_in_the_line_at_hand() {
+    for (before, after, expected) in [
+        ("a\n10%", "\r20%", "a\n20%"),
+        ("a\n\u{1b}[31mred", " on\r\u{1b}[Kno", "a\nno"),
+        ("a\u{1b}[3", "1mred", "ared"),
+        ("ab\u{8}", "c", "ac"),
+    ] {
+        let mut paper = Paper::default();
+        paper.push(before.as_bytes());
+        let mut carried = paper.carried(1_000);
+        paper.push(after.as_bytes());
+        carried.push(after.as_bytes());
+        assert_eq!((carried.printed().text.as_str(), carried.printed()), (expected, paper.printed()));
+    }
+    let mut paper = Paper::default();
+    paper.push(b"one\ntwo\nthree gr\xc3");
+    let mut carried = paper.carried(4);
+    carried.push("üße".as_bytes());
+    assert_eq!(carried.printed().text, "two\nthree grüße");
+    assert!(carried.is_cut() && carried.lines() == 3);
+}
+
 proptest! {
+    #[test]
+    fn it_is_all_one_where_output_is_taken_over(before in any::<String>(), raw in noise(), after in any::<String>()) {
+        let before = format!("{before}{}", String::from_utf8_lossy(&raw));
+        let mut paper = Paper::default();
+        paper.push(before.as_bytes());
+        let mut carried = paper.carried(usize::MAX);
+        for paper in [&mut paper, &mut carried] {
+            paper.push(after.as_bytes());
+        }
+        prop_assert_eq!(paper.printed(), carried.printed());
+    }
+
     #[test]
     fn it_is_all_one_in_what_pieces_output_comes(raw in noise(), size in 1_usize..9) {
         let (mut whole, mut pieces) = (Paper::default(), Paper::default());

@@ -89,7 +89,7 @@ fn running_bash(bash: &RunningBash) -> Value {
         "command": bash.line,
         "excludeFromContext": bash.context == BashContext::Exclude,
         "since": bash.since,
-        "output": bash.output.text,
+        "output": bash.glance().text,
     })
 }
 

@@ -10,15 +10,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use super::gathered::{Gathered, GatheredOutput};
+use super::gathered::{GLANCE_INTERVAL, Gathered, GatheredOutput};
 use super::truncation::OutputLimits;
 use super::{Progress, ToolOutput, Work};
 use crate::ansi::Stroke;
 use crate::message::Access;
 use crate::process::{Command, Exit, ExitStatus, ProcessError, Runner, Running};
-
-/// Between two looks at what a command has printed.
-const GLANCE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How long commands may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

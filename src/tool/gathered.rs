@@ -25,6 +25,12 @@ const PREFIX: &str = "output-";
 /// What people see of the end while a command runs: a screenful, as it is told several times a second.
 const GLANCE: OutputLimits = OutputLimits { max_lines: 40, max_chars: 4_000 };
 
+/// Between two looks at what a command has printed.
+pub const GLANCE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Bytes of the end of an output that whoever begins to watch its command is shown: as many as a front end keeps.
+const WATCHED: usize = 100_000;
+
 /// Output as it comes.
 #[derive(Debug)]
 pub struct Gathered {
@@ -44,6 +50,8 @@ struct Seen {
     raw: Vec<u8>,
     /// Where the whole is being kept.
     file: Option<PathBuf>,
+    /// Whether somebody was told where.
+    is_file_named: bool,
 }
 
 /// The file that holds the whole output.
@@ -77,8 +85,8 @@ impl Gathered {
     #[must_use]
     pub fn new(limits: OutputLimits, scratch: impl Into<PathBuf>) -> Self {
         // A character has at most four bytes.
-        let paper = Paper::keeping(limits.max_chars.max(GLANCE.max_chars).saturating_mul(4));
-        let seen = Seen { paper, raw: Vec::new(), file: None };
+        let paper = Paper::keeping(limits.max_chars.saturating_mul(4).max(WATCHED));
+        let seen = Seen { paper, raw: Vec::new(), file: None, is_file_named: false };
         Self { limits, scratch: scratch.into(), seen: Arc::new(Mutex::new(seen)), file: Kept::Not }
     }
 
@@ -118,9 +126,13 @@ impl Gathered {
     /// The last lines, to show while the command runs.
     #[must_use]
     pub fn glance(&self) -> Printed {
-        let printed = self.seen().paper.end_of(GLANCE.max_chars * 4);
-        let kept = GLANCE.tail(&printed.text).text.len();
-        printed.end_from(printed.text.len() - kept)
+        glance(&self.seen().paper)
+    }
+
+    /// The paper that the command writes on, for those who are told the rest as text.
+    #[must_use]
+    pub fn watched(&self) -> Paper {
+        self.seen().paper.carried(WATCHED)
     }
 
     /// The output, now that no more will come.
@@ -141,7 +153,8 @@ impl Gathered {
         GatheredOutput { text, strokes, notice, full_output }
     }
 
-    /// Nobody needs the file of an output of which the text is the whole: a progress bar is long and says little.
+    /// Nobody needs the file of an output of which the text is the whole: a progress bar is long and says little. Nor one that nobody was
+    /// told of.
     fn forgo_file(&self) {
         if let Kept::In { path, .. } = &self.file {
             let _ = fs::remove_file(path);
@@ -171,8 +184,8 @@ impl Gathered {
     }
 
     /// Where the rest is, in words and as a path.
-    async fn end_file(self) -> (String, Option<PathBuf>) {
-        match self.file {
+    async fn end_file(&mut self) -> (String, Option<PathBuf>) {
+        match std::mem::replace(&mut self.file, Kept::Not) {
             Kept::In { path, mut file, bytes } => match file.flush().await {
                 Ok(()) if bytes == MAX_FILE => {
                     (format!("its first 64 MiB are in {}", path.display()), Some(path))
@@ -182,6 +195,15 @@ impl Gathered {
             },
             Kept::Failed(error) => (format!("the rest could not be kept: {error}"), None),
             Kept::Not => ("the rest was not kept".into(), None),
+        }
+    }
+}
+
+/// A command that was stopped has no end that is asked for; what was said of its output may name the file.
+impl Drop for Gathered {
+    fn drop(&mut self) {
+        if !self.seen().is_file_named {
+            self.forgo_file();
         }
     }
 }
@@ -216,12 +238,13 @@ impl Seen {
         }
     }
 
-    fn so_far(&self, limits: OutputLimits, scratch: &Path) -> GatheredOutput {
+    fn so_far(&mut self, limits: OutputLimits, scratch: &Path) -> GatheredOutput {
         let (printed, is_whole) = self.printed();
         let kept = limits.tail(&printed.text);
         if kept.extent == Extent::Whole && is_whole {
             return GatheredOutput::whole(printed);
         }
+        self.is_file_named = self.file.is_some();
         let path = self.file.clone().map_or_else(|| self.store(scratch), Ok);
         let rest = match &path {
             Ok(path) => format!("what was kept of the rest is in {}", path.display()),
@@ -237,6 +260,14 @@ impl Seen {
         file.write_all(&self.raw)?;
         Ok(path)
     }
+}
+
+/// A screenful of what was printed last.
+#[must_use]
+pub fn glance(paper: &Paper) -> Printed {
+    let printed = paper.end_of(GLANCE.max_chars * 4);
+    let kept = GLANCE.tail(&printed.text).text.len();
+    printed.end_from(printed.text.len() - kept)
 }
 
 fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
@@ -338,6 +369,21 @@ mod tests {
             [(6, 4)]
         );
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "no file is left");
+    }
+
+    #[tokio::test]
+    async fn of_a_command_that_is_stopped_the_file_stays_that_was_named() {
+        let bar: String = (0..=100).map(|percent| format!("\r{percent}%")).collect();
+        for (printed, is_named) in [(bar.as_str(), false), (&*"line\n".repeat(40), true)] {
+            let folder = tempfile::TempDir::new().unwrap();
+            let mut gathered = Gathered::new(LIMITS, folder.path());
+            let so_far = gathered.so_far();
+            gathered.push(printed.as_bytes()).await;
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+            assert_eq!(so_far().full_output.is_some(), is_named);
+            drop(gathered);
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), usize::from(is_named));
+        }
     }
 
     #[tokio::test]

@@ -12,7 +12,7 @@ use super::layout::Ctx;
 use crate::ansi::{Printed, Stroke, strokes_of};
 use crate::event::ToolOutcome;
 use crate::id::CallId;
-use crate::message::{UserBlock, joined_text, runs_commands};
+use crate::message::{UserBlock, joined_text, runs_commands, runs_commands_elsewhere};
 use crate::render::{self, Carriage, Joint, Line, Margins, Role, Span, Style, clean, cut_to};
 use crate::session::context::CutOff;
 use crate::unit::UnixMs;
@@ -320,7 +320,7 @@ impl Call {
     fn said(&self, outcome: &ToolOutcome, skipped: usize) -> Printed {
         let blocks = outcome.content.get(skipped..).unwrap_or_default();
         let text = joined_text(blocks);
-        if !runs_commands(&self.name) {
+        if self.is_literal(&text) {
             return Printed { text, strokes: Vec::new() };
         }
         let strokes =
@@ -334,7 +334,14 @@ impl Call {
 
     /// How what it says is to be read.
     fn output_of<'a>(&self, said: &'a Printed) -> Output<'a> {
-        if runs_commands(&self.name) { Output::of(said) } else { Output::Literal(&said.text) }
+        if self.is_literal(&said.text) { Output::Literal(&said.text) } else { Output::of(said) }
+    }
+
+    /// Whether nothing in a text of its is obeyed. What other programs' commands printed was read when it was imported: there is nothing
+    /// left to obey in it, but it has colours.
+    fn is_literal(&self, text: &str) -> bool {
+        let is_imported = || runs_commands_elsewhere(&self.name) && Printed::is_plain(text);
+        !runs_commands(&self.name) && !is_imported()
     }
 }
 
@@ -534,9 +541,10 @@ mod tests {
             assert_eq!(lines(name, json!({})), as_it_is);
             assert_eq!(lines(name, json!({"exitCode": 0, "strokes": [[0, 3, "31"]]})), as_it_is);
         }
-        for name in ["bash", "Bash", "shell"] {
-            assert_eq!(lines(name, json!({"exitCode": 0})), ["  │ 20%", "  │ red"]);
+        for name in ["Bash", "shell", "local_shell", "exec_command"] {
+            assert_eq!(lines(name, json!({"exitCode": 0, "strokes": [[0, 3, "31"]]})), as_it_is, "{name}");
         }
+        assert_eq!(lines("bash", json!({"exitCode": 0})), ["  │ 20%", "  │ red"]);
     }
 
     #[test]
@@ -553,6 +561,8 @@ mod tests {
         let late = json!({"exitCode": null, "timedOut": true, "strokes": strokes});
         let call = done("bash", json!({"command": "x"}), "one red two\n[stopped after 1 s]", late, true);
         assert_eq!(red(&call), "red");
+        let imported = done("shell", json!({}), "one red two", json!({"strokes": strokes}), false);
+        assert_eq!(red(&imported), "red");
         let mut call = done(
             "bash",
             json!({"command": "x"}),

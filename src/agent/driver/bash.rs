@@ -6,7 +6,7 @@ use super::{Driver, now};
 use crate::agent::bash::BashEnd;
 use crate::agent::handle::{AgentError, BashContext, Reply, RunningBash};
 use crate::agent::turn::Input;
-use crate::ansi::Printed;
+use crate::ansi::Paper;
 use crate::event::EventKind;
 use crate::id::EntryId;
 use crate::message::BashExecutionMessage;
@@ -51,7 +51,7 @@ impl Driver {
             line: line.clone(),
             context,
             since: now(),
-            output: Printed::default(),
+            output: Paper::default(),
         };
         let output = &self.fixed.options.output;
         let gathered = Gathered::new(output.limits, output.scratch.clone());
@@ -93,9 +93,9 @@ impl Driver {
         }
     }
 
-    pub(super) fn bash_output(&mut self, id: &EntryId, delta: String, glance: Printed) {
+    pub(super) fn bash_output(&mut self, id: &EntryId, delta: String, output: Paper) {
         let Some(bash) = self.jobs.bash_mut().filter(|bash| bash.shown.id == *id) else { return };
-        bash.shown.output = glance;
+        bash.shown.output = output;
         if !delta.is_empty() {
             self.teller.tell(EventKind::BashExecutionUpdate { id: id.clone(), delta });
         }

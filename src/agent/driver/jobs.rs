@@ -22,7 +22,7 @@ use crate::agent::extension::{CommandOutcome, Crew, Opening};
 use crate::agent::handle::{Reply, RunningBash, RunningCall};
 use crate::agent::resources::{Keeper, Read};
 use crate::agent::turn::TurnNumber;
-use crate::ansi::Printed;
+use crate::ansi::{Paper, Printed};
 use crate::event::{ApprovalRequest, ToolOutcome};
 use crate::id::{CallId, EntryId};
 use crate::message::{BashExecutionMessage, ToolCall, ToolResultMessage, joined_text};
@@ -63,7 +63,7 @@ pub(crate) enum Report {
     /// A call has its result.
     ToolEnded { turn: TurnNumber, result: ToolResultMessage, warning: Option<String> },
     /// The user's command printed something.
-    BashOutput { id: EntryId, delta: String, glance: Printed },
+    BashOutput { id: EntryId, delta: String, output: Box<Paper> },
     /// The user's command is over.
     BashEnded { id: EntryId, end: BashEnd },
     /// Skills, templates and context files were read anew.

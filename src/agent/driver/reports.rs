@@ -40,7 +40,7 @@ impl Driver {
             Report::Part { .. } | Report::StreamEnded { .. } => {}
             Report::ToolProgress { call, printed } => self.tool_progress(&call, printed),
             Report::ToolEnded { turn, result, warning } => self.tool_ended(turn, result, warning),
-            Report::BashOutput { id, delta, glance } => self.bash_output(&id, delta, glance),
+            Report::BashOutput { id, delta, output } => self.bash_output(&id, delta, *output),
             Report::BashEnded { id, end } => self.bash_ended(&id, end),
             Report::ResourcesRead(read) => self.resources_read(read),
             Report::Synced(result) => self.synced(result),

@@ -7,11 +7,12 @@ use serde_json::Value;
 use super::compaction::Summarizing;
 use super::prompt::BashContext;
 use crate::agent::turn::Retry;
-use crate::ansi::Printed;
+use crate::ansi::{Paper, Printed};
 use crate::event::{ApprovalRequest, QueueItem, ToolOutcome};
 use crate::id::{CallId, EntryId, SessionId};
 use crate::message::{AssistantMessage, ModelRef, ThinkingLevel, Usage};
 use crate::provider::Sight;
+use crate::tool::glance;
 use crate::unit::{Tokens, UnixMs};
 
 /// A session at one moment.
@@ -106,6 +107,14 @@ pub struct RunningBash {
     pub context: BashContext,
     /// Since when.
     pub since: UnixMs,
-    /// What it printed so far, cut at the front.
-    pub output: Printed,
+    /// What it printed so far, cut at the front; the text of each later event belongs on this paper.
+    pub output: Paper,
+}
+
+impl RunningBash {
+    /// A screenful of what it printed last.
+    #[must_use]
+    pub fn glance(&self) -> Printed {
+        glance(&self.output)
+    }
 }

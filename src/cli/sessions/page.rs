@@ -34,27 +34,45 @@ pub(super) fn page(
     }
 }
 
-/// What a program came to; `None` where it can't be started, or there is nothing that it could read.
+/// What a program came to; `None` where it is none that can be started, or there is nothing that it could read.
 fn made_by(program: &Path, reader: &Reader, leaf: Option<&EntryId>) -> Result<Option<Output>, Failure> {
     if let Some(path) = reader.path().filter(|path| path.exists()) {
-        return Ok(run(program, path, leaf).ok());
+        return run(program, path, leaf);
     }
     // A session that is kept nowhere: as long as its page is made it is in a file that is nobody else's.
     let failed = "can't hand the session over";
     let mut copy = NamedTempFile::new().context(failed).map_err(Failure::run)?;
     export::whole(reader, &mut copy).map_err(Failure::run)?;
     let length = copy.as_file().metadata().context(failed).map_err(Failure::run)?.len();
-    Ok(if length > 0 { run(program, copy.path(), leaf).ok() } else { None })
+    if length > 0 { run(program, copy.path(), leaf) } else { Ok(None) }
 }
 
-fn run(program: &Path, log: &Path, leaf: Option<&EntryId>) -> io::Result<Output> {
-    Command::new(program)
+fn run(program: &Path, log: &Path, leaf: Option<&EntryId>) -> Result<Option<Output>, Failure> {
+    let log = std::path::absolute(log).context("can't tell where the session is").map_err(Failure::run)?;
+    let started = Command::new(program)
         .arg0("tiller")
         .arg(SERVICE)
-        .arg(std::path::absolute(log)?)
+        .arg(log)
         .args(leaf.map(EntryId::as_str))
         .stdin(Stdio::null())
-        .output()
+        .output();
+    match started {
+        Ok(output) => Ok(Some(output)),
+        Err(error) if is_no_program(&error) => Ok(None),
+        Err(error) => {
+            let failed = format!("the page was not made: {} could not be run", program.display());
+            let hint =
+                "the system has no room for another process at the moment; end some, or try again later";
+            Err(Failure::run(anyhow!(error).context(failed)).hint(hint))
+        }
+    }
+}
+
+/// Whether a program can't be started because of what is at its path: it was removed, it is being replaced, it is for another machine.
+fn is_no_program(error: &io::Error) -> bool {
+    use io::ErrorKind::{ExecutableFileBusy, NotADirectory, NotFound, PermissionDenied};
+    let of_file = [NotFound, PermissionDenied, NotADirectory, ExecutableFileBusy].contains(&error.kind());
+    of_file || error.raw_os_error() == Some(nix::errno::Errno::ENOEXEC as i32)
 }
 
 #[cfg(test)]
@@ -80,9 +98,14 @@ mod tests {
         Reader::open(&path).expect("a log")
     }
 
+    /// Another process writes it: were it open for writing in this one, a child of another test's that has it too would be in the way of
+    /// its being run.
     fn program(folder: &TempDir, script: &str) -> PathBuf {
-        let path = folder.path().join("page");
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("written");
+        let (text, path) = (folder.path().join("script"), folder.path().join("page"));
+        fs::write(&text, format!("#!/bin/sh\n{script}\n")).expect("written");
+        let _ = fs::remove_file(&path);
+        let copied = Command::new("cp").args([&text, &path]).status().expect("cp runs");
+        assert!(copied.success());
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("may be run");
         path
     }
@@ -124,5 +147,20 @@ mod tests {
         let folder = TempDir::new().expect("a folder");
         let said = made(&log(&folder), Path::new("/nowhere/tiller"));
         assert!(said.starts_with("<!doctype html>") && said.contains("hello"), "{said}");
+        let data = folder.path().join("data");
+        fs::write(&data, "no program").expect("written");
+        let said = made(&log(&folder), &data);
+        assert!(said.starts_with("<!doctype html>"), "what may not be run is no program: {said}");
+    }
+
+    #[test]
+    fn a_program_that_is_there_and_finds_no_room_is_no_reason_to_make_the_page_here() {
+        let folder = TempDir::new().expect("a folder");
+        // Longer than the arguments of a process may be.
+        let leaf = EntryId::new("x".repeat(8 << 20));
+        let failure = page(&log(&folder), Some(&leaf), Some(Path::new("/bin/sh"))).expect_err("no room");
+        let said = format!("{:#}", failure.error);
+        assert!(said.starts_with("the page was not made: /bin/sh could not be run: "), "{said}");
+        assert!(failure.hint.is_some_and(|hint| hint.contains("try again")));
     }
 }

@@ -2,11 +2,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::note::Notes;
 use super::source::Span;
-use crate::message::{ToolCall, UserBlock};
+use crate::ansi::Printed;
+use crate::message::{ToolCall, UserBlock, runs_commands, runs_commands_elsewhere};
 
 /// An image, if its data can be sent: providers refuse a request with one that is no base64.
 pub(super) fn image(
@@ -52,6 +53,24 @@ pub(super) fn call(
     })
 }
 
+/// Makes of what a command printed what tiller keeps of it: text as a terminal shows it, and as the result's details the colours of the
+/// last. What another tool said stays as it is.
+pub(super) fn printed(tool: &str, content: &mut [UserBlock]) -> Option<Value> {
+    if !runs_commands(tool) && !runs_commands_elsewhere(tool) {
+        return None;
+    }
+    let mut strokes = Vec::new();
+    for block in content {
+        if let UserBlock::Text { text } = block {
+            (*text, strokes) = {
+                let printed = Printed::of(text);
+                (printed.text, printed.strokes)
+            };
+        }
+    }
+    (!strokes.is_empty()).then(|| json!({ "strokes": strokes }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,6 +87,22 @@ mod tests {
         assert_eq!(image_url("https://example.org/a.png", span, &mut notes), None);
         let told: Vec<_> = notes.into_vec().into_iter().map(|note| (note.line, note.count)).collect();
         assert_eq!(told, [(7, 2), (7, 1)]);
+    }
+
+    #[test]
+    fn what_a_command_printed_is_kept_as_a_terminal_shows_it() {
+        let raw = "10%\r20%\n\u{1b}[31mred\u{1b}[0m\r\n";
+        let text = |text: &str| UserBlock::Text { text: text.into() };
+        for tool in ["Bash", "bash", "shell", "local_shell", "exec_command"] {
+            let mut content = vec![text("a\rb"), text(raw)];
+            let details = printed(tool, &mut content);
+            assert_eq!(content, [text("b"), text("20%\nred\n")]);
+            assert_eq!(details, Some(json!({"strokes": [[4, 3, "31"]]})));
+        }
+        let mut content = vec![text(raw)];
+        assert_eq!(printed("Read", &mut content), None);
+        assert_eq!(content, [text(raw)]);
+        assert_eq!(printed("Bash", &mut [text("plain")]), None);
     }
 
     #[test]

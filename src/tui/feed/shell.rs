@@ -74,11 +74,11 @@ impl App {
         self.transcript.grew();
     }
 
-    /// What a command had printed before anybody watched it here.
-    pub(super) fn bash_had_printed(&mut self, id: &EntryId, printed: &Printed) {
+    /// What a command had printed before anybody watched it here, or since.
+    pub(super) fn bash_had_printed(&mut self, id: &EntryId, printed: &Paper) {
         self.with_shell(id, |shell| {
             if let ShellState::Runs { paper, .. } = &mut shell.state {
-                **paper = Paper::resumed(printed.clone(), MOST_OUTPUT);
+                **paper = printed.carried(MOST_OUTPUT);
             }
         });
     }

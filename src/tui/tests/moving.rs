@@ -9,7 +9,8 @@ use ratatui::style::Modifier;
 use serde_json::json;
 
 use super::stage::{SIZES, START, Stage, at_work, call, state, steered, text};
-use crate::agent::{BranchSummary, ContextUse, Live, Snapshot, State};
+use crate::agent::{BashContext, BranchSummary, ContextUse, Live, RunningBash, Snapshot, State};
+use crate::ansi::Paper;
 use crate::event::{EventKind, SessionChange};
 use crate::id::EntryId;
 use crate::message::{AssistantBlock, AssistantMessage, Message, UserMessage};
@@ -442,6 +443,31 @@ fn an_answer_goes_on_from_what_is_on_the_screen_when_events_were_missed() {
     assert_eq!(upper(&stage.screen()), upper(&before));
     stage.key(KeyCode::End);
     assert!(stage.screen().contains("And more."), "{}", stage.screen());
+}
+
+#[test]
+fn a_command_goes_on_in_its_line_when_events_were_missed_and_all_that_was_shown_of_it_stays() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    let (id, before): (EntryId, String) = ("b1".into(), (0..300).map(|at| format!("line {at}\n")).collect());
+    let (command, exclude_from_context) = ("fetch".to_owned(), false);
+    stage.event(EventKind::BashExecutionStart { id: id.clone(), command, exclude_from_context });
+    stage.event(EventKind::BashExecutionUpdate { id: id.clone(), delta: before.clone() });
+    stage.input(Input::Lagged);
+    let mut output = Paper::default();
+    output.push(format!("{before}19884 percent").as_bytes());
+    let context = BashContext::Include;
+    let bash = RunningBash { id: id.clone(), line: "fetch".into(), context, since: UnixMs(START), output };
+    let live = Live { bash: Some(bash), running_since: Some(UnixMs(START)), ..Live::default() };
+    let snapshot = Snapshot { seq: stage.seq, state: state(), live };
+    let loaded = Loaded { snapshot, newest: Newest::of(&[], vec![logged(0)]) };
+    stage.input(Input::Report(Report::Loaded(Box::new(loaded))));
+    stage.event(EventKind::BashExecutionUpdate { id, delta: "\r30273 percent".into() });
+    let screen = stage.screen();
+    assert!(screen.contains("│ 30273 percent\n") && !screen.contains("19884"), "{screen}");
+    stage.control('o');
+    stage.key(KeyCode::Home);
+    assert!(stage.screen().contains("│ line 0\n"), "{}", stage.screen());
 }
 
 #[test]

@@ -45,6 +45,36 @@ async fn aborting_a_command_leaves_the_run_alone() {
 }
 
 #[tokio::test]
+async fn what_comes_in_many_pieces_is_told_a_few_times_a_second_and_all_of_it() {
+    let mut stage = Stage::new(Access::Reads, vec![]);
+    let line = "for n in $(seq 300); do echo $n; sleep 0.002; done; read -r x < gate; printf '\\033[31m99%%'";
+    nix::unistd::mkfifo(&stage.folder.path().join("gate"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let begun = std::time::Instant::now();
+    stage.agent.bash(line, BashContext::Include).await.unwrap();
+    let (mut told, mut count) = (String::new(), 0);
+    while !told.ends_with("\n300\n") {
+        told += &stage.until(of_output).await;
+        count += 1;
+    }
+    let times = begun.elapsed().as_millis() / 100 + 2;
+    assert!(count <= times, "{count} times, not {times}");
+    let live = stage.agent.snapshot().await.unwrap().live.bash.unwrap();
+    assert_eq!(live.output.printed().text, told, "what was told of is what there is");
+    assert!(live.glance().text.starts_with("261\n"), "{}", live.glance().text);
+    std::fs::write(stage.folder.path().join("gate"), "\n").unwrap();
+    assert_eq!(stage.until(of_output).await, "\u{1b}[31m99%", "the last of it too");
+    let whole: String = (1..=300).map(|number| format!("{number}\n")).collect();
+    assert_eq!(told, whole);
+}
+
+fn of_output(event: &EventKind) -> Option<String> {
+    match event {
+        EventKind::BashExecutionUpdate { delta, .. } => Some(delta.clone()),
+        _ => None,
+    }
+}
+
+#[tokio::test]
 async fn a_command_that_can_not_begin_has_a_record_for_whoever_waits() {
     let folder = TempDir::new().unwrap();
     let gone = folder.path().join("gone");

@@ -135,3 +135,21 @@ fn kinds(reader: &Reader) -> Vec<EntryKind> {
     let kind = |id: &EntryId| tree.nodes().iter().find(|node| node.id == *id).unwrap().kind;
     reader.path_to(&reader.leaf().unwrap()).unwrap().iter().map(kind).collect()
 }
+
+#[test]
+fn what_commands_printed_is_imported_as_the_text_that_a_terminal_shows_and_its_colours() {
+    for (source, said) in
+        [("codex/sessions/rollout-mill.jsonl", "\"Wednesday\""), ("claude/orchard.jsonl", "\"apple\\npear\"")]
+    {
+        let place = Place::new();
+        let log = fs::read_to_string(foreign(source)).unwrap();
+        let log = log.replacen(said, r#""10%\r20%\n\u001b[31mred\u001b[0m""#, 1);
+        let (_, reader) = imported(&place, &place.source("rollout-printed.jsonl", &[log.trim_end()]));
+        let results = all(&reader).into_iter().filter_map(|entry| match &**entry.body.as_message()? {
+            Message::ToolResult(result) => Some((blocks(&result.content), result.details.clone())),
+            _ => None,
+        });
+        let printed = ("20%\nred".to_owned(), Some(serde_json::json!({"strokes": [[4, 3, "31"]]})));
+        assert!(results.into_iter().any(|result| result == printed), "{source}");
+    }
+}

@@ -178,12 +178,13 @@ impl Emitter<'_, '_, '_> {
                     self.work.notes.add(span.number, "results without their calls");
                     continue;
                 };
+                let said = block.get("content").unwrap_or(&Value::Null);
+                let mut content = content(said, *span, self.work.notes).to_blocks();
                 let result = ToolResultMessage {
                     tool_call_id: call.into(),
                     tool_name: (*tool).to_owned(),
-                    content: content(block.get("content").unwrap_or(&Value::Null), *span, self.work.notes)
-                        .to_blocks(),
-                    details: None,
+                    details: blocks::printed(tool, &mut content),
+                    content,
                     is_error: flag(block, "is_error"),
                     timestamp: self.time,
                 };

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::super::note::Notes;
 use super::super::sink::{Draft, Sink};
 use super::super::source::{Span, count, items, text};
-use super::super::{End, Work};
+use super::super::{End, Work, blocks};
 use super::answer::{self, Gathering};
 use super::item::{self, Item};
 use crate::id::EntryId;
@@ -121,7 +121,7 @@ impl Walk<'_, '_> {
                     }
                     self.gathering.add(span.number, self.time, part);
                 }
-                Item::Output { call, content, is_error } => {
+                Item::Output { call, mut content, is_error } => {
                     let Some(tool) = self.gathering.tool(&call) else {
                         notes.add(span.number, "results without their calls");
                         continue;
@@ -129,8 +129,8 @@ impl Walk<'_, '_> {
                     let result = ToolResultMessage {
                         tool_name: tool.to_owned(),
                         tool_call_id: call.as_str().into(),
+                        details: blocks::printed(tool, &mut content),
                         content,
-                        details: None,
                         is_error,
                         timestamp: self.time,
                     };
