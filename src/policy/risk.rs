@@ -21,6 +21,9 @@ const WRAPPERS: &[&str] = &[
 /// Devices that take any output without harm.
 const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
+/// What some commands of git do.
+const UNCOMMITTED: &str = "discards uncommitted changes";
+
 /// How deep shells within shells (`bash -c "sh -c …"`) are looked into.
 const DEPTH: usize = 4;
 
@@ -88,6 +91,7 @@ fn of_program((name, arguments): (&str, &[String]), place: Place<'_>, depth: usi
             .map(|device| format!("writes to the device {device}")),
         "fdisk" | "parted" | "sfdisk" | "wipefs" => Some(format!("changes a disk ({name})")),
         "shutdown" | "reboot" | "halt" | "poweroff" => Some(format!("stops the machine ({name})")),
+        "find" => of_find(arguments, root),
         "git" => of_git(arguments).or_else(|| git::told_to_run(arguments)),
         "eval" => of_nested(&arguments.join(" "), place, depth),
         _ if name.starts_with("mkfs") => Some(format!("changes a disk ({name})")),
@@ -135,19 +139,58 @@ fn of_rm(arguments: &[String], root: &Path) -> Option<String> {
 }
 
 fn of_git(arguments: &[String]) -> Option<String> {
-    let mut words = targets(arguments);
-    match words.find(|word| ["push", "reset", "clean"].contains(&word.as_str()))?.as_str() {
-        "push" => {
-            let forces = has_flag(arguments, 'f', "force") || has_flag(arguments, 'f', "mirror");
-            let forces = forces || arguments.iter().any(|word| word.starts_with("--force-"));
-            (forces || words.any(|word| word.starts_with('+')))
-                .then(|| "overwrites what others have pushed".into())
+    let mut words = arguments.iter();
+    let mut command = words.next()?;
+    while command.starts_with('-') {
+        // These have a value.
+        if command == "-C" || command == "-c" {
+            words.next();
         }
-        "reset" => {
-            arguments.iter().any(|word| word == "--hard").then(|| "discards uncommitted changes".into())
-        }
-        _ => has_flag(arguments, 'f', "force").then(|| "deletes files that git doesn't know".into()),
+        command = words.next()?;
     }
+    let rest = words.as_slice();
+    let has = |flag: &str| rest.iter().any(|word| word == flag);
+    let (is_dangerous, what) = match command.as_str() {
+        "push" => {
+            let forces = has_flag(rest, 'f', "force") || has_flag(rest, 'f', "mirror");
+            let forces =
+                forces || rest.iter().any(|word| word.starts_with("--force-") || word.starts_with('+'));
+            (forces, "overwrites what others have pushed")
+        }
+        "reset" => (has("--hard"), UNCOMMITTED),
+        "checkout" => {
+            let is_path = |word: &String| word == "." || word.starts_with("./") || word.ends_with('/');
+            (has("--") || has_flag(rest, 'f', "force") || rest.iter().any(is_path), UNCOMMITTED)
+        }
+        "switch" => (has_flag(rest, 'f', "force") || has("--discard-changes"), UNCOMMITTED),
+        "restore" => {
+            let is_staged = has_flag(rest, 'S', "staged") && !has_flag(rest, 'W', "worktree");
+            (!is_staged && !rest.is_empty(), UNCOMMITTED)
+        }
+        "stash" => (has("drop") || has("clear"), "deletes what was stashed"),
+        "clean" => (has_flag(rest, 'f', "force"), "deletes files that git doesn't know"),
+        _ => return None,
+    };
+    is_dangerous.then(|| what.to_owned())
+}
+
+/// Whether it deletes what it finds, and that isn't somewhere within the working directory alone.
+fn of_find(arguments: &[String], root: &Path) -> Option<String> {
+    let is_expression = |word: &&String| word.starts_with(['-', '(', '!']);
+    let options = arguments.iter().take_while(|word| ["-H", "-L", "-P"].contains(&word.as_str())).count();
+    let places = arguments[options..].iter().take_while(|word| !is_expression(word));
+    let runs_rm = arguments.windows(2).any(|pair| {
+        ["-exec", "-execdir", "-ok"].contains(&pair[0].as_str()) && pair[1].rsplit('/').next() == Some("rm")
+    });
+    if !runs_rm && !arguments.iter().any(|word| word == "-delete") {
+        return None;
+    }
+    let mut places: Vec<&str> = places.map(String::as_str).collect();
+    if places.is_empty() {
+        places.push(".");
+    }
+    let place = places.into_iter().find(|place| leads_out(place, root))?;
+    Some(format!("deletes what it finds beneath {place}"))
 }
 
 /// Arguments that are no flags.
@@ -228,7 +271,18 @@ mod tests {
             ("git push --force", "overwrites what others have pushed"),
             ("git -C x push -f origin main", "overwrites what others have pushed"),
             ("git push origin +main", "overwrites what others have pushed"),
-            ("git reset --hard HEAD~3", "discards uncommitted changes"),
+            ("git reset --hard HEAD~3", UNCOMMITTED),
+            ("git -C x -c a.b=c checkout -- file", UNCOMMITTED),
+            ("git checkout .", UNCOMMITTED),
+            ("git checkout HEAD src/", UNCOMMITTED),
+            ("git checkout -f main", UNCOMMITTED),
+            ("git restore file", UNCOMMITTED),
+            ("git restore --staged --worktree .", UNCOMMITTED),
+            ("git switch --discard-changes main", UNCOMMITTED),
+            ("git stash drop", "deletes what was stashed"),
+            ("find . -delete -name zz", "deletes what it finds beneath ."),
+            ("find -name '*' -delete", "deletes what it finds beneath ."),
+            ("find -L build ~/x -type f -exec /bin/rm {} +", "deletes what it finds beneath ~/x"),
             ("git clean -fdx", "deletes files that git doesn't know"),
             ("mkfs.ext4 /dev/sda1", "changes a disk (mkfs.ext4)"),
             ("dd if=x of=/dev/sda", "writes to the device /dev/sda"),
@@ -251,6 +305,14 @@ mod tests {
             "rm -rf target node_modules /work/build",
             "rm /tmp/x",
             "git push origin feature",
+            "git checkout main",
+            "git checkout -b a/b",
+            "git switch main",
+            "git restore --staged .",
+            "git stash pop",
+            "git commit -m restore -m 'checkout .'",
+            "find build -name '*.o' -delete",
+            "find . -name x -exec grep rm {} +",
             "git commit -m 'sudo rm -rf /'",
             "make > /dev/null",
             "curl -s https://example.org/data.json",
