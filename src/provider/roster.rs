@@ -276,7 +276,9 @@ impl Providers {
 
     /// Why words find nothing among the models that can be asked.
     fn unknown(&self, asked: &str, name: &str) -> ModelError {
-        let similar = self.locked.values().find_map(|locked| first_similar(&locked.models, name));
+        let whole = self.locked.values().flat_map(|locked| &locked.models).find(|facts| facts.id == name);
+        let first = || self.locked.values().find_map(|locked| first_similar(&locked.models, name));
+        let similar = whole.or_else(first);
         if let Some(facts) = similar {
             return self.missing(&facts.provider, &facts.id);
         }
@@ -420,6 +422,7 @@ mod tests {
             other => format!("{other:?}"),
         };
         assert_eq!(no_key("gpt-4.1"), "openai/gpt-4.1 OPENAI_API_KEY");
+        assert_eq!(no_key("gpt-5"), "openai/gpt-5 OPENAI_API_KEY");
         assert_eq!(no_key("openai/gpt-5:high"), "openai/gpt-5 OPENAI_API_KEY");
         assert_eq!(no_key("openai/my-own"), "openai/my-own OPENAI_API_KEY");
         let found = providers.find("gpt-5-mini").unwrap();
