@@ -1,6 +1,8 @@
 //! The system's clipboard, where there is one: a thread of its own holds it, because some systems ask whoever copied for the text
 //! when it is pasted, and asking for the clipboard may take its time. And what is said of a copy: what is known to have come of it.
 
+use std::io::{self, Write};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
@@ -19,6 +21,8 @@ pub(super) enum ByTerminal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BySystem {
     Took,
+    /// There is no clipboard, and tmux keeps it in a buffer of its own.
+    Tmux,
     /// There is no clipboard, or it didn't take it.
     Nothing,
 }
@@ -31,6 +35,7 @@ pub(super) fn said(what: &str, terminal: ByTerminal, system: BySystem) -> String
         (BySystem::Took, ByTerminal::TooLong) => {
             format!("copied {what} to the system's clipboard only: a terminal takes no more than {most} kB")
         }
+        (BySystem::Tmux, _) => format!("copied {what} to tmux's buffer; its prefix and ] paste it"),
         (BySystem::Nothing, ByTerminal::Sent) => format!("sent {what} to the terminal's clipboard"),
         (BySystem::Nothing, ByTerminal::Refused) => "the terminal didn't take it".to_owned(),
         (BySystem::Nothing, ByTerminal::TooLong) => {
@@ -42,8 +47,9 @@ pub(super) fn said(what: &str, terminal: ByTerminal, system: BySystem) -> String
 }
 
 /// Where texts go; the thread ends with it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct SystemClipboard {
+    has_tmux: bool,
     texts: Option<Sender<Given>>,
 }
 
@@ -54,11 +60,17 @@ struct Given {
 }
 
 impl SystemClipboard {
+    /// Where the system has none, tmux may be there.
+    pub(super) fn new(has_tmux: bool) -> Self {
+        Self { has_tmux, texts: None }
+    }
+
     /// Puts a text there; `then` is told on that thread what became of it.
     pub(super) fn put(&mut self, text: String, then: impl FnOnce(BySystem) + Send + 'static) {
+        let has_tmux = self.has_tmux;
         let texts = self.texts.get_or_insert_with(|| {
             let (texts, received) = channel();
-            thread::spawn(move || hold(&received));
+            thread::spawn(move || hold(&received, has_tmux));
             texts
         });
         // The thread ends only with the sender.
@@ -66,19 +78,32 @@ impl SystemClipboard {
     }
 }
 
-fn hold(texts: &Receiver<Given>) {
+fn hold(texts: &Receiver<Given>, has_tmux: bool) {
     let mut clipboard = None;
     for Given { text, then } in texts {
         // A display may be there later that wasn't there before.
         if clipboard.is_none() {
             clipboard = arboard::Clipboard::new().ok();
         }
-        let took = clipboard.as_mut().is_some_and(|clipboard| clipboard.set_text(text).is_ok());
+        let took = clipboard.as_mut().is_some_and(|clipboard| clipboard.set_text(text.as_str()).is_ok());
         if !took {
             clipboard = None;
         }
-        then(if took { BySystem::Took } else { BySystem::Nothing });
+        then(match took {
+            true => BySystem::Took,
+            false if has_tmux && by_tmux(&text).unwrap_or(false) => BySystem::Tmux,
+            false => BySystem::Nothing,
+        });
     }
+}
+
+/// Gives a text to tmux; whether it took it.
+fn by_tmux(text: &str) -> io::Result<bool> {
+    let mut command = Command::new("tmux");
+    command.args(["load-buffer", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut tmux = command.spawn()?;
+    let written = tmux.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(text.as_bytes()));
+    Ok(tmux.wait()?.success() && written.is_ok())
 }
 
 #[cfg(test)]
@@ -90,6 +115,7 @@ mod tests {
         let terminals = [ByTerminal::Sent, ByTerminal::Refused, ByTerminal::TooLong];
         let says = |system| terminals.map(|terminal| said("4 lines", terminal, system));
         assert!(says(BySystem::Took).iter().all(|said| said.starts_with("copied 4 lines")));
+        assert!(says(BySystem::Tmux).iter().all(|said| said.starts_with("copied 4 lines to tmux")));
         assert_eq!(
             says(BySystem::Nothing),
             [

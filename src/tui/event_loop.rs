@@ -144,7 +144,7 @@ impl Front {
             waiting: Vec::new(),
             signals,
             rhythm: Rhythm { tick, began: Instant::now(), pace: Pace::default() },
-            clipboard: SystemClipboard::default(),
+            clipboard: SystemClipboard::new(options.terminal.abilities.has_tmux),
             options,
             errand: None,
         };
@@ -402,7 +402,7 @@ impl Front {
         }
         let reports = self.link.as_ref().map(|link| link.performer.reports());
         self.clipboard.put(text, move |system| {
-            let is_news = system == BySystem::Took || terminal == ByTerminal::TooLong;
+            let is_news = system != BySystem::Nothing || terminal == ByTerminal::TooLong;
             if is_news && let Some(reports) = reports.and_then(|reports| reports.upgrade()) {
                 // Whoever would show it may be gone.
                 let _ = reports.blocking_send(Report::Note(clipboard::said(&what, terminal, system)));

@@ -18,6 +18,8 @@ pub struct Abilities {
     pub images: Images,
     /// What becomes of italics.
     pub italics: Italics,
+    /// Whether tmux is there to keep what is copied.
+    pub has_tmux: bool,
 }
 
 /// What becomes of italics.
@@ -52,6 +54,7 @@ impl Abilities {
             links: if terminal.links() { Links::Live } else { Links::Spelled },
             images: terminal.images(),
             italics: terminal.italics(),
+            has_tmux: terminal.has("TMUX"),
         }
     }
 
