@@ -10,7 +10,7 @@ use crate::render::{Emphasis, Line, Role, Span, Style};
 const FIRST: [(&[K], &str); 14] = [
     (&[K::Send], "send; while the agent works: steer it"),
     (&[K::FollowUp], "send when the agent has finished"),
-    (&[K::Newline], "a new line"),
+    (&[K::Newline], "a new line; everywhere: \\ enter"),
     (&[K::EditQueue], "messages that wait: edit, move, remove them"),
     (
         &[K::Allow, K::AllowSession, K::Deny, K::DenyWithWord],

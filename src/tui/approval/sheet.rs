@@ -69,7 +69,7 @@ fn command_lines(command: &str, request: &ApprovalRequest, place: &Place<'_>, wi
     let mut lines: Vec<Line> = code.iter().flat_map(|line| row(&line.spans, width)).collect();
     let mut facts = vec![format!("in {}", shown(place))];
     if let Some(limit_s) = request.args["timeout"].as_u64() {
-        facts.push(format!("stopped after {}", seconds(limit_s.saturating_mul(1_000))));
+        facts.push(format!("for {} at most", seconds(limit_s.saturating_mul(1_000))));
     }
     lines.extend(row(&[Span::new(facts.join(" · "), Role::Muted)], width));
     for (name, value) in others(&request.args, &["command", "timeout"]) {
@@ -155,7 +155,7 @@ mod tests {
         let args = json!({"command": "cargo test\necho \u{1b}[31m", "timeout": 600, "why": "to see"});
         assert_eq!(
             shown_lines(&request("bash", args, None), 60),
-            ["  │ cargo test", "  │ echo ␛[31m", "  │ in ~/code · stopped after 10m 00s", "  │ why: to see"]
+            ["  │ cargo test", "  │ echo ␛[31m", "  │ in ~/code · for 10m 00s at most", "  │ why: to see"]
         );
         let long = request("bash", json!({"command": "x".repeat(20)}), None);
         assert_eq!(shown_lines(&long, 14)[..2], ["  │ xxxxxxxxxx", "  │ xxxxxxxxxx"]);

@@ -158,7 +158,9 @@ fn a_key_answers_only_after_a_moment_and_until_then_goes_into_the_editor() {
     stage.wait(500);
     assert_eq!(stage.key(KeyCode::Char('y')), []);
     assert_eq!(stage.app.editor.text(), "yesy");
-    assert!(stage.screen().contains("enter steers with what you typed · ctrl+c clears it, to answer"));
+    assert!(
+        stage.screen().contains("enter denies and steers with what you typed · ctrl+c clears it, to answer")
+    );
     stage.control('u');
     assert_eq!(stage.key(KeyCode::Char('a')), []);
     stage.type_text("nd first the tests");

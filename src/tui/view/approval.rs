@@ -146,7 +146,13 @@ fn foot(app: &App, asked: &Asked) -> Vec<Line> {
             return hung(&[said(words), again, said(" again answers · "), clear, said(" clears it")], app);
         }
         return hung(
-            &[said("  "), send, said(" steers with what you typed · "), clear, said(" clears it, to answer")],
+            &[
+                said("  "),
+                send,
+                said(" denies and steers with what you typed · "),
+                clear,
+                said(" clears it, to answer"),
+            ],
             app,
         );
     }
