@@ -422,7 +422,6 @@ mod tests {
             other => format!("{other:?}"),
         };
         assert_eq!(no_key("gpt-4.1"), "openai/gpt-4.1 OPENAI_API_KEY");
-        assert_eq!(no_key("gpt-5"), "openai/gpt-5 OPENAI_API_KEY");
         assert_eq!(no_key("openai/gpt-5:high"), "openai/gpt-5 OPENAI_API_KEY");
         assert_eq!(no_key("openai/my-own"), "openai/my-own OPENAI_API_KEY");
         let found = providers.find("gpt-5-mini").unwrap();
@@ -432,6 +431,16 @@ mod tests {
         assert_eq!(error.to_string(), "there is no key for openai/gpt-5; set OPENAI_API_KEY");
         providers.add(Arc::new(Mute("openai")), catalog::known("openai"));
         assert!(providers.find("openai/gpt-5").is_ok());
+    }
+
+    #[test]
+    fn without_a_key_too_a_whole_id_means_that_model_and_not_a_newer_one_like_it() {
+        let mut providers = Providers::default();
+        providers.lock("openai", "OPENAI_API_KEY", catalog::known("openai"));
+        for (words, model) in [("gpt-5", "openai/gpt-5"), ("gpt-5:high", "openai/gpt-5")] {
+            let error = providers.find(words).unwrap_err();
+            assert_eq!(error.to_string(), format!("there is no key for {model}; set OPENAI_API_KEY"));
+        }
     }
 
     #[test]
