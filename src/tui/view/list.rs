@@ -60,9 +60,13 @@ impl Parts {
 }
 
 /// Columns of the rows beside a preview; `None` where there is no room for both. The ends of models are what they are chosen by, so
-/// that all of them have to be there; of other lists what has no room can be read in the preview.
+/// that all of them have to be there; the titles of sessions, what they are chosen by, are long. Of other lists what has no room can be
+/// read in the preview.
 fn width_beside(picker: &Picker, width: u16) -> Option<u16> {
-    let usual = width * 11 / 20;
+    let usual = match picker.browsing() {
+        Some(_) => (width * 2 / 3).min(width.saturating_sub(BESIDE)),
+        None => width * 11 / 20,
+    };
     let needed = match picker.list {
         Some(List::Models) => picker.items.iter().map(wanted).max().unwrap_or(0) + 1,
         _ => 0,
