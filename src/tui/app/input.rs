@@ -149,6 +149,8 @@ pub(in crate::tui) enum ListNews {
     Said(Word),
     /// Sessions are others than before; perhaps one went to the trash.
     SessionsChanged { word: Word, trashed: Option<PathBuf> },
+    /// A session could not be given the name that was typed.
+    NotNamed { path: PathBuf, name: String, why: Word },
     /// A session could not be brought back from the trash.
     NotRestored { path: PathBuf, why: Word },
     /// What a look through the sessions found.

@@ -96,6 +96,10 @@ impl App {
                 self.say_in_list(word);
             }
             ListNews::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
+            ListNews::NotNamed { path, name, why } => {
+                self.ask_for_name_again(&path, &name);
+                self.say_in_list(why);
+            }
             ListNews::NotRestored { path, why } => {
                 self.not_restored(path);
                 self.say_in_list(why);

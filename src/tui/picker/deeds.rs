@@ -1,5 +1,7 @@
 //! What follows from keys in a list, from a choice that moved, and from a list that was left.
 
+use std::path::Path;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::settings::{self, change, words};
@@ -222,6 +224,18 @@ impl App {
             },
             Choice::Login(provider) => picker.typed_key(provider, typed.text()),
             _ => Vec::new(),
+        }
+    }
+
+    /// A session could not be called what was typed: that stays to be tried again, where nobody went on meanwhile.
+    pub(in crate::tui) fn ask_for_name_again(&mut self, path: &Path, name: &str) {
+        let is_there = |picker: &&mut Picker| {
+            let chosen = picker.chosen().map(|item| &item.choice);
+            picker.asking().is_none() && chosen.is_some_and(|choice| *choice == Choice::Open(path.to_owned()))
+        };
+        if let Some(picker) = self.top_picker().filter(is_there) {
+            picker.ask_for_name(path.to_owned());
+            picker.edit(|line| *line = name.into());
         }
     }
 

@@ -13,7 +13,7 @@ use crate::session::Scope;
 use crate::tui::app::{List, Place};
 use crate::tui::keymap::Keymap;
 use crate::tui::login::masked;
-use crate::tui::picker::{Item, MARKS, Picker, Preview, Query, Sight, pieces};
+use crate::tui::picker::{Item, MARKS, Picker, Preview, Query, Sight, Word, pieces};
 use crate::unit::thousands;
 
 /// Columns from which on a preview stands beside the rows.
@@ -173,10 +173,27 @@ fn foot(picker: &Picker, keymap: &Keymap, width: usize) -> Vec<Line> {
         let words = format!("   indexing {} of {}", thousands(done), thousands(all));
         lines.push(Line::new(words, Role::Muted));
     }
-    lines.push(match picker.word() {
-        Some(word) => Line::new(format!("   {}", cut_to(&word.text, width.saturating_sub(4))), word.role),
-        None => hints(picker, keymap, width),
-    });
+    match picker.word() {
+        Some(word) => lines.extend(said(word, width)),
+        None => lines.push(hints(picker, keymap, width)),
+    }
+    lines
+}
+
+/// A word on what was done, wrapped; of a very long one the middle is left out, for the reason of a failure stands at its end.
+fn said(word: &Word, width: usize) -> Vec<Line> {
+    /// Rows of it at most.
+    const MOST: usize = 3;
+    let inset = Span::new("   ", word.role);
+    let further = if word.role == Role::Error { "     " } else { "   " };
+    let indent = Indent { first: vec![inset], rest: vec![Span::new(further, word.role)] };
+    let text = [Span::new(word.text.as_str(), word.role)];
+    let mut lines = wrap(&text, width.saturating_sub(1).max(1), &indent, Breaks::Words);
+    if lines.len() > MOST {
+        lines.drain(1..=lines.len() - MOST);
+        let first = format!("{} …", lines[0].text());
+        lines[0] = Line::new(cut_to(&first, width.saturating_sub(1)), word.role);
+    }
     lines
 }
 
