@@ -145,6 +145,8 @@ pub(in crate::tui) enum ListNews {
     Listed(Listing),
     /// The settings as they are now.
     Settings(Box<Settings>),
+    /// The theme that the settings have now.
+    Theme(String),
     /// What the list on top should say of what was done in it.
     Said(Word),
     /// Sessions are others than before; perhaps one went to the trash.

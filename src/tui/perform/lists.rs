@@ -321,6 +321,10 @@ impl Worker {
             && let Some(level) = ThinkingLevel::parse(text)
         {
             agent.set_thinking(level).await?;
+        } else if *setting == setting::THEME {
+            // That is the front end's; whoever would wear it may be gone.
+            let _ = self.reports.send(Report::List(ListNews::Theme(text.to_owned()))).await;
+            return Ok(Effect::Now);
         } else {
             return Ok(Effect::NextStart);
         }
