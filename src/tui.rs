@@ -77,7 +77,7 @@ pub struct Opened {
     /// The session.
     pub agent: AgentSession,
     /// A prompt to send at once.
-    pub prompt: Option<String>,
+    pub prompt: Option<FirstPrompt>,
     /// Whether a session is picked first; the prompt then waits in the editor.
     pub pick: bool,
     /// What an empty session shows: the first line stands out. How to connect a model belongs here.
@@ -85,6 +85,15 @@ pub struct Opened {
     pub banner: Vec<String>,
     /// What the user should know before anything else, one sentence each.
     pub notices: Vec<String>,
+}
+
+/// A prompt that was given with the command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstPrompt {
+    /// What is sent.
+    pub text: String,
+    /// What was typed for it, which is what the prompt history keeps.
+    pub typed: String,
 }
 
 /// How the front end ended.

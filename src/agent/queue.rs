@@ -29,7 +29,8 @@ pub struct QueueEdit {
     pub images: Option<Vec<Image>>,
     /// When it is delivered.
     pub kind: Option<QueueKind>,
-    /// How many messages are to stand before it; more than there are means last.
+    /// How many messages are to stand before it; more than there are means last. One that is turned into the other kind stands behind
+    /// those of that kind where nothing is said.
     pub place: Option<usize>,
 }
 
@@ -116,7 +117,13 @@ impl Queue {
         item.typed = item.typed.filter(|_| text.as_ref().is_none_or(|text| *text == item.text));
         item.text = text.unwrap_or(item.text);
         item.images = images.map_or(item.images, Arc::from);
+        let turned = kind.filter(|kind| *kind != item.kind);
         item.kind = kind.unwrap_or(item.kind);
+        // It overtakes nothing that is to go in then already.
+        let place = place.or_else(|| {
+            let last = self.items.iter().rposition(|other| Some(other.kind) == turned)?;
+            Some(at.max(last + 1))
+        });
         let change = QueueChange::Edit {
             queue_id: item.id.clone(),
             kind: item.kind,
@@ -307,6 +314,32 @@ mod tests {
         ];
         assert_eq!(queue.items(), expected);
         assert_eq!(Queue::left_over(&log), queue);
+    }
+
+    #[test]
+    fn a_message_that_is_turned_stands_behind_those_that_go_in_then_already() {
+        let mut queue = Queue::default();
+        let mut log = Vec::new();
+        let all = [("q1", QueueKind::FollowUp), ("q2", QueueKind::Steer), ("q3", QueueKind::FollowUp)];
+        for (id, kind) in all {
+            queue.add(item(id, kind, id), UnixMs(5));
+            log.push(entry(added(&item(id, kind, id))));
+        }
+        let order = |queue: &Queue, kind| -> Vec<String> {
+            let of_kind = queue.items().iter().filter(|item| item.kind == kind);
+            of_kind.map(|item| item.id.as_str().to_owned()).collect()
+        };
+        let steers = QueueEdit { kind: Some(QueueKind::Steer), ..QueueEdit::default() };
+        log.push(entry(queue.edit(&"q1".into(), steers.clone()).unwrap()));
+        assert_eq!(order(&queue, QueueKind::Steer), ["q2", "q1"]);
+        // What it is already moves nothing.
+        log.push(entry(queue.edit(&"q2".into(), steers).unwrap()));
+        assert_eq!(order(&queue, QueueKind::Steer), ["q2", "q1"]);
+        let waits = QueueEdit { kind: Some(QueueKind::FollowUp), ..QueueEdit::default() };
+        log.push(entry(queue.edit(&"q2".into(), waits).unwrap()));
+        assert_eq!(order(&queue, QueueKind::FollowUp), ["q3", "q2"]);
+        queue.hold_all();
+        assert_eq!(Queue::left_over(&log).items(), queue.items(), "and so it comes back");
     }
 
     #[test]

@@ -166,13 +166,14 @@ async fn open(given: &Given, which: Which, lasting: &mut Lasting) -> Result<tui:
     let (agent, mut opened, scratch) = elsewhere(given, move |Given { arguments, config, project }| {
         let assembled = assemble::assemble_around(opened, &arguments, &config, Front::Tui, extensions)?;
         let cwd = assembled.parts.manager.cwd().to_owned();
-        let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Leave)?.text();
+        let text = input::first_prompt(&arguments.message, &cwd, Stdin::Leave)?.text();
+        let typed = arguments.message.join(" ");
         let folders = folders(&Given { arguments, config, project }, &cwd);
         let banner = banner(assembled.parts.first.model.facts.provider == demo::NAME, &folders);
         let agent = AgentSession::start(assembled.parts)?;
         let opened = tui::Opened {
             agent: agent.clone(),
-            prompt: (!prompt.is_empty()).then_some(prompt),
+            prompt: (!text.is_empty()).then_some(tui::FirstPrompt { text, typed }),
             pick: assembled.pick,
             banner,
             notices: assembled.notices,

@@ -6,7 +6,7 @@ mod shell;
 mod thought;
 
 pub(super) use branch_point::{BranchPoint, Side};
-pub(super) use shell::{MOST_OUTPUT, Shell, ShellState};
+pub(super) use shell::{MOST_OUTPUT, Shell, ShellState, took_ms};
 pub(super) use thought::Musing;
 
 use super::call::{Call, CallState};

@@ -176,6 +176,11 @@ impl Call {
         ctx.right_aligned(left, right)
     }
 
+    /// The column in which a note begins beside an argument that isn't longer than most.
+    pub(super) fn note_column(ctx: &Ctx) -> usize {
+        2 + NAME + 1 + ARGUMENT.max(ctx.width.min(ctx.measure) * 2 / 5) + 2
+    }
+
     fn padded_name(&self) -> String {
         let name = clean(&self.name, Carriage::Shown);
         let padding = NAME.saturating_sub(name.chars().count()) + 1;

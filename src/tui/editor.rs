@@ -440,6 +440,12 @@ impl Editor {
         self.window.0.max((row + 1).saturating_sub(usize::from(height.max(1))))
     }
 
+    /// Rows of the text that are above and below what is drawn of it in so many rows.
+    pub(super) fn hidden(&self, height: u16) -> [usize; 2] {
+        let top = self.top(height);
+        [top, self.rows.count().saturating_sub(top + usize::from(height))]
+    }
+
     /// Draws the text as it was laid out; says where the cursor stands.
     pub(super) fn draw(&self, area: Rect, style: Style, buffer: &mut Buffer) -> (u16, u16) {
         let text = self.text.as_str();

@@ -20,7 +20,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 use self::away::Errand;
 use self::console::Console;
 use self::wake::{Signals, Wake, next_event, next_heard, next_report, next_themes};
-use super::app::{Action, App, Input, Own, Place, Report, Say};
+use super::app::{Action, App, Input, Own, Place, Report};
 use super::block::Level;
 use super::clipboard::{self, BySystem, ByTerminal, MOST_BY_TERMINAL, SystemClipboard};
 use super::draft::Draft;
@@ -167,10 +167,10 @@ impl Front {
         let actions = match prompt {
             // What is to be said is for the session that is picked.
             Some(prompt) if pick => {
-                self.app.editor.put_before(&[prompt]);
+                self.app.editor.put_before(&[prompt.text]);
                 self.app.browse("")
             }
-            Some(prompt) => vec![Action::Say(Say::Steer(prompt))],
+            Some(prompt) => self.app.say_first(prompt),
             None if pick => self.app.offer_sessions(now()),
             None => Vec::new(),
         };

@@ -17,7 +17,7 @@ use super::popup::Popup;
 use super::question::Touch;
 use super::transcript::Goal;
 use super::tree::Purpose;
-use super::{gather, help};
+use super::{FirstPrompt, gather, help};
 use crate::agent::{BranchSummary, Direction};
 use crate::event::{QueueItem, QueueKind};
 use crate::message::{Image, ThinkingLevel};
@@ -227,16 +227,25 @@ impl App {
         let prompt = self.editor.to_remember();
         let pictures = self.editor.pictures();
         let text = self.editor.take();
-        let mut actions = Vec::new();
-        if !may_hold_key(&prompt) && self.editor.remember(&prompt) {
-            actions.push(Action::Beside(Beside::Remember(prompt)));
-        }
+        let mut actions: Vec<Action> = self.remember(prompt).into_iter().collect();
         let said = self.carry_out(text, when).into_iter().map(|action| with_pictures(action, &pictures));
         actions.extend(said);
         if actions.iter().any(goes_to_the_model) {
             self.tell_beside_command();
         }
         actions
+    }
+
+    /// Says what was given with the command; it is in the history as if it had been typed here.
+    pub(super) fn say_first(&mut self, prompt: FirstPrompt) -> Vec<Action> {
+        let FirstPrompt { text, typed } = prompt;
+        self.remember(typed).into_iter().chain([Action::Say(Say::Steer(text))]).collect()
+    }
+
+    /// Keeps a prompt in the history, unless it is no other than the one before or may hold a key.
+    fn remember(&mut self, prompt: String) -> Option<Action> {
+        let is_new = !may_hold_key(&prompt) && self.editor.remember(&prompt);
+        is_new.then_some(Action::Beside(Beside::Remember(prompt)))
     }
 
     /// Whether the shell is called without anything to do: that is no message to the model, and it stays to be gone on with.

@@ -83,8 +83,8 @@ pub(super) struct Panel {
     focus: Focus,
     /// What was taken out of this session's queue, a batch for each time.
     removed: Vec<Vec<Removed>>,
-    /// The message that was edited last: that it goes in then is what was wanted.
-    put_back: Option<QueueId>,
+    /// The message that was edited or released last: that it goes in then is what was wanted.
+    let_go: Option<QueueId>,
     /// Whether the keys are to come back when the last message is gone, for then it can be put back.
     expects_removal: bool,
 }
@@ -159,7 +159,7 @@ impl App {
         match std::mem::take(&mut self.queue.focus) {
             Focus::Choosing(Some(chosen)) => {
                 self.choose_row(chosen.row);
-                if self.queue.put_back.take_if(|id| *id == chosen.id).is_none() {
+                if self.queue.let_go.take_if(|id| *id == chosen.id).is_none() {
                     self.flash("that message waits no longer: it was delivered, or taken out");
                 }
             }

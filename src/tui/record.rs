@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::block::{Block, BlockKind, BranchPoint, Level, Shell, ShellState, Side};
+use super::block::{Block, BlockKind, BranchPoint, Level, Shell, ShellState, Side, took_ms};
 use super::call::{Call, CallState};
 use crate::ansi::Printed;
 use crate::event::ToolOutcome;
@@ -45,6 +45,8 @@ struct Clock {
     group: UnixMs,
     /// When the user let a call run.
     allowed: HashMap<CallId, UnixMs>,
+    /// When the user's own command began: there is one at a time.
+    command: Option<UnixMs>,
 }
 
 impl Clock {
@@ -119,6 +121,9 @@ impl Stretch {
     }
 
     fn note_decision(&mut self, entry: &Entry) {
+        if matches!(&entry.body, EntryBody::Custom { custom_type, .. } if custom_type == "tiller.bash") {
+            self.clock.command = Some(entry.timestamp);
+        }
         if let EntryBody::Custom { custom_type, .. } = &entry.body
             && custom_type == "tiller.approval"
             && let Some(OwnFact::Approval { tool_call_id, .. }) = entry.body.as_own()
@@ -217,7 +222,10 @@ impl Stretch {
                     self.orphans.push(Arc::clone(&said.message));
                 }
             }
-            Message::BashExecution(record) => self.push(entry, BlockKind::Shell(shell_record(record))),
+            Message::BashExecution(record) => {
+                let took_ms = self.clock.command.take().and_then(|since| took_ms(record, since));
+                self.push(entry, BlockKind::Shell(shell_record(record, took_ms)));
+            }
             Message::System(_) => {}
         }
     }
@@ -326,7 +334,7 @@ fn cut(block: &mut Block, fate: CutOff) {
 }
 
 /// The block of a command of the user's own that is over.
-pub(super) fn shell_record(record: &BashExecutionMessage) -> Shell {
+pub(super) fn shell_record(record: &BashExecutionMessage, took_ms: Option<u64>) -> Shell {
     let (note, failed) = match (record.cancelled, record.exit_code) {
         (true, _) => ("stopped".to_owned(), true),
         (false, Some(0)) => (String::new(), false),
@@ -337,7 +345,7 @@ pub(super) fn shell_record(record: &BashExecutionMessage) -> Shell {
         id: None,
         command: record.command.clone(),
         output: Printed::kept(&record.output, record.strokes.clone()),
-        state: ShellState::Over { note, failed },
+        state: ShellState::Over { note, failed, took_ms },
         excluded: record.exclude_from_context,
     }
 }

@@ -30,6 +30,7 @@ use super::terminal::{Placement, mark};
 use super::theme::Theme;
 use super::transcript::Shown;
 use crate::render::{Emphasis, Line, Links, Role, Span, Style};
+use crate::unit::thousands;
 
 /// Columns before the text of the editor.
 pub(super) const MARK: u16 = 3;
@@ -176,11 +177,11 @@ pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
     }
     lines(&queue::lines(app, usize::from(areas.queue.height)), areas.queue, buffer, theme);
     lines(&prompt::completion(app), areas.completion, buffer, theme);
-    lines(&[top_rule(app)], areas.top_rule, buffer, theme);
+    let [above, below] = hidden(app, areas.editor);
+    lines(&[top_rule(app, above)], areas.top_rule, buffer, theme);
     let cursor = editor(app, areas.editor, buffer);
     let cursor = text::search_cursor(app, bottom_row(areas.status)).unwrap_or(cursor);
-    let rule = Line::new("─".repeat(usize::from(areas.bottom_rule.width)), Role::Muted);
-    lines(&[rule], areas.bottom_rule, buffer, theme);
+    lines(&[bottom_rule(app, below)], areas.bottom_rule, buffer, theme);
     lines(&[footer::line(app)], areas.footer, buffer, theme);
     let over = app.popups.last().map(|popup| {
         let area = frame.area();
@@ -196,11 +197,18 @@ fn bottom_row(area: Rect) -> Rect {
     Rect { y: area.y + area.height.saturating_sub(1), height: area.height.min(1), ..area }
 }
 
-/// The rule above the editor says when there is something below the screen.
-fn top_rule(app: &App) -> Line {
+/// Rows of the prompt that are above and below what there is room for.
+fn hidden(app: &App, area: Rect) -> [usize; 2] {
+    if area.is_empty() { [0, 0] } else { app.editor.hidden(area.height) }
+}
+
+/// The rule above the editor says how much of the prompt is above it, and when there is something below the screen.
+fn top_rule(app: &App, above: usize) -> Line {
     let width = usize::from(app.place.size.0);
+    let mut line = rule_saying('↑', above);
     if app.transcript.follows() {
-        return Line::new("─".repeat(width), Role::Muted);
+        line.spans.push(Span::new("─".repeat(width.saturating_sub(line.width())), Role::Muted));
+        return line;
     }
     let (what, role) = match app.transcript.news() {
         Some(0) => ("new output below".to_owned(), Role::Accent),
@@ -208,9 +216,25 @@ fn top_rule(app: &App) -> Line {
         None => ("more below".to_owned(), Role::Muted),
     };
     let words = format!(" ↓ {what} · {} ", app.place.keymap.key_of(KeyCommand::Bottom));
-    let rule = "─".repeat(width.saturating_sub(words.chars().count() + 2));
-    let spans = vec![Span::new(rule, Role::Muted), Span::new(words, role), Span::new("──", Role::Muted)];
-    spans.into()
+    let rule = "─".repeat(width.saturating_sub(line.width() + words.chars().count() + 2));
+    line.spans.extend([Span::new(rule, Role::Muted), Span::new(words, role), Span::new("──", Role::Muted)]);
+    line
+}
+
+/// The rule beneath the editor says how much of the prompt is below it.
+fn bottom_rule(app: &App, below: usize) -> Line {
+    let width = usize::from(app.place.size.0);
+    let mut line = rule_saying('↓', below);
+    line.spans.push(Span::new("─".repeat(width.saturating_sub(line.width())), Role::Muted));
+    line
+}
+
+/// The beginning of a rule beside which rows of the prompt are hidden; nothing where none are.
+fn rule_saying(where_to: char, hidden: usize) -> Line {
+    match hidden {
+        0 => Line::default(),
+        count => Line::new(format!("── {where_to} {} more ", thousands(count)), Role::Muted),
+    }
 }
 
 fn editor(app: &App, area: Rect, buffer: &mut Buffer) -> (u16, u16) {

@@ -145,10 +145,14 @@ pub(in crate::tui) enum ListNews {
     Listed(Listing),
     /// The settings as they are now.
     Settings(Box<Settings>),
+    /// The theme that the settings have now.
+    Theme(String),
     /// What the list on top should say of what was done in it.
     Said(Word),
     /// Sessions are others than before; perhaps one went to the trash.
     SessionsChanged { word: Word, trashed: Option<PathBuf> },
+    /// A session could not be given the name that was typed.
+    NotNamed { path: PathBuf, name: String, why: Word },
     /// A session could not be brought back from the trash.
     NotRestored { path: PathBuf, why: Word },
     /// What a look through the sessions found.

@@ -91,11 +91,16 @@ impl App {
             ListNews::Ranked(ranked) => return self.files_ranked(ranked),
             ListNews::Listed(listing) => return self.paths_listed(listing),
             ListNews::Settings(settings) => self.settings_changed(&settings),
+            ListNews::Theme(name) => self.theme_set(&name),
             ListNews::Said(word) => {
                 self.stay();
                 self.say_in_list(word);
             }
             ListNews::SessionsChanged { word, trashed } => return self.sessions_changed(word, trashed),
+            ListNews::NotNamed { path, name, why } => {
+                self.ask_for_name_again(&path, &name);
+                self.say_in_list(why);
+            }
             ListNews::NotRestored { path, why } => {
                 self.not_restored(path);
                 self.say_in_list(why);

@@ -151,9 +151,9 @@ impl App {
     /// Sets a setting as its list would.
     fn set(&mut self, name: &str, value: &str) -> Vec<Action> {
         let slip = match setting::named(name) {
-            Some(setting) => match setting.parse(value) {
-                Ok(_) => return vec![Action::InList(InList::Set(setting, value.to_owned()))],
-                Err(error) => error.to_string(),
+            Some(setting) => match self.setting_trouble(setting, value) {
+                None => return vec![Action::InList(InList::Set(setting, value.to_owned()))],
+                Some(trouble) => trouble,
             },
             None => {
                 let nearest = spelling::nearest(name, TABLE.iter().map(|setting| setting.name));

@@ -25,7 +25,9 @@ impl App {
             return false;
         }
         block.entry = Some(entry.clone());
-        block.kind = BlockKind::Shell(shell_record(record));
+        if let BlockKind::Shell(shell) = &mut block.kind {
+            *shell = shell_record(record, shell.took_ms(record));
+        }
         block.touch();
         true
     }
@@ -85,6 +87,8 @@ impl App {
 
     pub(super) fn bash_ended(&mut self, id: &EntryId, record: &BashExecutionMessage) {
         self.work.bash_since = None;
-        self.with_shell(id, |shell| *shell = Shell { id: shell.id.take(), ..shell_record(record) });
+        self.with_shell(id, |shell| {
+            *shell = Shell { id: shell.id.take(), ..shell_record(record, shell.took_ms(record)) };
+        });
     }
 }

@@ -123,7 +123,12 @@ impl Worker {
                     "" => "it has no name any more".to_owned(),
                     name => format!("it is called {} now", one_line(name)),
                 };
-                Ok(changed(self.agent.name_session(path, name).await, word, None))
+                Ok(match self.agent.name_session(path.clone(), name.clone()).await {
+                    Err(error) => {
+                        vec![Report::List(ListNews::NotNamed { path, name, why: trouble(&error) })]
+                    }
+                    done => changed(done, word, None),
+                })
             }
             InList::TrashSession(path) => {
                 let done = self.agent.trash_session(path.clone()).await;
@@ -316,6 +321,10 @@ impl Worker {
             && let Some(level) = ThinkingLevel::parse(text)
         {
             agent.set_thinking(level).await?;
+        } else if *setting == setting::THEME {
+            // That is the front end's; whoever would wear it may be gone.
+            let _ = self.reports.send(Report::List(ListNews::Theme(text.to_owned()))).await;
+            return Ok(Effect::Now);
         } else {
             return Ok(Effect::NextStart);
         }

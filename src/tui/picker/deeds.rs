@@ -1,12 +1,14 @@
 //! What follows from keys in a list, from a choice that moved, and from a list that was left.
 
+use std::path::Path;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::settings::{self, change, words};
 use super::{Asking, Choice, Extract, Order, Picker, Typed, Word};
 use crate::event::CompactionChoice;
 use crate::session::{Scope, Visibility};
-use crate::setting::{Setting, Settings};
+use crate::setting::{self, Setting, Settings};
 use crate::tui::app::{Action, App, Change, Go, InList, List};
 use crate::tui::keymap::{Context, KeyCommand};
 use crate::tui::login;
@@ -212,16 +214,40 @@ impl App {
         let Some(Asking { of, what, typed, before, .. }) = picker.stop_asking() else { return Vec::new() };
         match of {
             Choice::Open(path) => picker.typed_name(path, (&before, typed.text())),
-            Choice::Setting(setting, now) => match setting.parse(typed.text()) {
-                Ok(_) => vec![Action::InList(InList::Set(setting, typed.text().to_owned()))],
-                Err(error) => {
-                    picker.ask_for(Choice::Setting(setting, now), what, typed.text());
-                    picker.say(Some(Word::trouble(error.to_string())));
+            Choice::Setting(setting, now) => match self.setting_trouble(setting, typed.text()) {
+                None => vec![Action::InList(InList::Set(setting, typed.text().to_owned()))],
+                Some(trouble) => {
+                    if let Some(picker) = self.top_picker() {
+                        picker.ask_for(Choice::Setting(setting, now), what, typed.text());
+                        picker.say(Some(Word::trouble(trouble)));
+                    }
                     Vec::new()
                 }
             },
             Choice::Login(provider) => picker.typed_key(provider, typed.text()),
             _ => Vec::new(),
+        }
+    }
+
+    /// A session could not be called what was typed: that stays to be tried again, where nobody went on meanwhile.
+    pub(in crate::tui) fn ask_for_name_again(&mut self, path: &Path, name: &str) {
+        let is_there = |picker: &&mut Picker| {
+            let chosen = picker.chosen().map(|item| &item.choice);
+            picker.asking().is_none() && chosen.is_some_and(|choice| *choice == Choice::Open(path.to_owned()))
+        };
+        if let Some(picker) = self.top_picker().filter(is_there) {
+            picker.ask_for_name(path.to_owned());
+            picker.edit(|line| *line = name.into());
+        }
+    }
+
+    /// Why a setting can't have that value.
+    pub(in crate::tui) fn setting_trouble(&self, setting: &Setting, value: &str) -> Option<String> {
+        match setting.parse(value) {
+            Err(error) => Some(error.to_string()),
+            // With nothing it is the default again.
+            Ok(_) if *setting == setting::THEME && !value.trim().is_empty() => self.theme_trouble(value),
+            Ok(_) => None,
         }
     }
 

@@ -14,7 +14,7 @@ impl App {
             self.flash("no message waits");
             return Vec::new();
         }
-        self.queue.put_back = None;
+        self.queue.let_go = None;
         self.choose_row(usize::MAX);
         Vec::new()
     }
@@ -68,7 +68,7 @@ impl App {
             Focus::Choosing(chosen) => chosen.as_ref().map(|chosen| chosen.id.clone()),
             Focus::Away => None,
         };
-        self.queue.put_back = None;
+        self.queue.let_go = None;
         self.choose_row(row);
         before.is_some() && before.as_ref() == self.queue.chosen()
     }
@@ -102,7 +102,10 @@ impl App {
                 };
                 return Some(Order::Turn(id, kind));
             }
-            KeyCommand::QueueRelease if item.held => return Some(Order::Release(id)),
+            KeyCommand::QueueRelease if item.held => {
+                self.queue.let_go = Some(id.clone());
+                return Some(Order::Release(id));
+            }
             KeyCommand::QueueRelease => self.flash("it isn't held: it goes in by itself"),
             KeyCommand::QueueRemove => return Some(self.remove(&item, row)),
             _ => {}
@@ -173,7 +176,7 @@ impl App {
             Then::Goes => Some(Order::Release(chosen.id.clone())),
             Then::Stays => None,
         };
-        self.queue.put_back = Some(chosen.id.clone());
+        self.queue.let_go = Some(chosen.id.clone());
         self.queue.focus = Focus::Choosing(Some(chosen));
         order.map(Action::Queue).into_iter().collect()
     }

@@ -6,7 +6,7 @@ use super::stage::{Stage, at_work};
 use crate::agent::{BashContext, CommandSource, SlashCommand};
 use crate::event::{EventKind, QueueItem, QueueKind};
 use crate::tui::app::{Action, Beside, Change, Go, Input, Own, Report, Say};
-use crate::tui::tree;
+use crate::tui::{FirstPrompt, tree};
 
 #[test]
 fn enter_steers_and_alt_enter_follows_up() {
@@ -257,4 +257,21 @@ fn a_label_is_given_and_taken_away_by_name() {
         let actions = stage.key(KeyCode::Enter);
         assert!(actions.contains(&Action::Change(Change::Label(label))), "{actions:?}");
     }
+}
+
+#[test]
+fn what_is_said_with_the_command_is_among_the_earlier_prompts_as_it_was_typed() {
+    let mut stage = Stage::new(80, 24);
+    let prompt = FirstPrompt { text: "why?\n<file>…</file>".into(), typed: "why? @parse.rs".into() };
+    let actions = stage.app.say_first(prompt.clone());
+    let said = Action::Say(Say::Steer(prompt.text.clone()));
+    assert_eq!(actions, [Action::Beside(Beside::Remember(prompt.typed.clone())), said.clone()]);
+    // The file of earlier times is read meanwhile, and may have it already.
+    let earlier = vec!["long ago".to_owned(), prompt.typed.clone()];
+    stage.input(Input::Report(Report::Earlier(earlier)));
+    stage.key(KeyCode::Up);
+    assert_eq!(stage.app.editor.text(), "why? @parse.rs");
+    stage.key(KeyCode::Up);
+    assert_eq!(stage.app.editor.text(), "an earlier prompt", "it is there once");
+    assert_eq!(stage.app.say_first(prompt), [said], "the same again is not kept again");
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::stage::{SIZES, Stage, at_work};
 use crate::event::EventKind;
 use crate::message::{BashExecutionMessage, Message};
+use crate::unit::UnixMs;
 
 fn numbered(count: usize) -> String {
     (1..=count).map(|n| format!("line {n}\n")).collect()
@@ -52,5 +53,34 @@ fn of_what_the_users_own_command_prints_a_screen_is_shown() {
         stage.control('o');
         stage.key(KeyCode::Home);
         assert!(stage.screen().contains("│ line 1\n"), "{}", stage.screen());
+    }
+}
+
+#[test]
+fn what_became_of_the_users_own_command_stands_apart_from_it_with_how_long_it_took() {
+    for (width, height) in SIZES {
+        let mut stage = Stage::new(width, height);
+        let long = format!("for f in {}; do cat $f; done", "one.txt two.txt ".repeat(8).trim());
+        for (number, command) in ["echo lost; exit 4", long.as_str()].into_iter().enumerate() {
+            let id = || format!("b{number}").as_str().into();
+            let begins = EventKind::BashExecutionStart {
+                id: id(),
+                command: command.to_owned(),
+                exclude_from_context: number == 1,
+            };
+            stage.event(begins);
+            stage.wait(3_200);
+            let record = BashExecutionMessage {
+                command: command.to_owned(),
+                output: "lost\n".into(),
+                exit_code: Some(4),
+                exclude_from_context: number == 1,
+                timestamp: UnixMs(stage.now),
+                ..BashExecutionMessage::default()
+            };
+            stage.event(EventKind::BashExecutionEnd { id: id(), message: Arc::new(record.clone()) });
+            stage.said(Message::BashExecution(record));
+        }
+        insta::assert_snapshot!(format!("own_command_ended_{width}x{height}"), stage.screen());
     }
 }

@@ -281,6 +281,11 @@ fn held_messages_say_which_key_lets_them_go() {
         stage.alt_up();
         assert!(stage.screen().contains("r releases"), "{}", stage.screen());
         assert_eq!(stage.key(KeyCode::Char('r')), ordered(Order::Release("q3".into())));
+        let left: Vec<_> = three()[..2].iter().map(|item| QueueItem { held: true, ..item.clone() }).collect();
+        stage.waits(left);
+        assert!(!stage.screen().contains("waits no longer"), "{}", stage.screen());
+        stage.waits(vec![]);
+        assert!(stage.screen().contains("waits no longer"), "that one nobody let go: {}", stage.screen());
     }
 }
 

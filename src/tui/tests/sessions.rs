@@ -160,6 +160,39 @@ fn a_session_is_named_and_trashed_in_its_list_and_brought_back() {
 }
 
 #[test]
+fn a_name_that_could_not_be_given_stays_to_be_tried_again_with_the_whole_reason() {
+    let scope = Scope::ThisDirectory;
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut stage = Stage::new(width, height);
+        stage.type_text("/resume");
+        stage.key(KeyCode::Enter);
+        stage.know_sessions(scope);
+        stage.control('r');
+        stage.control('u');
+        stage.type_text("better name");
+        stage.key(KeyCode::Enter);
+        let file = "/home/ada/.local/share/tiller/sessions/--home-ada-code-conf--/2026-11-22T08-00-00_01JD6X9Q.jsonl";
+        let why = Word::trouble(format!("session file {file}: another process writes to it (process 4711)"));
+        let name = "better name".to_owned();
+        let path = "/s/0.jsonl".into();
+        stage.input(Input::Report(Report::List(ListNews::NotNamed { path, name, why })));
+        insta::assert_snapshot!(format!("session_not_named_{width}x{height}"), stage.screen());
+        let again = Action::InList(InList::NameSession("/s/0.jsonl".into(), "better name".into()));
+        assert_eq!(stage.key(KeyCode::Enter), [again]);
+        stage.key(KeyCode::Down);
+        let why = Word::trouble(format!("{}because of this", "it failed ".repeat(60)));
+        let name = "better name".to_owned();
+        let path = "/s/0.jsonl".into();
+        stage.input(Input::Report(Report::List(ListNews::NotNamed { path, name, why })));
+        let screen = stage.screen();
+        let rows = screen.lines().filter(|line| line.contains("it failed"));
+        assert_eq!(rows.count(), 3, "{screen}");
+        assert!(screen.contains("because of this"), "{screen}");
+        assert!(screen.contains('…') && !screen.contains("name ❯"), "who went on is left alone: {screen}");
+    }
+}
+
+#[test]
 fn a_session_that_was_named_is_called_so_in_its_preview_too() {
     let scope = Scope::ThisDirectory;
     let mut stage = Stage::new(120, 40);

@@ -11,7 +11,7 @@ use crate::render::Role;
 use crate::resource::{Origin, Place};
 use crate::setting;
 use crate::theme::{Depth, Library, Rgb};
-use crate::tui::app::{Action, Beside, Input};
+use crate::tui::app::{Action, Beside, InList, Input, ListNews, Report};
 use crate::tui::theme::{Theme, ThemeOptions};
 
 /// What the accent is in the themes that are looked at here.
@@ -81,6 +81,25 @@ fn a_theme_that_is_chosen_is_worn_and_kept() {
     assert_eq!(command(&mut stage, "/theme light"), [kept("light")]);
     assert_eq!(accent(&stage), LIGHT);
     assert_eq!(command(&mut stage, "/theme auto"), [kept("auto")]);
+    assert_eq!(accent(&stage), DARK);
+}
+
+#[test]
+fn a_theme_that_is_set_is_worn_at_once_and_a_wrong_name_is_not_written() {
+    let mut stage = painted(120, 40);
+    let set = |name: &str| [Action::InList(InList::Set(&setting::THEME, name.into()))];
+    let is_now = |name: &str| Input::Report(Report::List(ListNews::Theme(name.into())));
+    assert_eq!(command(&mut stage, "/settings theme gruvbox"), set("gruvbox"));
+    stage.input(is_now("gruvbox"));
+    assert_eq!(accent(&stage), GRUVBOX);
+    assert_eq!(command(&mut stage, "/settings theme auto"), set("auto"));
+    stage.input(is_now("auto"));
+    assert_eq!(accent(&stage), DARK);
+    assert_eq!(command(&mut stage, "/settings theme gruvboxx"), []);
+    assert!(stage.screen().contains("there is no theme gruvboxx; did you mean gruvbox?"));
+    assert_eq!(stage.app.editor.text(), "/settings theme gruvboxx", "it can be mended");
+    // Somebody wrote it into the file.
+    stage.input(is_now("gruvboxx"));
     assert_eq!(accent(&stage), DARK);
 }
 

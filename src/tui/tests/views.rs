@@ -48,6 +48,40 @@ fn a_bang_makes_the_editor_a_shell() {
 }
 
 #[test]
+fn a_prompt_that_has_no_room_says_how_much_of_it_is_hidden() {
+    drawn("long_prompt", |stage| {
+        stage.type_text("line 1");
+        for line in 2..=24 {
+            stage.control('j');
+            stage.type_text(&format!("line {line}"));
+        }
+        for _ in 0..15 {
+            stage.key(KeyCode::Up);
+        }
+    });
+}
+
+#[test]
+fn the_rules_around_the_editor_say_what_is_hidden_beside_them_only() {
+    let mut stage = Stage::new(80, 24);
+    let rules = |stage: &mut Stage| -> Vec<String> {
+        let screen = stage.screen();
+        screen.lines().filter(|line| line.starts_with("──")).map(|line| line.replace('─', "")).collect()
+    };
+    stage.type_text("line 1");
+    for line in 2..=12 {
+        assert_eq!(rules(&mut stage).concat().is_empty(), line <= 9, "before line {line}");
+        stage.control('j');
+        stage.type_text(&format!("line {line}"));
+    }
+    assert_eq!(rules(&mut stage), [" ↑ 4 more ", ""]);
+    for _ in 0..11 {
+        stage.key(KeyCode::Up);
+    }
+    assert_eq!(rules(&mut stage), ["", " ↓ 4 more "]);
+}
+
+#[test]
 fn earlier_prompts_are_a_list() {
     drawn("history", |stage| {
         for prompt in ["why does the lexer drift?", "write a test for it\nand mend it", "and the docs"] {

@@ -111,22 +111,9 @@ impl App {
 
     /// Wears the theme of that name, or that file, from now on, and has it kept for the next time.
     pub(in crate::tui) fn wear_theme(&mut self, name: &str) -> Vec<Action> {
-        if name != AUTO
-            && let Err(nearest) = self.place.theme.find(name)
-        {
-            let broken = self.place.theme.problem_of(name).map(|problem| one_line(&problem.to_string()));
-            let is_path = name.contains('/') || name.ends_with(".json");
-            let instead = match nearest {
-                Some(name) => format!("did you mean {name}?"),
-                None if is_path => "`tiller --theme FILE` brings one of a file".to_owned(),
-                None => "/theme lists them".to_owned(),
-            };
-            let said = match broken {
-                Some(problem) => format!("theme {problem}"),
-                None => format!("there is no theme {name}; {instead}"),
-            };
+        if let Some(trouble) = self.theme_trouble(name) {
             self.editor.set_text(&format!("/theme {name}"));
-            self.flash(said);
+            self.flash(trouble);
             return Vec::new();
         }
         self.place.theme.wear(name);
@@ -134,6 +121,34 @@ impl App {
             self.flash(format!("theme {name}; it will show where there are colours"));
         }
         vec![Action::Beside(Beside::Keep { setting: &crate::setting::THEME, value: name.to_owned() })]
+    }
+}
+
+impl App {
+    /// Wears the theme that the settings have now.
+    pub(in crate::tui) fn theme_set(&mut self, name: &str) {
+        match self.theme_trouble(name) {
+            Some(trouble) => self.flash(trouble),
+            None => self.place.theme.wear(name),
+        }
+    }
+
+    /// Why the theme of that name, or that file, can't be worn.
+    pub(in crate::tui) fn theme_trouble(&self, name: &str) -> Option<String> {
+        if name == AUTO {
+            return None;
+        }
+        let nearest = self.place.theme.find(name).err()?;
+        if let Some(problem) = self.place.theme.problem_of(name) {
+            return Some(format!("theme {}", one_line(&problem.to_string())));
+        }
+        let is_path = name.contains('/') || name.ends_with(".json");
+        let instead = match nearest {
+            Some(name) => format!("did you mean {name}?"),
+            None if is_path => "`tiller --theme FILE` brings one of a file".to_owned(),
+            None => "/theme lists them".to_owned(),
+        };
+        Some(format!("there is no theme {}; {instead}", one_line(name)))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::session::Scope;
 use crate::tui::app::{List, Place};
 use crate::tui::keymap::Keymap;
 use crate::tui::login::masked;
-use crate::tui::picker::{Item, MARKS, Picker, Preview, Query, Sight, pieces};
+use crate::tui::picker::{Item, MARKS, Picker, Preview, Query, Sight, Word, pieces};
 use crate::unit::thousands;
 
 /// Columns from which on a preview stands beside the rows.
@@ -60,9 +60,13 @@ impl Parts {
 }
 
 /// Columns of the rows beside a preview; `None` where there is no room for both. The ends of models are what they are chosen by, so
-/// that all of them have to be there; of other lists what has no room can be read in the preview.
+/// that all of them have to be there; the titles of sessions, what they are chosen by, are long. Of other lists what has no room can be
+/// read in the preview.
 fn width_beside(picker: &Picker, width: u16) -> Option<u16> {
-    let usual = width * 11 / 20;
+    let usual = match picker.browsing() {
+        Some(_) => (width * 2 / 3).min(width.saturating_sub(BESIDE)),
+        None => width * 11 / 20,
+    };
     let needed = match picker.list {
         Some(List::Models) => picker.items.iter().map(wanted).max().unwrap_or(0) + 1,
         _ => 0,
@@ -169,10 +173,27 @@ fn foot(picker: &Picker, keymap: &Keymap, width: usize) -> Vec<Line> {
         let words = format!("   indexing {} of {}", thousands(done), thousands(all));
         lines.push(Line::new(words, Role::Muted));
     }
-    lines.push(match picker.word() {
-        Some(word) => Line::new(format!("   {}", cut_to(&word.text, width.saturating_sub(4))), word.role),
-        None => hints(picker, keymap, width),
-    });
+    match picker.word() {
+        Some(word) => lines.extend(said(word, width)),
+        None => lines.push(hints(picker, keymap, width)),
+    }
+    lines
+}
+
+/// A word on what was done, wrapped; of a very long one the middle is left out, for the reason of a failure stands at its end.
+fn said(word: &Word, width: usize) -> Vec<Line> {
+    /// Rows of it at most.
+    const MOST: usize = 3;
+    let inset = Span::new("   ", word.role);
+    let further = if word.role == Role::Error { "     " } else { "   " };
+    let indent = Indent { first: vec![inset], rest: vec![Span::new(further, word.role)] };
+    let text = [Span::new(word.text.as_str(), word.role)];
+    let mut lines = wrap(&text, width.saturating_sub(1).max(1), &indent, Breaks::Words);
+    if lines.len() > MOST {
+        lines.drain(1..=lines.len() - MOST);
+        let first = format!("{} …", lines[0].text());
+        lines[0] = Line::new(cut_to(&first, width.saturating_sub(1)), word.role);
+    }
     lines
 }
 
