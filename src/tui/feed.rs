@@ -219,10 +219,13 @@ impl App {
             Some(Message::BashExecution(record)) if self.adopt_shell(id, record) => return,
             Some(_) | None => {}
         }
+        let is_answer = matches!(body.as_message().map(|message| &**message), Some(Message::Assistant(_)));
+        if is_answer {
+            self.work.output = Arriving::default();
+        }
         if self.transcript.shows(id) {
-            if matches!(body.as_message().map(|message| &**message), Some(Message::Assistant(_))) {
+            if is_answer {
                 self.transcript.end_live();
-                self.work.output = Arriving::default();
             }
             return;
         }

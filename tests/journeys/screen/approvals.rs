@@ -42,7 +42,7 @@ fn a_no_carries_a_word_to_the_model() {
         r#"{"expect": "denied: the user said no: use the other one", "text": "The other one, then."}"#;
     let mut terminal = ask(&house, &[CALL, after]);
     let screen = terminal.screen();
-    assert!(screen.contains("│ touch made") && screen.contains("stopped after 1m 00s"), "{screen}");
+    assert!(screen.contains("│ touch made") && screen.contains("for 1m 00s at most"), "{screen}");
     assert!(screen.contains("? bash       touch made"), "{screen}");
     terminal.send("d");
     terminal.wait_for("why not? the model reads it");

@@ -156,7 +156,7 @@ fn the_session_that_is_open_is_said_to_be_when_it_is_chosen() {
     let id = log.file_stem().unwrap().to_str().unwrap().rsplit('_').next().unwrap().to_owned();
     enter(&mut terminal, &format!("/resume {}", &id[..10]));
     // The offer beside what was typed looks like it; the list says whose it is.
-    terminal.wait_for("▸ question one  open here");
+    terminal.wait_for("open here · 2 messages");
     terminal.key(Key::Enter);
     terminal.wait_for("that is the session that is open here");
     terminal.key(Key::Esc);
