@@ -380,8 +380,6 @@ impl Driver {
             parts.first.choice,
             parts.first.thinking_choice,
         ));
-        let disturbances = current.writer.take_disturbances();
-        notices.extend(disturbances.iter().map(|found| format!("{found}; {}", found.hint())));
         notices.extend(parts.resources.problems().iter().map(ToString::to_string));
         let cwd = parts.manager.cwd().to_owned();
         let (tools, crew, warnings) = parts.extensions.join(parts.tools, &mut notices);
@@ -423,28 +421,22 @@ impl Driver {
         Ok((DriverWithReports { driver, reports }, watched, notices))
     }
 
-    /// Begins with another session's log.
-    fn adopt(&mut self, writer: Writer) -> Result<(), SessionError> {
+    /// Begins with another session's log; what the user should know of it.
+    fn adopt(&mut self, writer: Writer) -> Result<Vec<String>, SessionError> {
         let (model, thinking) = (self.current.model.clone(), self.current.thinking);
-        let (current, queue, notices) = Current::load(writer, model, thinking)?;
+        let (current, queue, mut notices) = Current::load(writer, model, thinking)?;
         journal::closed(&self.current.reader());
         journal::opened(&current.reader());
         self.current = current;
         self.approvals.forget();
-        for notice in notices {
-            self.teller.warn(notice);
-        }
-        self.tell_appended(Ok(Vec::new()))?;
-        self.follow_the_log();
+        notices.extend(self.follow_the_log());
         self.begin(queue);
-        Ok(())
+        Ok(notices)
     }
 
-    fn follow_the_log(&mut self) {
-        let notice = self.current.follow_the_log(&self.fixed.providers, Choice::Log, Choice::Log);
-        if let Some(notice) = notice {
-            self.teller.warn(notice);
-        }
+    /// Takes up the model and thinking that the log names; what of that can't be had.
+    fn follow_the_log(&mut self) -> Option<String> {
+        self.current.follow_the_log(&self.fixed.providers, Choice::Log, Choice::Log)
     }
 
     /// A machine at rest over the session as it is now.

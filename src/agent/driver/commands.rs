@@ -19,7 +19,8 @@ use crate::message::Image;
 use crate::provider::Sight;
 use crate::resource::typed_skill;
 use crate::session::{
-    Doomed, EntryBody, Farewell, Landing, Reader, SessionError, SessionManager, Summed, Visibility, take_back,
+    Doomed, EntryBody, Farewell, Landing, Reader, SessionError, SessionManager, Summed, Visibility, Writer,
+    take_back,
 };
 
 impl Driver {
@@ -270,42 +271,34 @@ impl Driver {
             Target::New => {
                 self.stop_summary();
                 let writer = self.fixed.manager.create(now());
-                self.adopt(writer)?;
-                Ok(self.moved(SessionChange::New, None))
+                self.arrive(writer, SessionChange::New, None)
             }
             Target::NewAfter(parent) => {
                 self.stop_summary();
                 let writer = self.fixed.manager.create_after(&parent, now());
-                self.adopt(writer)?;
-                Ok(self.moved(SessionChange::New, None))
+                self.arrive(writer, SessionChange::New, None)
             }
             Target::Copy => {
                 let reader = self.current.reader();
                 let leaf = reader.leaf().ok_or(AgentError::Empty)?;
                 self.stop_summary();
                 let writer = self.fixed.manager.fork(&reader, Some(&leaf), now())?;
-                self.adopt(writer)?;
-                Ok(self.moved(SessionChange::Fork, None))
+                self.arrive(writer, SessionChange::Fork, None)
             }
-            Target::Open(path) => {
-                self.open(&path)?;
-                Ok(self.moved(SessionChange::Open, None))
-            }
+            Target::Open(path) => self.open(&path),
             Target::Fork(entry) => {
                 let reader = self.current.reader();
                 let Landing { entry: upto, text: editor } = reader.landing(&entry)?;
                 self.stop_summary();
                 let writer = self.fixed.manager.fork(&reader, upto.as_ref(), now())?;
-                self.adopt(writer)?;
-                Ok(self.moved(SessionChange::Fork, editor))
+                self.arrive(writer, SessionChange::Fork, editor)
             }
             Target::ForkOf(path) => {
                 let reader = Reader::open(&path)?;
                 let leaf = reader.leaf().ok_or(AgentError::Empty)?;
                 self.stop_summary();
                 let writer = self.fixed.manager.fork(&reader, Some(&leaf), now())?;
-                self.adopt(writer)?;
-                Ok(self.moved(SessionChange::Fork, None))
+                self.arrive(writer, SessionChange::Fork, None)
             }
             Target::Leaf { entry, summary } => {
                 let Landing { entry: to, text: editor } = self.current.reader().landing(&entry)?;
@@ -330,22 +323,41 @@ impl Driver {
         Ok(Beside { session: made.id().clone(), path: made.path().map(Path::to_owned) })
     }
 
-    /// Tells where the session went.
-    fn moved(&mut self, change: SessionChange, editor: Option<String>) -> Moved {
+    /// Goes on in another session's log.
+    fn arrive(
+        &mut self,
+        writer: Writer,
+        change: SessionChange,
+        editor: Option<String>,
+    ) -> Result<Moved, AgentError> {
+        let notices = self.adopt(writer)?;
+        Ok(self.moved(change, editor, notices))
+    }
+
+    /// Tells where the session went, and then what is to be known of it there: whoever shows a session begins a new page with it.
+    fn moved(
+        &mut self,
+        change: SessionChange,
+        editor: Option<String>,
+        notices: impl IntoIterator<Item = String>,
+    ) -> Moved {
         let session = self.current.reader().id().clone();
         self.teller.tell(EventKind::SessionChanged { reason: change, session_id: session.clone() });
         self.teller.tell(self.turn.queue().update());
+        for notice in notices {
+            self.teller.warn(notice);
+        }
         Moved { change, session, editor }
     }
 
     /// Opens a log; the one at hand stays if that fails, and is left alone if it is the same.
-    fn open(&mut self, path: &Path) -> Result<(), AgentError> {
+    fn open(&mut self, path: &Path) -> Result<Moved, AgentError> {
         if self.current.reader().is_at(path) {
-            return Ok(());
+            return Ok(self.moved(SessionChange::Open, None, None));
         }
         let writer = self.fixed.manager.open(path)?;
         self.stop_summary();
-        Ok(self.adopt(writer)?)
+        self.arrive(writer, SessionChange::Open, None)
     }
 
     /// Moves the leaf.
@@ -363,12 +375,10 @@ impl Driver {
         self.tell_appended(branched)?;
         self.current.project()?;
         // Before this process has said anything, its model is the one it was started with.
-        if self.current.is_introduced() {
-            self.follow_the_log();
-        }
+        let notice = if self.current.is_introduced() { self.follow_the_log() } else { None };
         let queue: Queue = self.turn.queue().clone();
         self.begin(queue);
-        Ok(self.moved(SessionChange::Leaf, editor))
+        Ok(self.moved(SessionChange::Leaf, editor, notice))
     }
 
     /// Does something to a session that is perhaps this one.

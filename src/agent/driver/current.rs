@@ -71,7 +71,10 @@ impl Current {
         let cut_off_commands = cut_off_commands(&facts, since(&reader));
         current.before_first = Some(BeforeFirst { resumed, cut_off_commands });
         let notice = |finding: &Finding| format!("session log, byte {}: {}", finding.byte, finding.what);
-        Ok((current, Queue::left_over(&facts), damaged.iter().map(notice).collect()))
+        let mut notices: Vec<String> = damaged.iter().map(notice).collect();
+        let disturbances = current.writer.take_disturbances();
+        notices.extend(disturbances.iter().map(|found| format!("{found}; {}", found.hint())));
+        Ok((current, Queue::left_over(&facts), notices))
     }
 
     pub(super) fn reader(&self) -> Reader {

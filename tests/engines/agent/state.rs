@@ -4,6 +4,7 @@ use tiller::agent::queue::DeliveryMode;
 use tiller::agent::retry::RetryMode;
 use tiller::agent::turn::SteeringPoint;
 use tiller::agent::{CycleScope, Direction, ProviderChange};
+use tiller::event::SessionChange;
 use tiller::message::{Image, ModelRef};
 use tiller::provider::{ModelError, ModelFacts, Sight, catalog};
 use tiller::session::EntryBody;
@@ -161,6 +162,12 @@ async fn a_model_that_is_gone_is_told_and_another_one_goes_on() {
     assert_eq!(chosen(&stage).await, (scripted(), ThinkingLevel::Off));
     stage.agent.new_session().await.unwrap();
     stage.agent.open_session(gone).await.unwrap();
+    // Only then: whoever shows the session begins a new page when he is told where it went.
+    let opened = |event: &EventKind| {
+        let reason = SessionChange::Open;
+        matches!(event, EventKind::SessionChanged { reason: change, .. } if *change == reason).then_some(())
+    };
+    stage.until(opened).await;
     let warned = |event: &EventKind| match event {
         EventKind::Warning { message, .. } => Some(message.clone()),
         _ => None,

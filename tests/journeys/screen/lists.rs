@@ -167,6 +167,25 @@ fn the_session_that_is_open_is_said_to_be_when_it_is_chosen() {
 }
 
 #[test]
+fn that_a_sessions_model_is_not_to_be_had_is_said_on_its_page() {
+    let house = House::new();
+    let mut terminal = house.play(&TWO, &[]);
+    say(&mut terminal, "question one", "Answer one.");
+    quit(terminal);
+    let log = house.logs().remove(0);
+    let text = fs::read_to_string(&log).unwrap();
+    assert!(text.contains(r#""provider":"scripted""#), "{text}");
+    fs::write(&log, text.replace(r#""provider":"scripted""#, r#""provider":"anthropic""#)).unwrap();
+    let mut terminal = house.play(&TWO, &[]);
+    enter(&mut terminal, "/resume");
+    terminal.wait_for("▸ question one");
+    terminal.key(Key::Enter);
+    terminal.wait_without("── sessions");
+    terminal.wait_for("there is no key for anthropic");
+    quit(terminal);
+}
+
+#[test]
 fn approval_and_thinking_are_chosen_and_the_footer_says_so() {
     let house = House::new();
     let mut terminal = house.play(&TWO, &[]);
