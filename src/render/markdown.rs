@@ -208,7 +208,7 @@ impl Writer {
             TagEnd::Item => {
                 self.flush_item();
                 self.containers.pop();
-                self.gap = false;
+                self.gap = true;
             }
             TagEnd::CodeBlock => self.end_code(),
             TagEnd::Table => {
@@ -280,8 +280,8 @@ impl Writer {
 
     fn begin_item(&mut self) {
         self.flush_item();
-        if std::mem::take(&mut self.gap) && self.lines.last().is_some_and(|line| line.spans.is_empty()) {
-            self.lines.pop();
+        if std::mem::take(&mut self.gap) && self.is_apart {
+            self.free_line();
         }
         let text = match self.containers.last_mut() {
             Some(Container::List { next: Some(number) }) => {
@@ -321,9 +321,13 @@ impl Writer {
         self.flush();
         let is_in_item = matches!(self.containers.last(), Some(Container::Item { .. }));
         if std::mem::take(&mut self.gap) && (self.is_apart || !is_in_item) {
-            let before = self.prefix();
-            self.lines.push(Line::from(before));
+            self.free_line();
         }
+    }
+
+    fn free_line(&mut self) {
+        let before = self.prefix();
+        self.lines.push(Line::from(before));
     }
 
     fn end_block(&mut self) {

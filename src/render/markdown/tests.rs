@@ -23,8 +23,16 @@ fn lists_nest_and_number_and_wrap_beneath_their_text() {
 }
 
 #[test]
-fn a_loose_item_keeps_its_paragraphs_apart() {
-    assert_eq!(shown("- a\n\n  b\n\n- c", 20), ["• a", "", "  b", "• c"]);
+fn what_stands_apart_in_a_list_does_so_on_the_screen() {
+    assert_eq!(shown("- a\n\n  b\n\n- c", 20), ["• a", "", "  b", "", "• c"]);
+    assert_eq!(
+        shown("- a\n  b\n\n- c\n- d", 20),
+        ["• a b", "", "• c", "• d"],
+        "whatever the parser calls loose"
+    );
+    let code = "- a\n  ```\n  x\n  ```\n\n- b\n  - c\n\n- d\n\ne";
+    assert_eq!(shown(code, 20), ["• a", "    x", "", "• b", "  • c", "", "• d", "", "e"]);
+    assert_eq!(shown("> - a\n>\n> - b", 20), ["│ • a", "│", "│ • b"]);
 }
 
 #[test]
