@@ -2,7 +2,7 @@
 
 mod choosing;
 
-pub(super) use choosing::names;
+pub(super) use choosing::{names, setting_of};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use crate::render::{self, Ansi, Emphasis};
 use crate::resource::Problem;
+use crate::setting::{self, Setting};
 use crate::theme::{self, Background, Colour, Depth, Known, Library, Look, ROLES, Rgb, Wish};
 
 /// The themes there are, which one is wanted, and what the terminal can show of it.
@@ -112,9 +113,16 @@ impl Theme {
         self.dress();
     }
 
-    /// Wears a theme from now on.
-    fn wear(&mut self, name: &str) {
-        self.wish = self.wish.with(name);
+    /// Has one of the settings name this theme from now on.
+    fn wear(&mut self, setting: &Setting, name: &str) {
+        let wished = if *setting == setting::THEME_DARK {
+            &mut self.wish.dark
+        } else if *setting == setting::THEME_LIGHT {
+            &mut self.wish.light
+        } else {
+            &mut self.wish.theme
+        };
+        name.clone_into(wished);
         self.tried = None;
         self.dress();
     }
@@ -210,7 +218,7 @@ mod tests {
         assert_eq!(theme.worn.name, "dark");
         theme.learn(Rgb::WHITE);
         assert_eq!(theme.worn.name, "light");
-        theme.wear("gruvbox");
+        theme.wear(&setting::THEME, "gruvbox");
         theme.learn(Rgb::WHITE);
         assert_eq!(theme.worn.name, "gruvbox");
     }

@@ -11,7 +11,7 @@ use crate::event::{Event, QueueItem};
 use crate::id::{EntryId, SessionId};
 use crate::render::Line;
 use crate::session::{BranchPoints, Entry, Scope};
-use crate::setting::Settings;
+use crate::setting::{Setting, Settings};
 use crate::theme::{Library, Rgb};
 use crate::tui::attach::Picture;
 use crate::tui::complete::{FileList, Listing, Ranked, Words};
@@ -145,8 +145,8 @@ pub(in crate::tui) enum ListNews {
     Listed(Listing),
     /// The settings as they are now.
     Settings(Box<Settings>),
-    /// The theme that the settings have now.
-    Theme(String),
+    /// The theme that one of the settings has now.
+    Theme(&'static Setting, String),
     /// What the list on top should say of what was done in it.
     Said(Word),
     /// Sessions are others than before; perhaps one went to the trash.

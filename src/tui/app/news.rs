@@ -91,7 +91,7 @@ impl App {
             ListNews::Ranked(ranked) => return self.files_ranked(ranked),
             ListNews::Listed(listing) => return self.paths_listed(listing),
             ListNews::Settings(settings) => self.settings_changed(&settings),
-            ListNews::Theme(name) => self.theme_set(&name),
+            ListNews::Theme(setting, name) => self.theme_set(setting, &name),
             ListNews::Said(word) => {
                 self.stay();
                 self.say_in_list(word);

@@ -22,6 +22,7 @@ use crate::tui::complete::{Words, list, walk};
 use crate::tui::desk::News;
 use crate::tui::picker::{self, Choice, Extract, Item, Levels, Models, Word};
 use crate::tui::question::Question;
+use crate::tui::theme;
 
 /// Sessions that are offered after `/resume`; the list itself has all of them.
 const OFFERED: usize = 60;
@@ -321,9 +322,9 @@ impl Worker {
             && let Some(level) = ThinkingLevel::parse(text)
         {
             agent.set_thinking(level).await?;
-        } else if *setting == setting::THEME {
+        } else if let Some(setting) = theme::setting_of(setting) {
             // That is the front end's; whoever would wear it may be gone.
-            let _ = self.reports.send(Report::List(ListNews::Theme(text.to_owned()))).await;
+            let _ = self.reports.send(Report::List(ListNews::Theme(setting, text.to_owned()))).await;
             return Ok(Effect::Now);
         } else {
             return Ok(Effect::NextStart);

@@ -8,11 +8,12 @@ use super::settings::{self, change, words};
 use super::{Asking, Choice, Extract, Order, Picker, Typed, Word};
 use crate::event::CompactionChoice;
 use crate::session::{Scope, Visibility};
-use crate::setting::{self, Setting, Settings};
+use crate::setting::{Setting, Settings};
 use crate::tui::app::{Action, App, Change, Go, InList, List};
 use crate::tui::keymap::{Context, KeyCommand};
 use crate::tui::login;
 use crate::tui::popup::{Popup, pickers};
+use crate::tui::theme;
 use crate::tui::tree::leaves_tree;
 
 /// What keys do in a list beside moving in it, the most important first; what has no room is left out.
@@ -246,7 +247,9 @@ impl App {
         match setting.parse(value) {
             Err(error) => Some(error.to_string()),
             // With nothing it is the default again.
-            Ok(_) if *setting == setting::THEME && !value.trim().is_empty() => self.theme_trouble(value),
+            Ok(_) if theme::setting_of(setting).is_some() && !value.trim().is_empty() => {
+                self.theme_trouble(setting, value)
+            }
             Ok(_) => None,
         }
     }

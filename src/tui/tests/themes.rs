@@ -88,7 +88,7 @@ fn a_theme_that_is_chosen_is_worn_and_kept() {
 fn a_theme_that_is_set_is_worn_at_once_and_a_wrong_name_is_not_written() {
     let mut stage = painted(120, 40);
     let set = |name: &str| [Action::InList(InList::Set(&setting::THEME, name.into()))];
-    let is_now = |name: &str| Input::Report(Report::List(ListNews::Theme(name.into())));
+    let is_now = |name: &str| Input::Report(Report::List(ListNews::Theme(&setting::THEME, name.into())));
     assert_eq!(command(&mut stage, "/settings theme gruvbox"), set("gruvbox"));
     stage.input(is_now("gruvbox"));
     assert_eq!(accent(&stage), GRUVBOX);
@@ -101,6 +101,19 @@ fn a_theme_that_is_set_is_worn_at_once_and_a_wrong_name_is_not_written() {
     // Somebody wrote it into the file.
     stage.input(is_now("gruvboxx"));
     assert_eq!(accent(&stage), DARK);
+}
+
+#[test]
+fn the_theme_for_a_ground_is_worn_at_once_where_the_ground_decides() {
+    let mut stage = painted(120, 40);
+    let is_now = |setting, name: &str| Input::Report(Report::List(ListNews::Theme(setting, name.into())));
+    let set = [Action::InList(InList::Set(&setting::THEME_DARK, "gruvbox".into()))];
+    assert_eq!(command(&mut stage, "/settings theme_dark gruvbox"), set);
+    stage.input(is_now(&setting::THEME_LIGHT, "gruvbox"));
+    assert_eq!(accent(&stage), DARK, "the ground is dark");
+    stage.input(is_now(&setting::THEME_DARK, "gruvbox"));
+    assert_eq!(accent(&stage), GRUVBOX);
+    assert_eq!(command(&mut stage, "/settings theme_dark auto"), [], "that isn't a theme");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use super::super::popup::Popup;
 use super::{Restocked, Theme};
 use crate::render::{Line, Role, Span, diff};
 use crate::resource::Origin;
+use crate::setting::{self, Setting};
 use crate::theme::{Depth, Known, Library};
 
 /// The name of the choice that the ground decides.
@@ -111,31 +112,31 @@ impl App {
 
     /// Wears the theme of that name, or that file, from now on, and has it kept for the next time.
     pub(in crate::tui) fn wear_theme(&mut self, name: &str) -> Vec<Action> {
-        if let Some(trouble) = self.theme_trouble(name) {
+        if let Some(trouble) = self.theme_trouble(&setting::THEME, name) {
             self.editor.set_text(&format!("/theme {name}"));
             self.flash(trouble);
             return Vec::new();
         }
-        self.place.theme.wear(name);
+        self.place.theme.wear(&setting::THEME, name);
         if self.place.theme.depth == Depth::None {
             self.flash(format!("theme {name}; it will show where there are colours"));
         }
-        vec![Action::Beside(Beside::Keep { setting: &crate::setting::THEME, value: name.to_owned() })]
+        vec![Action::Beside(Beside::Keep { setting: &setting::THEME, value: name.to_owned() })]
     }
 }
 
 impl App {
-    /// Wears the theme that the settings have now.
-    pub(in crate::tui) fn theme_set(&mut self, name: &str) {
-        match self.theme_trouble(name) {
+    /// Wears the theme that one of the settings has now.
+    pub(in crate::tui) fn theme_set(&mut self, setting: &Setting, name: &str) {
+        match self.theme_trouble(setting, name) {
             Some(trouble) => self.flash(trouble),
-            None => self.place.theme.wear(name),
+            None => self.place.theme.wear(setting, name),
         }
     }
 
-    /// Why the theme of that name, or that file, can't be worn.
-    pub(in crate::tui) fn theme_trouble(&self, name: &str) -> Option<String> {
-        if name == AUTO {
+    /// Why a setting can't have the theme of that name, or that file.
+    pub(in crate::tui) fn theme_trouble(&self, setting: &Setting, name: &str) -> Option<String> {
+        if name == AUTO && *setting == setting::THEME {
             return None;
         }
         let nearest = self.place.theme.find(name).err()?;
@@ -150,6 +151,11 @@ impl App {
         };
         Some(format!("there is no theme {}; {instead}", one_line(name)))
     }
+}
+
+/// The setting as one of those that name a theme.
+pub(in crate::tui) fn setting_of(setting: &Setting) -> Option<&'static Setting> {
+    [&setting::THEME, &setting::THEME_DARK, &setting::THEME_LIGHT].into_iter().find(|one| *one == setting)
 }
 
 /// What there is to choose from, and which of it is worn.
