@@ -6,6 +6,7 @@
 //! all else that is said to a terminal is left out. Pure: who gathers output, keeps it or draws it does that elsewhere.
 
 mod columns;
+mod decoder;
 mod paper;
 mod sequence;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use columns::{columns, of_grapheme};
+pub use decoder::Decoder;
 pub use paper::{Paper, TAB};
 
 /// Most strokes that are kept of one output, the last ones: two for each line of the longest output that a model reads. In the log

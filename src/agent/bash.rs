@@ -5,6 +5,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::driver::Report;
 use super::handle::{BashContext, Reply, RunningBash};
+use crate::ansi::Decoder;
 use crate::id::EntryId;
 use crate::message::BashExecutionMessage;
 use crate::process::{ExitStatus, Running};
@@ -44,7 +45,7 @@ impl Bash {
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (stop, stopped) = oneshot::channel();
         let so_far = Box::new(gathered.so_far());
-        let told = Told { id: shown.id.clone(), report, untold: Vec::new() };
+        let told = Told { id: shown.id.clone(), report, untold: Vec::new(), decoder: Decoder::new() };
         let job = run(process, gathered, told, stopped);
         (Self { shown, stop: Some(stop), so_far, waits: None }, job)
     }
@@ -91,15 +92,18 @@ impl Bash {
 struct Told {
     id: EntryId,
     report: mpsc::Sender<Report>,
-    /// What came since it was told the last time, and what was left of that: a character that isn't whole.
+    /// What came since it was told the last time.
     untold: Vec<u8>,
+    decoder: Decoder,
 }
 
 impl Told {
     /// Tells what came, and what there is now: both at once, so that who knows the one can go on with the other. Whether somebody
     /// listens.
     async fn tell(&mut self, gathered: &Gathered) -> bool {
-        let delta = decode(&mut self.untold);
+        let mut delta = String::with_capacity(self.untold.len());
+        self.decoder.decode(&self.untold, &mut delta);
+        self.untold.clear();
         let output = Box::new(gathered.watched());
         self.report.send(Report::BashOutput { id: self.id.clone(), delta, output }).await.is_ok()
     }
@@ -152,39 +156,4 @@ async fn run(
         BashEnd { status, trouble, output }
     };
     let _ = told.report.send(Report::BashEnded { id: told.id, end }).await;
-}
-
-/// Takes the text out of bytes; a character cut off at their end waits for the next ones.
-fn decode(bytes: &mut Vec<u8>) -> String {
-    let mut torn = Vec::new();
-    let mut text = String::with_capacity(bytes.len());
-    let mut chunks = bytes.utf8_chunks().peekable();
-    while let Some(chunk) = chunks.next() {
-        text.push_str(chunk.valid());
-        let invalid = chunk.invalid();
-        let is_torn = chunks.peek().is_none()
-            && std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none());
-        if is_torn {
-            torn = invalid.to_vec();
-        } else if !invalid.is_empty() {
-            text.push(char::REPLACEMENT_CHARACTER);
-        }
-    }
-    *bytes = torn;
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_character_cut_in_two_arrives_whole() {
-        let mut bytes = Vec::new();
-        let told = [&b"gr\xc3"[..], b"\xbc\xc3\x9fe", b"\xff!\xc3", b"\xbc"].map(|chunk| {
-            bytes.extend_from_slice(chunk);
-            decode(&mut bytes)
-        });
-        assert_eq!(told, ["gr", "üße", "\u{fffd}!", "ü"]);
-    }
 }

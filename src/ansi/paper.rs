@@ -3,6 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::columns::of_grapheme;
+use super::decoder::Decoder;
 use super::sequence::{self, Sequence, next_sequence};
 use super::{Emphasis, MOST_STROKES, Pen, Printed, Stroke, moved};
 
@@ -33,8 +34,7 @@ pub struct Paper {
     /// Marks at the beginning of a line, which have nothing to stand on.
     lead: String,
     is_rewritten: bool,
-    /// Bytes of a character that isn't whole yet.
-    torn: Vec<u8>,
+    decoder: Decoder,
     /// What means nothing before more has come: the last grapheme, a sequence that isn't over.
     open: String,
     /// What can't change any more.
@@ -78,7 +78,7 @@ impl Paper {
             cursor: 0,
             lead: String::new(),
             is_rewritten: false,
-            torn: Vec::new(),
+            decoder: Decoder::new(),
             open: String::new(),
             done: Printed { text: String::new(), strokes: Vec::new() },
             characters: 0,
@@ -91,13 +91,13 @@ impl Paper {
     /// those who are told the rest as text: what has come of a character that isn't whole yet is left to that.
     #[must_use]
     pub fn carried(&self, most: usize) -> Self {
-        Self { most, torn: Vec::new(), ..self.end(most) }
+        Self { most, decoder: Decoder::new(), ..self.end(most) }
     }
 
     /// Takes what comes next.
     pub fn push(&mut self, bytes: &[u8]) {
         let mut text = std::mem::take(&mut self.open);
-        self.decode(bytes, &mut text);
+        self.decoder.decode(bytes, &mut text);
         self.read(&text);
         self.forget();
     }
@@ -118,7 +118,7 @@ impl Paper {
     #[must_use]
     pub fn lines(&self) -> usize {
         let is_in_line = !self.done.text.is_empty() && !self.done.text.ends_with('\n');
-        let begun = is_in_line || !(self.cells.is_empty() && self.open.is_empty() && self.torn.is_empty());
+        let begun = is_in_line || !(self.cells.is_empty() && self.open.is_empty() && !self.decoder.waits());
         self.lines + usize::from(begun)
     }
 
@@ -137,7 +137,7 @@ impl Paper {
             cells: self.cells.clone(),
             lead: self.lead.clone(),
             open: self.open.clone(),
-            torn: self.torn.clone(),
+            decoder: self.decoder.clone(),
             is_cut: self.is_cut || cut > 0,
             ..*self
         }
@@ -145,7 +145,7 @@ impl Paper {
 
     fn finish(mut self) -> Printed {
         let mut text = std::mem::take(&mut self.open);
-        if !std::mem::take(&mut self.torn).is_empty() {
+        if self.decoder.waits() {
             text.push(char::REPLACEMENT_CHARACTER);
         }
         self.read(&text);
@@ -156,30 +156,6 @@ impl Paper {
         self.settle();
         self.done.strokes.drain(..self.done.strokes.len().saturating_sub(MOST_STROKES));
         self.done
-    }
-
-    /// Adds bytes to a text; a character that is cut off at their end waits for the next ones.
-    fn decode(&mut self, bytes: &[u8], text: &mut String) {
-        let joined;
-        let bytes = if self.torn.is_empty() {
-            bytes
-        } else {
-            joined = [self.torn.as_slice(), bytes].concat();
-            self.torn.clear();
-            joined.as_slice()
-        };
-        let mut chunks = bytes.utf8_chunks().peekable();
-        while let Some(chunk) = chunks.next() {
-            text.push_str(chunk.valid());
-            let invalid = chunk.invalid();
-            let is_torn = chunks.peek().is_none()
-                && std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none());
-            if is_torn {
-                self.torn = invalid.to_vec();
-            } else if !invalid.is_empty() {
-                text.push(char::REPLACEMENT_CHARACTER);
-            }
-        }
     }
 
     /// Acts on a text, but for what of its end isn't certain yet.
