@@ -24,7 +24,7 @@ use serde::Deserialize;
 pub use colour::{Colour, Rgb};
 pub use depth::{Depth, TerminalHints};
 pub use error::ThemeError;
-pub use library::{Known, Library, Wish};
+pub use library::{Known, Library, Wish, is_path, placed};
 pub use look::Look;
 pub use role::{ALL as ROLES, name as role_name};
 

@@ -12,7 +12,7 @@ use super::args::Arguments;
 use crate::config::{Config, Project};
 use crate::resource::{Origin, Place};
 use crate::setting;
-use crate::theme::{Background, Depth, Library, TerminalHints, Wish};
+use crate::theme::{Background, Depth, Library, TerminalHints, Wish, is_path, placed};
 use crate::tui::{Asking, ThemeOptions};
 use crate::watch::Watch;
 
@@ -58,27 +58,12 @@ impl Themes {
 
 fn wish(config: &Config, cwd: &Path) -> Wish {
     let usual = Wish::default();
-    let text = |setting, usual: String| match config.settings.text(setting) {
-        Some(text) if is_path(text) => absolute(config, cwd, text).display().to_string(),
-        Some(text) => text.to_owned(),
-        None => usual,
-    };
+    let placed = |text| placed(text, cwd, config.variable("HOME").map(Path::new));
+    let text = |setting, usual: String| config.settings.text(setting).map_or(usual, placed);
     Wish {
         theme: text(&setting::THEME, usual.theme),
         dark: text(&setting::THEME_DARK, usual.dark),
         light: text(&setting::THEME_LIGHT, usual.light),
-    }
-}
-
-/// Names that are no settings' have neither.
-fn is_path(text: &str) -> bool {
-    text.contains('/') || text.ends_with(".json")
-}
-
-fn absolute(config: &Config, cwd: &Path, text: &str) -> PathBuf {
-    match (text.strip_prefix("~/"), config.variable("HOME")) {
-        (Some(rest), Some(home)) => Path::new(home).join(rest),
-        _ => cwd.join(text),
     }
 }
 
@@ -90,11 +75,11 @@ fn places(
     (cwd, project): (&Path, Option<&Project>),
 ) -> Vec<Place> {
     let given = |path: PathBuf| Place { path, origin: Origin::Given, bounds: None };
-    let named =
-        arguments.place.theme.iter().filter(|theme| is_path(theme)).map(|theme| absolute(config, cwd, theme));
-    let wanted = [&wish.theme, &wish.dark, &wish.light].into_iter().filter(|theme| is_path(theme));
+    let home = config.variable("HOME").map(Path::new);
+    let named = arguments.place.theme.iter().map(|theme| placed(theme, cwd, home));
+    let wanted = [&wish.theme, &wish.dark, &wish.light].into_iter().cloned();
     let mut places: Vec<Place> = Vec::new();
-    for path in named.chain(wanted.map(PathBuf::from)) {
+    for path in named.chain(wanted).filter(|theme| is_path(theme)).map(PathBuf::from) {
         if !places.iter().any(|place| place.path == path) {
             places.push(given(path));
         }

@@ -47,6 +47,26 @@ pub struct Wish {
 /// The word of a [`Wish`] for a theme that follows the ground.
 const AUTO: &str = "auto";
 
+/// Whether a theme is named by its file. Names that settings take have neither.
+#[must_use]
+pub fn is_path(wanted: &str) -> bool {
+    wanted.contains('/') || wanted.ends_with(".json")
+}
+
+/// A theme as it is known here, from how a setting or a flag names it: its name, or the whole path of its file.
+#[must_use]
+pub fn placed(wanted: &str, cwd: &Path, home: Option<&Path>) -> String {
+    if !is_path(wanted) {
+        return wanted.to_owned();
+    }
+    let path = match (wanted.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => cwd.join(wanted),
+    };
+    // `.` is no part of it: whoever loads it has none either.
+    path.components().collect::<PathBuf>().display().to_string()
+}
+
 impl Default for Wish {
     fn default() -> Self {
         Self { theme: AUTO.to_owned(), dark: built_in::DARK.to_owned(), light: built_in::LIGHT.to_owned() }

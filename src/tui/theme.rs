@@ -2,9 +2,9 @@
 
 mod choosing;
 
-pub(super) use choosing::{names, setting_of};
+pub(super) use choosing::{Fit, fit, names, setting_of};
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ratatui::style::{Color, Modifier, Style};
@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use crate::render::{self, Ansi, Emphasis};
 use crate::resource::Problem;
 use crate::setting::{self, Setting};
-use crate::theme::{self, Background, Colour, Depth, Known, Library, Look, ROLES, Rgb, Wish};
+use crate::theme::{self, Background, Colour, Depth, Library, Look, ROLES, Rgb, Wish};
 
 /// The themes there are, which one is wanted, and what the terminal can show of it.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +30,13 @@ pub struct ThemeOptions {
     pub asking: Asking,
     /// The themes as they become known later: files that changed. `None` never tells.
     pub news: Option<watch::Receiver<Arc<Library>>>,
+}
+
+impl ThemeOptions {
+    /// The themes as they are known now.
+    pub(super) fn library_now(&self) -> Arc<Library> {
+        self.news.as_ref().map_or_else(|| Arc::clone(&self.library), |news| Arc::clone(&news.borrow()))
+    }
 }
 
 /// Whether the terminal is asked for the colour of its ground (OSC 11).
@@ -125,18 +132,6 @@ impl Theme {
         name.clone_into(wished);
         self.tried = None;
         self.dress();
-    }
-
-    fn find(&self, name: &str) -> Result<&Known, Option<&str>> {
-        self.library.find(name).ok_or_else(|| self.library.nearest(name))
-    }
-
-    /// What is wrong with the file of that name, or at that path.
-    fn problem_of(&self, name: &str) -> Option<&Problem> {
-        let is_it = |problem: &&Problem| {
-            problem.path == Path::new(name) || problem.path.file_stem().is_some_and(|stem| stem == name)
-        };
-        self.library.problems().iter().find(is_it)
     }
 
     fn dress(&mut self) {

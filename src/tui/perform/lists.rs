@@ -16,13 +16,14 @@ use crate::message::ThinkingLevel;
 use crate::session::{Page, Scope, SessionError};
 use crate::setting::{self, Setting, Settings, Source};
 use crate::spelling;
+use crate::theme::placed;
 use crate::tui::app::{InList, List, ListNews, Origin, Report};
 use crate::tui::call::one_line;
 use crate::tui::complete::{Words, list, walk};
 use crate::tui::desk::News;
 use crate::tui::picker::{self, Choice, Extract, Item, Levels, Models, Word};
 use crate::tui::question::Question;
-use crate::tui::theme;
+use crate::tui::theme::{self, Fit};
 
 /// Sessions that are offered after `/resume`; the list itself has all of them.
 const OFFERED: usize = 60;
@@ -263,6 +264,7 @@ impl Worker {
                     let step = step(setting, [&before, &settings]);
                     Word::note(format!("{step}written; it takes effect from the next start on"))
                 }
+                Ok(Effect::Never(trouble)) => Word::trouble(format!("written, but: {trouble}")),
                 Err(error) => Word::trouble(format!("written, but: {error}")),
             },
             source => Word::note(format!("written, but {source} has the last word here")),
@@ -283,7 +285,7 @@ impl Worker {
         let mut renewed = Renewed::default();
         for setting in changed {
             let applied = self.apply(setting, &now).await;
-            if applied.is_ok() {
+            if matches!(applied, Ok(Effect::Now | Effect::NextStart)) {
                 desk.know(setting, &now);
             }
             match applied {
@@ -323,9 +325,7 @@ impl Worker {
         {
             agent.set_thinking(level).await?;
         } else if let Some(setting) = theme::setting_of(setting) {
-            // That is the front end's; whoever would wear it may be gone.
-            let _ = self.reports.send(Report::List(ListNews::Theme(setting, text.to_owned()))).await;
-            return Ok(Effect::Now);
+            return Ok(self.wear(setting, text).await);
         } else {
             return Ok(Effect::NextStart);
         }
@@ -333,6 +333,20 @@ impl Worker {
         // Whoever would show it may be gone.
         let _ = self.reports.send(Report::State(state)).await;
         Ok(Effect::Now)
+    }
+
+    /// Has the front end wear what a setting names; a file that it hasn't read is read at the next start.
+    async fn wear(&self, setting: &'static Setting, wanted: &str) -> Effect {
+        let name = placed(wanted, &self.options.cwd, self.options.home.as_deref());
+        match theme::fit(&self.options.themes.library_now(), setting, &name) {
+            Fit::Known => {
+                // Whoever would wear it may be gone.
+                let _ = self.reports.send(Report::List(ListNews::Theme(setting, name))).await;
+                Effect::Now
+            }
+            Fit::Unread => Effect::NextStart,
+            Fit::Wrong(trouble) => Effect::Never(trouble),
+        }
     }
 }
 
@@ -356,6 +370,8 @@ fn with_hint(what: String, hint: Option<String>) -> String {
 enum Effect {
     Now,
     NextStart,
+    /// It can't, and why.
+    Never(String),
 }
 
 /// What became of settings that were read anew.
@@ -371,6 +387,9 @@ impl Renewed {
         match applied {
             Ok(Effect::Now) => self.taken.push(format!("{} {}", setting.name, shown(now, setting))),
             Ok(Effect::NextStart) => self.left.push(setting.name),
+            Ok(Effect::Never(trouble)) => {
+                self.failures.push(Report::Warning(format!("{}: {trouble}", setting.name)));
+            }
             Err(error) => self.failures.push(match failed(&error, None) {
                 Report::Failed { what, hint, text } => {
                     Report::Failed { what: format!("{}: {what}", setting.name), hint, text }

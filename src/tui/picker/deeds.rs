@@ -13,7 +13,7 @@ use crate::tui::app::{Action, App, Change, Go, InList, List};
 use crate::tui::keymap::{Context, KeyCommand};
 use crate::tui::login;
 use crate::tui::popup::{Popup, pickers};
-use crate::tui::theme;
+use crate::tui::theme::{self, Fit};
 use crate::tui::tree::leaves_tree;
 
 /// What keys do in a list beside moving in it, the most important first; what has no room is left out.
@@ -248,7 +248,10 @@ impl App {
             Err(error) => Some(error.to_string()),
             // With nothing it is the default again.
             Ok(_) if theme::setting_of(setting).is_some() && !value.trim().is_empty() => {
-                self.theme_trouble(setting, value)
+                match self.theme_fit(setting, value) {
+                    Fit::Known | Fit::Unread => None,
+                    Fit::Wrong(trouble) => Some(trouble),
+                }
             }
             Ok(_) => None,
         }

@@ -98,9 +98,14 @@ fn a_theme_that_is_set_is_worn_at_once_and_a_wrong_name_is_not_written() {
     assert_eq!(command(&mut stage, "/settings theme gruvboxx"), []);
     assert!(stage.screen().contains("there is no theme gruvboxx; did you mean gruvbox?"));
     assert_eq!(stage.app.editor.text(), "/settings theme gruvboxx", "it can be mended");
-    // Somebody wrote it into the file.
-    stage.input(is_now("gruvboxx"));
-    assert_eq!(accent(&stage), DARK);
+    stage.control('u');
+    let path = "~/themes/mine.json";
+    let set = Action::InList(InList::Set(&setting::THEME, path.into()));
+    assert_eq!(
+        command(&mut stage, &format!("/settings theme {path}")),
+        [set],
+        "whoever starts next reads it"
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `/theme`: a list that shows each theme while it is looked at, and what choosing one does.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::super::app::{Action, App, Beside, List};
@@ -9,9 +10,9 @@ use super::super::picker::{Choice, Item, Picker};
 use super::super::popup::Popup;
 use super::{Restocked, Theme};
 use crate::render::{Line, Role, Span, diff};
-use crate::resource::Origin;
+use crate::resource::{Origin, Problem};
 use crate::setting::{self, Setting};
-use crate::theme::{Depth, Known, Library};
+use crate::theme::{Depth, Known, Library, is_path, placed};
 
 /// The name of the choice that the ground decides.
 const AUTO: &str = "auto";
@@ -112,45 +113,79 @@ impl App {
 
     /// Wears the theme of that name, or that file, from now on, and has it kept for the next time.
     pub(in crate::tui) fn wear_theme(&mut self, name: &str) -> Vec<Action> {
-        if let Some(trouble) = self.theme_trouble(&setting::THEME, name) {
+        let trouble = match self.theme_fit(&setting::THEME, name) {
+            Fit::Known => None,
+            Fit::Unread => {
+                let name = one_line(name);
+                Some(format!("there is no theme {name}; `tiller --theme FILE` brings one of a file"))
+            }
+            Fit::Wrong(trouble) => Some(trouble),
+        };
+        if let Some(trouble) = trouble {
             self.editor.set_text(&format!("/theme {name}"));
             self.flash(trouble);
             return Vec::new();
         }
-        self.place.theme.wear(&setting::THEME, name);
+        let name = self.theme_placed(name);
+        self.place.theme.wear(&setting::THEME, &name);
         if self.place.theme.depth == Depth::None {
             self.flash(format!("theme {name}; it will show where there are colours"));
         }
-        vec![Action::Beside(Beside::Keep { setting: &setting::THEME, value: name.to_owned() })]
+        vec![Action::Beside(Beside::Keep { setting: &setting::THEME, value: name })]
     }
 }
 
 impl App {
     /// Wears the theme that one of the settings has now.
     pub(in crate::tui) fn theme_set(&mut self, setting: &Setting, name: &str) {
-        match self.theme_trouble(setting, name) {
-            Some(trouble) => self.flash(trouble),
-            None => self.place.theme.wear(setting, name),
-        }
+        self.place.theme.wear(setting, name);
     }
 
-    /// Why a setting can't have the theme of that name, or that file.
-    pub(in crate::tui) fn theme_trouble(&self, setting: &Setting, name: &str) -> Option<String> {
-        if name == AUTO && *setting == setting::THEME {
-            return None;
-        }
-        let nearest = self.place.theme.find(name).err()?;
-        if let Some(problem) = self.place.theme.problem_of(name) {
-            return Some(format!("theme {}", one_line(&problem.to_string())));
-        }
-        let is_path = name.contains('/') || name.ends_with(".json");
-        let instead = match nearest {
-            Some(name) => format!("did you mean {name}?"),
-            None if is_path => "`tiller --theme FILE` brings one of a file".to_owned(),
-            None => "/theme lists them".to_owned(),
-        };
-        Some(format!("there is no theme {}; {instead}", one_line(name)))
+    /// What can be done when a setting is to have this value.
+    pub(in crate::tui) fn theme_fit(&self, setting: &Setting, wanted: &str) -> Fit {
+        fit(&self.place.theme.library, setting, &self.theme_placed(wanted))
     }
+
+    fn theme_placed(&self, wanted: &str) -> String {
+        placed(wanted, &self.place.cwd, self.place.home.as_deref())
+    }
+}
+
+/// What can be done when a setting is to name a theme.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::tui) enum Fit {
+    /// It can be worn.
+    Known,
+    /// It is a file that nobody has read yet.
+    Unread,
+    /// Nothing, and why.
+    Wrong(String),
+}
+
+/// Whether a setting can name that theme, which is [`placed`].
+pub(in crate::tui) fn fit(library: &Library, setting: &Setting, name: &str) -> Fit {
+    if library.find(name).is_some() || name == AUTO && *setting == setting::THEME {
+        return Fit::Known;
+    }
+    if let Some(problem) = problem_of(library, name) {
+        return Fit::Wrong(format!("theme {}", one_line(&problem.to_string())));
+    }
+    if is_path(name) {
+        return Fit::Unread;
+    }
+    let instead = match library.nearest(name) {
+        Some(name) => format!("did you mean {name}?"),
+        None => "/theme lists them".to_owned(),
+    };
+    Fit::Wrong(format!("there is no theme {}; {instead}", one_line(name)))
+}
+
+/// What is wrong with the file of that name, or at that path.
+fn problem_of<'a>(library: &'a Library, name: &str) -> Option<&'a Problem> {
+    let is_it = |problem: &&Problem| {
+        problem.path == Path::new(name) || problem.path.file_stem().is_some_and(|stem| stem == name)
+    };
+    library.problems().iter().find(is_it)
 }
 
 /// The setting as one of those that name a theme.

@@ -303,6 +303,27 @@ fn settings_that_were_changed_take_effect_by_reload_or_are_said_to_need_a_start(
 }
 
 #[test]
+fn a_theme_that_is_written_into_the_settings_is_worn_by_reload_or_is_said_not_to_be() {
+    let house = House::new();
+    let themes = house.home().join("tiller/themes");
+    fs::create_dir_all(&themes).unwrap();
+    fs::write(themes.join("mine.json"), r##"{"name": "mine", "roles": {"accent": "#010203"}}"##).unwrap();
+    let mut terminal = house.play(&TWO, &[]);
+    terminal.wait_for("Say what you want done");
+    let file = house.home().join("tiller/settings.json");
+    fs::write(&file, r#"{"theme": "gruvboxx"}"#).unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("theme: there is no theme gruvboxx; did you mean gruvbox?");
+    terminal.wait_without("gruvboxx now");
+    fs::write(&file, format!(r#"{{"theme": "{}"}}"#, themes.join("mine.json").display())).unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("mine.json now");
+    fs::write(&file, r#"{"theme": "~/elsewhere.json"}"#).unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("theme from the next start on");
+}
+
+#[test]
 fn reload_takes_nothing_of_a_trusted_project_that_was_changed_meanwhile() {
     let house = House::new();
     let file = house.project().join(".tiller/settings.json");
