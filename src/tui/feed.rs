@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
+use self::shell::Stands;
 use super::app::{Action, App, Arriving, Beside, CallAtWork};
 use super::block::{Block, BlockKind, Level, Musing};
 use super::call::{Call, CallState};
@@ -215,10 +216,13 @@ impl App {
     }
 
     fn show_appended(&mut self, id: &EntryId, body: EntryBody, at: UnixMs) {
-        match body.as_message().map(|message| &**message) {
-            Some(Message::BashExecution(record)) if self.adopt_shell(id, record) => return,
-            Some(_) | None => {}
-        }
+        let took_ms = match body.as_message().map(|message| &**message) {
+            Some(Message::BashExecution(record)) => match self.adopt_shell(id, record) {
+                Stands::There => return,
+                Stands::Below(took_ms) => took_ms,
+            },
+            Some(_) | None => None,
+        };
         let is_answer = matches!(body.as_message().map(|message| &**message), Some(Message::Assistant(_)));
         if is_answer {
             self.work.output = Arriving::default();
@@ -234,6 +238,9 @@ impl App {
         }
         let entry = Entry { id: id.clone(), parent: None, timestamp: at, body };
         self.transcript.append(&entry, at);
+        if let Some(took_ms) = took_ms {
+            self.time_shell(id, took_ms);
+        }
     }
 
     /// Takes up what was going on when a snapshot was taken.

@@ -45,11 +45,21 @@ struct Clock {
     group: UnixMs,
     /// When the user let a call run.
     allowed: HashMap<CallId, UnixMs>,
-    /// When the user's own command began: there is one at a time.
-    command: Option<UnixMs>,
+    /// The user's own commands that have no record yet, and when they began: one after the other, but of those that ran beside an
+    /// answer the records come together.
+    commands: Vec<(String, UnixMs)>,
 }
 
 impl Clock {
+    /// How long a command took: from the last time it was begun before it was over.
+    fn took_ms(&mut self, record: &BashExecutionMessage) -> Option<u64> {
+        let is_it =
+            |(command, since): &(String, UnixMs)| *command == record.command && *since <= record.timestamp;
+        let at = self.commands.iter().rposition(is_it)?;
+        let (_, since) = self.commands.remove(at);
+        took_ms(record, since)
+    }
+
     fn answered(&mut self, at: UnixMs) {
         (self.free, self.group) = (at, at);
     }
@@ -121,14 +131,16 @@ impl Stretch {
     }
 
     fn note_decision(&mut self, entry: &Entry) {
-        if matches!(&entry.body, EntryBody::Custom { custom_type, .. } if custom_type == "tiller.bash") {
-            self.clock.command = Some(entry.timestamp);
+        let EntryBody::Custom { custom_type, .. } = &entry.body else { return };
+        if !matches!(custom_type.as_str(), "tiller.bash" | "tiller.approval") {
+            return;
         }
-        if let EntryBody::Custom { custom_type, .. } = &entry.body
-            && custom_type == "tiller.approval"
-            && let Some(OwnFact::Approval { tool_call_id, .. }) = entry.body.as_own()
-        {
-            self.clock.allowed.insert(tool_call_id, entry.timestamp);
+        match entry.body.as_own() {
+            Some(OwnFact::Bash { command, .. }) => self.clock.commands.push((command, entry.timestamp)),
+            Some(OwnFact::Approval { tool_call_id, .. }) => {
+                self.clock.allowed.insert(tool_call_id, entry.timestamp);
+            }
+            _ => {}
         }
     }
 
@@ -223,7 +235,7 @@ impl Stretch {
                 }
             }
             Message::BashExecution(record) => {
-                let took_ms = self.clock.command.take().and_then(|since| took_ms(record, since));
+                let took_ms = self.clock.took_ms(record);
                 self.push(entry, BlockKind::Shell(shell_record(record, took_ms)));
             }
             Message::System(_) => {}
@@ -357,4 +369,50 @@ fn compaction_rule(compaction: &Compaction) -> BlockKind {
         None => format!("compacted: {} tokens before, summary", compaction.tokens_before),
     };
     BlockKind::Rule { title, text: compaction.summary.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn entry(at: i64, body: EntryBody) -> Entry {
+        Entry { id: EntryId::new(format!("e{at}")), parent: None, timestamp: UnixMs(at), body }
+    }
+
+    fn begins(at: i64, command: &str) -> Entry {
+        entry(at, EntryBody::own(&OwnFact::Bash { command: command.to_owned(), exclude: false }))
+    }
+
+    fn ended(at: i64, command: &str, over: i64) -> Entry {
+        let record = BashExecutionMessage {
+            command: command.to_owned(),
+            exit_code: Some(0),
+            timestamp: UnixMs(over),
+            ..BashExecutionMessage::default()
+        };
+        entry(at, EntryBody::message(Arc::new(Message::BashExecution(record))))
+    }
+
+    #[test]
+    fn commands_whose_records_come_together_took_as_long_as_each_did() {
+        // The first one never had a record.
+        let log = [
+            begins(100, "make"),
+            begins(1_000, "make"),
+            begins(5_000, "ls"),
+            begins(7_000, "make"),
+            ended(20_000, "make", 4_000),
+            ended(20_000, "ls", 5_300),
+            ended(20_000, "make", 9_000),
+            ended(20_000, "never begun", 9_000),
+        ];
+        let took = |block: &Block| match &block.kind {
+            BlockKind::Shell(Shell { state: ShellState::Over { took_ms, .. }, .. }) => *took_ms,
+            _ => panic!("{block:?}"),
+        };
+        let took: Vec<Option<u64>> = Stretch::of(&log).blocks.iter().map(took).collect();
+        assert_eq!(took, [Some(3_000), Some(300), Some(2_000), None]);
+    }
 }

@@ -9,27 +9,50 @@ use crate::tui::call::one_line;
 use crate::tui::record::shell_record;
 use crate::unit::UnixMs;
 
+/// Where the record of a command stands.
+pub(super) enum Stands {
+    /// Where it was watched.
+    There,
+    /// At the end: with how long it took, if it was watched.
+    Below(Option<u64>),
+}
+
 impl App {
     /// The record of a command that was watched is on the screen already. Where something was said meanwhile the record stands
     /// behind that, as in the log, and here a word that it does: blocks keep their numbers.
-    pub(super) fn adopt_shell(&mut self, entry: &EntryId, record: &BashExecutionMessage) -> bool {
+    pub(super) fn adopt_shell(&mut self, entry: &EntryId, record: &BashExecutionMessage) -> Stands {
         let watched = |block: &Block| match &block.kind {
             BlockKind::Shell(shell) => shell.id.is_some() && shell.command == record.command,
             _ => false,
         };
         let is_overtaken = self.transcript.is_overtaken(watched);
-        let Some(block) = self.transcript.find_last(watched) else { return false };
+        let Some(block) = self.transcript.find_last(watched) else { return Stands::Below(None) };
         if is_overtaken {
+            let took_ms = match &block.kind {
+                BlockKind::Shell(shell) => shell.took_ms(record),
+                _ => None,
+            };
             let text = format!("! {} began here and stands below, where it ended", one_line(&record.command));
             *block = Block::notice(Level::Note, text, None);
-            return false;
+            return Stands::Below(took_ms);
         }
         block.entry = Some(entry.clone());
         if let BlockKind::Shell(shell) = &mut block.kind {
             *shell = shell_record(record, shell.took_ms(record));
         }
         block.touch();
-        true
+        Stands::There
+    }
+
+    /// Says of a record at the end how long its command took.
+    pub(super) fn time_shell(&mut self, entry: &EntryId, took: u64) {
+        let logged = |block: &Block| block.entry.as_ref() == Some(entry);
+        if let Some(block) = self.transcript.find_last(logged)
+            && let BlockKind::Shell(Shell { state: ShellState::Over { took_ms, .. }, .. }) = &mut block.kind
+        {
+            *took_ms = Some(took);
+            block.touch();
+        }
     }
 
     pub(super) fn bash_began(&mut self, id: &EntryId, command: &str, excluded: bool, since: UnixMs) {

@@ -208,10 +208,12 @@ fn a_command_that_something_was_said_over_stands_where_the_log_has_it() {
     stage.event(EventKind::BashExecutionUpdate { id: "b".into(), delta: "built\n".into() });
     stage.user("what is in it?");
     stage.answer(vec![text("Not known yet.")]);
+    stage.wait(3_200);
     let record = BashExecutionMessage {
         command: "make".into(),
         output: "built\n".into(),
         exit_code: Some(0),
+        timestamp: UnixMs(stage.now),
         ..BashExecutionMessage::default()
     };
     stage.said(Message::BashExecution(record.clone()));
@@ -220,6 +222,8 @@ fn a_command_that_something_was_said_over_stands_where_the_log_has_it() {
     let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("{words}: {screen}"));
     assert!(at("! make began here and stands below") < at("what is in it?"), "{screen}");
     assert!(at("Not known yet.") < at("built"), "{screen}");
+    let head = screen.lines().find(|line| line.contains("✓ ! make")).unwrap();
+    assert!(head.trim_end().ends_with("3.2s"), "{screen}");
 }
 
 #[test]
