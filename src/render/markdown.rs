@@ -395,7 +395,7 @@ impl Container {
     }
 }
 
-/// Whether a block begins.
+/// Whether a block begins. Looking for the line above each emphasis of a long line would take time by the square of its length.
 fn is_block(event: &Event<'_>) -> bool {
     match event {
         Event::Start(tag) => !matches!(

@@ -49,8 +49,16 @@ pub(super) fn said(what: &str, terminal: ByTerminal, system: BySystem) -> String
 /// Where texts go; the thread ends with it.
 #[derive(Debug)]
 pub(super) struct SystemClipboard {
-    has_tmux: bool,
+    stead: Stead,
     texts: Option<Sender<Given>>,
+}
+
+/// Who keeps texts where the system has no clipboard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stead {
+    /// The tmux around the screen.
+    Tmux,
+    Nobody,
 }
 
 /// A text, and who wants to know what became of it.
@@ -60,17 +68,16 @@ struct Given {
 }
 
 impl SystemClipboard {
-    /// Where the system has none, tmux may be there.
-    pub(super) fn new(has_tmux: bool) -> Self {
-        Self { has_tmux, texts: None }
+    pub(super) fn new(stead: Stead) -> Self {
+        Self { stead, texts: None }
     }
 
     /// Puts a text there; `then` is told on that thread what became of it.
     pub(super) fn put(&mut self, text: String, then: impl FnOnce(BySystem) + Send + 'static) {
-        let has_tmux = self.has_tmux;
+        let stead = self.stead;
         let texts = self.texts.get_or_insert_with(|| {
             let (texts, received) = channel();
-            thread::spawn(move || hold(&received, has_tmux));
+            thread::spawn(move || hold(&received, stead));
             texts
         });
         // The thread ends only with the sender.
@@ -78,7 +85,7 @@ impl SystemClipboard {
     }
 }
 
-fn hold(texts: &Receiver<Given>, has_tmux: bool) {
+fn hold(texts: &Receiver<Given>, stead: Stead) {
     let mut clipboard = None;
     for Given { text, then } in texts {
         // A display may be there later that wasn't there before.
@@ -91,7 +98,7 @@ fn hold(texts: &Receiver<Given>, has_tmux: bool) {
         }
         then(match took {
             true => BySystem::Took,
-            false if has_tmux && by_tmux(&text).unwrap_or(false) => BySystem::Tmux,
+            false if stead == Stead::Tmux && by_tmux(&text).unwrap_or(false) => BySystem::Tmux,
             false => BySystem::Nothing,
         });
     }

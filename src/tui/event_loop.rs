@@ -22,7 +22,7 @@ use self::console::Console;
 use self::wake::{Signals, Wake, next_event, next_heard, next_report, next_themes};
 use super::app::{Action, App, Input, Own, Place, Report};
 use super::block::Level;
-use super::clipboard::{self, BySystem, ByTerminal, MOST_BY_TERMINAL, SystemClipboard};
+use super::clipboard::{self, BySystem, ByTerminal, MOST_BY_TERMINAL, Stead, SystemClipboard};
 use super::draft::Draft;
 use super::ears::Heard;
 use super::files;
@@ -144,7 +144,11 @@ impl Front {
             waiting: Vec::new(),
             signals,
             rhythm: Rhythm { tick, began: Instant::now(), pace: Pace::default() },
-            clipboard: SystemClipboard::new(options.terminal.abilities.has_tmux),
+            clipboard: SystemClipboard::new(if options.terminal.abilities.has_tmux {
+                Stead::Tmux
+            } else {
+                Stead::Nobody
+            }),
             options,
             errand: None,
         };

@@ -236,10 +236,12 @@ impl App {
         actions
     }
 
-    /// Says what was given with the command; it is in the history as if it had been typed here.
+    /// Says what was given with the command; it is in the history as if it had been typed here, unless it would be a command here.
     pub(super) fn say_first(&mut self, prompt: FirstPrompt) -> Vec<Action> {
         let FirstPrompt { text, typed } = prompt;
-        self.remember(typed).into_iter().chain([Action::Say(Say::Steer(text))]).collect()
+        let is_said = !self.means_command(&typed);
+        let kept = if is_said { self.remember(typed) } else { None };
+        kept.into_iter().chain([Action::Say(Say::Steer(text))]).collect()
     }
 
     /// Keeps a prompt in the history, unless it is no other than the one before or may hold a key.

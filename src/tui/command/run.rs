@@ -47,6 +47,12 @@ impl App {
         }
     }
 
+    /// Whether a line would be carried out here instead of being said.
+    pub(in crate::tui) fn means_command(&self, line: &str) -> bool {
+        let line = line.trim();
+        line.starts_with('!') || !matches!(parse(line, &self.facts.commands), Meaning::Agent | Meaning::Text)
+    }
+
     fn command(&mut self, verb: Verb, argument: &str) -> Vec<Action> {
         match verb {
             Verb::New => vec![Action::Go(Go::New)],

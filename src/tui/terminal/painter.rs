@@ -268,3 +268,28 @@ impl<W: Write> Backend for Painter<W> {
         self.cells.scroll_region_down(region, amount)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is written for a family in this column of a screen ten columns wide.
+    fn family_at(column: u16) -> String {
+        let mut written = Vec::new();
+        let mut painter = Painter::new(&mut written, Abilities::default());
+        painter.size.set(Some(Size::new(10, 2)));
+        painter.clusters.begin_whole();
+        let mut cell = Cell::default();
+        cell.set_symbol("👨\u{200d}👩\u{200d}👧");
+        painter.draw([(column, 0, &cell)].into_iter()).unwrap();
+        drop(painter);
+        String::from_utf8(written).unwrap()
+    }
+
+    #[test]
+    fn behind_a_cluster_the_row_is_erased_but_not_beyond_the_edge() {
+        let to_the_end = "\u{1b}[K";
+        assert!(family_at(7).contains(&format!("\u{1b}[1;10H{to_the_end}")), "{:?}", family_at(7));
+        assert!(!family_at(8).contains(to_the_end), "{:?}", family_at(8));
+    }
+}

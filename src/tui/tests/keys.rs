@@ -275,3 +275,14 @@ fn what_is_said_with_the_command_is_among_the_earlier_prompts_as_it_was_typed() 
     assert_eq!(stage.app.editor.text(), "an earlier prompt", "it is there once");
     assert_eq!(stage.app.say_first(prompt), [said], "the same again is not kept again");
 }
+
+#[test]
+fn what_is_said_with_the_command_and_would_be_a_command_here_is_not_among_the_earlier_prompts() {
+    let mut stage = Stage::new(80, 24);
+    for words in ["!important: read the README", "/quit is how one leaves", " !rm"] {
+        let prompt = FirstPrompt { text: words.to_owned(), typed: words.to_owned() };
+        assert_eq!(stage.app.say_first(prompt), [Action::Say(Say::Steer(words.to_owned()))]);
+    }
+    stage.key(KeyCode::Up);
+    assert_eq!(stage.app.editor.text(), "an earlier prompt");
+}
