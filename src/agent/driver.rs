@@ -424,7 +424,9 @@ impl Driver {
     /// Begins with another session's log; what the user should know of it.
     fn adopt(&mut self, writer: Writer) -> Result<Vec<String>, SessionError> {
         let (model, thinking) = (self.current.model.clone(), self.current.thinking);
-        let (current, queue, mut notices) = Current::load(writer, model, thinking)?;
+        let mut notices = writer.reader().remarks(self.fixed.manager.cwd());
+        let (current, queue, found) = Current::load(writer, model, thinking)?;
+        notices.extend(found);
         journal::closed(&self.current.reader());
         journal::opened(&current.reader());
         self.current = current;

@@ -196,6 +196,22 @@ impl Reader {
         self.shared.index().findings()
     }
 
+    /// What whoever goes on with it in this directory should know, a sentence each: that it is of another one, and what is wrong
+    /// with its lines.
+    #[must_use]
+    pub fn remarks(&self, cwd: &Path) -> Vec<String> {
+        let home = Path::new(&self.header().cwd);
+        let elsewhere = (home != cwd && home.exists()).then(|| {
+            let (home, cwd) = (home.display(), cwd.display());
+            format!("this session is of {home} and stays in its list; commands run in {cwd}")
+        });
+        let findings = self.findings();
+        let findings = findings.iter().map(|finding| {
+            format!("session log, line {} (byte {}): {}", finding.line, finding.byte, finding.what)
+        });
+        elsewhere.into_iter().chain(findings).collect()
+    }
+
     /// One entry.
     ///
     /// # Errors

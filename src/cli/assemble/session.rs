@@ -89,19 +89,9 @@ impl From<Writer> for Begun {
 }
 
 impl Begun {
-    /// What there is to be said of it: how it was come by, of where it is, what is wrong with its log.
+    /// What there is to be said of it: how it was come by, and what is to be known of its log.
     pub(super) fn notices(&self, cwd: &Path) -> Vec<String> {
-        let reader = self.writer.reader();
-        let home = Path::new(&reader.header().cwd);
-        let elsewhere = (home != cwd && home.exists()).then(|| {
-            let (home, cwd) = (home.display(), cwd.display());
-            format!("this session is of {home} and stays in its list; commands run in {cwd}")
-        });
-        let findings = reader.findings();
-        let findings = findings.iter().map(|finding| {
-            format!("session log, line {} (byte {}): {}", finding.line, finding.byte, finding.what)
-        });
-        self.notice.clone().into_iter().chain(elsewhere).chain(findings).collect()
+        self.notice.clone().into_iter().chain(self.writer.reader().remarks(cwd)).collect()
     }
 }
 

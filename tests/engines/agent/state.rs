@@ -1,5 +1,7 @@
 //! What a session is, how it is set, and that all of it comes back as it was.
 
+use std::fs;
+
 use tiller::agent::queue::DeliveryMode;
 use tiller::agent::retry::RetryMode;
 use tiller::agent::turn::SteeringPoint;
@@ -144,6 +146,28 @@ async fn a_model_chosen_while_another_one_answers_is_the_one_that_comes_back() {
     stage.settled().await;
     let stage = reopened(stage, with_thinker).await;
     assert_eq!(chosen(&stage).await, (THINKER.to_owned(), ThinkingLevel::Low));
+}
+
+#[tokio::test]
+async fn that_a_session_is_of_another_directory_is_told_when_one_gets_there() {
+    let mut stage = stage(vec![says("one")]);
+    stage.prompt("first").await;
+    stage.settled().await;
+    let log = stage.agent.reader().path().unwrap().to_owned();
+    let other = tempfile::tempdir().unwrap();
+    let foreign = other.path().join("foreign.jsonl");
+    let home = format!("\"cwd\":{}", serde_json::to_string(&other.path()).unwrap());
+    let text = fs::read_to_string(log).unwrap();
+    let own = serde_json::to_string(&stage.agent.state().await.unwrap().state.cwd).unwrap();
+    assert!(text.contains(&format!("\"cwd\":{own}")), "{text}");
+    fs::write(&foreign, text.replace(&format!("\"cwd\":{own}"), &home)).unwrap();
+    stage.agent.open_session(foreign).await.unwrap();
+    let warned = |event: &EventKind| match event {
+        EventKind::Warning { message, .. } => Some(message.clone()),
+        _ => None,
+    };
+    let told = stage.until(warned).await;
+    assert!(told.contains("this session is of") && told.contains("commands run in"), "{told}");
 }
 
 #[tokio::test]
