@@ -1,36 +1,64 @@
-//! A provider whose key was taken away while a session asks it: every request fails and says so, and nothing is sent.
-
-use std::sync::Arc;
+//! A provider that can't be asked, because its key was taken away or was never there: every request fails and says so, and nothing is
+//! sent.
 
 use futures_util::{StreamExt as _, stream};
 
+use super::error::advice;
+use super::roster::ModelError;
 use super::{Failure, PartStream, Provider, ProviderError, Request};
+use crate::message::ModelRef;
 
-/// Stands where a provider was.
-pub struct Keyless(Arc<dyn Provider>);
+/// Stands where a provider was, or would be.
+pub struct Keyless {
+    name: String,
+    api: &'static str,
+    message: String,
+    hint: String,
+}
 
 impl Keyless {
-    /// In the place of this provider.
-    pub fn instead_of(was: Arc<dyn Provider>) -> Self {
-        Self(was)
+    /// In the place of this provider, whose key was taken away.
+    pub fn instead_of(was: &dyn Provider) -> Self {
+        Self {
+            name: was.name().to_owned(),
+            api: was.api(),
+            message: "its key was taken away".to_owned(),
+            hint: "give it one again, or choose another model".to_owned(),
+        }
+    }
+
+    /// In the place of the provider of a model that can't be had.
+    pub fn of(model: &ModelRef, missing: &ModelError) -> Self {
+        const ANOTHER: &str = "choose another model (/model, --model)";
+        let (message, hint) = match missing {
+            ModelError::NoKey { model: named, key_name } => {
+                let advice = advice::of_key(&model.provider, key_name, false);
+                let advice = advice.trim_start_matches("no key: ");
+                (format!("there is no key for {named}"), format!("{advice}; or {ANOTHER}"))
+            }
+            ModelError::NoProvider { .. } | ModelError::Unknown { .. } => {
+                (missing.to_string(), ANOTHER.to_owned())
+            }
+        };
+        Self { name: model.provider.clone(), api: "", message, hint }
     }
 }
 
 impl Provider for Keyless {
     fn name(&self) -> &str {
-        self.0.name()
+        &self.name
     }
 
     fn api(&self) -> &'static str {
-        self.0.api()
+        self.api
     }
 
     fn stream(&self, _request: Request) -> PartStream {
         let error = ProviderError {
-            provider: self.0.name().to_owned(),
+            provider: self.name.clone(),
             failure: Failure::Auth,
-            message: "its key was taken away".to_owned(),
-            hint: Some("give it one again, or choose another model".to_owned()),
+            message: self.message.clone(),
+            hint: Some(self.hint.clone()),
         };
         stream::iter([Err(error)]).boxed()
     }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use super::Provider;
 use super::catalog::{self, ModelFacts};
+use super::{Keyless, demo};
 use crate::message::{ModelRef, ThinkingLevel};
 use crate::unit::Tokens;
 
@@ -214,6 +215,23 @@ impl Providers {
             (None, None) => (Arc::new(self.assumed(provider, id)), Known::Assumed),
         };
         self.model(facts).map(|model| (model, known)).ok_or_else(|| self.missing(provider, id))
+    }
+
+    /// A model that a log names and that can't be had, whose requests fail and say why.
+    #[must_use]
+    pub fn keyless(&self, reference: &ModelRef, missing: &ModelError) -> Model {
+        let ModelRef { provider, id } = reference;
+        let locked =
+            self.locked.get(provider).and_then(|locked| locked.models.iter().find(|facts| facts.id == *id));
+        let facts = locked.cloned().or_else(|| catalog::facts(provider, id));
+        let facts = facts.unwrap_or_else(|| self.assumed(provider, id));
+        Model { facts: Arc::new(facts), provider: Arc::new(Keyless::of(reference, missing)) }
+    }
+
+    /// Whether a model can be asked now, and what it says isn't canned.
+    #[must_use]
+    pub fn can_stand_in(&self, model: &Model) -> bool {
+        model.facts.provider != demo::NAME && self.providers.contains_key(&model.facts.provider)
     }
 
     fn assumed(&self, provider: &str, id: &str) -> ModelFacts {

@@ -95,7 +95,7 @@ impl Current {
     }
 
     /// Goes on with the model and the level that the log names, each where the log has the word. Answers with a notice
-    /// when that model is not to be had.
+    /// when that model is not to be had: then the one at hand answers, but for one whose answers are canned.
     pub(super) fn follow_the_log(
         &mut self,
         providers: &Providers,
@@ -107,7 +107,15 @@ impl Current {
         if model == Choice::Log {
             match providers.exact(&named) {
                 Ok(model) => self.model = model,
-                Err(error) => notice = Some(format!("{error}; going on with {}", self.model.reference())),
+                Err(error) if providers.can_stand_in(&self.model) => {
+                    notice = Some(format!("{error}; going on with {}", self.model.reference()));
+                }
+                Err(error) => {
+                    self.model = providers.keyless(&named, &error);
+                    notice = Some(format!(
+                        "{error}; nobody answers in this session until it can be asked, or another model is chosen"
+                    ));
+                }
             }
         }
         if thinking == Choice::Log {

@@ -26,7 +26,7 @@ impl Driver {
             ProviderChange::Shut { provider, key_name } => {
                 self.fixed.providers.shut(&provider, key_name);
                 if is_asked {
-                    asked.provider = Arc::new(Keyless::instead_of(Arc::clone(&asked.provider)));
+                    asked.provider = Arc::new(Keyless::instead_of(&*asked.provider));
                 }
             }
         }

@@ -186,6 +186,26 @@ fn that_a_sessions_model_is_not_to_be_had_is_said_on_its_page() {
 }
 
 #[test]
+fn the_demo_answers_in_no_session_of_another_model_until_it_is_chosen() {
+    let house = House::new();
+    let mut terminal = house.play(&TWO, &[]);
+    say(&mut terminal, "question one", "Answer one.");
+    quit(terminal);
+    let log = house.logs().remove(0);
+    let text = fs::read_to_string(&log).unwrap();
+    fs::write(&log, text.replace(r#""provider":"scripted""#, r#""provider":"anthropic""#)).unwrap();
+    let mut terminal = house.open(&["-c"]);
+    terminal.wait_for("Answer one.");
+    terminal.wait_for("answers in this session until it can be asked");
+    enter(&mut terminal, "go on please");
+    terminal.wait_for("or keep one with `tiller login anthropic`");
+    enter(&mut terminal, "/model demo/tour");
+    terminal.wait_for("demo/tour");
+    enter(&mut terminal, "and now");
+    terminal.wait_for("This is the demo model");
+}
+
+#[test]
 fn approval_and_thinking_are_chosen_and_the_footer_says_so() {
     let house = House::new();
     let mut terminal = house.play(&TWO, &[]);
