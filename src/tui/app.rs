@@ -32,6 +32,9 @@ use crate::unit::UnixMs;
 /// How long a word at the foot of the screen stays, in milliseconds.
 const FLASH_MS: u64 = 4_000;
 
+/// How long a character of it is read, in milliseconds: slowly, with a look elsewhere before.
+const CHARACTER_MS: u64 = 60;
+
 /// Characters of base64 of the largest picture that is painted: some tens of milliseconds of writing.
 const LARGEST_OVER: usize = 2 * 1024 * 1024;
 
@@ -130,7 +133,11 @@ impl App {
         if self.is_animated() {
             self.stale = self.stale.max(Stale::BySession);
         }
-        if self.notes.flash.as_ref().is_some_and(|(_, since)| self.now.since_ms(*since) >= FLASH_MS) {
+        let is_read = |(text, since): &(String, UnixMs)| {
+            let reading_ms = CHARACTER_MS * text.chars().count() as u64;
+            self.now.since_ms(*since) >= FLASH_MS.max(reading_ms)
+        };
+        if self.notes.flash.as_ref().is_some_and(is_read) {
             self.notes.flash = None;
             self.stale = Stale::ByUser;
         }

@@ -38,6 +38,9 @@ pub(super) const MARK: u16 = 3;
 /// Rows of completions shown at once.
 const MOST_COMPLETIONS: u16 = 7;
 
+/// Rows of a screen that isn't small.
+const ROOMY: u16 = 16;
+
 /// Rows that the transcript keeps beside a question, where the screen isn't small.
 const BESIDE_QUESTION: u16 = 4;
 
@@ -70,9 +73,9 @@ impl Areas {
         let footer = take(u16::from(height >= 4), 1);
         let top_rule = take(u16::from(height >= 8), 1);
         let bottom_rule = take(u16::from(height >= 12), 1);
-        let approval = take(count(approval::wanted(app)), if height >= 16 { BESIDE_QUESTION } else { 0 });
+        let approval = take(count(approval::wanted(app)), if height >= ROOMY { BESIDE_QUESTION } else { 0 });
         // On a screen that isn't small a row stays free below the transcript.
-        let status = take(u16::from(prompt::status(app).is_some()) + u16::from(height >= 16), 1);
+        let status = take(count(prompt::status(app).len()) + u16::from(height >= ROOMY), 1);
         let queue = take(count(queue::wanted(app)), 3);
         // While somebody looks for something the editor's offers are not what keys choose from.
         let offers = if app.moving.search.is_some() { 0 } else { app.complete.rows() };
@@ -171,16 +174,14 @@ pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
     let theme = &app.place.theme;
     text::draw(app, areas.transcript, buffer);
     lines(&approval::lines(app, usize::from(areas.approval.height)), areas.approval, buffer, theme);
-    let status: Vec<Line> = prompt::status(app).into_iter().collect();
-    if !status.is_empty() {
-        lines(&status, bottom_row(areas.status), buffer, theme);
-    }
+    let status = prompt::status(app);
+    lines(&status, bottom_rows(areas.status, status.len()), buffer, theme);
     lines(&queue::lines(app, usize::from(areas.queue.height)), areas.queue, buffer, theme);
     lines(&prompt::completion(app), areas.completion, buffer, theme);
     let [above, below] = hidden(app, areas.editor);
     lines(&[top_rule(app, above)], areas.top_rule, buffer, theme);
     let cursor = editor(app, areas.editor, buffer);
-    let cursor = text::search_cursor(app, bottom_row(areas.status)).unwrap_or(cursor);
+    let cursor = text::search_cursor(app, bottom_rows(areas.status, 1)).unwrap_or(cursor);
     lines(&[bottom_rule(app, below)], areas.bottom_rule, buffer, theme);
     lines(&[footer::line(app)], areas.footer, buffer, theme);
     let over = app.popups.last().map(|popup| {
@@ -193,8 +194,9 @@ pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
     }
 }
 
-fn bottom_row(area: Rect) -> Rect {
-    Rect { y: area.y + area.height.saturating_sub(1), height: area.height.min(1), ..area }
+fn bottom_rows(area: Rect, rows: usize) -> Rect {
+    let height = area.height.min(u16::try_from(rows).unwrap_or(u16::MAX));
+    Rect { y: area.y + area.height - height, height, ..area }
 }
 
 /// Rows of the prompt that are above and below what there is room for.

@@ -99,17 +99,41 @@ fn a_setting_is_set_by_a_line_and_what_it_does_not_take_stays_to_be_mended() {
     }
 }
 
+/// The rows of a word to the user at the foot of a screen of this height.
+fn rows_of(said: &str, height: u16) -> Vec<String> {
+    let mut stage = Stage::new(40, height);
+    stage.input(Input::Report(Report::Note(said.into())));
+    let screen = stage.screen();
+    let rows = screen.lines().skip_while(|line| !line.contains("one two"));
+    rows.take_while(|line| !line.starts_with('─')).map(str::to_owned).collect()
+}
+
 #[test]
-fn a_word_that_passes_by_ends_with_a_sign_where_it_is_cut() {
-    let mut stage = Stage::new(40, 24);
-    for said in
-        ["one two three four five six seven eight nine ten", "✗ one two three four five six seven eight nine"]
-    {
-        stage.input(Input::Report(Report::Note(said.into())));
-        let screen = stage.screen();
-        let line = screen.lines().find(|line| line.contains("one two")).unwrap();
-        assert!(line.ends_with('…') && line.chars().count() <= 40, "{screen}");
-    }
+fn a_word_that_passes_by_has_three_rows_and_ends_with_a_sign_where_it_is_cut() {
+    let advice = "one two three four five six seven eight nine ten: then do this and that";
+    let rows = ["  · one two three four five six seven", "    eight nine ten: then do this and", "    that"];
+    assert_eq!(rows_of(advice, 24), rows);
+    let trouble = format!("✗ {advice}, {advice}");
+    let cut = rows_of(&trouble, 24);
+    assert_eq!(cut.len(), 3, "{cut:?}");
+    assert!(
+        cut[0].starts_with("  ✗ one two") && cut[1].starts_with("    eight") && cut[2].ends_with('…'),
+        "{cut:?}"
+    );
+    assert!(cut.iter().all(|row| row.chars().count() <= 40), "{cut:?}");
+    // On a small screen there is one.
+    let cut = rows_of(&trouble, 12);
+    assert!(cut.len() == 1 && cut[0].ends_with('…'), "{cut:?}");
+}
+
+#[test]
+fn a_long_word_stays_until_it_can_have_been_read() {
+    let mut stage = Stage::new(80, 24);
+    stage.input(Input::Report(Report::Note("one two ".repeat(20))));
+    stage.wait(9_000);
+    assert!(stage.screen().contains("one two"));
+    stage.wait(1_000);
+    assert!(!stage.screen().contains("one two"), "{}", stage.screen());
 }
 
 #[test]

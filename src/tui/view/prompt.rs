@@ -7,27 +7,34 @@ use super::super::call::{one_line, seconds};
 use super::super::complete::Offer;
 use super::super::keymap::KeyCommand;
 use super::super::layout::spinner;
+use super::ROOMY;
 use crate::agent::turn::Retry;
 use crate::agent::{Summarizing, SummaryOf};
 use crate::event::CompactionReason;
 use crate::message::advice_in;
-use crate::render::{Line, Role, Span, cut_to};
+use crate::render::{Breaks, Indent, Line, Role, Span, cut_to, wrap};
 use crate::unit::{Tokens, UnixMs};
 
 /// Column in which stands what an offer is, unless its name is longer.
 const ABOUT: usize = 29;
 
+/// Most rows of a word to the user on a screen that isn't small.
+const WORD_ROWS: usize = 3;
+
 /// Columns between what an offer is called and what it is.
 const GAP: usize = 2;
 
-/// What goes on, or a word to the user; `None` when there is neither.
-pub(super) fn status(app: &App) -> Option<Line> {
-    if let Some(line) = super::text::search(app) {
-        return Some(line);
+/// What goes on, or a word to the user; nothing when there is neither. Only a word takes more than a line.
+pub(super) fn status(app: &App) -> Vec<Line> {
+    let search = super::text::search(app);
+    match &app.notes.flash {
+        Some((text, _)) if search.is_none() => flash(app, text),
+        _ => search.or_else(|| lasting(app)).into_iter().collect(),
     }
-    if let Some((text, _)) = &app.notes.flash {
-        return Some(flash(app, text));
-    }
+}
+
+/// What goes on, or what is to be done.
+fn lasting(app: &App) -> Option<Line> {
     if let Some(line) = super::text::chosen(app) {
         return Some(line);
     }
@@ -67,29 +74,41 @@ pub(super) fn status(app: &App) -> Option<Line> {
 }
 
 /// A word to the user, beside what goes on: that never looks as if it had stopped.
-fn flash(app: &App, text: &str) -> Line {
-    /// Columns of the sign before the words, the blanks around it included.
-    const SIGN: usize = 4;
-    let fitting = |text: &str| {
-        let room = usize::from(app.place.size.0).saturating_sub(SIGN);
-        Span::new(cut_to(&one_line(text), room), Role::Text)
-    };
-    let words = fitting(text);
-    let Some(activity) = activity(app) else {
-        // What brings a sign of its own needs no other.
-        return match text.strip_prefix("✗ ") {
-            Some(trouble) => vec![Span::new("  ✗ ", Role::Error), fitting(trouble)],
-            None => vec![Span::new("  · ", Role::Accent), words],
+fn flash(app: &App, text: &str) -> Vec<Line> {
+    let width = usize::from(app.place.size.0);
+    let (sign, text) = match (activity(app), text.strip_prefix("✗ ")) {
+        (Some(mut spans), _) => {
+            let used: usize = spans.iter().map(Span::width).sum();
+            let words = Span::new(one_line(text), Role::Text);
+            if used + 3 + words.width() <= width {
+                spans.extend([Span::new(" · ", Role::Accent), words]);
+                return vec![spans.into()];
+            }
+            // Where both have no room the spinner has to do.
+            (spinning(app), text)
         }
-        .into();
+        // What brings a sign of its own needs no other.
+        (None, Some(trouble)) => (Span::new("  ✗ ", Role::Error), trouble),
+        (None, None) => (Span::new("  · ", Role::Accent), text),
     };
-    let used: usize = activity.iter().map(Span::width).sum();
-    let is_roomy = used + 3 + words.width() <= usize::from(app.place.size.0);
-    // Where both have no room the spinner has to do.
-    let mut spans = if is_roomy { activity } else { vec![spinning(app)] };
-    spans.extend(is_roomy.then(|| Span::new(" · ", Role::Accent)));
-    spans.push(words);
-    spans.into()
+    let rows = if app.place.size.1 < ROOMY { 1 } else { WORD_ROWS };
+    in_rows(&one_line(text), sign, (width, rows))
+}
+
+/// A text behind a sign, cut so that it has no more rows than there are.
+fn in_rows(text: &str, sign: Span, (width, rows): (usize, usize)) -> Vec<Line> {
+    let room = width.saturating_sub(sign.width());
+    let indent = Indent { rest: vec![Span::new(" ".repeat(sign.width()), Role::Text)], first: vec![sign] };
+    let mut columns = room * rows;
+    loop {
+        let words = [Span::new(cut_to(text, columns), Role::Text)];
+        let lines = wrap(&words, width, &indent, Breaks::Words);
+        if lines.len() <= rows || columns <= room {
+            return lines.into_iter().take(rows).collect();
+        }
+        // What words leave free at the ends of rows is as much less.
+        columns -= 1;
+    }
 }
 
 fn spinning(app: &App) -> Span {
