@@ -122,7 +122,8 @@ fn program(segment: &Segment) -> (&str, &[String]) {
     while let [word, rest @ ..] = words {
         let name = word.rsplit('/').next().unwrap_or(word);
         let is_own = is_wrapped && (word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_digit()));
-        if WRAPPERS.contains(&name) {
+        // A variable may be empty.
+        if WRAPPERS.contains(&name) || name.starts_with('$') {
             is_wrapped = true;
         } else if !is_own && !name.contains('=') && name != "!" {
             return (name, rest);
@@ -285,6 +286,33 @@ mod tests {
             ("find -L build ~/x -type f -exec /bin/rm {} +", "deletes what it finds beneath ~/x"),
             ("git clean -fdx", "deletes files that git doesn't know"),
             ("mkfs.ext4 /dev/sda1", "changes a disk (mkfs.ext4)"),
+            ("find ~ -type f -exec grep -q foo {} \\; -delete", "deletes what it finds beneath ~"),
+            ("find . -type f -exec grep -q foo {} \\; -exec rm {} +", "deletes what it finds beneath ."),
+            ("git reset HEAD@{1} --hard", UNCOMMITTED),
+            ("git checkout stash@{0} -- src", UNCOMMITTED),
+            ("git checkout @{u} -- .", UNCOMMITTED),
+            ("git push origin HEAD@{0}:main --force", "overwrites what others have pushed"),
+            ("rm -rf {src,../other}", "deletes everything beneath ../other"),
+            ("rm -rf ${DIR} src", "deletes everything beneath ${DIR}"),
+            ("${SUDO} rm -rf ~", "deletes everything beneath ~"),
+            ("$DRY_RUN git push -f", "overwrites what others have pushed"),
+            ("f() { sudo ls; }", "runs as another user (sudo)"),
+            ("{ sudo ls;}", "runs as another user (sudo)"),
+            ("{fd}>x sudo ls", "runs as another user (sudo)"),
+            ("{sudo,ls} x", "runs as another user (sudo)"),
+            ("find \"$(pwd)\" -delete", "deletes what it finds beneath $(…)"),
+            ("git checkout $(git merge-base main HEAD) -- src", UNCOMMITTED),
+            ("git checkout `git merge-base main HEAD` -- src", UNCOMMITTED),
+            ("git reset \"$(git rev-parse @~)\" --hard", UNCOMMITTED),
+            ("rm -rf $(pwd)", "deletes everything beneath $(…)"),
+            ("rm -rf build-$(sudo x) ../y", "deletes everything beneath build-$(…)"),
+            ("ssh ${host} sudo reboot", "runs as another user (sudo)"),
+            ("ls | xargs -I {} sudo rm {}", "runs as another user (sudo)"),
+            ("$(true) sudo ls", "runs as another user (sudo)"),
+            ("$(true)sudo ls", "runs as another user (sudo)"),
+            ("echo $(case x in y) sudo ls;; esac)", "runs as another user (sudo)"),
+            ("git checkout src/$(x)", UNCOMMITTED),
+            ("cd x; ls > /dev/sda$(n)", "writes to the device /dev/sda$(…)"),
             ("dd if=x of=/dev/sda", "writes to the device /dev/sda"),
             ("cat x > /dev/sda", "writes to the device /dev/sda"),
             ("rm -rf / .git/x", "deletes everything beneath /"),
@@ -319,6 +347,19 @@ mod tests {
             "dd if=/dev/zero of=image bs=1M count=1",
             "chmod -R u+w build",
             "run() { ls; }; run",
+            "find . -exec grep -n foo {} +",
+            "find . -name '*.rs' -exec grep -l x {} \\;",
+            "for f in a b; do echo \"${f}\"; done",
+            "{ echo a; echo b; }",
+            "awk '{print $1}' x",
+            "echo \"$(date)\" ${dir}",
+            "rm -rf target/{debug,release}/build {a,b}",
+            "git log --format='%h {x}'",
+            "git show HEAD@{1}:src/lib.rs",
+            "git checkout -b fix-$(date +%s)",
+            "git checkout $(git rev-parse main)",
+            "git commit -m \"$(cat msg)\" --no-verify",
+            "cd \"$(git rev-parse --show-toplevel)\" && cargo test",
         ] {
             assert_eq!(of(line, Path::new("/work")), None, "{line}");
         }
