@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::shell::{self, Segment};
 
+mod find;
 mod git;
 
 pub(super) use git::{IN_GIT, is_within as is_in_git};
@@ -24,7 +25,7 @@ const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "
 /// What some commands of git do.
 const UNCOMMITTED: &str = "discards uncommitted changes";
 
-/// How deep shells within shells (`bash -c "sh -c …"`) are looked into.
+/// How deep shells and other programs that run what they are given (`bash -c "sh -c …"`) are looked into.
 const DEPTH: usize = 4;
 
 /// Where a command runs, as far as its line tells.
@@ -44,7 +45,8 @@ pub(super) fn of(line: &str, root: &Path) -> Option<String> {
 
 fn of_line(line: &str, place: Place<'_>, depth: usize) -> Option<String> {
     let segments = shell::segments(line);
-    let runs = |programs: &[&str]| segments.iter().any(|segment| programs.contains(&program(segment).0));
+    let runs =
+        |programs: &[&str]| segments.iter().any(|segment| programs.contains(&program(&segment.words).0));
     if runs(DOWNLOADERS) && (runs(SHELLS) || runs(INTERPRETERS)) {
         return Some("runs what it downloads".into());
     }
@@ -57,7 +59,7 @@ fn of_line(line: &str, place: Place<'_>, depth: usize) -> Option<String> {
             Some(what) => return Some(what),
             None => {}
         }
-        if let ("cd" | "pushd", arguments) = program(segment) {
+        if let ("cd" | "pushd", arguments) = program(&segment.words) {
             here = targets(arguments).next().map_or(place.root.to_owned(), |to| joined(&here, to));
         }
     }
@@ -68,11 +70,14 @@ fn of_segment(segment: &Segment, place: Place<'_>, depth: usize) -> Option<Strin
     if let Some(device) = segment.outputs.iter().find(|path| is_device(path)) {
         return Some(format!("writes to the device {device}"));
     }
-    let (name, arguments) = program(segment);
-    of_program((name, arguments), place, depth).or_else(|| {
-        let redirects = segment.outputs.iter().any(|path| is_in_git(path, place.here));
-        (redirects || git::writes_in(name, arguments, place.here)).then(|| IN_GIT.into())
-    })
+    of_words(&segment.words, place, depth)
+        .or_else(|| segment.outputs.iter().any(|path| is_in_git(path, place.here)).then(|| IN_GIT.into()))
+}
+
+fn of_words(words: &[String], place: Place<'_>, depth: usize) -> Option<String> {
+    let (name, arguments) = program(words);
+    of_program((name, arguments), place, depth)
+        .or_else(|| git::writes_in(name, arguments, place.here).then(|| IN_GIT.into()))
 }
 
 fn of_program((name, arguments): (&str, &[String]), place: Place<'_>, depth: usize) -> Option<String> {
@@ -91,23 +96,39 @@ fn of_program((name, arguments): (&str, &[String]), place: Place<'_>, depth: usi
             .map(|device| format!("writes to the device {device}")),
         "fdisk" | "parted" | "sfdisk" | "wipefs" => Some(format!("changes a disk ({name})")),
         "shutdown" | "reboot" | "halt" | "poweroff" => Some(format!("stops the machine ({name})")),
-        "find" => of_find(arguments, root),
+        "find" => find::of(arguments, place, depth),
         "git" => of_git(arguments).or_else(|| git::told_to_run(arguments)),
         "eval" => of_nested(&arguments.join(" "), place, depth),
         _ if name.starts_with("mkfs") => Some(format!("changes a disk ({name})")),
         _ if SHELLS.contains(&name) => {
-            let inner = arguments.iter().skip_while(|word| !is_command_flag(word)).nth(1)?;
-            of_nested(inner, place, depth)
+            line_of_shell(arguments).and_then(|line| of_nested(line, place, depth))
         }
         _ => None,
     }
 }
 
 fn of_nested(line: &str, place: Place<'_>, depth: usize) -> Option<String> {
+    deeper(depth, |depth| of_line(line, place, depth))
+}
+
+/// What is dangerous about what a program runs: words, of which a single one is a line for a shell.
+fn of_run(words: &[String], place: Place<'_>, depth: usize) -> Option<String> {
+    match words {
+        [line] => of_nested(line, place, depth),
+        words => deeper(depth, |depth| of_words(words, place, depth)),
+    }
+}
+
+fn deeper(depth: usize, judge: impl FnOnce(usize) -> Option<String>) -> Option<String> {
     match depth.checked_sub(1) {
-        Some(depth) => of_line(line, place, depth),
+        Some(depth) => judge(depth),
         None => Some("hides what it runs in shells within shells".into()),
     }
+}
+
+/// The line that a shell is given to run.
+fn line_of_shell(arguments: &[String]) -> Option<&String> {
+    arguments.iter().skip_while(|word| !is_command_flag(word)).nth(1)
 }
 
 /// `-c`, `-lc` and the like.
@@ -116,8 +137,7 @@ fn is_command_flag(word: &str) -> bool {
 }
 
 /// What a command runs, by name without folder, and its arguments; assignments and wrappers left off.
-fn program(segment: &Segment) -> (&str, &[String]) {
-    let mut words = segment.words.as_slice();
+fn program(mut words: &[String]) -> (&str, &[String]) {
     let mut is_wrapped = false;
     while let [word, rest @ ..] = words {
         let name = word.rsplit('/').next().unwrap_or(word);
@@ -173,25 +193,6 @@ fn of_git(arguments: &[String]) -> Option<String> {
         _ => return None,
     };
     is_dangerous.then(|| what.to_owned())
-}
-
-/// Whether it deletes what it finds, and that isn't somewhere within the working directory alone.
-fn of_find(arguments: &[String], root: &Path) -> Option<String> {
-    let is_expression = |word: &&String| word.starts_with(['-', '(', '!']);
-    let options = arguments.iter().take_while(|word| ["-H", "-L", "-P"].contains(&word.as_str())).count();
-    let places = arguments[options..].iter().take_while(|word| !is_expression(word));
-    let runs_rm = arguments.windows(2).any(|pair| {
-        ["-exec", "-execdir", "-ok"].contains(&pair[0].as_str()) && pair[1].rsplit('/').next() == Some("rm")
-    });
-    if !runs_rm && !arguments.iter().any(|word| word == "-delete") {
-        return None;
-    }
-    let mut places: Vec<&str> = places.map(String::as_str).collect();
-    if places.is_empty() {
-        places.push(".");
-    }
-    let place = places.into_iter().find(|place| leads_out(place, root))?;
-    Some(format!("deletes what it finds beneath {place}"))
 }
 
 /// Arguments that are no flags.
