@@ -6,6 +6,7 @@ use super::shell::{self, Segment};
 
 mod find;
 mod git;
+mod loss;
 
 pub(super) use git::{IN_GIT, is_within as is_in_git};
 
@@ -21,9 +22,6 @@ const WRAPPERS: &[&str] = &[
 
 /// Devices that take any output without harm.
 const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
-
-/// What some commands of git do.
-const UNCOMMITTED: &str = "discards uncommitted changes";
 
 /// How deep shells and other programs that run what they are given (`bash -c "sh -c …"`) are looked into.
 const DEPTH: usize = 4;
@@ -97,7 +95,7 @@ fn of_program((name, arguments): (&str, &[String]), place: Place<'_>, depth: usi
         "fdisk" | "parted" | "sfdisk" | "wipefs" => Some(format!("changes a disk ({name})")),
         "shutdown" | "reboot" | "halt" | "poweroff" => Some(format!("stops the machine ({name})")),
         "find" => find::of(arguments, place, depth),
-        "git" => of_git(arguments).or_else(|| git::told_to_run(arguments)),
+        "git" => loss::of(arguments, place, depth).or_else(|| git::told_to_run(arguments)),
         "eval" => of_nested(&arguments.join(" "), place, depth),
         _ if name.starts_with("mkfs") => Some(format!("changes a disk ({name})")),
         _ if SHELLS.contains(&name) => {
@@ -159,42 +157,6 @@ fn of_rm(arguments: &[String], root: &Path) -> Option<String> {
     Some(format!("deletes everything beneath {target}"))
 }
 
-fn of_git(arguments: &[String]) -> Option<String> {
-    let mut words = arguments.iter();
-    let mut command = words.next()?;
-    while command.starts_with('-') {
-        // These have a value.
-        if command == "-C" || command == "-c" {
-            words.next();
-        }
-        command = words.next()?;
-    }
-    let rest = words.as_slice();
-    let has = |flag: &str| rest.iter().any(|word| word == flag);
-    let (is_dangerous, what) = match command.as_str() {
-        "push" => {
-            let forces = has_flag(rest, 'f', "force") || has_flag(rest, 'f', "mirror");
-            let forces =
-                forces || rest.iter().any(|word| word.starts_with("--force-") || word.starts_with('+'));
-            (forces, "overwrites what others have pushed")
-        }
-        "reset" => (has("--hard"), UNCOMMITTED),
-        "checkout" => {
-            let is_path = |word: &String| word == "." || word.starts_with("./") || word.ends_with('/');
-            (has("--") || has_flag(rest, 'f', "force") || rest.iter().any(is_path), UNCOMMITTED)
-        }
-        "switch" => (has_flag(rest, 'f', "force") || has("--discard-changes"), UNCOMMITTED),
-        "restore" => {
-            let is_staged = has_flag(rest, 'S', "staged") && !has_flag(rest, 'W', "worktree");
-            (!is_staged && !rest.is_empty(), UNCOMMITTED)
-        }
-        "stash" => (has("drop") || has("clear"), "deletes what was stashed"),
-        "clean" => (has_flag(rest, 'f', "force"), "deletes files that git doesn't know"),
-        _ => return None,
-    };
-    is_dangerous.then(|| what.to_owned())
-}
-
 /// Arguments that are no flags.
 fn targets(arguments: &[String]) -> impl Iterator<Item = &String> {
     arguments.iter().filter(|word| !word.starts_with('-'))
@@ -245,6 +207,8 @@ fn is_fork_bomb(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const UNCOMMITTED: &str = "discards uncommitted changes";
 
     #[test]
     fn dangerous_shapes_are_named() {

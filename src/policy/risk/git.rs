@@ -76,7 +76,11 @@ fn extracts(arguments: &[String]) -> bool {
 }
 
 /// The values of a flag, in any of the ways to write it; its long name may be cut.
-fn values<'a>(arguments: &'a [String], short: char, long: &'a str) -> impl Iterator<Item = &'a str> {
+pub(super) fn values<'a>(
+    arguments: &'a [String],
+    short: char,
+    long: &'a str,
+) -> impl Iterator<Item = &'a str> {
     arguments.iter().enumerate().filter_map(move |(at, word)| {
         let behind = match word.strip_prefix("--") {
             Some(word) => {
