@@ -4,7 +4,9 @@ use std::path::{Component, Path, PathBuf};
 
 use super::shell::{self, Segment};
 
+mod find;
 mod git;
+mod loss;
 
 pub(super) use git::{IN_GIT, is_within as is_in_git};
 
@@ -21,10 +23,7 @@ const WRAPPERS: &[&str] = &[
 /// Devices that take any output without harm.
 const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
-/// What some commands of git do.
-const UNCOMMITTED: &str = "discards uncommitted changes";
-
-/// How deep shells within shells (`bash -c "sh -c …"`) are looked into.
+/// How deep shells and other programs that run what they are given (`bash -c "sh -c …"`) are looked into.
 const DEPTH: usize = 4;
 
 /// Where a command runs, as far as its line tells.
@@ -44,7 +43,8 @@ pub(super) fn of(line: &str, root: &Path) -> Option<String> {
 
 fn of_line(line: &str, place: Place<'_>, depth: usize) -> Option<String> {
     let segments = shell::segments(line);
-    let runs = |programs: &[&str]| segments.iter().any(|segment| programs.contains(&program(segment).0));
+    let runs =
+        |programs: &[&str]| segments.iter().any(|segment| programs.contains(&program(&segment.words).0));
     if runs(DOWNLOADERS) && (runs(SHELLS) || runs(INTERPRETERS)) {
         return Some("runs what it downloads".into());
     }
@@ -57,7 +57,7 @@ fn of_line(line: &str, place: Place<'_>, depth: usize) -> Option<String> {
             Some(what) => return Some(what),
             None => {}
         }
-        if let ("cd" | "pushd", arguments) = program(segment) {
+        if let ("cd" | "pushd", arguments) = program(&segment.words) {
             here = targets(arguments).next().map_or(place.root.to_owned(), |to| joined(&here, to));
         }
     }
@@ -68,11 +68,14 @@ fn of_segment(segment: &Segment, place: Place<'_>, depth: usize) -> Option<Strin
     if let Some(device) = segment.outputs.iter().find(|path| is_device(path)) {
         return Some(format!("writes to the device {device}"));
     }
-    let (name, arguments) = program(segment);
-    of_program((name, arguments), place, depth).or_else(|| {
-        let redirects = segment.outputs.iter().any(|path| is_in_git(path, place.here));
-        (redirects || git::writes_in(name, arguments, place.here)).then(|| IN_GIT.into())
-    })
+    of_words(&segment.words, place, depth)
+        .or_else(|| segment.outputs.iter().any(|path| is_in_git(path, place.here)).then(|| IN_GIT.into()))
+}
+
+fn of_words(words: &[String], place: Place<'_>, depth: usize) -> Option<String> {
+    let (name, arguments) = program(words);
+    of_program((name, arguments), place, depth)
+        .or_else(|| git::writes_in(name, arguments, place.here).then(|| IN_GIT.into()))
 }
 
 fn of_program((name, arguments): (&str, &[String]), place: Place<'_>, depth: usize) -> Option<String> {
@@ -91,23 +94,39 @@ fn of_program((name, arguments): (&str, &[String]), place: Place<'_>, depth: usi
             .map(|device| format!("writes to the device {device}")),
         "fdisk" | "parted" | "sfdisk" | "wipefs" => Some(format!("changes a disk ({name})")),
         "shutdown" | "reboot" | "halt" | "poweroff" => Some(format!("stops the machine ({name})")),
-        "find" => of_find(arguments, root),
-        "git" => of_git(arguments).or_else(|| git::told_to_run(arguments)),
+        "find" => find::of(arguments, place, depth),
+        "git" => loss::of(arguments, place, depth).or_else(|| git::told_to_run(arguments)),
         "eval" => of_nested(&arguments.join(" "), place, depth),
         _ if name.starts_with("mkfs") => Some(format!("changes a disk ({name})")),
         _ if SHELLS.contains(&name) => {
-            let inner = arguments.iter().skip_while(|word| !is_command_flag(word)).nth(1)?;
-            of_nested(inner, place, depth)
+            line_of_shell(arguments).and_then(|line| of_nested(line, place, depth))
         }
         _ => None,
     }
 }
 
 fn of_nested(line: &str, place: Place<'_>, depth: usize) -> Option<String> {
+    deeper(depth, |depth| of_line(line, place, depth))
+}
+
+/// What is dangerous about what a program runs: words, of which a single one is a line for a shell.
+fn of_run(words: &[String], place: Place<'_>, depth: usize) -> Option<String> {
+    match words {
+        [line] => of_nested(line, place, depth),
+        words => deeper(depth, |depth| of_words(words, place, depth)),
+    }
+}
+
+fn deeper(depth: usize, judge: impl FnOnce(usize) -> Option<String>) -> Option<String> {
     match depth.checked_sub(1) {
-        Some(depth) => of_line(line, place, depth),
+        Some(depth) => judge(depth),
         None => Some("hides what it runs in shells within shells".into()),
     }
+}
+
+/// The line that a shell is given to run.
+fn line_of_shell(arguments: &[String]) -> Option<&String> {
+    arguments.iter().skip_while(|word| !is_command_flag(word)).nth(1)
 }
 
 /// `-c`, `-lc` and the like.
@@ -116,13 +135,13 @@ fn is_command_flag(word: &str) -> bool {
 }
 
 /// What a command runs, by name without folder, and its arguments; assignments and wrappers left off.
-fn program(segment: &Segment) -> (&str, &[String]) {
-    let mut words = segment.words.as_slice();
+fn program(mut words: &[String]) -> (&str, &[String]) {
     let mut is_wrapped = false;
     while let [word, rest @ ..] = words {
         let name = word.rsplit('/').next().unwrap_or(word);
         let is_own = is_wrapped && (word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_digit()));
-        if WRAPPERS.contains(&name) {
+        // A variable may be empty.
+        if WRAPPERS.contains(&name) || name.starts_with('$') {
             is_wrapped = true;
         } else if !is_own && !name.contains('=') && name != "!" {
             return (name, rest);
@@ -136,61 +155,6 @@ fn of_rm(arguments: &[String], root: &Path) -> Option<String> {
     let is_recursive = has_flag(arguments, 'r', "recursive") || has_flag(arguments, 'R', "recursive");
     let target = targets(arguments).find(|path| leads_out(path, root)).filter(|_| is_recursive)?;
     Some(format!("deletes everything beneath {target}"))
-}
-
-fn of_git(arguments: &[String]) -> Option<String> {
-    let mut words = arguments.iter();
-    let mut command = words.next()?;
-    while command.starts_with('-') {
-        // These have a value.
-        if command == "-C" || command == "-c" {
-            words.next();
-        }
-        command = words.next()?;
-    }
-    let rest = words.as_slice();
-    let has = |flag: &str| rest.iter().any(|word| word == flag);
-    let (is_dangerous, what) = match command.as_str() {
-        "push" => {
-            let forces = has_flag(rest, 'f', "force") || has_flag(rest, 'f', "mirror");
-            let forces =
-                forces || rest.iter().any(|word| word.starts_with("--force-") || word.starts_with('+'));
-            (forces, "overwrites what others have pushed")
-        }
-        "reset" => (has("--hard"), UNCOMMITTED),
-        "checkout" => {
-            let is_path = |word: &String| word == "." || word.starts_with("./") || word.ends_with('/');
-            (has("--") || has_flag(rest, 'f', "force") || rest.iter().any(is_path), UNCOMMITTED)
-        }
-        "switch" => (has_flag(rest, 'f', "force") || has("--discard-changes"), UNCOMMITTED),
-        "restore" => {
-            let is_staged = has_flag(rest, 'S', "staged") && !has_flag(rest, 'W', "worktree");
-            (!is_staged && !rest.is_empty(), UNCOMMITTED)
-        }
-        "stash" => (has("drop") || has("clear"), "deletes what was stashed"),
-        "clean" => (has_flag(rest, 'f', "force"), "deletes files that git doesn't know"),
-        _ => return None,
-    };
-    is_dangerous.then(|| what.to_owned())
-}
-
-/// Whether it deletes what it finds, and that isn't somewhere within the working directory alone.
-fn of_find(arguments: &[String], root: &Path) -> Option<String> {
-    let is_expression = |word: &&String| word.starts_with(['-', '(', '!']);
-    let options = arguments.iter().take_while(|word| ["-H", "-L", "-P"].contains(&word.as_str())).count();
-    let places = arguments[options..].iter().take_while(|word| !is_expression(word));
-    let runs_rm = arguments.windows(2).any(|pair| {
-        ["-exec", "-execdir", "-ok"].contains(&pair[0].as_str()) && pair[1].rsplit('/').next() == Some("rm")
-    });
-    if !runs_rm && !arguments.iter().any(|word| word == "-delete") {
-        return None;
-    }
-    let mut places: Vec<&str> = places.map(String::as_str).collect();
-    if places.is_empty() {
-        places.push(".");
-    }
-    let place = places.into_iter().find(|place| leads_out(place, root))?;
-    Some(format!("deletes what it finds beneath {place}"))
 }
 
 /// Arguments that are no flags.
@@ -244,6 +208,8 @@ fn is_fork_bomb(line: &str) -> bool {
 mod tests {
     use super::*;
 
+    const UNCOMMITTED: &str = "discards uncommitted changes";
+
     #[test]
     fn dangerous_shapes_are_named() {
         for (line, expected) in [
@@ -285,6 +251,33 @@ mod tests {
             ("find -L build ~/x -type f -exec /bin/rm {} +", "deletes what it finds beneath ~/x"),
             ("git clean -fdx", "deletes files that git doesn't know"),
             ("mkfs.ext4 /dev/sda1", "changes a disk (mkfs.ext4)"),
+            ("find ~ -type f -exec grep -q foo {} \\; -delete", "deletes what it finds beneath ~"),
+            ("find . -type f -exec grep -q foo {} \\; -exec rm {} +", "deletes what it finds beneath ."),
+            ("git reset HEAD@{1} --hard", UNCOMMITTED),
+            ("git checkout stash@{0} -- src", UNCOMMITTED),
+            ("git checkout @{u} -- .", UNCOMMITTED),
+            ("git push origin HEAD@{0}:main --force", "overwrites what others have pushed"),
+            ("rm -rf {src,../other}", "deletes everything beneath ../other"),
+            ("rm -rf ${DIR} src", "deletes everything beneath ${DIR}"),
+            ("${SUDO} rm -rf ~", "deletes everything beneath ~"),
+            ("$DRY_RUN git push -f", "overwrites what others have pushed"),
+            ("f() { sudo ls; }", "runs as another user (sudo)"),
+            ("{ sudo ls;}", "runs as another user (sudo)"),
+            ("{fd}>x sudo ls", "runs as another user (sudo)"),
+            ("{sudo,ls} x", "runs as another user (sudo)"),
+            ("find \"$(pwd)\" -delete", "deletes what it finds beneath $(…)"),
+            ("git checkout $(git merge-base main HEAD) -- src", UNCOMMITTED),
+            ("git checkout `git merge-base main HEAD` -- src", UNCOMMITTED),
+            ("git reset \"$(git rev-parse @~)\" --hard", UNCOMMITTED),
+            ("rm -rf $(pwd)", "deletes everything beneath $(…)"),
+            ("rm -rf build-$(sudo x) ../y", "deletes everything beneath build-$(…)"),
+            ("ssh ${host} sudo reboot", "runs as another user (sudo)"),
+            ("ls | xargs -I {} sudo rm {}", "runs as another user (sudo)"),
+            ("$(true) sudo ls", "runs as another user (sudo)"),
+            ("$(true)sudo ls", "runs as another user (sudo)"),
+            ("echo $(case x in y) sudo ls;; esac)", "runs as another user (sudo)"),
+            ("git checkout src/$(x)", UNCOMMITTED),
+            ("cd x; ls > /dev/sda$(n)", "writes to the device /dev/sda$(…)"),
             ("dd if=x of=/dev/sda", "writes to the device /dev/sda"),
             ("cat x > /dev/sda", "writes to the device /dev/sda"),
             ("rm -rf / .git/x", "deletes everything beneath /"),
@@ -319,6 +312,19 @@ mod tests {
             "dd if=/dev/zero of=image bs=1M count=1",
             "chmod -R u+w build",
             "run() { ls; }; run",
+            "find . -exec grep -n foo {} +",
+            "find . -name '*.rs' -exec grep -l x {} \\;",
+            "for f in a b; do echo \"${f}\"; done",
+            "{ echo a; echo b; }",
+            "awk '{print $1}' x",
+            "echo \"$(date)\" ${dir}",
+            "rm -rf target/{debug,release}/build {a,b}",
+            "git log --format='%h {x}'",
+            "git show HEAD@{1}:src/lib.rs",
+            "git checkout -b fix-$(date +%s)",
+            "git checkout $(git rev-parse main)",
+            "git commit -m \"$(cat msg)\" --no-verify",
+            "cd \"$(git rev-parse --show-toplevel)\" && cargo test",
         ] {
             assert_eq!(of(line, Path::new("/work")), None, "{line}");
         }

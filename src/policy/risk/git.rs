@@ -76,7 +76,11 @@ fn extracts(arguments: &[String]) -> bool {
 }
 
 /// The values of a flag, in any of the ways to write it; its long name may be cut.
-fn values<'a>(arguments: &'a [String], short: char, long: &'a str) -> impl Iterator<Item = &'a str> {
+pub(super) fn values<'a>(
+    arguments: &'a [String],
+    short: char,
+    long: &'a str,
+) -> impl Iterator<Item = &'a str> {
     arguments.iter().enumerate().filter_map(move |(at, word)| {
         let behind = match word.strip_prefix("--") {
             Some(word) => {
@@ -93,8 +97,12 @@ fn values<'a>(arguments: &'a [String], short: char, long: &'a str) -> impl Itera
 pub(super) fn told_to_run(arguments: &[String]) -> Option<String> {
     // `clone` has a long name for it.
     let once = values(arguments, 'c', "config");
-    // The value is in a variable, so anything.
-    let hidden = values(arguments, '\0', "config-env").filter_map(|word| word.split_once('='));
+    // The value is in a variable, so anything. This name can't be cut, unlike that of `clone` (git 2.47).
+    let hidden = arguments.iter().enumerate().filter_map(|(at, word)| {
+        let behind = word.strip_prefix("--config-env")?;
+        let value = if behind.is_empty() { arguments.get(at + 1)? } else { behind.strip_prefix('=')? };
+        value.split_once('=')
+    });
     let mut settings: Vec<(&str, &str)> =
         once.map(|word| word.split_once('=').unwrap_or((word, ""))).collect();
     settings.extend(hidden.map(|(key, _)| (key, "$")));
@@ -158,6 +166,10 @@ mod tests {
             "dd if=x of=.git/config",
             "sh -c 'touch .git/hooks/x'",
             "x 2>> .git/config",
+            "x > .git$(y)/config",
+            "cp x $(y) .git/hooks",
+            "cd .git; touch hooks/x $(cd ..; ls)",
+            "touch {.git/hooks/x,y}",
             "scp host:hook .git/hooks/pre-commit",
             "sort x -o .git/config",
             "tar -xzf hooks.tgz -C .git",
@@ -217,6 +229,7 @@ mod tests {
             ("git config set --local CORE.HOOKSPATH x", "CORE.HOOKSPATH"),
             ("git -c core.hooksPath=./x commit -m y", "core.hooksPath"),
             ("git --config-env=core.hooksPath=X commit", "core.hooksPath"),
+            ("git --config-env core.pager=X log", "core.pager"),
             ("git -C sub config core.fsmonitor ./x.sh", "core.fsmonitor"),
             ("git config core.sshCommand 'sh -c x'", "core.sshCommand"),
             ("git -c core.pager=sh log", "core.pager"),
@@ -243,6 +256,10 @@ mod tests {
             "git -c core.hooksPath=/dev/null commit -m x",
             "git -c core.hooksPath= commit",
             "git -c core.pager=cat log",
+            "git clone --config core.pager=cat u",
+            "git clone --config=core.pager=cat u",
+            "git clone --config core.hooksPath=/dev/null u",
+            "git --config-env user.name=X commit",
             "git -c core.editor=true rebase --continue",
             "git config alias.st status",
             "git config credential.helper store",

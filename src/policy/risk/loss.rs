@@ -1,0 +1,219 @@
+//! Which commands of git lose what isn't committed, stashed or pushed elsewhere. The words are all there is: whether `git
+//! checkout x` means a branch or a file only the repository knows.
+
+use super::{Place, git, has_flag, of_nested, of_run};
+
+const UNCOMMITTED: &str = "discards uncommitted changes";
+const PUSHED: &str = "overwrites what others have pushed";
+const STASHED: &str = "deletes what was stashed";
+const UNKNOWN: &str = "deletes files that git doesn't know";
+
+/// Options of git itself with a value in the next word (`git help git`, 2.47).
+const WITH_VALUES: &[&str] =
+    &["-C", "-c", "--attr-source", "--config-env", "--git-dir", "--namespace", "--work-tree"];
+
+/// What is lost by git with these arguments, or by what it is told to run.
+pub(super) fn of(arguments: &[String], place: Place<'_>, depth: usize) -> Option<String> {
+    let (command, rest) = command(arguments)?;
+    let lost = match command {
+        "checkout" => discards_by_checkout(rest).then_some(UNCOMMITTED),
+        "clean" | "push" | "reset" => of_plain(command, rest),
+        "restore" => {
+            let is_staged = has_flag(rest, 'S', "staged") && !has_flag(rest, 'W', "worktree");
+            (!is_staged && !rest.is_empty()).then_some(UNCOMMITTED)
+        }
+        // Behind a flag or `push` these words are a message or a path.
+        "stash" => {
+            rest.first().is_some_and(|word| ["clear", "drop"].contains(&word.as_str())).then_some(STASHED)
+        }
+        "switch" => {
+            let discards = rest.iter().any(|word| word == "--discard-changes");
+            (discards || forces(rest, ['c', 'C'])).then_some(UNCOMMITTED)
+        }
+        _ => return of_what_runs(command, rest, place, depth).or_else(|| of_behind(rest).map(str::to_owned)),
+    };
+    lost.map(str::to_owned)
+}
+
+/// Git's command and the words behind it.
+fn command(arguments: &[String]) -> Option<(&str, &[String])> {
+    let mut words = arguments.iter();
+    let mut command = words.next()?;
+    while command.starts_with('-') {
+        if WITH_VALUES.contains(&command.as_str()) {
+            words.next();
+        }
+        command = words.next()?;
+    }
+    Some((command, words.as_slice()))
+}
+
+/// Commands that are known by their name and a flag, wherever they stand.
+fn of_plain(command: &str, rest: &[String]) -> Option<&'static str> {
+    match command {
+        "clean" => has_flag(rest, 'f', "force").then_some(UNKNOWN),
+        "push" => {
+            let forces = has_flag(rest, 'f', "force") || has_flag(rest, 'f', "mirror");
+            let is_forced = |word: &String| word.starts_with("--force-") || word.starts_with('+');
+            (forces || rest.iter().any(is_forced)).then_some(PUSHED)
+        }
+        "reset" => rest.iter().any(|word| word == "--hard").then_some(UNCOMMITTED),
+        _ => None,
+    }
+}
+
+/// Commands of git that run another one.
+fn of_what_runs(command: &str, rest: &[String], place: Place<'_>, depth: usize) -> Option<String> {
+    match command {
+        "bisect" => of_run(behind(rest, "run"), place, depth),
+        "rebase" => git::values(rest, 'x', "exec").find_map(|line| of_nested(line, place, depth)),
+        "submodule" => of_run(behind(rest, "foreach"), place, depth),
+        _ => None,
+    }
+}
+
+/// An alias, or a command of git that runs one in a way that isn't known here.
+fn of_behind(rest: &[String]) -> Option<&'static str> {
+    rest.iter().enumerate().find_map(|(at, word)| of_plain(word, &rest[at + 1..]))
+}
+
+/// What stands behind a word and the flags behind that.
+fn behind<'a>(words: &'a [String], word: &str) -> &'a [String] {
+    let words = words.iter().position(|other| other == word).map_or(&[][..], |at| &words[at + 1..]);
+    let flags = words.iter().take_while(|word| word.starts_with('-')).count();
+    &words[flags..]
+}
+
+/// Whether a flag forces, and isn't the name of a new branch behind the flag for one: `-bfix`.
+fn forces(words: &[String], named: [char; 2]) -> bool {
+    let is_short = |word: &&String| word.starts_with('-') && !word.starts_with("--");
+    let has_short = |word: &String| word.split(named).next().is_some_and(|flags| flags.contains('f'));
+    words.iter().any(|word| word == "--force") || words.iter().filter(is_short).any(has_short)
+}
+
+fn discards_by_checkout(rest: &[String]) -> bool {
+    let is_folder = |word: &String| {
+        [".", ".."].contains(&word.as_str())
+            || word.starts_with("./")
+            || word.starts_with("../")
+            || word.ends_with('/')
+    };
+    let has_paths = || rest.iter().any(is_folder) || names_paths(rest);
+    forces(rest, ['b', 'B']) || rest.iter().any(|word| word == "--") || (!takes_no_paths(rest) && has_paths())
+}
+
+/// Whether `git checkout` makes a branch or leaves all of them, and so takes no paths.
+fn takes_no_paths(rest: &[String]) -> bool {
+    rest.iter().any(|word| match word.strip_prefix("--") {
+        Some(name) => ["detach", "orphan", "track"].contains(&name.split('=').next().unwrap_or(name)),
+        None => word.starts_with('-') && word.contains(['b', 'B', 'd', 't']),
+    })
+}
+
+fn names_paths(rest: &[String]) -> bool {
+    // A lone `-` is the branch before.
+    let is_flag = |word: &str| word.starts_with('-') && word != "-";
+    let words = rest.iter().map(String::as_str).take_while(|word| !word.starts_with('#'));
+    let words: Vec<&str> = words.filter(|word| !is_flag(word)).collect();
+    words.len() > 1 || words.first().is_some_and(|word| is_like_a_path(word))
+}
+
+/// Whether a word is a path rather than a branch, by a wildcard or the ending of its name. `v1.2`, `release-1.x` and `@{1.day.ago}`
+/// are none; a branch called `fix.js` is taken for one.
+fn is_like_a_path(word: &str) -> bool {
+    let has_ending = word.rsplit_once('.').is_some_and(|(_, ending)| {
+        ending.starts_with(|c: char| c.is_ascii_alphabetic())
+            && ending.chars().all(|c| c.is_ascii_alphanumeric())
+            && ending != "x"
+    });
+    has_ending || word.contains(['*', '?', '['])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::of;
+    use super::{PUSHED, STASHED, UNCOMMITTED, UNKNOWN};
+
+    const DEEP: &str = "hides what it runs in shells within shells";
+
+    #[test]
+    fn git_that_loses_something_is_seen() {
+        for (line, expected) in [
+            ("git --git-dir ~/.dotfiles --work-tree ~ checkout -f", UNCOMMITTED),
+            ("git --git-dir .git reset --hard", UNCOMMITTED),
+            ("git --git-dir=.git --attr-source x stash drop", STASHED),
+            ("git --exec-path=x --config-env a.b=X restore .", UNCOMMITTED),
+            ("git --namespace x push -f", PUSHED),
+            ("git --namespace x switch -f main", UNCOMMITTED),
+            ("git submodule foreach git reset --hard", UNCOMMITTED),
+            ("git submodule foreach --recursive git clean -fdx", UNKNOWN),
+            ("git submodule foreach --recursive git checkout -f", UNCOMMITTED),
+            ("git submodule foreach 'git checkout . || :'", UNCOMMITTED),
+            ("git submodule --quiet foreach git stash clear", STASHED),
+            ("git submodule foreach sudo ls", "runs as another user (sudo)"),
+            ("git rebase -x git reset --hard main", UNCOMMITTED),
+            ("git rebase -i --exec 'git checkout -- .' main", UNCOMMITTED),
+            ("git rebase --exec='rm -rf ../x' main", "deletes everything beneath ../x"),
+            ("git bisect run sh -c 'git restore .'", UNCOMMITTED),
+            ("git bisect run git bisect run git bisect run git bisect run git bisect run x", DEEP),
+            ("git again push --force", PUSHED),
+            ("git checkout HEAD src/lib.rs", UNCOMMITTED),
+            ("git checkout HEAD~1 Makefile", UNCOMMITTED),
+            ("git checkout main src/lib.rs README.md", UNCOMMITTED),
+            ("git checkout - src", UNCOMMITTED),
+            ("git checkout -q main src", UNCOMMITTED),
+            ("git checkout src/lib.rs", UNCOMMITTED),
+            ("git checkout .gitignore", UNCOMMITTED),
+            ("git checkout '*.rs'", UNCOMMITTED),
+            ("git checkout 'src/*'", UNCOMMITTED),
+            ("git checkout ../src", UNCOMMITTED),
+            ("git checkout -fb x", UNCOMMITTED),
+            ("git checkout --force -b x", UNCOMMITTED),
+            ("git switch -fc x", UNCOMMITTED),
+            ("git stash clear", STASHED),
+            ("git stash drop stash@{1}", STASHED),
+        ] {
+            assert_eq!(of(line, Path::new("/work")).as_deref(), Some(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn git_that_loses_nothing_is_not() {
+        for line in [
+            "git --git-dir reset status --hard",
+            "git --work-tree push -C clean log -f",
+            "git submodule foreach git fetch --all",
+            "git submodule update --init --recursive",
+            "git rebase -x 'cargo test' main",
+            "git bisect run cargo test",
+            "git checkout v1.2",
+            "git checkout release-1.2",
+            "git checkout origin/2.x",
+            "git checkout user.name/fix",
+            "git checkout -b \"fix/$(date +%s)\" origin/main",
+            "git checkout lodash-4.17.21-rc1",
+            "git checkout HEAD@{1.day.ago}",
+            "git checkout -q -",
+            "git checkout main # and back",
+            "git checkout -b fix.rs origin/main",
+            "git checkout -bfix main",
+            "git checkout -qBfix main",
+            "git checkout -t origin/fix.rs",
+            "git checkout --track=inherit fix.rs",
+            "git checkout --orphan new main",
+            "git checkout --detach fix.rs",
+            "git checkout main 2>/dev/null",
+            "git checkout",
+            "git switch -cfix main",
+            "git stash",
+            "git stash push -m drop",
+            "git stash save clear",
+            "git stash list --grep drop",
+            "git commit -m reset -m clean",
+        ] {
+            assert_eq!(of(line, Path::new("/work")), None, "{line}");
+        }
+    }
+}
