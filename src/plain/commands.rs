@@ -67,7 +67,9 @@ pub(super) async fn perform(agent: &AgentSession, command: Command) -> Told {
 /// What went wrong, with what to do about it.
 pub(super) fn why(error: &AgentError) -> String {
     match error {
-        AgentError::Running => "that waits until the agent has finished; /stop stops it".to_owned(),
+        AgentError::Running => {
+            "the agent is at work, and this needs it to be at rest; /stop stops it".to_owned()
+        }
         AgentError::Summarizing => "a summary is being made; /stop stops it".to_owned(),
         AgentError::Session(refused) => match refused.hint() {
             Some(hint) => format!("{}\n  hint: {hint}", chain(error)),

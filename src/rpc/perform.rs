@@ -41,7 +41,7 @@ impl Refusal {
     fn text(&self) -> String {
         match self {
             Self::Agent(AgentError::Running) => {
-                "that waits until the agent has finished; `abort` stops it".to_owned()
+                "the agent is at work, and this needs it to be at rest; `abort` stops it".to_owned()
             }
             Self::Agent(AgentError::Busy) => {
                 "the agent is at work; `streamingBehavior` says whether this steers it or follows up"

@@ -11,7 +11,7 @@ pub enum AgentError {
     #[error("the agent is at work; say whether this steers it or follows up")]
     Busy,
     /// The command needs the agent to be idle.
-    #[error("that waits until the agent has finished or is stopped")]
+    #[error("the agent is at work, and this needs it to be at rest")]
     Running,
     /// A command of the user's own is running already.
     #[error("a command is running already; abort it first, or wait for its end")]
@@ -49,7 +49,7 @@ pub enum AgentError {
     #[error(transparent)]
     Compaction(#[from] CompactionError),
     /// A summary is being made.
-    #[error("that waits until the summary is made or stopped")]
+    #[error("a summary is being made, and this needs it to be over")]
     Summarizing,
     /// The session is closed.
     #[error("the session is closed")]

@@ -140,6 +140,8 @@ impl Action {
     pub(in crate::tui) fn typed(&self) -> Option<Typed> {
         match self {
             Self::Say(say) => say.typed(),
+            Self::Go(Go::New) => Some("/new".to_owned().into()),
+            Self::Go(Go::Clone) => Some("/clone".to_owned().into()),
             Self::Change(Change::SetModel(words)) => Some(format!("/model {words}").into()),
             Self::Queue(queue::Order::Edit(_, words, _)) => Some(words.clone().into()),
             Self::Decide(_, Decision::Deny { reason }) => {

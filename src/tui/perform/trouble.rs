@@ -27,8 +27,10 @@ pub(in crate::tui) fn failed(error: &AgentError, text: Option<Typed>) -> Report 
         AgentError::Session(error) => error.hint().map(str::to_owned),
         AgentError::Model(_) => Some("/model shows the models that can be asked".to_owned()),
         AgentError::UnknownSkill { .. } => Some("/help lists the skills".to_owned()),
+        AgentError::Running | AgentError::Summarizing => {
+            Some("stop it first, or wait for its end".to_owned())
+        }
         AgentError::Busy
-        | AgentError::Running
         | AgentError::BashRunning
         | AgentError::Empty
         | AgentError::Store(_)
@@ -36,11 +38,10 @@ pub(in crate::tui) fn failed(error: &AgentError, text: Option<Typed>) -> Report 
         | AgentError::Gone(_)
         | AgentError::InUse
         | AgentError::Compaction(_)
-        | AgentError::Summarizing
         | AgentError::Closed => None,
     };
     match (error, text) {
-        (AgentError::Model(_) | AgentError::UnknownSkill { .. }, Some(typed)) => {
+        (AgentError::Model(_) | AgentError::UnknownSkill { .. } | AgentError::Running, Some(typed)) => {
             Report::slip(typed, (what, hint), Origin::Typed)
         }
         (_, text) => Report::Failed { what, hint, text },

@@ -4,12 +4,13 @@ use crossterm::event::{KeyCode, KeyModifiers};
 
 use super::clicks::waiting;
 use super::stage::{Stage, at_work, state, text};
-use crate::agent::{Live, Snapshot};
+use crate::agent::{AgentError, Live, Snapshot};
 use crate::id::EntryId;
 use crate::message::Image;
 use crate::setting;
 use crate::tui::app::{Action, Beside, Go, InList, Input, List, Loaded, Origin, Own, Report, Say, Typed};
 use crate::tui::attach::Picture;
+use crate::tui::perform::failed;
 use crate::tui::transcript::Newest;
 
 impl Stage {
@@ -124,6 +125,18 @@ fn a_word_that_passes_by_has_three_rows_and_ends_with_a_sign_where_it_is_cut() {
     // On a small screen there is one.
     let cut = rows_of(&trouble, 12);
     assert!(cut.len() == 1 && cut[0].ends_with('…'), "{cut:?}");
+}
+
+#[test]
+fn what_needs_the_agent_to_be_at_rest_comes_back_to_be_sent_again() {
+    for line in ["/new", "/clone"] {
+        let mut stage = Stage::new(80, 24);
+        let actions = stage.does(line);
+        stage.input(Input::Report(failed(&AgentError::Running, actions[0].typed())));
+        let screen = stage.screen();
+        assert!(screen.contains("the agent is at work") && screen.contains("stop it first"), "{screen}");
+        assert!(screen.contains(&format!("❯ {line}")), "{screen}");
+    }
 }
 
 #[test]
