@@ -41,18 +41,18 @@ pub(super) fn user(
     let words = [hint, note, time.as_str()].into_iter().filter(|word| !word.is_empty());
     let time = words.collect::<Vec<_>>().join(" ");
     let measure = ctx.width.min(ctx.measure);
-    let room = measure.saturating_sub(time.chars().count() + 2).max(measure / 2);
+    let beside = (time.chars().count() + 2).min(measure / 2);
     let text = typed.unwrap_or(text).trim_end();
     let (shown, hidden, end) = if folded { ends(text) } else { (text, 0, "") };
     let bold = Style::from(Role::User).with(Emphasis::BOLD);
-    let mut lines = said_lines(shown, bold, room);
+    let mut lines = said_beside(beside, shown, bold, measure);
     if hidden > 0 {
         let noun = if hidden == 1 { "line" } else { "lines" };
         let note = format!("… {hidden} more {noun} ({})", ctx.unfold);
-        lines.extend(said_lines(&note, Role::Muted.into(), room));
+        lines.extend(said_lines(&note, Role::Muted.into(), measure));
     }
     if !end.is_empty() {
-        lines.extend(said_lines(end, bold, room));
+        lines.extend(said_lines(end, bold, measure));
     }
     if let Some(first) = lines.first_mut() {
         *first = ctx.right_aligned(std::mem::take(first), Some(Span::new(time, Role::Muted)));
@@ -82,13 +82,31 @@ fn ends(text: &str) -> (&str, usize, &str) {
 }
 
 fn said_lines(text: &str, style: Style, width: usize) -> Vec<Line> {
-    let bar = Indent::all(vec![Span::new("▌ ", Role::Accent)]);
-    let linked = |line: Line| render::linked(line.spans, Found::AsItIs);
+    said_beside(0, text, style, width)
+}
+
+/// What was said, its first row as many columns narrower as something takes beside it.
+fn said_beside(beside: usize, text: &str, style: Style, width: usize) -> Vec<Line> {
+    let bar = || Span::new("▌ ", Role::Accent);
     let mut lines = render::literal(text, style);
     if lines.is_empty() {
         lines.push(Line::default());
     }
-    lines.into_iter().flat_map(|line| wrap(&linked(line), width, &bar, Breaks::Words)).collect()
+    // Kept free while the line is broken, and gone then.
+    let mut indent =
+        Indent { first: vec![bar(), Span::new(" ".repeat(beside), Role::Text)], rest: vec![bar()] };
+    let mut rows = Vec::new();
+    for line in lines {
+        let spans = render::linked(line.spans, Found::AsItIs);
+        let mut broken = wrap(&spans, width, &indent, Breaks::Words);
+        if rows.is_empty() {
+            broken[0].spans.remove(1);
+            broken[0].margins.before -= 1;
+            indent = Indent::all(vec![bar()]);
+        }
+        rows.append(&mut broken);
+    }
+    rows
 }
 
 pub(super) fn unfolding_rule(title: &str, text: &str, ctx: &Ctx) -> Vec<Line> {

@@ -584,6 +584,17 @@ fn a_prompt_that_was_never_answered_says_so_and_enter_takes_it_back() {
 }
 
 #[test]
+fn only_the_first_row_of_a_message_makes_room_for_its_time() {
+    let mut stage = Stage::new(40, 24);
+    stage.user(&"four ".repeat(20));
+    let screen = stage.screen();
+    let rows: Vec<&str> = screen.lines().filter(|line| line.starts_with("▌ ")).collect();
+    let words = |row: &str| row.matches("four").count();
+    assert_eq!(rows.iter().map(|row| words(row)).collect::<Vec<_>>(), [6, 7, 7], "{screen}");
+    assert!(rows[0].trim_end().ends_with(|c: char| c.is_ascii_digit()), "{screen}");
+}
+
+#[test]
 fn a_long_message_of_the_users_is_folded() {
     let mut stage = Stage::new(80, 40);
     let long: String = (0..50).map(|n| format!("row {n}\n")).collect();
