@@ -42,6 +42,18 @@ fn models() -> Models {
 }
 
 #[test]
+fn on_a_narrow_screen_models_keep_what_tells_them_apart() {
+    let mut stage = Stage::new(40, 12);
+    stage.control('l');
+    let locked = catalog::known("anthropic").into_iter();
+    let locked = locked.map(|facts| LockedModel { facts, key_name: "ANTHROPIC_API_KEY".into() }).collect();
+    stage.items(List::Models, picker::models(&Models { locked, usable: Vec::new(), ..models() }));
+    let screen = stage.screen();
+    let ids = ["anthropic/claude-opus-", "anthropic/claude-sonnet-"];
+    assert!(ids.iter().all(|id| screen.contains(id)) && screen.contains("needs"), "{screen}");
+}
+
+#[test]
 fn models_say_what_they_cost_and_which_key_is_missing() {
     for (width, height) in SIZES {
         let mut stage = Stage::new(width, height);

@@ -197,6 +197,9 @@ fn said(word: &Word, width: usize) -> Vec<Line> {
     lines
 }
 
+/// Columns of a list in which labels come before notes.
+const NARROW: usize = 60;
+
 /// What keys do, as much of it as there is room for.
 fn hints(picker: &Picker, keymap: &Keymap, width: usize) -> Line {
     let mut line = Line::new("   ", Role::Muted);
@@ -232,9 +235,11 @@ fn item_line(item: &Item, chosen: bool, query: &mut Query, width: usize) -> Line
     let lead = Span::new(item.lead.clone(), Role::Muted);
     let mut left = vec![Span::new(if chosen { " ▸ " } else { "   " }, Role::Accent), lead];
     let before = 3 + left[1].width();
-    // A note gives way to the label where there is not even room for half of it.
+    // A note gives way to the label where there is not even room for half of it; where that is little, for most of it.
     let beside = Span::new(item.note.clone(), Role::Muted);
-    let room = width.saturating_sub(before + beside.width() + 2).max(width.saturating_sub(before) / 2);
+    let whole = width.saturating_sub(before);
+    let least = if width < NARROW { whole * 3 / 4 } else { whole / 2 };
+    let room = whole.saturating_sub(beside.width() + 2).max(least);
     left.extend(label(&item.label, style, query, room));
     let rest = width.saturating_sub(left.iter().map(Span::width).sum::<usize>() + 2);
     // What a session goes by stands last, and is what somebody needs to name it.
