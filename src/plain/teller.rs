@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use super::{Manner, Outputs};
 use crate::agent::Heard;
 use crate::event::{AssistantDelta, CompactionReason, EventKind, QueueKind, RunOutcome, ToolOutcome};
+use crate::id::CallId;
 use crate::message::{BashExecutionMessage, Message, ToolCall, joined_text};
 use crate::render::{Carriage, clean};
 
@@ -23,7 +24,20 @@ pub(super) struct Teller<Out, Err> {
     waiting: usize,
     /// What went wrong with the newest answer.
     trouble: Option<String>,
+    calls: Vec<CallAtWork>,
 }
+
+/// A call at work.
+struct CallAtWork {
+    id: CallId,
+    /// The argument that matters.
+    summary: String,
+    /// Whether others were told meanwhile, so that its end has to say whose it is.
+    is_beside: bool,
+}
+
+/// Lines of a command's output that are told, from its beginning and from its end.
+const TOLD: [usize; 2] = [2, 4];
 
 impl<Out: Write, Err: Write> Teller<Out, Err> {
     pub(super) fn new(outputs: Outputs<Out, Err>, manner: Manner) -> Self {
@@ -35,6 +49,7 @@ impl<Out: Write, Err: Write> Teller<Out, Err> {
             has_told: false,
             waiting: 0,
             trouble: None,
+            calls: Vec::new(),
         }
     }
 
@@ -112,10 +127,24 @@ impl<Out: Write, Err: Write> Teller<Out, Err> {
                     arguments: args.clone(),
                     raw_arguments: None,
                 };
-                self.note(&format!("tool {tool_name}: {}", call.summary()))
+                let summary = call.summary();
+                self.note(&format!("tool {tool_name}: {summary}"))?;
+                self.calls.iter_mut().for_each(|call| call.is_beside = true);
+                let is_beside = !self.calls.is_empty();
+                self.calls.push(CallAtWork { id: call.id, summary, is_beside });
+                Ok(())
             }
-            EventKind::ToolExecutionEnd { tool_name, result, is_error, .. } => {
-                self.note(&tool_ended(tool_name, result, *is_error))
+            EventKind::ToolExecutionEnd { tool_call_id, tool_name, result, is_error } => {
+                let at = self.calls.iter().position(|call| call.id == *tool_call_id);
+                let call = at.map(|at| self.calls.remove(at)).filter(|call| call.is_beside);
+                let which =
+                    call.map_or_else(|| tool_name.clone(), |call| format!("{tool_name} {}", call.summary));
+                let printed = result.details.as_ref().is_some_and(|details| details["exitCode"].is_i64());
+                if !printed {
+                    return self.note(&tool_ended(&which, result, *is_error));
+                }
+                self.note(&format!("tool {which}: {}", if *is_error { "failed" } else { "done" }))?;
+                self.output(&joined_text(&result.content))
             }
             EventKind::AgentEnd { outcome, .. } => self.ended(*outcome),
             EventKind::QueueUpdate { items, .. } => {
@@ -128,6 +157,19 @@ impl<Out: Write, Err: Write> Teller<Out, Err> {
             EventKind::BashExecutionEnd { message, .. } => self.note(&bash_ended(message)),
             event => upkeep(event).map_or(Ok(()), |text| self.note(&text)),
         }
+    }
+
+    /// What a command printed: as much of it as tells how it went.
+    fn output(&mut self, text: &str) -> io::Result<()> {
+        let lines: Vec<&str> = text.lines().collect();
+        let [head, tail] = TOLD;
+        let hidden = lines.len().saturating_sub(head + tail);
+        let (head, tail) = if hidden > 1 { lines.split_at(head) } else { lines.split_at(lines.len()) };
+        head.iter().try_for_each(|line| self.note(&format!("  {line}")))?;
+        if hidden > 1 {
+            self.note(&format!("  … {hidden} more lines"))?;
+        }
+        tail.iter().skip(hidden).try_for_each(|line| self.note(&format!("  {line}")))
     }
 
     fn delta(&mut self, delta: &AssistantDelta) -> io::Result<()> {

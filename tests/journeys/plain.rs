@@ -39,6 +39,24 @@ fn prompts_from_a_pipe_are_answered_one_after_the_other() {
 }
 
 #[test]
+fn what_commands_print_is_told_and_calls_side_by_side_are_told_apart() {
+    let house = House::new();
+    house.write("a.txt", "a");
+    house.write("b.txt", "b");
+    let answers = [
+        r#"{"calls": [{"name": "bash", "arguments": {"command": "seq 1 30; exit 3"}}, {"name": "bash", "arguments": {"command": "echo short"}}]}"#,
+        r#"{"calls": [{"name": "read_file", "arguments": {"path": "a.txt"}}, {"name": "read_file", "arguments": {"path": "b.txt"}}]}"#,
+        r#"{"text": "Seen."}"#,
+    ];
+    let ran = piped(&house, &answers, "go\n");
+    assert_eq!((ran.out.as_str(), ran.code), ("Seen.\n", Some(0)), "{}", ran.err);
+    let told = ["tool bash: failed\n  1\n  2\n  … ", " more lines\n", "tool bash: done\n  short\n"];
+    assert!(told.iter().all(|told| ran.err.contains(told)), "{}", ran.err);
+    let apart = ["tool read_file a.txt: done\n", "tool read_file b.txt: done\n"];
+    assert!(apart.iter().all(|told| ran.err.contains(told)), "{}", ran.err);
+}
+
+#[test]
 fn what_fails_in_a_pipe_is_said_and_the_rest_goes_on() {
     let house = House::new();
     let wrong =
