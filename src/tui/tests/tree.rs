@@ -455,6 +455,10 @@ fn a_branch_is_hidden_after_a_question_and_brought_back_from_the_whole_tree() {
     grove.writer.hide(&lexer, Visibility::Hidden, UnixMs(grove.now)).unwrap();
     grove.told();
     assert!(!grove.screen().contains("change the lexer"), "{}", grove.screen());
+    grove.type_text("lexer");
+    let screen = grove.screen();
+    assert!(screen.contains("found, ") && !screen.contains("change the lexer"), "{screen}");
+    grove.key(KeyCode::Esc);
     grove.control('a');
     let screen = grove.screen();
     assert!(screen.contains("change the lexer") && screen.contains("hidden"), "{screen}");

@@ -90,8 +90,19 @@ impl TreeView {
             return vec![mark, Span::new("type to search what was said", Role::Muted)].into();
         }
         let words = one_line(self.search.words());
-        let state = Span::new(format!("{} ", self.search.state()), Role::Muted);
+        let state = Span::new(format!("{} ", self.search.state(self.found_hidden())), Role::Muted);
         right_aligned(vec![mark, Span::new(words, Role::Text)], Some(state), width)
+    }
+
+    /// How much of what was found has no row because it is hidden.
+    fn found_hidden(&self) -> usize {
+        match (&self.shape, self.search.found(), self.sieve.hidden) {
+            (Some(shape), Some(found), Visibility::Hidden) => {
+                let both = found.iter().zip(&shape.hidden_with);
+                both.filter(|(is_found, with)| **is_found && with.is_some()).count()
+            }
+            _ => 0,
+        }
     }
 
     fn nothing(&self) -> &'static str {

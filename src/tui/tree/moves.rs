@@ -31,7 +31,8 @@ impl TreeView {
         if self.sieve.folded.is_empty() {
             let above: HashSet<usize> =
                 std::iter::successors(Some(node), |at| shape.node(*at).parent).collect();
-            let others = self.rows.beginnings().map(|row| row.node).filter(|at| !above.contains(at));
+            let others = self.rows.beginnings().map(|row| row.node);
+            let others = others.filter(|at| !above.contains(at) && self.has_rows_beneath(*at));
             self.sieve.folded = others.collect();
         } else {
             self.sieve.folded.clear();

@@ -110,14 +110,18 @@ impl Search {
         self.is_empty() && self.found.take().is_some()
     }
 
-    /// How far the looking is, in words.
-    pub(super) fn state(&self) -> String {
+    /// How far the looking is, in words; so many of what was found are hidden.
+    pub(super) fn state(&self, hidden: usize) -> String {
+        let told = |count: usize| {
+            let also = if hidden > 0 { format!(", {} hidden", thousands(hidden)) } else { String::new() };
+            format!("{} found{also}", thousands(count.saturating_sub(hidden)))
+        };
         match (&self.found, &self.asked) {
             _ if self.is_empty() => String::new(),
             (Some(Hits { progress: Some((done, all)), count, .. }), _) => {
-                format!("{} found · {}%", thousands(*count), done * 100 / (*all).max(1))
+                format!("{} · {}%", told(*count), done * 100 / (*all).max(1))
             }
-            (Some(Hits { count, .. }), _) => format!("{} found", thousands(*count)),
+            (Some(Hits { count, .. }), _) => told(*count),
             (None, _) => "looking…".to_owned(),
         }
     }
@@ -152,7 +156,7 @@ mod tests {
         "ab".chars().for_each(|c| search.push(c));
         search.take(found("ab", true, &[1, 3]), Filter::NoTools, 4);
         search.take(found("ab", false, &[1, 2]), Filter::NoTools, 4);
-        assert_eq!(search.state(), "3 found");
+        assert_eq!(search.state(0), "3 found");
     }
 
     #[test]
