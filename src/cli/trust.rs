@@ -114,11 +114,11 @@ fn ask(
     if before == Word::Changed {
         writeln!(output, "Files of this project have changed since you trusted them.\n")?;
     }
-    writeln!(output, "This project has files that change how tiller works, or run programs of their own:\n")?;
+    writeln!(output, "Files of this project change how tiller works, or run programs of their own:\n")?;
     for path in project.acting() {
         writeln!(output, "  {}", shown(path))?;
     }
-    writeln!(output, "\nOnly trust them if you trust whoever wrote them. Without trust they are ignored.")?;
+    writeln!(output, "\nTrust them only if you trust who wrote them. Without trust they are ignored.")?;
     loop {
         write!(output, "Trust them? You are asked again when one of them changes. [y/N] ")?;
         output.flush()?;
