@@ -136,6 +136,26 @@ fn a_call_is_shown_whole_on_a_page_of_its_own_and_esc_goes_back_to_the_question(
 }
 
 #[test]
+fn beneath_a_list_or_a_page_the_foot_of_the_screen_says_what_asks() {
+    for (width, height) in SIZES {
+        let mut stage = asking(width, height);
+        stage.asked(command("rm -r build"));
+        stage.control('l');
+        insta::assert_snapshot!(format!("asks_beneath_list_{width}x{height}"), stage.screen());
+        stage.key(KeyCode::Esc);
+        stage.key(KeyCode::Char('?'));
+        stage.wait(500);
+        let foot = |stage: &mut Stage| stage.screen().lines().last().unwrap().to_owned();
+        assert!(foot(&mut stage).contains("? bash asks"), "{}", foot(&mut stage));
+        stage.key(KeyCode::Esc);
+        assert!(!foot(&mut stage).contains("asks"), "the question is there itself");
+        stage.wait(500);
+        stage.letter('v');
+        assert!(!foot(&mut stage).contains("asks"), "it is what the page shows");
+    }
+}
+
+#[test]
 fn where_the_call_has_no_room_the_screen_says_so_and_which_key_shows_it() {
     let mut stage = asking(20, 5);
     stage.asked(command("rm -r build"));
