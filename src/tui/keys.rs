@@ -381,6 +381,7 @@ impl App {
 
     fn popup_key(&mut self, key: KeyEvent) -> Vec<Action> {
         let taken = self.tree_key(key).or_else(|| self.list_key(key));
+        let taken = taken.or_else(|| self.call_page_key(key));
         let taken = taken.or_else(|| self.find_key(key)).or_else(|| self.page_key(key));
         if let Some(actions) = taken {
             return actions;
