@@ -314,6 +314,15 @@ fn letters_that_come_at_once_lead_to_the_same_place_in_folded_output_as_one_by_o
 }
 
 #[test]
+fn lines_that_are_pasted_into_a_search_stand_behind_each_other_with_a_blank_between() {
+    let mut stage = Stage::new(80, 24);
+    talked(&mut stage, 1);
+    stage.control('f');
+    stage.input(Input::Paste("line  a\r\nline b\tc\u{1b}\n".into()));
+    assert!(stage.screen().contains("/ line  a line b c "), "{}", stage.screen());
+}
+
+#[test]
 fn a_search_takes_in_what_arrives_meanwhile() {
     let mut stage = Stage::new(80, 24);
     talked(&mut stage, 3);
