@@ -30,6 +30,10 @@ const SHIFTED_MS: u64 = 600;
 /// Within what time a second Esc counts, in milliseconds.
 const TWICE_ESCAPE_MS: u64 = 600;
 
+/// How soon after Esc stopped something, or was pressed again, it stops and does nothing else, in milliseconds: as long as
+/// somebody goes on pressing it.
+const STOPPING_MS: u64 = 1_000;
+
 /// Within what time a second Ctrl+C quits, in milliseconds.
 const TWICE_INTERRUPT_MS: u64 = 2_000;
 
@@ -323,8 +327,10 @@ impl App {
             self.flash("staying here");
             return Vec::new();
         }
-        if self.is_working() || self.work.summary.is_some() {
-            return vec![Action::Abort];
+        let is_working = self.is_working() || self.work.summary.is_some();
+        if is_working || self.is_second(pressed, Twice::Stopping, STOPPING_MS) {
+            self.notes.pressed = Some((Twice::Stopping, self.now));
+            return if is_working { vec![Action::Abort] } else { Vec::new() };
         }
         if !self.editor.is_empty() {
             return Vec::new();

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyModifiers};
 
 use super::stage::{Stage, at_work};
 use crate::agent::{BashContext, CommandSource, SlashCommand};
-use crate::event::{EventKind, QueueItem, QueueKind};
+use crate::event::{EventKind, QueueItem, QueueKind, RunOutcome};
 use crate::tui::app::{Action, Beside, Change, Go, Input, Own, Report, Say};
 use crate::tui::{FirstPrompt, tree};
 
@@ -77,6 +77,27 @@ fn escape_stops_the_run_and_what_waited_comes_back_into_the_editor() {
     };
     stage.input(Input::Report(Report::Queue(vec![item])));
     assert_eq!(stage.app.editor.text(), "waited\n\ntyped");
+}
+
+#[test]
+fn escape_that_goes_on_being_pressed_after_it_stopped_the_run_opens_no_tree() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
+    let outcome = RunOutcome::Aborted;
+    stage.event(EventKind::AgentEnd { messages: Vec::new(), will_retry: false, outcome });
+    stage.event(EventKind::AgentSettled);
+    for _ in 0..6 {
+        stage.wait(300);
+        assert_eq!(stage.key(KeyCode::Esc), []);
+        assert!(stage.app.popups.is_empty());
+    }
+    stage.wait(1_100);
+    stage.key(KeyCode::Esc);
+    assert!(stage.app.popups.is_empty());
+    stage.wait(300);
+    stage.key(KeyCode::Esc);
+    assert_eq!(stage.app.popups.len(), 1, "that is the tree");
 }
 
 #[test]
