@@ -49,6 +49,7 @@ mod receipt;
 mod record;
 mod report;
 mod search;
+mod seen;
 mod terminal;
 mod theme;
 mod transcript;

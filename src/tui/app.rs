@@ -21,6 +21,7 @@ use super::keymap::{KeyCommand, Keymap};
 use super::layout::{Ctx, READ};
 use super::moving::Moving;
 use super::pace::Stale;
+use super::picker::Typed as Line;
 use super::popup::Popup;
 use super::question::Touch;
 use super::queue;
@@ -209,7 +210,9 @@ impl App {
     fn pasted(&mut self, text: &str) -> Vec<Action> {
         self.notes.spent = None;
         if self.popups.is_empty() && self.moving.search.is_some() {
-            return self.search_for(|typed| typed.extend(text.chars().filter(|c| !c.is_control())));
+            // What is copied as a line may bring its end along.
+            let line = Line::from(text.trim_matches(['\r', '\n']).replace("\r\n", "\n").as_str());
+            return self.search_for(|typed| typed.push_str(line.text()));
         }
         self.put_off(Touch::Types);
         if self.popups.is_empty() {

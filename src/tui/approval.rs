@@ -14,6 +14,7 @@ use super::pace::Stale;
 use super::page::Page;
 use super::popup::Popup;
 use super::question::Appeared;
+use super::seen::Seen;
 use super::view;
 use crate::event::ApprovalRequest;
 use crate::id::CallId;
@@ -76,8 +77,10 @@ pub(super) struct Sheet {
     pub(super) lines: Vec<Line>,
     /// The first line on the screen.
     pub(super) top: usize,
-    /// How many lines, from the first on, have been on the screen.
-    seen: usize,
+    /// Which lines have been on the screen, here or on a page of its own.
+    pub(super) seen: Seen,
+    /// Since when all of them have.
+    whole_since: Option<Appeared>,
 }
 
 impl Asked {
@@ -128,22 +131,40 @@ impl Asked {
 
     /// Whether all of the call has been on the screen.
     pub(super) fn is_seen(&self) -> bool {
-        self.sheet.seen >= self.sheet.lines.len()
+        self.sheet.seen.is_all()
+    }
+
+    /// Whether whoever presses a key by now can have seen all of the call, and not only the part that was there before.
+    fn is_seen_for_a_moment(&self, now: UnixMs) -> bool {
+        self.sheet.whole_since.is_some_and(|since| since.is_noticed(now))
+    }
+}
+
+/// The page that shows this call.
+fn page_of<'a>(popups: &'a mut [Popup], call: &CallId) -> Option<&'a mut Page> {
+    let shows = |popup: &&mut Popup| popup.call() == Some(call);
+    match popups.iter_mut().find(shows)? {
+        Popup::Read(page) => Some(page),
+        Popup::Pick(_) | Popup::Tree(_) => None,
     }
 }
 
 impl Sheet {
+    /// The lines as they stand on a page of their own.
+    fn bare(&self) -> Vec<Line> {
+        self.lines.iter().map(sheet::bare).collect()
+    }
+
     /// Moves by so many lines of which `rows` are on the screen at once, stopping at the ends.
     fn step(&mut self, by: isize, rows: usize) {
         let last = self.lines.len().saturating_sub(rows);
         self.top = self.top.saturating_add_signed(by).min(last);
     }
 
-    /// Notes that `rows` lines are on the screen.
-    fn shows(&mut self, rows: usize) {
-        if self.top <= self.seen {
-            self.seen = self.seen.max((self.top + rows).min(self.lines.len()));
-        }
+    /// Notes that `rows` lines are on the screen, and so many of its end.
+    fn shows(&mut self, rows: usize, end: usize) {
+        self.seen.note(self.top..self.top + rows);
+        self.seen.note(self.lines.len().saturating_sub(end)..self.lines.len());
     }
 }
 
@@ -159,37 +180,47 @@ impl App {
         };
         if asked.sheet.width != width || asked.sheet.lines.is_empty() {
             // What was seen at another width was seen.
-            let seen = if asked.is_seen() && !asked.sheet.lines.is_empty() { usize::MAX } else { 0 };
+            let was_seen = asked.is_seen() && !asked.sheet.lines.is_empty();
             let lines = sheet::lines(&asked.request, &place, width);
-            asked.sheet = Sheet { width, code_told, top: 0, seen: seen.min(lines.len()), lines };
+            let seen = if was_seen { Seen::all_of(lines.len()) } else { Seen::none_of(lines.len()) };
+            let whole_since = asked.sheet.whole_since;
+            asked.sheet = Sheet { width, code_told, top: 0, seen, lines, whole_since };
+            if let Some(page) = page_of(&mut self.popups, &asked.request.tool_call_id) {
+                page.renew(asked.sheet.bare(), asked.sheet.seen.clone());
+            }
         } else if asked.sheet.code_told != code_told {
             // The same lines, in other colours.
             asked.sheet.code_told = code_told;
             asked.sheet.lines = sheet::lines(&asked.request, &place, width);
         }
         self.look_at_page();
-        let rows = if self.popups.is_empty() { Some(view::question_rows(self)) } else { None };
+        let shown = if self.popups.is_empty() { Some(view::question_rows(self)) } else { None };
         let now = self.now;
         let read = self.popups.last().and_then(Popup::call);
         let Some(asked) = self.work.approvals.first_mut() else { return };
-        if let Some(rows) = rows {
+        if let Some((rows, end)) = shown {
             asked.sheet.step(0, rows);
-            asked.sheet.shows(rows);
-        } else if asked.sheet.seen == 0 && read != Some(&asked.request.tool_call_id) {
+            asked.sheet.shows(rows, end);
+        } else if !asked.sheet.seen.is_any() && read != Some(&asked.request.tool_call_id) {
             // Something lies over it: it hasn't appeared yet.
             asked.ready = Ready::Noticed(Appeared::at(now));
         }
+        asked.sheet.whole_since =
+            asked.is_seen().then(|| asked.sheet.whole_since.unwrap_or(Appeared::at(now)));
     }
 
-    /// Notes when all of the call that asks has been on the screen on a page of its own.
+    /// Notes what of the call that asks is on the screen on a page of its own.
     fn look_at_page(&mut self) {
         self.lay_out_page();
         let Some(Popup::Read(page)) = self.popups.last() else { return };
-        let seen = page.call().filter(|_| page.is_seen());
-        if let Some(asked) =
-            self.work.approvals.first_mut().filter(|asked| Some(&asked.request.tool_call_id) == seen)
-        {
-            asked.sheet.seen = asked.sheet.lines.len();
+        let asked = self.work.approvals.first_mut();
+        let Some(asked) = asked.filter(|asked| page.call() == Some(&asked.request.tool_call_id)) else {
+            return;
+        };
+        if page.is_seen() {
+            asked.sheet.seen = Seen::all_of(asked.sheet.lines.len());
+        } else if page.find().is_none() {
+            asked.sheet.seen.take_in(page.seen());
         }
     }
 
@@ -197,10 +228,16 @@ impl App {
     fn show_whole(&mut self) {
         if let Some(asked) = self.work.approvals.first_mut() {
             let title = format!("{} asks", super::call::one_line(&asked.request.tool_name));
-            let lines = asked.sheet.lines.iter().map(sheet::bare).collect();
-            let call = asked.request.tool_call_id.clone();
-            self.popups.push(Popup::Read(Page::new(&title, lines).of_call(call)));
+            let lines = asked.sheet.bare();
+            let (call, seen) = (asked.request.tool_call_id.clone(), asked.sheet.seen.clone());
+            self.popups.push(Popup::Read(Page::new(&title, lines).of_call(call, seen)));
         }
+    }
+
+    /// The call that asks, if it is what the page on top shows.
+    pub(super) fn asked_on_page(&self) -> Option<&Asked> {
+        let shown = self.popups.last().and_then(Popup::call)?;
+        self.work.approvals.first().filter(|asked| asked.request.tool_call_id == *shown)
     }
 
     /// A call asks. If it is one of several, and a key has just answered the one before, whoever pressed it looks.

@@ -291,7 +291,9 @@ impl Call {
         if end == End::Unrun {
             // Why somebody refused is theirs to say, so what the line had no room for is told beneath; the other phrases are known.
             let is_wanted = text.starts_with(DENIED) || ctx.folds.output_open;
-            let is_cut = Span::new(self.note().0, Role::Muted).width() > self.room(ctx).note;
+            let is_long = Span::new(self.note().0, Role::Muted).width() > self.room(ctx).note;
+            let first = outcome.content.first().and_then(UserBlock::as_text).unwrap_or_default();
+            let is_cut = is_long || first.trim_end().contains('\n');
             let told = usize::from(!(is_wanted && is_cut));
             let remains = self.said(outcome, told);
             let is_nothing = remains.text.is_empty();
@@ -668,6 +670,8 @@ mod tests {
         let why = "denied: the user said no: only those in src";
         let call = done("bash", json!({"command": "ls"}), why, json!({}), true);
         assert_eq!(shown(&call, 140).len(), 1);
+        let call = done("bash", json!({"command": "ls"}), &format!("{why}\nand no tests"), json!({}), true);
+        assert_eq!(shown(&call, 140)[1..], [format!("  │ {why}"), "  │ and no tests".to_owned()]);
         let why = "aborted: the user stopped it; it may have had effects";
         let call = done("bash", json!({"command": "ls"}), why, json!({}), true);
         assert_eq!(

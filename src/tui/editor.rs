@@ -108,8 +108,20 @@ impl Editor {
     /// The text as it is kept among the prompts of earlier times: a paste of some pages with it, for its sign would stand for nothing
     /// later on, or for another one.
     pub(super) fn to_remember(&self) -> String {
-        let meant = self.expanded();
-        if meant.len() <= MOST_REMEMBERED { meant } else { self.text() }
+        self.as_remembered(self.text.as_str())
+    }
+
+    fn as_remembered(&self, text: &str) -> String {
+        let meant = self.tokens.expand(text);
+        if meant.len() <= MOST_REMEMBERED { meant } else { text.to_owned() }
+    }
+
+    /// What was typed and gave its place to a prompt of earlier times, once, oldest first: it is nowhere else when what is there now
+    /// is sent. To be asked for before that is taken.
+    pub(super) fn take_replaced(&mut self) -> Vec<String> {
+        let replaced = self.recall.take_replaced();
+        let replaced = replaced.iter().filter(|text| text.as_str() != self.text.as_str());
+        replaced.map(|text| self.as_remembered(text)).collect()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -130,9 +142,9 @@ impl Editor {
         }
     }
 
-    /// Puts another text in the place of what is there.
+    /// Puts another text in the place of what is there, which can be had back by undoing.
     pub(super) fn set_text(&mut self, text: &str) {
-        self.text.set(text);
+        self.text.renew(text);
         self.recall.leave();
         self.moved();
     }
@@ -154,7 +166,9 @@ impl Editor {
     /// Takes the text as it is meant, and empties the editor for good. Its pictures are to be taken before.
     pub(super) fn take(&mut self) -> String {
         let text = self.expanded();
-        self.set_text("");
+        self.text.set("");
+        self.recall.leave();
+        self.moved();
         self.tokens.retire();
         text
     }
@@ -276,8 +290,7 @@ impl Editor {
         match edit {
             Edit::Up | Edit::Down => return self.by_rows(edit, column),
             Edit::Yank | Edit::YankBefore => return self.yank(edit),
-            Edit::Undo => _ = self.text.undo(),
-            Edit::Redo => _ = self.text.redo(),
+            Edit::Undo | Edit::Redo => self.take_back(edit),
             Edit::DeleteBack | Edit::DeleteForward => _ = self.text.remove_to(self.target(edit)),
             Edit::DeleteWordBack | Edit::DeleteToLineStart => return self.kill(edit, Side::Before),
             Edit::DeleteWordForward | Edit::DeleteToLineEnd => return self.kill(edit, Side::After),
@@ -319,6 +332,15 @@ impl Editor {
         }
     }
 
+    /// Takes an edit back, or makes it again. That a prompt of earlier times took the place of a draft is one.
+    fn take_back(&mut self, edit: Edit) {
+        let before = self.text();
+        let was_made = if edit == Edit::Undo { self.text.undo() } else { self.text.redo() };
+        if was_made {
+            self.recall.taken_back(&before, self.text.as_str());
+        }
+    }
+
     fn kill(&mut self, edit: Edit, side: Side) -> bool {
         let killed = self.text.remove_to(self.target(edit));
         self.scroll();
@@ -355,7 +377,7 @@ impl Editor {
             self.column = Some(column);
             return true;
         }
-        let recalled = if edit == Edit::Up { self.recall.earlier(text) } else { self.recall.later() };
+        let recalled = if edit == Edit::Up { self.recall.earlier(text) } else { self.recall.later(text) };
         match recalled {
             Some(prompt) => self.show(&prompt),
             // Below the last row there is nothing but its end.
@@ -375,7 +397,7 @@ impl Editor {
     }
 
     fn show(&mut self, prompt: &str) {
-        self.text.set(prompt);
+        self.text.renew(prompt);
         self.moved();
     }
 

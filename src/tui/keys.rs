@@ -30,6 +30,10 @@ const SHIFTED_MS: u64 = 600;
 /// Within what time a second Esc counts, in milliseconds.
 const TWICE_ESCAPE_MS: u64 = 600;
 
+/// How soon after Esc stopped something, or was pressed again, it stops and does nothing else, in milliseconds: as long as
+/// somebody goes on pressing it.
+const STOPPING_MS: u64 = 1_000;
+
 /// Within what time a second Ctrl+C quits, in milliseconds.
 const TWICE_INTERRUPT_MS: u64 = 2_000;
 
@@ -224,10 +228,11 @@ impl App {
         self.notes.flash = None;
         self.transcript.follow();
         self.transcript.set_focus(None);
-        let prompt = self.editor.to_remember();
+        let mut prompts = self.editor.take_replaced();
+        prompts.push(self.editor.to_remember());
         let pictures = self.editor.pictures();
         let text = self.editor.take();
-        let mut actions: Vec<Action> = self.remember(prompt).into_iter().collect();
+        let mut actions: Vec<Action> = self.remember(prompts).into_iter().collect();
         let said = self.carry_out(text, when).into_iter().map(|action| with_pictures(action, &pictures));
         actions.extend(said);
         if actions.iter().any(goes_to_the_model) {
@@ -240,14 +245,21 @@ impl App {
     pub(super) fn say_first(&mut self, prompt: FirstPrompt) -> Vec<Action> {
         let FirstPrompt { text, typed } = prompt;
         let is_said = !self.means_command(&typed);
-        let kept = if is_said { self.remember(typed) } else { None };
+        let kept = if is_said { self.remember(vec![typed]) } else { None };
         kept.into_iter().chain([Action::Say(Say::Steer(text))]).collect()
     }
 
-    /// Keeps a prompt in the history, unless it is no other than the one before or may hold a key.
-    fn remember(&mut self, prompt: String) -> Option<Action> {
-        let is_new = !may_hold_key(&prompt) && self.editor.remember(&prompt);
-        is_new.then_some(Action::Beside(Beside::Remember(prompt)))
+    /// Keeps prompts in the history, oldest first, but for those that are no other than the one before or may hold a key.
+    fn remember(&mut self, mut prompts: Vec<String>) -> Option<Action> {
+        prompts.retain(|prompt| !may_hold_key(prompt) && self.editor.remember(prompt));
+        (!prompts.is_empty()).then_some(Action::Beside(Beside::Remember(prompts)))
+    }
+
+    /// What gave its place to a prompt of earlier times and nobody came back to: to be kept in the history at the end.
+    pub(super) fn replaced_drafts(&mut self) -> Vec<String> {
+        let mut drafts = self.editor.take_replaced();
+        drafts.retain(|draft| !may_hold_key(draft));
+        drafts
     }
 
     /// Whether the shell is called without anything to do: that is no message to the model, and it stays to be gone on with.
@@ -315,8 +327,10 @@ impl App {
             self.flash("staying here");
             return Vec::new();
         }
-        if self.is_working() || self.work.summary.is_some() {
-            return vec![Action::Abort];
+        let is_working = self.is_working() || self.work.summary.is_some();
+        if is_working || self.is_second(pressed, Twice::Stopping, STOPPING_MS) {
+            self.notes.pressed = Some((Twice::Stopping, self.now));
+            return if is_working { vec![Action::Abort] } else { Vec::new() };
         }
         if !self.editor.is_empty() {
             return Vec::new();
@@ -373,6 +387,7 @@ impl App {
 
     fn popup_key(&mut self, key: KeyEvent) -> Vec<Action> {
         let taken = self.tree_key(key).or_else(|| self.list_key(key));
+        let taken = taken.or_else(|| self.call_page_key(key));
         let taken = taken.or_else(|| self.find_key(key)).or_else(|| self.page_key(key));
         if let Some(actions) = taken {
             return actions;

@@ -121,6 +121,19 @@ pub(super) fn rule(words: &str, width: usize) -> Line {
     Line { margins: Margins { before: 1, behind: 1 }, ..Line::from(spans.to_vec()) }
 }
 
+/// The end of a text in so many columns, with a sign that more stood before it.
+pub(super) fn cut_front(text: &str, room: usize) -> String {
+    let wide = |text: &str| Span::new(text, Role::Text).width();
+    if wide(text) <= room {
+        return text.to_owned();
+    }
+    let from = text.char_indices().map(|(at, _)| at).find(|at| wide(&text[*at..]) < room);
+    match from {
+        Some(from) => format!("…{}", &text[from..]),
+        None => String::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

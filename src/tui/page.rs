@@ -2,6 +2,7 @@
 
 use super::layout::right_aligned;
 use super::question::Appeared;
+use super::seen::Seen;
 use crate::id::CallId;
 use crate::render::{Breaks, Indent, Line, MEASURE, Role, Span, wrap};
 use crate::unit::UnixMs;
@@ -40,8 +41,8 @@ pub(super) struct Page {
     width: usize,
     height: usize,
     top: usize,
-    /// How many rows, from the first on, have been on the screen.
-    seen: usize,
+    /// Which rows have been on the screen.
+    seen: Seen,
 }
 
 impl Page {
@@ -64,9 +65,14 @@ impl Page {
         Self { columns: Columns::Of { left }, ..self }
     }
 
-    /// The same, showing a call that asks.
-    pub(super) fn of_call(self, call: CallId) -> Self {
-        Self { of: Some(call), ..self }
+    /// The same, showing a call that asks, and of which this was seen already.
+    pub(super) fn of_call(self, call: CallId, seen: Seen) -> Self {
+        Self { of: Some(call), seen, ..self }
+    }
+
+    /// Shows the call as it is laid out now, of which this was seen.
+    pub(super) fn renew(&mut self, lines: Vec<Line>, seen: Seen) {
+        (self.lines, self.seen, self.width) = (lines, seen, 0);
     }
 
     /// The same, come by now.
@@ -87,25 +93,32 @@ impl Page {
     /// Lays it out for a screen of so many columns and rows, unless it is already, and notes what of it is on the screen.
     pub(super) fn lay_out(&mut self, width: usize, height: usize) {
         if self.width != width {
-            self.width = width;
+            // What was seen at another width was seen.
+            let was_seen = self.seen.is_any() && self.is_seen();
+            let is_first = std::mem::replace(&mut self.width, width) == 0;
             self.lay_out_anew();
+            if was_seen {
+                self.seen = Seen::all_of(self.rows.len());
+            } else if !is_first {
+                self.seen = Seen::none_of(self.rows.len());
+            }
         }
         self.height = height;
         self.step(0);
-        if self.find.is_none() && self.top <= self.seen {
-            self.seen = self.seen.max((self.top + height).min(self.rows.len()));
+        if self.find.is_none() {
+            if self.seen.count() != self.rows.len() {
+                self.seen = Seen::none_of(self.rows.len());
+            }
+            self.seen.note(self.top..self.top + height);
         }
     }
 
     fn lay_out_anew(&mut self) {
-        // What was seen at another width was seen.
-        let was_seen = self.seen > 0 && self.is_seen();
         let wanted = self.find.as_deref().map(str::to_lowercase);
         let fits =
             |line: &&Line| wanted.as_ref().is_none_or(|words| line.text().to_lowercase().contains(words));
         let shown = self.lines.iter().filter(fits);
         self.rows = shown.flat_map(|line| laid_out(line, self.columns, self.width)).collect();
-        self.seen = if was_seen { self.rows.len() } else { 0 };
     }
 
     /// Scrolls by `rows`, stopping at the ends.
@@ -116,7 +129,12 @@ impl Page {
 
     /// Whether all of it has been on the screen.
     pub(super) fn is_seen(&self) -> bool {
-        self.find.is_none() && self.seen >= self.rows.len()
+        self.find.is_none() && self.seen.count() == self.rows.len() && self.seen.is_all()
+    }
+
+    /// Which of its rows have been on the screen.
+    pub(super) fn seen(&self) -> &Seen {
+        &self.seen
     }
 
     /// The rows that are on the screen.
@@ -137,10 +155,8 @@ impl Page {
 
     /// Looks for something else, or with `None` for nothing; from the top, which is where one reads on.
     pub(super) fn look_for(&mut self, find: Option<String>) {
-        let seen = self.seen;
         (self.find, self.top) = (find, 0);
         self.lay_out_anew();
-        self.seen = seen;
     }
 }
 
@@ -242,6 +258,16 @@ mod tests {
         page.step(isize::MAX / 2);
         page.lay_out(12, 5);
         assert_eq!((page.percent(), page.is_seen()), (Some(100), false), "what was jumped over wasn't seen");
+        let rows = page.rows.len();
+        assert_eq!(page.seen().first_gap(), Some(5..rows - 5), "and what was jumped to was");
+        page.look_for(Some("line 7".into()));
+        page.lay_out(12, 5);
+        page.look_for(None);
+        assert_eq!(
+            page.seen().first_gap(),
+            Some(5..rows - 5),
+            "whoever looks for something sees a part only"
+        );
         page.step(isize::MIN / 2);
         for _ in 0..20 {
             page.lay_out(12, 5);

@@ -191,8 +191,10 @@ impl App {
         match self.popups.last() {
             Some(Popup::Pick(picker)) if picker.came_by_itself() => Some(Asker::Question(height)),
             Some(Popup::Pick(_)) if height > 1 => Some(Asker::List(height)),
-            Some(_) => None,
-            None => self.work.approvals.first().map(|asked| Asker::Call(asked.request.tool_call_id.clone())),
+            Some(_) if self.asked_on_page().is_none() => None,
+            Some(_) | None => {
+                self.work.approvals.first().map(|asked| Asker::Call(asked.request.tool_call_id.clone()))
+            }
         }
     }
 

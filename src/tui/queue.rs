@@ -83,8 +83,8 @@ pub(super) struct Panel {
     focus: Focus,
     /// What was taken out of this session's queue, a batch for each time.
     removed: Vec<Vec<Removed>>,
-    /// The message that was edited or released last: that it goes in then is what was wanted.
-    let_go: Option<QueueId>,
+    /// The message that was edited or released last, or all that were taken out at once: that it waits no longer is what was wanted.
+    let_go: Vec<QueueId>,
     /// Whether the keys are to come back when the last message is gone, for then it can be put back.
     expects_removal: bool,
 }
@@ -159,7 +159,7 @@ impl App {
         match std::mem::take(&mut self.queue.focus) {
             Focus::Choosing(Some(chosen)) => {
                 self.choose_row(chosen.row);
-                if self.queue.let_go.take_if(|id| *id == chosen.id).is_none() {
+                if !self.queue.let_go.contains(&chosen.id) {
                     self.flash("that message waits no longer: it was delivered, or taken out");
                 }
             }
@@ -202,9 +202,9 @@ impl App {
         match outcome {
             Outcome::Removed(items) if items.is_empty() => {}
             Outcome::Removed(items) => {
-                let what = match items.len() {
-                    1 => "removed".to_owned(),
-                    count => format!("{count} removed"),
+                let (what, them) = match items.len() {
+                    1 => ("removed".to_owned(), "it"),
+                    count => (format!("removed {count}"), "them"),
                 };
                 self.queue.removed.push(items);
                 let key = self.place.keymap.key_of(super::keymap::KeyCommand::QueueUndo);
@@ -215,7 +215,7 @@ impl App {
                     self.choose_row(usize::MAX);
                 }
                 match self.queue.has_keys() {
-                    true => self.flash(format!("{what}; {key} brings it back")),
+                    true => self.flash(format!("{what}; {key} brings {them} back")),
                     false => self.flash(format!("{what}; {}", self.way_back())),
                 }
             }

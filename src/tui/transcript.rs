@@ -287,6 +287,7 @@ impl Transcript {
         if let Some(block) = self.block_mut(at) {
             block.fold = Fold::AsAll;
         }
+        self.refolded();
     }
 
     /// Takes an entry that was just appended.

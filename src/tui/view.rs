@@ -134,8 +134,9 @@ impl App {
         }
         let footer = Areas::of(self).footer.height;
         let (width, height) = self.place.size;
+        let foot = u16::try_from(approval::page_foot(self).len()).unwrap_or(u16::MAX);
         if let Some(Popup::Read(page)) = self.popups.last_mut() {
-            let rows = height.saturating_sub(footer).saturating_sub(2);
+            let rows = height.saturating_sub(footer).saturating_sub(2).saturating_sub(foot);
             page.lay_out(Page::columns(width), usize::from(rows));
         }
     }
@@ -163,8 +164,8 @@ impl App {
     }
 }
 
-/// Lines of the call that asks that are on the screen at once.
-pub(super) fn question_rows(app: &App) -> usize {
+/// Lines of the call that asks that are on the screen at once: from where it was scrolled to, and of its end.
+pub(super) fn question_rows(app: &App) -> (usize, usize) {
     approval::body_rows(app, usize::from(Areas::of(app).approval.height))
 }
 
@@ -187,7 +188,12 @@ pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
     let over = app.popups.last().map(|popup| {
         let area = frame.area();
         let area = Rect { height: area.height - areas.footer.height, ..area };
-        panel::draw(popup, area, frame.buffer_mut(), &app.place)
+        let cursor = panel::draw(popup, area, frame.buffer_mut(), &app.place);
+        let foot = approval::page_foot(app);
+        let rows = u16::try_from(foot.len()).unwrap_or(u16::MAX).min(area.height);
+        let area = Rect { y: area.bottom() - rows, height: rows, ..area };
+        lines(&foot, area, frame.buffer_mut(), &app.place.theme);
+        cursor
     });
     if let Some(cursor) = over.unwrap_or(Some(cursor)) {
         frame.set_cursor_position(Position::from(cursor));

@@ -109,10 +109,7 @@ pub(in crate::tui) enum Beside {
     /// Ask whether this entry and what follows it are to leave the tree.
     AskToHide(EntryId),
     /// Write a setting to the user's own file.
-    Keep {
-        setting: &'static Setting,
-        value: String,
-    },
+    Keep { setting: &'static Setting, value: String },
     /// Read a part of the path.
     Read(Wanted),
     /// Count the other branches along the path anew, for the transcript of this number.
@@ -121,7 +118,8 @@ pub(in crate::tui) enum Beside {
     Search(Lookup),
     /// Show the end of tiller's own log.
     ShowLogs,
-    Remember(String),
+    /// Keep prompts for other times, oldest first.
+    Remember(Vec<String>),
     /// Look for a picture on the clipboard.
     PasteImage,
 }

@@ -28,6 +28,8 @@ pub(in crate::tui) struct Notes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tui) enum Twice {
     Escape,
+    /// Esc that stopped something, or went on being pressed after that: whoever wants all to stop wants nothing else.
+    Stopping,
     Interrupt,
     /// What cleared the editor; a second one of it means nothing, but what was said of it goes with the next key, too.
     Clear,

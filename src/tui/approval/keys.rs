@@ -12,6 +12,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use super::super::app::{Action, App};
 use super::super::keymap::{Context, KeyCommand};
 use super::super::pace::Stale;
+use super::super::popup::Popup;
 use super::super::question::{Appeared, Touch};
 use super::super::view;
 use super::letters::{After, Answered, Held};
@@ -82,6 +83,50 @@ impl App {
         if self.work.approvals[0].is_reasoning() { self.reasoning_key(key) } else { None }
     }
 
+    /// Answers the call that asks on its own page, as a letter does beneath the question: when no other key follows.
+    pub(in crate::tui) fn call_page_key(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
+        let asked = self.asked_on_page()?;
+        if let Some(Popup::Read(page)) = self.popups.last()
+            && page.find().is_some()
+        {
+            return None;
+        }
+        if asked.answer.is_some() {
+            if self.holds_on(key) {
+                return Some(Vec::new());
+            }
+            if key.code == KeyCode::Enter {
+                return Some(self.answer_approval(0));
+            }
+            self.work.approvals[0].answer = None;
+            let takes_back = self.place.keymap.command(Context::Main, key) == Some(KeyCommand::Stop);
+            return takes_back.then(Vec::new);
+        }
+        let command = self.answer_of(key)?;
+        let means_else = |context| self.place.keymap.command(context, key).is_some();
+        let is_free = !means_else(Context::Popup) && !means_else(Context::Page);
+        let allows = matches!(command, KeyCommand::Allow | KeyCommand::AllowSession);
+        let denies = matches!(command, KeyCommand::Deny | KeyCommand::DenyWithWord);
+        if !is_free || !(allows || denies) || !self.means_something(command) {
+            return None;
+        }
+        if allows && !self.work.approvals[0].is_seen_for_a_moment(self.now) {
+            return Some(Vec::new());
+        }
+        if Self::is_letter(key) {
+            self.work.approvals[0].answer = Some(Held::new(key, self.now));
+            return Some(Vec::new());
+        }
+        Some(self.carry_answer(command, key))
+    }
+
+    /// The page of the call that asks is left.
+    fn leave_call_page(&mut self) {
+        if self.asked_on_page().is_some() {
+            self.popups.pop();
+        }
+    }
+
     /// Between two questions: Enter behind a letter that is none but an early answer sends nothing, and whoever types a message no
     /// longer looks at what asks.
     fn key_between(&mut self, key: KeyEvent) -> Option<Vec<Action>> {
@@ -98,6 +143,7 @@ impl App {
     }
 
     pub(super) fn begin_reason(&mut self) {
+        self.leave_call_page();
         let Some(asked) = self.work.approvals.first_mut() else { return };
         asked.mode = Mode::Reasoning;
         let reason = std::mem::take(&mut asked.reason);
@@ -164,6 +210,7 @@ impl App {
     }
 
     fn decide(&mut self, decision: Decision, key: KeyEvent) -> Vec<Action> {
+        self.leave_call_page();
         let asked = self.work.approvals.remove(0);
         self.stale = Stale::ByUser;
         let next = self.work.approvals.first_mut();
@@ -197,7 +244,7 @@ impl App {
     }
 
     fn move_in_question(&mut self, command: KeyCommand) {
-        let rows = view::question_rows(self);
+        let (rows, _) = view::question_rows(self);
         // A line stays, so that the eye finds its place again.
         let page = isize::try_from(rows.saturating_sub(1).max(1)).unwrap_or(1);
         let by = if command == KeyCommand::QuestionUp { -page } else { page };

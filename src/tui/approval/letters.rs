@@ -206,7 +206,7 @@ impl App {
         let Some(command) = command else { return Vec::new() };
         if self.holds_letters(held.key) {
             // They were the same answer, too soon.
-            self.editor.set_text("");
+            self.editor.take();
         }
         self.carry_answer(command, held.key)
     }

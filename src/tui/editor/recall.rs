@@ -6,6 +6,8 @@ pub(super) struct Recall {
     /// Oldest first.
     prompts: Vec<String>,
     shown: Option<Shown>,
+    /// What was typed and gave its place to a prompt, oldest first. None of it is among the prompts.
+    replaced: Vec<String>,
 }
 
 /// A prompt of earlier times in the editor.
@@ -18,7 +20,7 @@ struct Shown {
 
 impl Recall {
     pub(super) fn new(prompts: Vec<String>) -> Self {
-        Self { prompts, shown: None }
+        Self { prompts, ..Self::default() }
     }
 
     pub(super) fn prompts(&self) -> &[String] {
@@ -61,13 +63,16 @@ impl Recall {
         self.show(at.checked_sub(1)?, now)
     }
 
-    /// The prompt after the one that is shown; after the newest what was there before.
-    pub(super) fn later(&mut self) -> Option<String> {
-        let Shown { at, before } = self.shown.take()?;
-        if at + 1 >= self.prompts.len() {
-            return Some(before);
+    /// The prompt after the one that is shown, in the place of `now`; after the newest what was there before.
+    pub(super) fn later(&mut self, now: &str) -> Option<String> {
+        let at = self.shown.as_ref()?.at;
+        if at + 1 < self.prompts.len() {
+            return self.show(at + 1, now);
         }
-        self.show(at + 1, &before)
+        let Shown { before, .. } = self.shown.take()?;
+        self.keep(now);
+        self.is_back(&before);
+        Some(before)
     }
 
     /// The newest prompt that reads so; what is there now comes back below the newest.
@@ -77,9 +82,40 @@ impl Recall {
     }
 
     fn show(&mut self, at: usize, now: &str) -> Option<String> {
+        self.keep(now);
         let before = self.shown.take().map_or_else(|| now.to_owned(), |shown| shown.before);
         self.shown = Some(Shown { at, before });
         self.prompts.get(at).cloned()
+    }
+
+    /// An edit was taken back, or made again, that put `now` in the place of `before`.
+    pub(super) fn taken_back(&mut self, before: &str, now: &str) {
+        self.is_back(now);
+        let Some(shown) = &mut self.shown else { return };
+        match self.prompts.iter().rposition(|prompt| prompt == now) {
+            _ if shown.before == now => self.shown = None,
+            Some(at) => {
+                shown.at = at;
+                self.keep(before);
+            }
+            None => {}
+        }
+    }
+
+    /// What was typed and gave its place to a prompt, once.
+    pub(super) fn take_replaced(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.replaced)
+    }
+
+    fn keep(&mut self, typed: &str) {
+        let is_known = |texts: &[String]| texts.iter().any(|text| text == typed);
+        if !typed.trim().is_empty() && !is_known(&self.prompts) && !is_known(&self.replaced) {
+            self.replaced.push(typed.to_owned());
+        }
+    }
+
+    fn is_back(&mut self, text: &str) {
+        self.replaced.retain(|replaced| replaced != text);
     }
 }
 

@@ -47,6 +47,15 @@ impl Text {
         *self = Self { revision: self.revision + 1, ..Self::new(text) };
     }
 
+    /// Begins anew with another text where there is nothing to be taken back; else it is an edit like others.
+    pub(super) fn renew(&mut self, text: &str) {
+        if self.text.is_empty() && self.done.is_empty() {
+            self.set(text);
+        } else {
+            self.replace(0..self.text.len(), text);
+        }
+    }
+
     /// Puts another text in its place; says what was there.
     pub(super) fn swap(&mut self, other: Self) -> Self {
         let revision = self.revision.max(other.revision) + 1;

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Front, Link};
@@ -10,6 +11,7 @@ use crate::agent::AgentSession;
 use crate::render;
 use crate::session::Reader;
 use crate::tui::app::{Action, App, Input};
+use crate::tui::history::History;
 use crate::tui::perform::now;
 use crate::tui::{ExitReason, TuiExit};
 
@@ -34,6 +36,12 @@ impl Front {
     async fn store_draft(&mut self) {
         self.draft.keep(&self.app.place.cwd, self.app.unsent());
         self.draft.settle().await;
+        let replaced = self.app.replaced_drafts();
+        if let Some(path) = self.options.files.history.clone().filter(|_| !replaced.is_empty()) {
+            let history = History::at(&path);
+            // Only a panic ends it early, and that is reported.
+            let _ = spawn_blocking(move || replaced.iter().for_each(|draft| history.add(draft))).await;
+        }
     }
 
     /// Lets what was typed last reach the agent; what it refuses is a draft again.

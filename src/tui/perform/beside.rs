@@ -55,7 +55,7 @@ impl Worker {
                 let (log, reports) = (self.options.files.log.clone(), self.options.files.reports.clone());
                 self.read_beside(beside, move || logs::page(log.as_deref(), reports.as_deref()));
             }
-            Beside::Remember(prompt) => self.remember(prompt, beside),
+            Beside::Remember(prompts) => self.remember(prompts, beside),
             Beside::PasteImage => self.read_beside(beside, || match attach::clipboard() {
                 Clip::Picture(picture) => Report::Attached(picture),
                 Clip::Text(text) => Report::Pasted(text),
@@ -64,9 +64,9 @@ impl Worker {
         }
     }
 
-    fn remember(&self, prompt: String, beside: &mut JoinSet<()>) {
+    fn remember(&self, prompts: Vec<String>, beside: &mut JoinSet<()>) {
         if let Some(path) = self.options.files.history.clone() {
-            beside.spawn_blocking(move || History::at(&path).add(&prompt));
+            beside.spawn_blocking(move || prompts.iter().for_each(|prompt| History::at(&path).add(prompt)));
         }
     }
 

@@ -14,7 +14,7 @@ impl App {
             self.flash("no message waits");
             return Vec::new();
         }
-        self.queue.let_go = None;
+        self.queue.let_go.clear();
         self.choose_row(usize::MAX);
         Vec::new()
     }
@@ -44,9 +44,16 @@ impl App {
                     self.flash(self.way_back());
                 }
             }
-            KeyCommand::QueueUndo => return self.queue.removed.pop().map(Order::PutBack),
+            KeyCommand::QueueUndo => {
+                let removed = self.queue.removed.pop()?;
+                // What was said of them holds no longer.
+                self.notes.flash = None;
+                self.queue.let_go.retain(|id| !removed.iter().any(|back| back.item.id == *id));
+                return Some(Order::PutBack(removed));
+            }
             KeyCommand::QueueClear if !self.work.queue.is_empty() => {
                 self.queue.expects_removal = true;
+                self.queue.let_go = self.work.queue.iter().map(|item| item.id.clone()).collect();
                 return Some(Order::Clear);
             }
             command => return self.command_for_chosen(command),
@@ -68,7 +75,7 @@ impl App {
             Focus::Choosing(chosen) => chosen.as_ref().map(|chosen| chosen.id.clone()),
             Focus::Away => None,
         };
-        self.queue.let_go = None;
+        self.queue.let_go.clear();
         self.choose_row(row);
         before.is_some() && before.as_ref() == self.queue.chosen()
     }
@@ -103,7 +110,7 @@ impl App {
                 return Some(Order::Turn(id, kind));
             }
             KeyCommand::QueueRelease if item.held => {
-                self.queue.let_go = Some(id.clone());
+                self.queue.let_go = vec![id.clone()];
                 return Some(Order::Release(id));
             }
             KeyCommand::QueueRelease => self.flash("it isn't held: it goes in by itself"),
@@ -176,7 +183,7 @@ impl App {
             Then::Goes => Some(Order::Release(chosen.id.clone())),
             Then::Stays => None,
         };
-        self.queue.let_go = Some(chosen.id.clone());
+        self.queue.let_go = vec![chosen.id.clone()];
         self.queue.focus = Focus::Choosing(Some(chosen));
         order.map(Action::Queue).into_iter().collect()
     }

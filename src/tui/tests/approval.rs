@@ -135,6 +135,90 @@ fn a_call_is_shown_whole_on_a_page_of_its_own_and_esc_goes_back_to_the_question(
     assert_eq!(stage.letter('y'), once("c2"));
 }
 
+/// A call of 83 lines, on its page.
+fn on_its_page() -> Stage {
+    let mut stage = asking(80, 24);
+    let lines: Vec<String> = (1..=80).map(|n| format!("echo step {n}")).collect();
+    stage.asked(command(&lines.join("\n")));
+    stage.letter('v');
+    stage.wait(500);
+    stage
+}
+
+#[test]
+fn what_was_seen_of_a_call_counts_in_any_order_and_its_page_says_what_wasn_t_and_takes_the_answers() {
+    let mut stage = on_its_page();
+    for key in [KeyCode::End, KeyCode::Home, KeyCode::PageDown, KeyCode::PageDown, KeyCode::PageDown] {
+        assert_eq!(stage.key(key), []);
+    }
+    insta::assert_snapshot!("page_partly_seen_80x24", stage.screen());
+    assert_eq!(stage.letter('y'), [], "lines in the middle weren't on the screen");
+    assert!(stage.screen().contains("── bash asks ──"), "the page stays: {}", stage.screen());
+    stage.key(KeyCode::PageDown);
+    stage.key(KeyCode::PageDown);
+    assert!(stage.screen().contains("  y once · a in this session"), "{}", stage.screen());
+    assert_eq!(stage.letter('y'), [], "the last of it came at this moment");
+    stage.wait(400);
+    assert_eq!(stage.letter('y'), once("c2"));
+    assert!(!stage.screen().contains("bash asks"), "{}", stage.screen());
+}
+
+#[test]
+fn a_page_that_is_opened_again_goes_on_with_what_was_seen() {
+    let mut stage = on_its_page();
+    stage.key(KeyCode::End);
+    stage.key(KeyCode::Esc);
+    stage.letter('v');
+    (0..5).for_each(|_| _ = stage.key(KeyCode::PageDown));
+    stage.key(KeyCode::Esc);
+    stage.wait(500);
+    assert_eq!(stage.letter('y'), once("c2"));
+}
+
+#[test]
+fn on_its_page_a_call_is_denied_at_any_time_and_a_letter_with_others_behind_it_answers_nothing() {
+    let mut stage = on_its_page();
+    stage.key(KeyCode::Char('n'));
+    stage.key(KeyCode::Char('o'));
+    stage.wait(500);
+    assert_eq!(stage.actions, []);
+    assert_eq!(stage.letter('n'), denied("c2", "the user said no"));
+    let mut stage = on_its_page();
+    stage.key(KeyCode::Char('n'));
+    stage.key(KeyCode::Char('q'));
+    stage.wait(500);
+    assert_eq!(stage.actions, [], "the page was left");
+    let mut stage = on_its_page();
+    assert_eq!(stage.letter('d'), []);
+    assert!(stage.screen().contains("why not? the model reads it"), "{}", stage.screen());
+    stage.type_text("use nextest");
+    assert_eq!(stage.key(KeyCode::Enter), denied("c2", "the user said no: use nextest"));
+    let mut stage = on_its_page();
+    stage.event(EventKind::ApprovalResolved { tool_call_id: "c2".into(), decision: Decision::Once });
+    stage.asked(ApprovalRequest { tool_call_id: "c5".into(), ..command("rm -r build") });
+    assert_eq!(stage.letter('n'), [], "what asks now isn't what the page shows");
+}
+
+#[test]
+fn beneath_a_list_or_a_page_the_foot_of_the_screen_says_what_asks() {
+    for (width, height) in SIZES {
+        let mut stage = asking(width, height);
+        stage.asked(command("rm -r build"));
+        stage.control('l');
+        insta::assert_snapshot!(format!("asks_beneath_list_{width}x{height}"), stage.screen());
+        stage.key(KeyCode::Esc);
+        stage.key(KeyCode::Char('?'));
+        stage.wait(500);
+        let foot = |stage: &mut Stage| stage.screen().lines().last().unwrap().to_owned();
+        assert!(foot(&mut stage).contains("? bash asks"), "{}", foot(&mut stage));
+        stage.key(KeyCode::Esc);
+        assert!(!foot(&mut stage).contains("asks"), "the question is there itself");
+        stage.wait(500);
+        stage.letter('v');
+        assert!(!foot(&mut stage).contains("asks"), "it is what the page shows");
+    }
+}
+
 #[test]
 fn where_the_call_has_no_room_the_screen_says_so_and_which_key_shows_it() {
     let mut stage = asking(20, 5);

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyModifiers};
 
 use super::stage::{Stage, at_work};
 use crate::agent::{BashContext, CommandSource, SlashCommand};
-use crate::event::{EventKind, QueueItem, QueueKind};
+use crate::event::{EventKind, QueueItem, QueueKind, RunOutcome};
 use crate::tui::app::{Action, Beside, Change, Go, Input, Own, Report, Say};
 use crate::tui::{FirstPrompt, tree};
 
@@ -12,7 +12,7 @@ use crate::tui::{FirstPrompt, tree};
 fn enter_steers_and_alt_enter_follows_up() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("hello");
-    let remember = Action::Beside(Beside::Remember("hello".into()));
+    let remember = Action::Beside(Beside::Remember(vec!["hello".into()]));
     assert_eq!(stage.key(KeyCode::Enter), [remember, Action::Say(Say::Steer("hello".into()))]);
     stage.type_text("later");
     let actions = stage.press(KeyCode::Enter, KeyModifiers::ALT);
@@ -77,6 +77,27 @@ fn escape_stops_the_run_and_what_waited_comes_back_into_the_editor() {
     };
     stage.input(Input::Report(Report::Queue(vec![item])));
     assert_eq!(stage.app.editor.text(), "waited\n\ntyped");
+}
+
+#[test]
+fn escape_that_goes_on_being_pressed_after_it_stopped_the_run_opens_no_tree() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
+    let outcome = RunOutcome::Aborted;
+    stage.event(EventKind::AgentEnd { messages: Vec::new(), will_retry: false, outcome });
+    stage.event(EventKind::AgentSettled);
+    for _ in 0..6 {
+        stage.wait(300);
+        assert_eq!(stage.key(KeyCode::Esc), []);
+        assert!(stage.app.popups.is_empty());
+    }
+    stage.wait(1_100);
+    stage.key(KeyCode::Esc);
+    assert!(stage.app.popups.is_empty());
+    stage.wait(300);
+    stage.key(KeyCode::Esc);
+    assert_eq!(stage.app.popups.len(), 1, "that is the tree");
 }
 
 #[test]
@@ -149,7 +170,7 @@ fn an_unknown_command_stays_in_the_editor_and_suggests() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/modle gpt");
     let actions = stage.key(KeyCode::Enter);
-    assert_eq!(actions, [Action::Beside(Beside::Remember("/modle gpt".into()))]);
+    assert_eq!(actions, [Action::Beside(Beside::Remember(vec!["/modle gpt".into()]))]);
     assert_eq!(stage.app.editor.text(), "/modle gpt");
     assert!(stage.screen().contains("did you mean /model?"));
 }
@@ -265,7 +286,7 @@ fn what_is_said_with_the_command_is_among_the_earlier_prompts_as_it_was_typed() 
     let prompt = FirstPrompt { text: "why?\n<file>…</file>".into(), typed: "why? @parse.rs".into() };
     let actions = stage.app.say_first(prompt.clone());
     let said = Action::Say(Say::Steer(prompt.text.clone()));
-    assert_eq!(actions, [Action::Beside(Beside::Remember(prompt.typed.clone())), said.clone()]);
+    assert_eq!(actions, [Action::Beside(Beside::Remember(vec![prompt.typed.clone()])), said.clone()]);
     // The file of earlier times is read meanwhile, and may have it already.
     let earlier = vec!["long ago".to_owned(), prompt.typed.clone()];
     stage.input(Input::Report(Report::Earlier(earlier)));
@@ -285,4 +306,87 @@ fn what_is_said_with_the_command_and_would_be_a_command_here_is_not_among_the_ea
     }
     stage.key(KeyCode::Up);
     assert_eq!(stage.app.editor.text(), "an earlier prompt");
+}
+
+/// What is in the history, newest first, as pressing Up shows it.
+fn recalled(stage: &mut Stage, count: usize) -> Vec<String> {
+    let prompts = (0..count).map(|_| {
+        stage.key(KeyCode::Up);
+        stage.app.editor.text()
+    });
+    prompts.collect()
+}
+
+#[test]
+fn a_draft_that_a_prompt_took_the_place_of_is_undone_to_and_in_the_history_once_that_is_sent() {
+    let draft = "another precious draft";
+    let by_list = |stage: &mut Stage| {
+        stage.control('r');
+        stage.type_text("earl");
+        stage.key(KeyCode::Enter);
+    };
+    let by_arrow = |stage: &mut Stage| _ = stage.key(KeyCode::Up);
+    for take in [&by_list as &dyn Fn(&mut Stage), &by_arrow] {
+        let mut stage = Stage::new(80, 24);
+        stage.type_text(draft);
+        take(&mut stage);
+        assert_eq!(stage.app.editor.text(), "an earlier prompt");
+        stage.press(KeyCode::Char('u'), KeyModifiers::ALT);
+        assert_eq!(stage.app.editor.text(), draft);
+        take(&mut stage);
+        let actions = stage.key(KeyCode::Enter);
+        let kept = vec![draft.to_owned(), "an earlier prompt".to_owned()];
+        assert_eq!(actions[0], Action::Beside(Beside::Remember(kept)));
+        assert_eq!(recalled(&mut stage, 3), ["an earlier prompt", draft, "an earlier prompt"]);
+    }
+}
+
+#[test]
+fn a_draft_that_one_came_back_to_is_no_prompt_but_what_it_became() {
+    let undone = |stage: &mut Stage| _ = stage.press(KeyCode::Char('u'), KeyModifiers::ALT);
+    let below = |stage: &mut Stage| _ = stage.key(KeyCode::Down);
+    for come_back in [&undone as &dyn Fn(&mut Stage), &below] {
+        let mut stage = Stage::new(80, 24);
+        stage.type_text("half");
+        stage.key(KeyCode::Up);
+        come_back(&mut stage);
+        stage.type_text(" a thought");
+        stage.key(KeyCode::Enter);
+        assert_eq!(recalled(&mut stage, 2), ["half a thought", "an earlier prompt"]);
+    }
+}
+
+#[test]
+fn changes_of_an_earlier_prompt_that_one_went_on_from_and_what_was_cleared_after_it_stay_in_the_history() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("draft");
+    stage.key(KeyCode::Up);
+    stage.type_text(", better");
+    stage.key(KeyCode::Down);
+    assert_eq!(stage.app.editor.text(), "draft");
+    stage.key(KeyCode::Up);
+    stage.control('c');
+    stage.type_text("something else");
+    stage.key(KeyCode::Enter);
+    assert_eq!(recalled(&mut stage, 3), ["something else", "draft", "an earlier prompt, better"]);
+}
+
+#[test]
+fn what_the_other_editor_made_of_a_draft_can_be_taken_back() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("dear draft");
+    stage.input(Input::Report(Report::Edited(String::new())));
+    stage.press(KeyCode::Char('u'), KeyModifiers::ALT);
+    assert_eq!(stage.app.editor.text(), "dear draft");
+}
+
+#[test]
+fn a_draft_that_holds_a_key_gets_into_no_history() {
+    let mut stage = Stage::new(80, 24);
+    stage.type_text("/login anthropic sk-ant-api03-0123456789abcdefghijklmnop");
+    stage.key(KeyCode::Up);
+    stage.control('c');
+    stage.type_text("hello");
+    let actions = stage.key(KeyCode::Enter);
+    assert_eq!(actions[0], Action::Beside(Beside::Remember(vec!["hello".into()])));
 }

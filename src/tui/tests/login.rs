@@ -134,7 +134,7 @@ fn a_key_that_is_typed_behind_the_command_goes_into_no_history() {
     assert!(stage.screen().contains("key of anthropic ❯"), "it is asked for: {}", stage.screen());
     let (stage, actions) = sent(SIZES[0], "/login anthropic");
     assert!(
-        matches!(&actions[0], Action::Beside(Beside::Remember(line)) if line == "/login anthropic"),
+        matches!(&actions[0], Action::Beside(Beside::Remember(lines)) if *lines == ["/login anthropic"]),
         "{actions:?}"
     );
     assert!(format!("{:?}", stage.app.editor.history()).contains("/login anthropic"));

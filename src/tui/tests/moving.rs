@@ -286,6 +286,43 @@ fn a_hit_in_folded_output_is_unfolded_and_folded_again_when_the_search_goes_on()
 }
 
 #[test]
+fn letters_that_come_at_once_lead_to_the_same_place_in_folded_output_as_one_by_one() {
+    let stage = || {
+        let mut stage = Stage::new(80, 24);
+        stage.user("count");
+        let read = call("c1", "read_file", json!({"path": "src/15.rs"}));
+        stage.answer(vec![call("c0", "bash", json!({"command": "seq 1 200"})), read]);
+        stage.start("c0", "bash");
+        let output: String = (1..=200).map(|n| format!("{n}\n")).collect();
+        stage.result(("c0", "bash"), &output, json!({"exitCode": 0, "timedOut": false}), false);
+        stage.start("c1", "read_file");
+        stage.result(("c1", "read_file"), "1\n10\n", json!({"lines": 2}), false);
+        stage.screen();
+        stage.control('f');
+        stage
+    };
+    for words in ["150", "107", "23", "6"] {
+        let (mut by_one, mut at_once) = (stage(), stage());
+        for letter in words.chars() {
+            by_one.type_text(&letter.to_string());
+            by_one.screen();
+        }
+        at_once.input(Input::Typed(words.into()));
+        assert_eq!(at_once.looking(Modifier::REVERSED), [words]);
+        assert_eq!(at_once.screen(), by_one.screen());
+    }
+}
+
+#[test]
+fn lines_that_are_pasted_into_a_search_stand_behind_each_other_with_a_blank_between() {
+    let mut stage = Stage::new(80, 24);
+    talked(&mut stage, 1);
+    stage.control('f');
+    stage.input(Input::Paste("line  a\r\nline b\tc\u{1b}\n".into()));
+    assert!(stage.screen().contains("/ line  a line b c "), "{}", stage.screen());
+}
+
+#[test]
 fn a_search_takes_in_what_arrives_meanwhile() {
     let mut stage = Stage::new(80, 24);
     talked(&mut stage, 3);

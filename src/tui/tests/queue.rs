@@ -353,6 +353,33 @@ fn whoever_left_the_panel_keeps_the_keys_when_what_was_removed_is_told() {
 }
 
 #[test]
+fn all_that_were_removed_are_counted_whichever_is_told_first_and_nothing_is_said_once_they_are_back() {
+    let removed: Vec<Removed> =
+        three().into_iter().enumerate().map(|(place, item)| Removed { item, place }).collect();
+    for is_told_first in [true, false] {
+        let mut stage = waiting(80, 24);
+        stage.alt_up();
+        assert_eq!(stage.press(KeyCode::Char('D'), KeyModifiers::SHIFT), ordered(Order::Clear));
+        if is_told_first {
+            stage.removed(removed.clone());
+        }
+        stage.waits(three()[..1].to_vec());
+        stage.waits(Vec::new());
+        if !is_told_first {
+            stage.removed(removed.clone());
+        }
+        let screen = stage.screen();
+        assert!(screen.contains("removed 3; u brings them back"), "{screen}");
+        assert!(!screen.contains("waits no longer"), "{screen}");
+        assert_eq!(stage.key(KeyCode::Char('u')), ordered(Order::PutBack(removed.clone())));
+        stage.waits(three());
+        assert!(!stage.screen().contains("removed 3"), "{}", stage.screen());
+        stage.waits(three()[..2].to_vec());
+        assert!(stage.screen().contains("waits no longer"), "that one went by itself: {}", stage.screen());
+    }
+}
+
+#[test]
 fn what_was_removed_can_be_brought_back_after_the_panel_was_left() {
     let mut stage = waiting(80, 24);
     stage.alt_up();

@@ -440,6 +440,27 @@ fn a_label_is_kept_by_enter_taken_away_when_empty_and_left_by_escape() {
 }
 
 #[test]
+fn of_a_label_longer_than_its_row_the_end_is_shown_while_it_is_typed_and_all_of_it_is_kept() {
+    let long = "a label that says rather more than there is room for in its row, and that is its end";
+    for (width, height) in SIZES {
+        let mut grove = Grove::branched(width, height);
+        grove.open();
+        grove.control('l');
+        grove.type_text(long);
+        let screen = grove.screen();
+        assert!(screen.contains("[…") && screen.contains("its row, and that is its end ]"), "{screen}");
+        let answer = grove.entry(8);
+        assert_eq!(
+            grove.key(KeyCode::Enter),
+            [Action::Change(Change::LabelEntry(answer.clone(), Some(long.into())))]
+        );
+        grove.writer.label(&answer, Some(long), UnixMs(grove.now)).unwrap();
+        assert_eq!(grove.told(), []);
+        assert!(grove.screen().contains("[a label that says rather more than"), "{}", grove.screen());
+    }
+}
+
+#[test]
 fn a_branch_is_hidden_after_a_question_and_brought_back_from_the_whole_tree() {
     let mut grove = Grove::branched(80, 24);
     grove.open();

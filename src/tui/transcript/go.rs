@@ -112,9 +112,11 @@ impl Transcript {
 
     /// Shows a line of a block that is in memory, some rows of what stands before it above it, unless it is on the screen.
     pub(in crate::tui) fn show(&mut self, at: At, line: usize, height: usize, ctx: &Ctx) {
-        let is_shown = self.view.rows.contains(&Row::Line { at, line }) && self.view.rows.len() <= height;
+        let has_row = self.view.rows.contains(&Row::Line { at, line }) && self.view.rows.len() <= height;
         self.view.goal = None;
-        if !is_shown {
+        if !(has_row && self.is_laid_out(ctx)) {
+            // What was on top doesn't stay there.
+            self.view.mark = None;
             self.height(at, ctx);
             self.stay(at, line + usize::from(self.gap(at)));
             self.scroll_up(CONTEXT.min(height / 3), ctx);
@@ -191,7 +193,11 @@ impl Transcript {
         let Some(block) = self.block_mut(at).filter(|block| block.can_fold()) else { return false };
         let before = block.fold;
         block.open(ctx.folds);
-        block.fold != before
+        let is_open = block.fold != before;
+        if is_open {
+            self.refolded();
+        }
+        is_open
     }
 
     /// Where the screen begins, to come back to; `None` at the end.

@@ -28,7 +28,7 @@ pub(super) struct View {
     pub(super) rows: Vec<Row>,
     /// Where the line on top is, when its block is about to be laid out anew.
     pub(super) mark: Option<Mark>,
-    /// By what it was laid out.
+    /// By what it was laid out; `None` when a block was folded or unfolded since.
     laid: Option<(usize, Folds)>,
     /// What the line on top was taken for when it was last found again: however often, it is still looked for by what it was first.
     found: Option<(Scroll, Mark)>,
@@ -142,6 +142,16 @@ impl Transcript {
         });
         self.view.scroll = Scroll::From { at, row: line + gap };
         self.view.found = Some((self.view.scroll, mark));
+    }
+
+    /// Whether the rows are those of the last time still: nothing was folded or unfolded since.
+    pub(super) fn is_laid_out(&self, ctx: &Ctx) -> bool {
+        self.view.laid == Some((ctx.width, ctx.folds))
+    }
+
+    /// A block was folded or unfolded by itself: its rows are others.
+    pub(super) fn refolded(&mut self) {
+        self.view.laid = None;
     }
 
     /// Remembers which line is on top by what it says.

@@ -10,7 +10,7 @@ use crate::session::Visibility;
 use crate::session::tree::Row;
 use crate::tui::call::one_line;
 use crate::tui::keymap::{KeyCommand, Keymap};
-use crate::tui::layout::{Ctx, right_aligned};
+use crate::tui::layout::{Ctx, cut_front, right_aligned};
 use crate::unit::thousands;
 
 /// Columns of a row's sign.
@@ -18,6 +18,10 @@ const SIGN: usize = 2;
 
 /// Columns that a row's text has if it needs them and the screen has them: facts of a branch go before it does.
 const TEXT: usize = 36;
+
+/// Columns of a label at most, and those of its row that it leaves to everything else.
+const LABEL: usize = 40;
+const BESIDE_LABEL: usize = 12;
 
 /// What a screen of the tree looks like.
 #[derive(Debug, Default)]
@@ -123,7 +127,7 @@ impl TreeView {
         left.push(Span::new(format!("{sign:<SIGN$}"), style.in_role(sign_role(row, style.role))));
         let used = left.iter().map(Span::width).sum::<usize>();
         let room = width.saturating_sub(used);
-        let (label, typed) = self.label(row.node);
+        let (label, typed) = self.label(row.node, LABEL.min(room.saturating_sub(BESIDE_LABEL)));
         let facts = self.facts(at, row, ctx);
         let label_width = label.as_ref().map_or(0, |label| label.width() + 2);
         let facts = fitting(facts, room.saturating_sub(label_width + 2 + text.width().min(TEXT)));
@@ -166,16 +170,17 @@ impl TreeView {
         (sign, text, style.with(if bold { Emphasis::BOLD } else { Emphasis::NONE }))
     }
 
-    /// The label of an entry, and the column in it at which one types.
-    fn label(&self, node: usize) -> (Option<Span>, Option<usize>) {
+    /// The label of an entry in so many columns, and the column in it at which one types: that one is to be seen.
+    fn label(&self, node: usize, room: usize) -> (Option<Span>, Option<usize>) {
         if let Some(labelling) = self.labelling.as_ref().filter(|labelling| labelling.node == node) {
-            let label =
-                Span::new(format!("[{} ]", labelling.text), Style::from(Role::Accent).with(Emphasis::BOLD));
+            let text = cut_front(&labelling.text, room);
+            let label = Span::new(format!("[{text} ]"), Style::from(Role::Accent).with(Emphasis::BOLD));
             let typed = label.width().saturating_sub(2);
             return (Some(label), Some(typed));
         }
         let label = self.shape.as_ref().and_then(|shape| shape.marks.label(node));
-        (label.map(|label| Span::new(format!("[{}]", one_line(label)), Role::Warning)), None)
+        let shown = |label: &str| format!("[{}]", cut_to(&one_line(label), room));
+        (label.map(|label| Span::new(shown(label), Role::Warning)), None)
     }
 
     /// What stands at the right end of a row: that it is hidden or folded, and how large and how old the branch is that it begins.

@@ -15,8 +15,9 @@ use crate::tui::question::Question;
 /// Lines that the preview is scrolled by.
 const PREVIEW_LINES: usize = 3;
 
-/// Characters of a label: as many as a row has room for.
-const LONGEST_LABEL: usize = 40;
+/// Characters of a label: more is no label, and slow to lay out. Of a longer one than its row has room for the end is shown while it
+/// is typed.
+const LONGEST_LABEL: usize = 1_000;
 
 /// What a key comes to, beyond the tree itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,13 @@
 //! The call that asks: why, the call itself as far as there is room, and what may be answered.
 
+use std::ops::Range;
+
 use super::super::app::App;
 use super::super::approval::{Answer, Asked, Mode};
 use super::super::call::one_line;
 use super::super::keymap::KeyCommand;
 use crate::render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, cut_to, wrap};
+use crate::unit::thousands;
 
 /// Rows of a call without which it isn't shown at all: less says nothing.
 const FEWEST: usize = 3;
@@ -31,10 +34,10 @@ pub(super) fn wanted(app: &App) -> usize {
     1 + head(app, asked).len() + asked.sheet.lines.len() + foot(app, asked).len()
 }
 
-/// Lines of the call itself that are on the screen when the question has so many rows.
-pub(super) fn body_rows(app: &App, height: usize) -> usize {
-    let Some(asked) = app.work.approvals.first() else { return 0 };
-    split(asked, parts(app, asked, height).body.unwrap_or(0)).0
+/// Lines of the call itself that are on the screen when the question has so many rows: from its top on, and of its end.
+pub(super) fn body_rows(app: &App, height: usize) -> (usize, usize) {
+    let Some(asked) = app.work.approvals.first() else { return (0, 0) };
+    split(asked, parts(app, asked, height).body.unwrap_or(0))
 }
 
 /// Rows of a call in so much room: those that begin at its top, and those that show its end, where a line between them says what is
@@ -165,6 +168,38 @@ fn foot(app: &App, asked: &Asked) -> Vec<Line> {
     }
     for answer in asked.answers() {
         if asked.is_seen() || matches!(answer, Answer::Deny | Answer::DenyWithWord) {
+            spans.extend((spans.len() > 1).then(|| said(" · ")));
+            spans.extend(offer(app, asked, answer));
+        }
+    }
+    hung(&spans, app)
+}
+
+/// What stands at the foot of the call's own page: what of it nobody has seen, and the answers; as many rows before it was seen as
+/// after that, so that none goes away beneath it. Nothing where there is hardly room for the call.
+pub(super) fn page_foot(app: &App) -> Vec<Line> {
+    let Some(asked) = app.asked_on_page() else { return Vec::new() };
+    let said_before = page_foot_lines(app, asked, asked.sheet.seen.first_gap().as_ref());
+    let said_after = page_foot_lines(app, asked, None);
+    let rows = said_before.len().max(said_after.len());
+    if usize::from(app.place.size.1) < 4 * rows + FEWEST {
+        return Vec::new();
+    }
+    let mut lines = said_before;
+    lines.resize(rows, Line::default());
+    lines
+}
+
+fn page_foot_lines(app: &App, asked: &Asked, unseen: Option<&Range<usize>>) -> Vec<Line> {
+    let mut spans = vec![said("  ")];
+    if let Some(unseen) = unseen {
+        let (first, last) = (thousands(unseen.start + 1), thousands(unseen.end));
+        let which = if first == last { format!("line {last}") } else { format!("lines {first}–{last}") };
+        let all = thousands(asked.sheet.lines.len());
+        spans.push(Span::new(format!("{which} of {all} not seen yet"), Role::Warning));
+    }
+    for answer in asked.answers() {
+        if unseen.is_none() || matches!(answer, Answer::Deny | Answer::DenyWithWord) {
             spans.extend((spans.len() > 1).then(|| said(" · ")));
             spans.extend(offer(app, asked, answer));
         }

@@ -1,9 +1,11 @@
-//! The last line: where, which session, which model, how full, how much, how careful.
+//! The last line: where, which session, which model, how full, how much, how careful; and what asks beneath something else.
 
 use std::borrow::Borrow;
 
 use super::super::app::App;
+use super::super::call::one_line;
 use super::super::folder::shortened;
+use super::super::popup::Popup;
 use super::spread;
 use crate::message::ThinkingLevel;
 use crate::render::{Line, Role, Span, cut_to};
@@ -108,10 +110,21 @@ fn left(app: &App, room: &Room) -> Vec<Fact> {
     facts
 }
 
+/// The tool whose call waits for an answer beneath what lies over the transcript, where that isn't the call itself.
+fn covered_question(app: &App) -> Option<&str> {
+    let asked = app.work.approvals.first()?;
+    let is_its_page = |popup: &Popup| popup.call() == Some(&asked.request.tool_call_id);
+    let over = app.popups.last()?;
+    (!is_its_page(over)).then_some(asked.request.tool_name.as_str())
+}
+
 fn right(app: &App) -> Vec<Fact> {
     let facts = &app.facts;
     let mut shown = Vec::new();
     let mut add = |text: String, role, rank| shown.push(Fact { text, role, rank });
+    if let Some(tool) = covered_question(app) {
+        add(format!("? {} asks", cut_to(&one_line(tool), 20)), Role::Warning, MODEL);
+    }
     if let Some(model) = &facts.model {
         let thinking = match facts.thinking {
             ThinkingLevel::Off => String::new(),

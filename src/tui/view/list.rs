@@ -12,6 +12,7 @@ use crate::render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, cut_to, w
 use crate::session::Scope;
 use crate::tui::app::{List, Place};
 use crate::tui::keymap::Keymap;
+use crate::tui::layout::cut_front;
 use crate::tui::login::masked;
 use crate::tui::picker::{Item, MARKS, Picker, Preview, Query, Sight, Word, pieces};
 use crate::unit::thousands;
@@ -245,18 +246,6 @@ fn item_line(item: &Item, chosen: bool, query: &mut Query, width: usize) -> Line
     // What a session goes by stands last, and is what somebody needs to name it.
     let note = if item.tag.is_some() { cut_front(&item.note, rest) } else { cut_to(&item.note, rest) };
     spread(left, Span::new(note, Role::Muted), width)
-}
-
-/// The end of a text in so many columns, with a sign that more stood before it.
-fn cut_front(text: &str, room: usize) -> String {
-    if columns(text) <= room {
-        return text.to_owned();
-    }
-    let from = text.char_indices().map(|(at, _)| at).find(|at| columns(&text[*at..]) < room);
-    match from {
-        Some(from) => format!("…{}", &text[from..]),
-        None => String::new(),
-    }
 }
 
 /// A label in so much room, what is marked or was typed standing out.
