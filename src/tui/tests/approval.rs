@@ -119,6 +119,16 @@ fn a_long_command_is_allowed_only_when_all_of_it_has_been_on_the_screen() {
 }
 
 #[test]
+fn on_a_small_screen_a_question_says_why_and_can_be_answered_with_no() {
+    for (width, height) in [(40, 12), (40, 10), (30, 8), (20, 5)] {
+        let mut stage = asking(width, height);
+        stage.asked(ApprovalRequest { reason: "writes in .git".into(), ..long() });
+        insta::assert_snapshot!(format!("small_{width}x{height}"), stage.screen());
+        assert_eq!(stage.letter('n'), denied("c2", "the user said no"));
+    }
+}
+
+#[test]
 fn a_call_is_shown_whole_on_a_page_of_its_own_and_esc_goes_back_to_the_question() {
     let mut stage = asking(80, 24);
     stage.asked(long());

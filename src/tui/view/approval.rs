@@ -55,7 +55,7 @@ fn split(asked: &Asked, room: usize) -> (usize, usize) {
 pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
     let Some(asked) = app.work.approvals.first().filter(|_| height > 0) else { return Vec::new() };
     let Parts { above, head, body, foot } = parts(app, asked, height);
-    let Some(body) = body else { return too_small(app, asked) };
+    let Some(body) = body else { return without_call(app, asked, height) };
     let mut lines = vec![Line::default(); above];
     lines.extend(head);
     let sheet = &asked.sheet;
@@ -70,9 +70,13 @@ pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
 fn parts(app: &App, asked: &Asked, height: usize) -> Parts {
     let (head, foot) = (head(app, asked), foot(app, asked));
     let whole = head.len() + asked.sheet.lines.len() + foot.len();
-    let above = usize::from(height >= AIRY || height > whole);
-    let room = height.checked_sub(above + head.len() + foot.len());
-    let body = room.filter(|room| *room >= FEWEST.min(asked.sheet.lines.len()));
+    let body_below = |above: usize| {
+        let room = height.checked_sub(above + head.len() + foot.len());
+        room.filter(|room| *room >= FEWEST.min(asked.sheet.lines.len()))
+    };
+    // A free row is the first that is given up.
+    let above = usize::from((height >= AIRY || height > whole) && body_below(1).is_some());
+    let body = body_below(above);
     Parts { above, head, body, foot }
 }
 
@@ -228,8 +232,24 @@ fn rule(asked: &Asked) -> String {
     if whole.as_ref() == Some(rule) { "exactly this command".to_owned() } else { one_line(rule) }
 }
 
-/// What is said where the call has no room.
-fn too_small(app: &App, asked: &Asked) -> Vec<Line> {
+/// What is said where the call has no room: why it asks and what can be answered without seeing it, or less.
+fn without_call(app: &App, asked: &Asked, height: usize) -> Vec<Line> {
+    let mut lines = head(app, asked);
+    let mut answers = vec![said("  "), key(app, KeyCommand::ShowWhole), said(" shows it")];
+    for answer in
+        asked.answers().into_iter().filter(|answer| matches!(answer, Answer::Deny | Answer::DenyWithWord))
+    {
+        answers.push(said(" · "));
+        answers.extend(offer(app, asked, answer));
+    }
+    lines.extend(hung(&answers, app));
+    if lines.len() <= height
+        && app.editor.is_empty()
+        && asked.mode != Mode::Reasoning
+        && !app.queue.has_keys()
+    {
+        return lines;
+    }
     let name = cut_to(&one_line(&asked.request.tool_name), 12);
     let bold = Style::from(Role::Warning).with(Emphasis::BOLD);
     let spans = [
