@@ -370,9 +370,7 @@ impl Front {
     /// Does what needs the terminal; the rest is the performer's.
     fn perform(&mut self, action: Action) -> Option<ExitReason> {
         if action == Action::ReadResources {
-            let before = std::mem::replace(&mut self.app.place.keymap, Arc::new(keymap(&self.options)));
-            self.app.forget_problems(&before);
-            self.tell_of_keys();
+            self.app.rebind(keymap(&self.options));
         }
         match action {
             Action::Own(Own::Quit) => return Some(ExitReason::Quit),

@@ -300,6 +300,13 @@ fn settings_that_were_changed_take_effect_by_reload_or_are_said_to_need_a_start(
     enter(&mut terminal, "/reload");
     terminal.wait_for("everything stays as it was until /reload finds it right");
     terminal.wait_without("read-only");
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("the settings stay as they were");
+    assert_eq!(terminal.screen().matches("not a JSON object").count(), 1, "{}", terminal.screen());
+    fs::write(&file, "{}").unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("no longer so");
+    terminal.wait_without("everything stays as it was");
 }
 
 #[test]
