@@ -148,10 +148,10 @@ fn faults(config: &Config) -> Vec<Fault> {
     let passed_over = config.warnings.iter().cloned();
     let passed_over = passed_over.map(|what| Fault { what, instead: None, cost: Cost::Itself });
     let wrong = config.wrong.iter().cloned();
-    let wrong = wrong.map(|WrongSetting { what, instead, .. }| Fault {
-        what,
-        instead: Some(instead),
-        cost: Cost::Everything,
+    let wrong = wrong.map(|WrongSetting { setting, what, instead }| {
+        // A file that is no JSON may just be in somebody's editor.
+        let cost = setting.map_or(Cost::Everything, |_| Cost::Itself);
+        Fault { what, instead: Some(instead), cost }
     });
     passed_over.chain(wrong).collect()
 }
