@@ -134,6 +134,8 @@ pub(super) fn assemble_around(
             )
         },
     };
+    // What the agent finds it logs itself.
+    notices.iter().for_each(|notice| tracing::warn!("{notice}"));
     Ok(Assembled { parts, notices, pick, scratch })
 }
 

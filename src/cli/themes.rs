@@ -44,6 +44,7 @@ impl Themes {
         let mut notices: Vec<String> =
             library.problems().iter().map(|problem| format!("theme {problem}")).collect();
         notices.extend(missing(&library, &wish));
+        notices.iter().for_each(|notice| tracing::warn!("{notice}"));
         let mut watcher = JoinSet::new();
         let news = (!config.settings.is(&setting::WATCH, "off")).then(|| {
             let (news, told) = watch::channel(Arc::clone(&library));
@@ -153,6 +154,9 @@ async fn tell(places: Vec<Place>, news: watch::Sender<Arc<Library>>) {
         let before = Arc::clone(&news.borrow());
         let (places, known) = (places.clone(), Arc::clone(&before));
         let Ok(library) = spawn_blocking(move || Library::load(&places, &known)).await else { return };
+        for problem in library.problems().iter().filter(|problem| !before.problems().contains(problem)) {
+            tracing::warn!("theme {problem}");
+        }
         if library != *before && news.send(Arc::new(library)).is_err() {
             return;
         }

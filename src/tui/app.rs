@@ -177,16 +177,18 @@ impl App {
         self.transcript.grew();
     }
 
-    /// Takes other keys than before, and says what of their file doesn't hold that did before, and what holds now.
-    pub(super) fn rebind(&mut self, keymap: Keymap) {
+    /// Takes other keys than before, and says what of their file doesn't hold that did before, and what holds now. The answer is
+    /// what doesn't.
+    pub(super) fn rebind(&mut self, keymap: Keymap) -> Vec<String> {
         let before = std::mem::replace(&mut self.place.keymap, Arc::new(keymap));
         let now = Arc::clone(&self.place.keymap);
         for gone in before.problems().iter().filter(|problem| !now.problems().contains(problem)) {
             self.transcript.overcome(gone);
         }
-        for new in now.problems().iter().filter(|problem| !before.problems().contains(problem)) {
-            self.say(Level::Warning, new, None);
-        }
+        let is_new = |problem: &&String| !before.problems().contains(problem);
+        let new: Vec<String> = now.problems().iter().filter(is_new).cloned().collect();
+        new.iter().for_each(|problem| self.say(Level::Warning, problem, None));
+        new
     }
 
     /// Room for pictures, where they are painted: a third of the screen for one.

@@ -370,8 +370,9 @@ fn with_hint(what: String, hint: Option<String>) -> String {
     hint.map_or(what.clone(), |hint| format!("{what}; {hint}"))
 }
 
-/// A fault that wasn't there before, as it is told.
+/// A fault that wasn't there before, as it is told, and logged.
 fn told(fault: &Fault) -> Report {
+    tracing::warn!("{}", fault.said());
     if fault.costs_everything() {
         let hint = "everything stays as it was until /reload finds it right".to_owned();
         return Report::Failed { what: fault.said(), hint: Some(hint), text: None };
