@@ -123,6 +123,8 @@ pub struct Config {
     pub warnings: Vec<String>,
     /// What is wrong in settings files, in the order it was read. It isn't among the warnings.
     pub wrong: Vec<WrongSetting>,
+    /// What was left unread because the project isn't trusted, with the reason. It isn't among the warnings.
+    pub passed_over: Option<String>,
     environment: Environment,
     /// Those of `auth.json`.
     keys: BTreeMap<String, SecretString>,
@@ -223,7 +225,13 @@ impl Config {
             settings.set(flag.setting, value, Source::Flag(flag.flag.to_owned()));
         }
         wrong.iter_mut().for_each(|wrong| wrong.settle(&settings));
-        Ok(Self { folders, settings, warnings, wrong, environment, keys })
+        Ok(Self { folders, settings, warnings, wrong, passed_over: None, environment, keys })
+    }
+
+    /// Everything that the user is told of it, a sentence each.
+    pub fn notices(&self) -> impl Iterator<Item = String> {
+        let wrong = self.wrong.iter().map(WrongSetting::warning);
+        self.warnings.iter().cloned().chain(self.passed_over.clone()).chain(wrong)
     }
 
     /// Executables in the user's own folder of extensions, by name.

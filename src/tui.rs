@@ -63,7 +63,7 @@ mod tests;
 use crate::agent::AgentSession;
 use crate::id::SessionId;
 
-pub use desk::{ReadSettings, SettingsDesk};
+pub use desk::{Cost, Fault, ReadSettings, SettingsDesk};
 pub(crate) use folder::at_home;
 pub use import::{ForeignLog, ForeignLogs, ImportDesk};
 pub use notify::{Call, Reach, Wishes};

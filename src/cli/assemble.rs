@@ -89,7 +89,7 @@ pub(super) fn assemble_around(
     mut extensions: Extensions,
 ) -> Result<Assembled, Failure> {
     let cwd = manager.cwd().to_owned();
-    let mut notices = config.warnings.clone();
+    let mut notices: Vec<String> = config.notices().collect();
     notices.extend(begun.notices(&cwd));
     let Begun { writer, pick, .. } = begun;
     let providers = models::scoped(models::providers(arguments, config)?, config, &mut notices);
@@ -134,6 +134,8 @@ pub(super) fn assemble_around(
             )
         },
     };
+    // What the agent finds it logs itself.
+    notices.iter().for_each(|notice| tracing::warn!("{notice}"));
     Ok(Assembled { parts, notices, pick, scratch })
 }
 

@@ -21,8 +21,8 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
         eprintln!("{excuse}");
     }
     let asking = if front.has_person() { Asking::Terminal } else { Asking::Nobody };
-    let (mut config, project) = trust::config(&arguments, asking)?;
-    heed(&mut config, front)?;
+    let (config, project) = trust::config(&arguments, asking)?;
+    heed(&config, front)?;
     // Without a session nothing is kept on disk, and that goes for the log file too.
     let warning = if arguments.session.no_session { None } else { log::begin(&config) };
     if let Some(warning) = warning {
@@ -49,13 +49,9 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
 
 /// What is wrong in settings files is told where somebody can mend it while they go on. Where nobody watches nothing runs with other
 /// settings than those that were meant.
-fn heed(config: &mut Config, front: Front) -> Result<(), Failure> {
-    if front.has_person() {
-        let told = config.wrong.iter().map(WrongSetting::warning);
-        config.warnings.extend(told);
-        return Ok(());
-    }
+fn heed(config: &Config, front: Front) -> Result<(), Failure> {
     match &*config.wrong {
+        _ if front.has_person() => Ok(()),
         [] => Ok(()),
         wrong => {
             let each: Vec<String> = wrong.iter().map(|wrong| wrong.what.clone()).collect();

@@ -19,14 +19,14 @@ use super::sessions::export::{self, Asked};
 use super::themes::Themes;
 use super::{DONE, FAILED, Failure, INTERRUPTED, added, extensions, log, login, trust};
 use crate::agent::AgentSession;
-use crate::config::{Config, Project, store_setting};
+use crate::config::{Config, Project, WrongSetting, store_setting};
 use crate::process;
 use crate::provider::demo;
 use crate::session::Reader;
 use crate::setting;
 use crate::tui::{
-    self, Abilities, Desks, ExitReason, Exporter, Images, MouseUse, Reach, ReadSettings, SettingsDesk,
-    TerminalOptions, TuiError, TuiFiles, TuiOptions, Wishes,
+    self, Abilities, Cost, Desks, ExitReason, Exporter, Fault, Images, MouseUse, Reach, ReadSettings,
+    SettingsDesk, TerminalOptions, TuiError, TuiFiles, TuiOptions, Wishes,
 };
 
 /// Time that a screen whose terminal went away has to end by itself, and then the session's log to be closed.
@@ -132,17 +132,28 @@ fn desk(given: &Given) -> SettingsDesk {
     let told = |failure: Failure| (format!("{:#}", failure.error), failure.hint);
     let (arguments, project) = (Arc::clone(&given.arguments), given.project.clone());
     SettingsDesk::new(
-        given.config.settings.clone(),
+        ReadSettings { settings: given.config.settings.clone(), faults: faults(&given.config) },
         move || {
             let (config, changed) = trust::anew(&arguments, project.as_ref()).map_err(told)?;
-            let wrong = config.wrong.iter().map(|wrong| wrong.what.clone());
-            let trouble: Vec<String> = changed.into_iter().chain(wrong).collect();
-            let advice = "everything stays as it was until /reload finds it right".to_owned();
-            let trouble = (!trouble.is_empty()).then(|| (trouble.join("; "), Some(advice)));
-            Ok(ReadSettings { settings: config.settings, trouble, warnings: config.warnings })
+            let changed = changed.map(|what| Fault { what, instead: None, cost: Cost::Everything });
+            let faults = changed.into_iter().chain(faults(&config)).collect();
+            Ok(ReadSettings { settings: config.settings, faults })
         },
         move |setting, text| store_setting(&file, setting, text).map_err(|error| told(error.into())),
     )
+}
+
+/// What of the files of settings isn't taken at its word.
+fn faults(config: &Config) -> Vec<Fault> {
+    let passed_over = config.warnings.iter().cloned();
+    let passed_over = passed_over.map(|what| Fault { what, instead: None, cost: Cost::Itself });
+    let wrong = config.wrong.iter().cloned();
+    let wrong = wrong.map(|WrongSetting { setting, what, instead }| {
+        // A file that is no JSON may just be in somebody's editor.
+        let cost = setting.map_or(Cost::Everything, |_| Cost::Itself);
+        Fault { what, instead: Some(instead), cost }
+    });
+    passed_over.chain(wrong).collect()
 }
 
 /// What this terminal can be told beside the screen.

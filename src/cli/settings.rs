@@ -11,7 +11,7 @@ use crate::setting::{Setting, TABLE};
 
 pub(super) fn run(arguments: &Arguments, json: bool) -> Result<u8, Failure> {
     let (config, _) = trust::config(arguments, Asking::Nobody)?;
-    for warning in config.warnings.iter().cloned().chain(config.wrong.iter().map(WrongSetting::warning)) {
+    for warning in config.notices() {
         eprintln!("warning: {warning}");
     }
     if json {

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::args::Arguments;
 use crate::config::{Config, Project};
-use crate::resource::{Origin, Place};
+use crate::resource::{Origin, Place, Problem};
 use crate::setting;
 use crate::theme::{Background, Depth, Library, TerminalHints, Wish, is_path, placed};
 use crate::tui::{Asking, ThemeOptions};
@@ -44,6 +44,7 @@ impl Themes {
         let mut notices: Vec<String> =
             library.problems().iter().map(|problem| format!("theme {problem}")).collect();
         notices.extend(missing(&library, &wish));
+        notices.iter().for_each(|notice| tracing::warn!("{notice}"));
         let mut watcher = JoinSet::new();
         let news = (!config.settings.is(&setting::WATCH, "off")).then(|| {
             let (news, told) = watch::channel(Arc::clone(&library));
@@ -92,11 +93,13 @@ fn places(
     places
 }
 
-/// Says which of the themes that are wanted there isn't. A file that is missing is a problem already.
+/// Says which of the themes that are wanted there isn't. A file that is missing, or can't be understood, is a problem already.
 fn missing(library: &Library, wish: &Wish) -> Vec<String> {
     let wanted = [("theme", &wish.theme), ("theme_dark", &wish.dark), ("theme_light", &wish.light)];
     let is_missing = |name: &str, wanted: &str| {
-        !(is_path(wanted) || name == "theme" && wish.is_auto()) && library.find(wanted).is_none()
+        let is_broken = |problem: &Problem| problem.path.file_stem().is_some_and(|stem| stem == wanted);
+        !(is_path(wanted) || library.problems().iter().any(is_broken) || name == "theme" && wish.is_auto())
+            && library.find(wanted).is_none()
     };
     let gone = wanted.into_iter().filter(|(name, wanted)| is_missing(name, wanted));
     gone.map(|(name, wanted)| {
@@ -153,6 +156,9 @@ async fn tell(places: Vec<Place>, news: watch::Sender<Arc<Library>>) {
         let before = Arc::clone(&news.borrow());
         let (places, known) = (places.clone(), Arc::clone(&before));
         let Ok(library) = spawn_blocking(move || Library::load(&places, &known)).await else { return };
+        for problem in library.problems().iter().filter(|problem| !before.problems().contains(problem)) {
+            tracing::warn!("theme {problem}");
+        }
         if library != *before && news.send(Arc::new(library)).is_err() {
             return;
         }
@@ -168,5 +174,22 @@ async fn settle(changes: &mut mpsc::Receiver<()>) {
             Some(()) = changes.recv() => until = Instant::now() + QUIET,
             () = sleep_until(until) => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_theme_whose_file_is_broken_it_is_not_said_that_there_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("mine.json"), "{").unwrap();
+        let place = Place { path: folder.path().to_owned(), origin: Origin::User, bounds: None };
+        let library = Library::load(&[place], &Library::built_in());
+        let wish = |theme: &str| Wish { theme: theme.to_owned(), ..Wish::default() };
+        assert_eq!(library.problems().len(), 1);
+        assert_eq!(missing(&library, &wish("mine")), [""; 0]);
+        assert_eq!(missing(&library, &wish("yours")).len(), 1);
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn config(arguments: &Arguments, asking: Asking) -> Result<(Config, O
     if word == Word::Trusted {
         return Ok((config, Some(project)));
     }
-    config.warnings.push(passed_over(&project, word));
+    config.passed_over = Some(passed_over(&project, word));
     Ok((config, None))
 }
 

@@ -16,8 +16,8 @@ const DOWNLOADERS: &[&str] = &["curl", "wget"];
 
 /// Programs that run what follows them.
 const WRAPPERS: &[&str] = &[
-    "builtin", "command", "do", "else", "env", "exec", "if", "nice", "nohup", "setsid", "stdbuf", "then",
-    "time", "timeout", "while", "xargs",
+    "builtin", "command", "do", "elif", "else", "env", "exec", "if", "nice", "nohup", "setsid", "stdbuf",
+    "then", "time", "timeout", "until", "while", "xargs",
 ];
 
 /// Devices that take any output without harm.
@@ -43,8 +43,9 @@ pub(super) fn of(line: &str, root: &Path) -> Option<String> {
 
 fn of_line(line: &str, place: Place<'_>, depth: usize) -> Option<String> {
     let segments = shell::segments(line);
-    let runs =
-        |programs: &[&str]| segments.iter().any(|segment| programs.contains(&program(&segment.words).0));
+    let runs = |meant: &[&str]| {
+        segments.iter().flat_map(|it| programs(&it.words)).any(|(name, _)| meant.contains(&name))
+    };
     if runs(DOWNLOADERS) && (runs(SHELLS) || runs(INTERPRETERS)) {
         return Some("runs what it downloads".into());
     }
@@ -61,7 +62,7 @@ fn of_line(line: &str, place: Place<'_>, depth: usize) -> Option<String> {
             here = targets(arguments).next().map_or(place.root.to_owned(), |to| joined(&here, to));
         }
     }
-    is_in_git.then(|| IN_GIT.into())
+    find::deleted_by_xargs(&segments, place).or_else(|| is_in_git.then(|| IN_GIT.into()))
 }
 
 fn of_segment(segment: &Segment, place: Place<'_>, depth: usize) -> Option<String> {
@@ -73,9 +74,10 @@ fn of_segment(segment: &Segment, place: Place<'_>, depth: usize) -> Option<Strin
 }
 
 fn of_words(words: &[String], place: Place<'_>, depth: usize) -> Option<String> {
-    let (name, arguments) = program(words);
-    of_program((name, arguments), place, depth)
-        .or_else(|| git::writes_in(name, arguments, place.here).then(|| IN_GIT.into()))
+    programs(words).into_iter().find_map(|(name, arguments)| {
+        of_program((name, arguments), place, depth)
+            .or_else(|| git::writes_in(name, arguments, place.here).then(|| IN_GIT.into()))
+    })
 }
 
 fn of_program((name, arguments): (&str, &[String]), place: Place<'_>, depth: usize) -> Option<String> {
@@ -134,16 +136,38 @@ fn is_command_flag(word: &str) -> bool {
     word.starts_with('-') && !word.starts_with("--") && word.ends_with('c')
 }
 
+/// What a command runs, and what the path that is assigned before it leads to: a later command may run that, as
+/// `X=/usr/bin/sudo; $X ls` does.
+fn programs(words: &[String]) -> Vec<(&str, &[String])> {
+    let (name, arguments) = program(words);
+    let before = &words[..words.len() - arguments.len()];
+    let assigned = before.iter().position(|word| is_assignment(word) && word.contains('/'));
+    let assigned = assigned.map(|at| (base_name(&words[at]), &words[at + 1..]));
+    [(name, arguments)].into_iter().chain(assigned).collect()
+}
+
+/// Whether a word sets a variable: `X=…`, `X+=…`, `X[1]=…`.
+fn is_assignment(word: &str) -> bool {
+    let Some((name, _)) = word.split_once('=') else { return false };
+    let name = name.trim_end_matches('+').split('[').next().unwrap_or(name);
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn base_name(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
+}
+
 /// What a command runs, by name without folder, and its arguments; assignments and wrappers left off.
 fn program(mut words: &[String]) -> (&str, &[String]) {
     let mut is_wrapped = false;
     while let [word, rest @ ..] = words {
-        let name = word.rsplit('/').next().unwrap_or(word);
+        let name = base_name(word);
         let is_own = is_wrapped && (word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_digit()));
         // A variable may be empty.
         if WRAPPERS.contains(&name) || name.starts_with('$') {
             is_wrapped = true;
-        } else if !is_own && !name.contains('=') && name != "!" {
+        } else if !is_own && !name.contains('=') && !is_assignment(word) && name != "!" {
             return (name, rest);
         }
         words = rest;
@@ -152,9 +176,13 @@ fn program(mut words: &[String]) -> (&str, &[String]) {
 }
 
 fn of_rm(arguments: &[String], root: &Path) -> Option<String> {
-    let is_recursive = has_flag(arguments, 'r', "recursive") || has_flag(arguments, 'R', "recursive");
-    let target = targets(arguments).find(|path| leads_out(path, root)).filter(|_| is_recursive)?;
+    let target = targets(arguments).find(|path| leads_out(path, root)).filter(|_| is_recursive(arguments))?;
     Some(format!("deletes everything beneath {target}"))
+}
+
+/// Whether `rm` with these arguments deletes folders.
+fn is_recursive(arguments: &[String]) -> bool {
+    has_flag(arguments, 'r', "recursive") || has_flag(arguments, 'R', "recursive")
 }
 
 /// Arguments that are no flags.
@@ -283,6 +311,24 @@ mod tests {
             ("rm -rf / .git/x", "deletes everything beneath /"),
             ("touch .git/x; rm -rf /", "deletes everything beneath /"),
             ("sudo ls > .git/x", "runs as another user (sudo)"),
+            ("rm < x -rf /", "deletes everything beneath /"),
+            ("git push < /dev/null -f", "overwrites what others have pushed"),
+            ("git push &> /dev/null -f", "overwrites what others have pushed"),
+            ("true &> x sudo ls", "runs as another user (sudo)"),
+            ("# don't\nsudo ls", "runs as another user (sudo)"),
+            ("ls # it's; sudo ls", "runs as another user (sudo)"),
+            ("cat > x <<EOF\ndon't\nEOF\nsudo ls", "runs as another user (sudo)"),
+            ("bash <<EOF\nsudo ls\nEOF", "runs as another user (sudo)"),
+            (
+                "git commit -m \"$(cat <<'E'\ndon't\nE\n)\" && git push -f",
+                "overwrites what others have pushed",
+            ),
+            ("PATH=/a/b sudo ls", "runs as another user (sudo)"),
+            ("env X+=/a Y[1]=/b rm -rf /", "deletes everything beneath /"),
+            ("X=/usr/bin/sudo; $X ls", "runs as another user (sudo)"),
+            ("SH=/bin/sh; curl x | $SH", "runs what it downloads"),
+            ("until sudo ls; do :; done", "runs as another user (sudo)"),
+            ("if a; then b; elif sudo ls; then c; fi", "runs as another user (sudo)"),
             (":(){ :|:& };:", "looks like a fork bomb"),
             ("f () { f | f & }; f", "looks like a fork bomb"),
             ("reboot", "stops the machine (reboot)"),
@@ -325,6 +371,16 @@ mod tests {
             "git checkout $(git rev-parse main)",
             "git commit -m \"$(cat msg)\" --no-verify",
             "cd \"$(git rev-parse --show-toplevel)\" && cargo test",
+            "sort < names.txt > sorted.txt",
+            "cargo test &> log.txt; tail log.txt",
+            "patch -p1 < fix.diff",
+            "# don't forget\ncargo test # it's slow",
+            "cat > notes.md <<'EOF'\nIt's done.\n- rm old files\nEOF\ncargo build",
+            "git commit -m \"$(cat <<'EOF'\nDon't panic (much)\nEOF\n)\" && git push",
+            "echo $((1 << 3)) && ls",
+            "PATH=/opt/bin:$PATH CC=/usr/bin/gcc make -j4",
+            "until curl -s http://localhost:8000; do sleep 1; done",
+            "if a; then b; elif c; then d; fi",
         ] {
             assert_eq!(of(line, Path::new("/work")), None, "{line}");
         }

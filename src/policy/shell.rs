@@ -29,42 +29,59 @@ const OPEN: char = '\x01';
 const CLOSE: char = '\x02';
 const MARKS: [char; 3] = [SUBSTITUTION, OPEN, CLOSE];
 
-/// The commands of a line, those in substitutions and subshells included.
+/// What a word begins with that is no argument: what the input is taken from, or nothing where `&>` stands.
+const ASIDE: char = '\x03';
+
+/// How many here-documents of a line are looked for, and how deep they are within each other.
+const HEREDOCS: usize = 64;
+
+/// The commands of a line, those in substitutions, subshells and here-documents included.
 pub(super) fn segments(line: &str) -> Vec<Segment> {
-    let mut reader = Reader::default();
-    let mut chars = line.chars().peekable();
-    while let Some(c) = chars.next() {
+    segments_of(line, HEREDOCS)
+}
+
+fn segments_of(line: &str, heredocs: usize) -> Vec<Segment> {
+    let mut reader = Reader { heredocs, ..Reader::default() };
+    let mut rest = line;
+    while let Some(c) = take(&mut rest, |_| true) {
         match (reader.reading.quote, c) {
+            // Nobody minds the apostrophe of a word in a comment.
+            (Quote::None, '\'' | '"') if reader.comment.is_some() => {}
+            (Quote::None, '\\') if reader.comment.is_some() => {
+                let is_plain = |next: char| !"\n'\"".contains(next);
+                take(&mut rest, is_plain).into_iter().for_each(|next| reader.push(next));
+            }
             (Quote::Single, '\'') | (Quote::Double, '"') => reader.reading.quote = Quote::None,
             (Quote::Single, _) => reader.push(c),
             (_, '\\') => {
-                chars.next().into_iter().filter(|next| *next != '\n').for_each(|next| reader.push(next))
+                take(&mut rest, |_| true)
+                    .into_iter()
+                    .filter(|next| *next != '\n')
+                    .for_each(|next| reader.push(next));
             }
             (_, '`') => reader.enter_or_leave_backticks(),
-            (_, '$') | (Quote::None, '<' | '>') if chars.next_if_eq(&'(').is_some() => reader.substitute(),
+            (_, '$') | (Quote::None, '<' | '>') if take(&mut rest, |next| next == '(').is_some() => {
+                reader.substitute();
+            }
             (Quote::Double, _) => reader.push(c),
             (Quote::None, '\'') => reader.open(Quote::Single),
             (Quote::None, '"') => reader.open(Quote::Double),
-            (Quote::None, '>') => reader.redirect(),
-            (Quote::None, '(') => reader.enter_subshell(),
-            (Quote::None, ')') => reader.leave(),
-            (Quote::None, '&') if reader.reading.redirects => reader.push(c),
-            (Quote::None, ';' | '&' | '|' | '\n' | '<') => reader.end_segment(),
-            (Quote::None, '{' | '}') if reader.is_between_words() && chars.peek().is_none_or(ends_word) => {
-                reader.end_segment();
-            }
-            (Quote::None, '{') => reader.push(OPEN),
-            (Quote::None, '}') => reader.push(CLOSE),
-            (Quote::None, c) if c.is_whitespace() => reader.end_word(),
-            (Quote::None, c) => reader.push(c),
+            (Quote::None, _) => reader.unquoted(c, &mut rest),
         }
     }
     reader.end();
     reader.segments
 }
 
-fn ends_word(c: &char) -> bool {
-    c.is_whitespace() || ";&|<>()`".contains(*c)
+/// Takes the first character, if it is one that is meant.
+fn take(rest: &mut &str, is_meant: impl Fn(char) -> bool) -> Option<char> {
+    let first = rest.chars().next().filter(|c| is_meant(*c))?;
+    *rest = &rest[first.len_utf8()..];
+    Some(first)
+}
+
+fn ends_word(c: char) -> bool {
+    c.is_whitespace() || ";&|<>()`".contains(c)
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -75,12 +92,23 @@ enum Quote {
     Double,
 }
 
+/// What the next word is, if it is no argument.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Redirect {
+    #[default]
+    None,
+    Output,
+    Input,
+    /// The line that ends a here-document, which may have tabs before it.
+    Heredoc,
+}
+
 /// A command that is being read, as far as it got.
 #[derive(Default)]
 struct Reading {
     segment: Segment,
     word: Option<String>,
-    redirects: bool,
+    redirect: Redirect,
     quote: Quote,
     /// Where it goes among the segments: before those of its substitutions, which may `cd`.
     at: usize,
@@ -93,9 +121,87 @@ struct Reader {
     /// What the substitutions and subshells being read stand in.
     outer: Vec<Reading>,
     in_backticks: bool,
+    /// How deep in the outer ones the comment began that is being read.
+    comment: Option<usize>,
+    /// Last lines of here-documents that begin with the next line.
+    awaited: Vec<String>,
+    /// How many more are looked for.
+    heredocs: usize,
 }
 
 impl Reader {
+    /// Takes a character outside of quotes; `rest` is what follows.
+    fn unquoted(&mut self, c: char, rest: &mut &str) {
+        match c {
+            '#' if self.is_between_words() => {
+                self.comment.get_or_insert(self.outer.len());
+                self.push(c);
+            }
+            '<' => self.take_input(rest),
+            '>' => self.redirect(Redirect::Output),
+            '&' if self.reading.redirect == Redirect::Output && self.is_between_words() => self.push(c),
+            // To other shells the command ends here.
+            '&' if rest.starts_with('>') => self.set_aside(),
+            '(' => self.enter_subshell(),
+            ')' => self.leave(),
+            '\n' => {
+                self.end_segment();
+                self.comment = None;
+                self.take_heredocs(rest);
+            }
+            ';' | '&' | '|' => self.end_segment(),
+            '{' | '}' if self.is_between_words() && rest.chars().next().is_none_or(ends_word) => {
+                self.end_segment();
+            }
+            '{' => self.push(OPEN),
+            '}' => self.push(CLOSE),
+            c if c.is_whitespace() => self.end_word(),
+            c => self.push(c),
+        }
+    }
+
+    /// What follows is also judged as if it stood alone.
+    fn set_aside(&mut self) {
+        self.end_word();
+        self.reading.segment.words.push(ASIDE.to_string());
+    }
+
+    /// What follows `<` is no argument.
+    fn take_input(&mut self, rest: &mut &str) {
+        self.drop_descriptor();
+        self.set_aside();
+        // `<&3`
+        take(rest, |next| next == '&');
+        let is_double = take(rest, |next| next == '<').is_some();
+        let is_string = is_double && take(rest, |next| next == '<').is_some();
+        if is_double && !is_string {
+            take(rest, |next| next == '-');
+            self.redirect(Redirect::Heredoc);
+        } else {
+            self.redirect(Redirect::Input);
+        }
+    }
+
+    /// Reads the here-documents that begin here as commands of their own: what quotes in them leave open ends with them. Without
+    /// its last line it is none: `$((1 << 2))`.
+    fn take_heredocs(&mut self, rest: &mut &str) {
+        for last in std::mem::take(&mut self.awaited) {
+            let Some(left) = self.heredocs.checked_sub(1) else { return };
+            self.heredocs = left;
+            let ends = |line: &str| line.trim_end_matches('\n').trim_start_matches('\t') == last;
+            let mut at = 0;
+            let Some(end) = rest.split_inclusive('\n').find(|line| {
+                at += line.len();
+                ends(line)
+            }) else {
+                continue;
+            };
+            self.segments.extend(segments_of(&rest[..at - end.len()], left));
+            self.reading.at = self.segments.len();
+            *rest = &rest[at..];
+        }
+    }
+
     fn push(&mut self, c: char) {
         self.reading.word.get_or_insert_default().push(c);
     }
@@ -127,6 +233,8 @@ impl Reader {
 
     fn leave(&mut self) {
         self.end_segment();
+        // What is taken for the end of a substitution ends a comment in it; the quote around it goes on.
+        self.comment = self.comment.filter(|depth| *depth < self.outer.len() || *depth == 0);
         self.reading = self.outer.pop().unwrap_or_default();
         if self.is_between_words() {
             self.reading.at = self.segments.len();
@@ -142,30 +250,39 @@ impl Reader {
         self.in_backticks = !self.in_backticks;
     }
 
-    fn redirect(&mut self) {
-        // The `2` of `2>` is no argument, nor is the `{name}` of `{name}>`.
+    /// The `2` of `2>` is no argument, nor is the `{name}` of `{name}>`.
+    fn drop_descriptor(&mut self) {
         let is_descriptor = |word: &str| {
             word.chars().all(|c| c.is_ascii_digit()) || (word.starts_with(OPEN) && word.ends_with(CLOSE))
         };
         if self.reading.word.as_deref().is_some_and(is_descriptor) {
             self.reading.word = None;
         }
+    }
+
+    fn redirect(&mut self, redirect: Redirect) {
+        self.drop_descriptor();
         self.end_word();
-        self.reading.redirects = true;
+        self.reading.redirect = redirect;
     }
 
     fn end_word(&mut self) {
         let Some(word) = self.reading.word.take() else { return };
-        if std::mem::take(&mut self.reading.redirects) {
-            self.reading.segment.outputs.push(word);
-        } else {
-            self.reading.segment.words.push(word);
+        let segment = &mut self.reading.segment;
+        match std::mem::take(&mut self.reading.redirect) {
+            Redirect::None => segment.words.push(word),
+            Redirect::Output => segment.outputs.push(word),
+            Redirect::Input => segment.words.push(format!("{ASIDE}{word}")),
+            Redirect::Heredoc => {
+                segment.words.push(format!("{ASIDE}{word}"));
+                self.awaited.push(word);
+            }
         }
     }
 
     fn end_segment(&mut self) {
         self.end_word();
-        self.reading.redirects = false;
+        self.reading.redirect = Redirect::None;
         let segment = std::mem::take(&mut self.reading.segment);
         let at = self.reading.at;
         self.segments.splice(at..at, with_pieces(&segment));
@@ -180,9 +297,34 @@ impl Reader {
     }
 }
 
+/// A command whose words still have marks, as one command, and behind it what stands before and behind each `<` and `&>` in it as
+/// commands of their own.
+fn with_pieces(marked: &Segment) -> Vec<Segment> {
+    let words = marked.words.iter().filter(|word| !word.starts_with(ASIDE)).cloned().collect();
+    let mut segments = pieces(&Segment { words, outputs: marked.outputs.clone() });
+    if marked.words.iter().any(|word| word.starts_with(ASIDE)) {
+        let mut runs = vec![Segment::default()];
+        for word in &marked.words {
+            let plain = word.strip_prefix(ASIDE);
+            if plain.is_some() {
+                runs.push(Segment::default());
+            }
+            let word = plain.unwrap_or(word);
+            runs.last_mut()
+                .into_iter()
+                .filter(|_| !word.is_empty())
+                .for_each(|run| run.words.push(word.into()));
+        }
+        // The outputs come behind all that may `cd`.
+        runs.last_mut().into_iter().for_each(|run| run.outputs.clone_from(&marked.outputs));
+        segments.extend(runs.iter().flat_map(pieces));
+    }
+    segments
+}
+
 /// A command whose words still have marks, and behind it what stands between them as commands of their own. For what seems to
 /// end a substitution may be the `)` of a pattern in it, and some programs run what they are given: `ssh ${host} reboot`.
-fn with_pieces(marked: &Segment) -> Vec<Segment> {
+fn pieces(marked: &Segment) -> Vec<Segment> {
     let plain = |words: &[String]| words.iter().flat_map(|word| braces::expanded(word)).map(shown).collect();
     let mut segments = vec![Segment { words: plain(&marked.words), outputs: plain(&marked.outputs) }];
     if marked.words.iter().chain(&marked.outputs).any(|word| word.contains(MARKS)) {
@@ -261,6 +403,57 @@ mod tests {
         }
         let outputs = segments("a > $(b)/c$(d) e").into_iter().map(|segment| segment.outputs.join(" "));
         assert_eq!(outputs.collect::<Vec<_>>(), ["$(…)/c$(…)", "", "", ""]);
+    }
+
+    #[test]
+    fn a_command_goes_on_behind_what_its_input_and_output_are() {
+        for (line, expected) in [
+            ("rm < x -rf /", vec!["rm -rf /", "rm", "x -rf /"]),
+            ("rm 0<x -r y", vec!["rm -r y", "rm", "x -r y"]),
+            ("git push &> /dev/null -f", vec!["git push -f", "git push", "-f"]),
+            ("a &>>x b; c & d >&2 e", vec!["a b", "a", "b", "c", "d e"]),
+            ("a <&3 b <>c d", vec!["a b d", "a", "3 b", "d"]),
+            ("a <<<x b\nc", vec!["a b", "a", "x b", "c"]),
+            ("a >b& c", vec!["a", "c"]),
+        ] {
+            assert_eq!(words(line), expected, "{line}");
+        }
+        assert_eq!(segments("a &> x b")[0].outputs, ["x"]);
+    }
+
+    #[test]
+    fn quotes_in_comments_and_here_documents_end_with_them() {
+        for (line, expected) in [
+            ("# don't\nsudo ls", vec!["# dont", "sudo ls"]),
+            ("a # it's \\\nb", vec!["a # its", "b"]),
+            ("a \"$(b # c)\" d; e", vec!["a $(…) d", "a", "d", "b # c", "e"]),
+            ("# (a) :) don't\nb", vec!["#", "a", ":", "dont", "b"]),
+            ("a#'b\nc' ${#x} d", vec!["a#b\nc ${#x} d", "a#b\nc $", "#x", "d"]),
+            ("cat > x <<EOF\nit's\nEOF\nsudo ls", vec!["cat", "cat", "EOF", "its", "sudo ls"]),
+            ("cat <<-'E F' b\n\"x\n\tE F\nc", vec!["cat b", "cat", "E F b", "x", "c"]),
+            ("a <<A <<B\nx'\nA\ny'\nB\nb", vec!["a", "a", "A", "B", "x", "y", "b"]),
+            (
+                "bash <<A\nsudo ls; cat <<B\nB\nA\nb",
+                vec!["bash", "bash", "A", "sudo ls", "cat", "cat", "B", "b"],
+            ),
+            ("echo $((1 << 2))\nb 'c\n2'", vec!["echo $(…)", "echo", "1", "1", "2", "b c\n2"]),
+            ("a \"$(cat <<A\nit's\nA\n)\" b\nc", vec!["a $(…) b", "a", "b", "cat", "cat", "A", "its", "c"]),
+        ] {
+            let words: Vec<String> =
+                words(line).iter().map(|words| words.trim_end_matches('\n').into()).collect();
+            assert_eq!(words, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn many_here_documents_are_read_in_time_and_without_end() {
+        for line in ["<<a\n".repeat(50_000), {
+            let begin: String = (0..5_000).map(|at| format!("<<a{at}\n")).collect();
+            let end: String = (0..5_000).rev().map(|at| format!("a{at}\n")).collect();
+            begin + &end
+        }] {
+            assert!(segments(&(line + "sudo ls")).iter().any(|segment| segment.words == ["sudo", "ls"]));
+        }
     }
 
     #[test]

@@ -32,8 +32,7 @@ impl Keyless {
         const ANOTHER: &str = "choose another model (/model, --model)";
         let (message, hint) = match missing {
             ModelError::NoKey { model: named, key_name } => {
-                let advice = advice::of_key(&model.provider, key_name, false);
-                let advice = advice.trim_start_matches("no key: ");
+                let advice = advice::of_missing_key(named, key_name);
                 (format!("there is no key for {named}"), format!("{advice}; or {ANOTHER}"))
             }
             ModelError::NoProvider { .. } | ModelError::Unknown { .. } => {

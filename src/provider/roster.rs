@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use super::Provider;
 use super::catalog::{self, ModelFacts};
+use super::error::advice;
 use super::{Keyless, demo};
 use crate::message::{ModelRef, ThinkingLevel};
 use crate::unit::Tokens;
@@ -97,7 +98,7 @@ pub enum ModelError {
         usable: String,
     },
     /// The model is known, and there is no key for its provider.
-    #[error("there is no key for {model}; set {key_name}")]
+    #[error("there is no key for {model}; {}", advice::of_missing_key(model, key_name))]
     NoKey {
         /// The model, as `provider/id`.
         model: String,
@@ -446,7 +447,10 @@ mod tests {
         assert_eq!(found.model.reference().to_string(), "router/openai/gpt-5-mini");
         let reference = ModelRef { provider: "openai".into(), id: "gpt-5".into() };
         let error = providers.exact(&reference).unwrap_err();
-        assert_eq!(error.to_string(), "there is no key for openai/gpt-5; set OPENAI_API_KEY");
+        assert_eq!(
+            error.to_string(),
+            "there is no key for openai/gpt-5; set OPENAI_API_KEY, or keep one with `tiller login openai` or /login"
+        );
         providers.add(Arc::new(Mute("openai")), catalog::known("openai"));
         assert!(providers.find("openai/gpt-5").is_ok());
     }
@@ -457,7 +461,12 @@ mod tests {
         providers.lock("openai", "OPENAI_API_KEY", catalog::known("openai"));
         for (words, model) in [("gpt-5", "openai/gpt-5"), ("gpt-5:high", "openai/gpt-5")] {
             let error = providers.find(words).unwrap_err();
-            assert_eq!(error.to_string(), format!("there is no key for {model}; set OPENAI_API_KEY"));
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "there is no key for {model}; set OPENAI_API_KEY, or keep one with `tiller login openai` or /login"
+                )
+            );
         }
     }
 
@@ -518,7 +527,10 @@ mod tests {
         providers.shut("openai", "OPENAI_API_KEY");
         assert_eq!(providers.names().collect::<Vec<_>>(), ["anthropic", "ollama"]);
         let error = providers.find("openai/gpt-5").unwrap_err().to_string();
-        assert_eq!(error, "there is no key for openai/gpt-5; set OPENAI_API_KEY");
+        assert_eq!(
+            error,
+            "there is no key for openai/gpt-5; set OPENAI_API_KEY, or keep one with `tiller login openai` or /login"
+        );
         assert_eq!(scoped(&providers), ["qwen3:8b"]);
         assert_eq!(providers.locked().len(), catalog::known("openai").len());
         providers.shut("nobody", "NOBODY_API_KEY");

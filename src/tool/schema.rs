@@ -36,11 +36,7 @@ pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> 
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let path = error.path().to_string();
         let message = error.inner().to_string().replace("field", "argument");
-        if path == "." {
-            format!("invalid arguments: {message}")
-        } else {
-            format!("argument `{path}`: {message}")
-        }
+        if path == "." { message } else { format!("argument `{path}`: {message}") }
     })
 }
 
@@ -86,7 +82,7 @@ mod tests {
     #[test]
     fn a_wrong_argument_is_named() {
         let error = |arguments| read::<Arguments>(&arguments).unwrap_err();
-        assert_eq!(error(json!({})), "invalid arguments: missing argument `path`");
+        assert_eq!(error(json!({})), "missing argument `path`");
         assert_eq!(
             error(json!({"path": 3})),
             "argument `path`: invalid type: integer `3`, expected a string"

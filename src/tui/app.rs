@@ -13,6 +13,8 @@ pub(super) use input::{Browsed, Input, ListNews, Loaded, Origin, Report};
 pub(super) use notes::{Notes, Twice};
 pub(super) use place::Place;
 
+use std::sync::Arc;
+
 use super::attach;
 use super::block::Level;
 use super::complete::Completing;
@@ -176,9 +178,18 @@ impl App {
         self.transcript.grew();
     }
 
-    /// The keys are others than before: what was said of those holds no longer, unless it is said again.
-    pub(super) fn forget_problems(&mut self, before: &Keymap) {
-        before.problems().iter().for_each(|problem| self.transcript.overcome(problem));
+    /// Takes other keys than before, and says what of their file doesn't hold that did before, and what holds now. The answer is
+    /// what doesn't.
+    pub(super) fn rebind(&mut self, keymap: Keymap) -> Vec<String> {
+        let before = std::mem::replace(&mut self.place.keymap, Arc::new(keymap));
+        let now = Arc::clone(&self.place.keymap);
+        for gone in before.problems().iter().filter(|problem| !now.problems().contains(problem)) {
+            self.transcript.overcome(gone);
+        }
+        let is_new = |problem: &&String| !before.problems().contains(problem);
+        let new: Vec<String> = now.problems().iter().filter(is_new).cloned().collect();
+        new.iter().for_each(|problem| self.say(Level::Warning, problem, None));
+        new
     }
 
     /// Room for pictures, where they are painted: a third of the screen for one.

@@ -109,13 +109,15 @@ impl Front {
     /// Takes the terminal over and draws the first frame; the session may still be opened.
     fn start(options: TuiOptions) -> std::io::Result<Self> {
         let earlier = Reading::begin(options.files.history.as_deref());
+        let keymap = keymap(&options);
+        log_problems(keymap.problems());
         let place = Place {
             cwd: options.cwd.clone(),
             home: options.home.clone(),
             zone: TimeZone::system(),
             theme: Theme::of(&options.themes),
             banner: Vec::new(),
-            keymap: Arc::new(keymap(&options)),
+            keymap: Arc::new(keymap),
             manner: options.terminal.abilities.manner(),
             images: options.terminal.abilities.images,
             size: (80, 24),
@@ -370,9 +372,7 @@ impl Front {
     /// Does what needs the terminal; the rest is the performer's.
     fn perform(&mut self, action: Action) -> Option<ExitReason> {
         if action == Action::ReadResources {
-            let before = std::mem::replace(&mut self.app.place.keymap, Arc::new(keymap(&self.options)));
-            self.app.forget_problems(&before);
-            self.tell_of_keys();
+            log_problems(&self.app.rebind(keymap(&self.options)));
         }
         match action {
             Action::Own(Own::Quit) => return Some(ExitReason::Quit),
@@ -417,4 +417,9 @@ impl Front {
 
 fn keymap(options: &TuiOptions) -> Keymap {
     options.files.keybindings.as_deref().map(files::load_keymap).unwrap_or_default()
+}
+
+/// What of the user's keys doesn't hold goes to the log too.
+fn log_problems(problems: &[String]) {
+    problems.iter().for_each(|problem| tracing::warn!("{problem}"));
 }

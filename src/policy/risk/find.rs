@@ -1,6 +1,7 @@
 //! What `find` deletes, and what it runs.
 
-use super::{Place, SHELLS, leads_out, line_of_shell, of_run, program, shell};
+use super::shell::{self, Segment};
+use super::{Place, SHELLS, base_name, is_recursive, leads_out, line_of_shell, of_run, program};
 
 /// What has a command behind it, up to `;` or `+`.
 const RUNNERS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
@@ -8,7 +9,7 @@ const RUNNERS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
 /// What is dangerous about find with these arguments: what it deletes, if that isn't somewhere within the working directory
 /// alone, or what it runs.
 pub(super) fn of(arguments: &[String], place: Place<'_>, depth: usize) -> Option<String> {
-    let runs_rm = arguments.split(|word| is_runner(word)).skip(1).any(deletes);
+    let runs_rm = arguments.split(|word| is_runner(word)).skip(1).any(|words| deletes(words, |_| true));
     if runs_rm || arguments.iter().any(|word| word == "-delete") {
         let searched = places(arguments).into_iter().find(|path| leads_out(path, place.root));
         if searched.is_some() {
@@ -40,14 +41,45 @@ fn places(arguments: &[String]) -> Vec<&str> {
     if places.is_empty() { vec!["."] } else { places }
 }
 
-/// Whether a command deletes what it is given, be it in a shell.
-fn deletes(words: &[String]) -> bool {
+/// Whether a command deletes what it is given, be it in a shell, by an `rm` with arguments that are meant.
+fn deletes(words: &[String], is_meant: fn(&[String]) -> bool) -> bool {
     match program(words) {
-        ("rm", _) => true,
-        (name, arguments) if SHELLS.contains(&name) => line_of_shell(arguments)
-            .is_some_and(|line| shell::segments(line).iter().any(|segment| deletes(&segment.words))),
+        ("rm", arguments) => is_meant(arguments),
+        (name, arguments) if SHELLS.contains(&name) => line_of_shell(arguments).is_some_and(|line| {
+            shell::segments(line).iter().any(|segment| deletes(&segment.words, is_meant))
+        }),
         _ => false,
     }
+}
+
+/// Options of xargs with a value in the next word (`xargs --help`, GNU findutils 4.10).
+const WITH_VALUES: &[&str] = &["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"];
+
+/// What is deleted with all that is beneath it by the `xargs` behind a find, if that isn't somewhere within the working directory
+/// alone. An `rm` of single files is left alone, as it is when they are named.
+pub(super) fn deleted_by_xargs(segments: &[Segment], place: Place<'_>) -> Option<String> {
+    let searched = segments.iter().enumerate().find_map(|(at, segment)| {
+        let ("find", arguments) = program(&segment.words) else { return None };
+        let path = places(arguments).into_iter().find(|path| leads_out(path, place.root))?;
+        Some((at, path))
+    });
+    let (at, path) = searched?;
+    let is_deleted =
+        segments[at + 1..].iter().any(|segment| deletes(run_by_xargs(&segment.words), is_recursive));
+    is_deleted.then(|| format!("deletes what it finds beneath {path}"))
+}
+
+/// What xargs runs in a command; nothing where it isn't there.
+fn run_by_xargs(words: &[String]) -> &[String] {
+    let Some(at) = words.iter().position(|word| base_name(word) == "xargs") else { return &[] };
+    let mut rest = &words[at + 1..];
+    while let [option, behind @ ..] = rest
+        && option.starts_with('-')
+    {
+        let has_value = WITH_VALUES.contains(&option.as_str()) && !behind.is_empty();
+        rest = if has_value { &behind[1..] } else { behind };
+    }
+    rest
 }
 
 #[cfg(test)]
@@ -68,6 +100,11 @@ mod tests {
             ("find build -exec rm -rf / +", "deletes everything beneath /"),
             ("find build -exec ls {} + -exec rm -rf ~/x \\;", "deletes everything beneath ~/x"),
             ("find build -type d -execdir git -C {} clean -fd \\;", "deletes files that git doesn't know"),
+            ("find . -name x | xargs rm -rf", "deletes what it finds beneath ."),
+            ("find ~ -print0 | grep -z x | xargs -0 -n 5 rm -r --", "deletes what it finds beneath ~"),
+            ("find / | xargs -I {} rm -rf {}", "deletes what it finds beneath /"),
+            ("find .. | xargs -I% sh -c 'ls % && /bin/rm -fr %'", "deletes what it finds beneath .."),
+            ("find . | env X=1 xargs -P4 env rm -R", "deletes what it finds beneath ."),
             ("find x -exec cp {} .git/hooks \\;", "writes in .git, and git runs what is there"),
         ] {
             assert_eq!(of(line, Path::new("/work")).as_deref(), Some(expected), "{line}");
@@ -82,6 +119,12 @@ mod tests {
             "find . -exec sh -c 'grep rm \"$1\"' _ {} \\;",
             "find build -exec sh -c 'rm -rf {}' +",
             "find build -exec rm {} +",
+            "find build -type d | xargs rm -rf",
+            "find . -name '*.orig' | xargs rm -f",
+            "find . -name '*.rs' | xargs grep -r rm",
+            "find . -name '*.rs' | xargs -I {} cp -r {} rm",
+            "ls build | xargs rm -rf; find . -name x",
+            "xargs",
             "find . -exec git log {} \\; -name reset --hard",
             "find . -type f -exec chmod u+w {} \\; -exec ls -l {} \\;",
         ] {

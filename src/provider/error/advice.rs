@@ -57,6 +57,12 @@ pub(in crate::provider) fn of_key(provider: &str, key_name: &str, is_there: bool
     }
 }
 
+/// What to do about the key that a model, as `provider/id`, would need.
+pub(in crate::provider) fn of_missing_key(model: &str, key_name: &str) -> String {
+    let advice = of_key(model.split('/').next().unwrap_or(model), key_name, false);
+    advice.trim_start_matches("no key: ").to_owned()
+}
+
 /// Where the address of a provider's server is set.
 pub(in crate::provider) fn server_setting(provider: &str) -> String {
     match provider {

@@ -65,6 +65,8 @@ pub(in crate::tui) enum Report {
     },
     /// It stays in the transcript as a warning.
     Warning(String),
+    /// What was said in the transcript doesn't hold any more.
+    Mended(String),
     /// What was typed can't be meant; it is to be mended.
     Slip {
         typed: Typed,

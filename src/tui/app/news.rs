@@ -68,6 +68,7 @@ impl App {
             }
             Report::Note(text) => self.flash(text),
             Report::Warning(text) => self.say(Level::Warning, text, None),
+            Report::Mended(text) => self.transcript.overcome(&text),
             Report::Attached(picture) => self.attached(picture),
             Report::Edited(text) => self.editor.set_text(&text),
             Report::Pasted(text) => self.editor.paste(&text),

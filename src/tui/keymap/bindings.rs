@@ -77,15 +77,17 @@ pub(super) fn read(text: &str, file: &str) -> (Vec<Vec<Chord>>, Vec<String>) {
         let line = line_of(text, name);
         match understand(name, value, line) {
             Ok(row) => bound.push(row),
-            Err(what) => problems.push(format!("{file}, line {line}: {what}")),
+            Err(what) => problems.push((line, what)),
         }
     }
     while let Some((at, what)) = conflict(&bound) {
         let Bound { row, line, .. } = bound.remove(at);
-        problems.push(format!("{file}, line {line}: {what}; {}", kept(row)));
+        problems.push((line, format!("{what}; {}", kept(row))));
     }
-    problems.extend(shadows(&bound, file));
-    (bind(&bound), problems)
+    problems.extend(shadows(&bound));
+    problems.sort_by_key(|(line, _)| *line);
+    let told = |(line, what): (usize, String)| format!("{file}, line {line}: {what}");
+    (bind(&bound), problems.into_iter().map(told).collect())
 }
 
 /// Reads one row of the file.
@@ -149,7 +151,7 @@ fn conflict(bound: &[Bound]) -> Option<(usize, String)> {
 }
 
 /// Keys of the editor that don't reach it, because the file gives them to something that comes before it.
-fn shadows(bound: &[Bound], file: &str) -> Vec<String> {
+fn shadows(bound: &[Bound]) -> Vec<(usize, String)> {
     let all = bind(bound);
     let of_editor = |chord: &Chord| {
         let rows = TABLE.iter().zip(&all).filter(|(row, _)| row.context == Context::Editor);
@@ -161,7 +163,7 @@ fn shadows(bound: &[Bound], file: &str) -> Vec<String> {
         .flat_map(|main| main.keys.iter().filter(|chord| !own(main, chord)).map(move |chord| (main, chord)))
         .filter_map(|(main, chord)| {
             let hidden = of_editor(chord)?;
-            Some(format!("{file}, line {}: with {}, {chord} is {hidden} no more", main.line, main.name))
+            Some((main.line, format!("with {}, {chord} is {hidden} no more", main.name)))
         })
         .collect()
 }
@@ -242,8 +244,8 @@ mod tests {
                 "keybindings.json, line 3: `hyper+q`: \"hyper\" is none of the modifiers ctrl, alt, shift, super; quit stays ctrl+d",
                 "keybindings.json, line 4: h is needed to type with; help stays ?",
                 "keybindings.json, line 5: send takes a key or a list of keys; send stays enter",
-                "keybindings.json, line 8: previous_model: ctrl+x is next_model's already; previous_model stays ctrl+shift+p",
                 "keybindings.json, line 6: pick_model: ctrl+g is edit_elsewhere's already; pick_model stays ctrl+l",
+                "keybindings.json, line 8: previous_model: ctrl+x is next_model's already; previous_model stays ctrl+shift+p",
                 "keybindings.json, line 9: with newline, ctrl+a is line_start no more",
             ]
         );

@@ -20,7 +20,7 @@ use crate::theme::placed;
 use crate::tui::app::{InList, List, ListNews, Origin, Report};
 use crate::tui::call::one_line;
 use crate::tui::complete::{Words, list, walk};
-use crate::tui::desk::News;
+use crate::tui::desk::{Cost, Fault, News, Verdict};
 use crate::tui::picker::{self, Choice, Extract, Item, Levels, Models, Word};
 use crate::tui::question::Question;
 use crate::tui::theme::{self, Fit};
@@ -277,7 +277,7 @@ impl Worker {
     pub(super) async fn renew_settings(&self) -> (Option<String>, Vec<Report>) {
         let Some(desk) = self.options.desks.settings.clone() else { return (None, Vec::new()) };
         let renewing = desk.clone();
-        let News { changed, now, warnings } = match spawn_blocking(move || renewing.renew()).await {
+        let News { changed, now, mut faults } = match spawn_blocking(move || renewing.renew()).await {
             Ok(Ok(renewed)) => renewed,
             Ok(Err((what, hint))) => return (None, vec![Report::Failed { what, hint, text: None }]),
             Err(_) => return (None, Vec::new()),
@@ -294,8 +294,12 @@ impl Worker {
                 applied => renewed.take(setting, &now, applied),
             }
         }
-        renewed.failures.extend(warnings.into_iter().map(Report::Warning));
-        (renewed.said(), renewed.failures)
+        faults.append(&mut renewed.faults);
+        let is_left = faults.iter().any(Fault::costs_everything);
+        let Verdict { new, gone } = desk.judge(&faults);
+        let said = is_left.then(|| "the settings stay as they were".to_owned()).or(renewed.said());
+        let reports = gone.into_iter().map(Report::Mended);
+        (said, reports.chain(new.iter().map(told)).chain(renewed.failures).collect())
     }
 
     /// Tells the agent of a setting that is another than before.
@@ -366,6 +370,16 @@ fn with_hint(what: String, hint: Option<String>) -> String {
     hint.map_or(what.clone(), |hint| format!("{what}; {hint}"))
 }
 
+/// A fault that wasn't there before, as it is told, and logged.
+fn told(fault: &Fault) -> Report {
+    tracing::warn!("{}", fault.said());
+    if fault.costs_everything() {
+        let hint = "everything stays as it was until /reload finds it right".to_owned();
+        return Report::Failed { what: fault.said(), hint: Some(hint), text: None };
+    }
+    Report::Warning(fault.said())
+}
+
 /// When a setting takes effect.
 enum Effect {
     Now,
@@ -379,6 +393,7 @@ enum Effect {
 struct Renewed {
     taken: Vec<String>,
     left: Vec<&'static str>,
+    faults: Vec<Fault>,
     failures: Vec<Report>,
 }
 
@@ -388,7 +403,8 @@ impl Renewed {
             Ok(Effect::Now) => self.taken.push(format!("{} {}", setting.name, shown(now, setting))),
             Ok(Effect::NextStart) => self.left.push(setting.name),
             Ok(Effect::Never(trouble)) => {
-                self.failures.push(Report::Warning(format!("{}: {trouble}", setting.name)));
+                let what = format!("{}: {trouble}", setting.name);
+                self.faults.push(Fault { what, instead: None, cost: Cost::Itself });
             }
             Err(error) => self.failures.push(match failed(&error, None) {
                 Report::Failed { what, hint, text } => {

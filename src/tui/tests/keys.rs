@@ -6,6 +6,7 @@ use super::stage::{Stage, at_work};
 use crate::agent::{BashContext, CommandSource, SlashCommand};
 use crate::event::{EventKind, QueueItem, QueueKind, RunOutcome};
 use crate::tui::app::{Action, Beside, Change, Go, Input, Own, Report, Say};
+use crate::tui::keymap::Keymap;
 use crate::tui::{FirstPrompt, tree};
 
 #[test]
@@ -389,4 +390,22 @@ fn a_draft_that_holds_a_key_gets_into_no_history() {
     stage.type_text("hello");
     let actions = stage.key(KeyCode::Enter);
     assert_eq!(actions[0], Action::Beside(Beside::Remember(vec!["hello".into()])));
+}
+
+#[test]
+fn of_the_faults_in_the_file_of_keys_only_what_is_new_and_what_is_mended_is_said() {
+    let mut stage = Stage::new(120, 40);
+    let mut read = |text: &str| {
+        stage.app.rebind(Keymap::read(text, "keys.json"));
+        let screen = stage.screen();
+        let lines = screen.lines().filter(|line| line.contains("keys.json"));
+        lines.map(|line| line.trim().chars().take(30).collect::<String>()).collect::<Vec<_>>()
+    };
+    let (quit, send) = ("keys.json, line 1: nothing is ", "keys.json, line 2: send takes ");
+    let shown = |sign: &str, text: &str| format!("{sign} {text}").chars().take(30).collect::<String>();
+    let both = "{\"quitt\": \"f2\",\n\"send\": 7}";
+    assert_eq!(read(both), [shown("!", quit), shown("!", send)]);
+    assert_eq!(read(both), [shown("!", quit), shown("!", send)]);
+    assert_eq!(read("{\"quitt\": \"f2\"}"), [shown("!", quit), shown("·", send)]);
+    assert_eq!(read(both), [shown("!", quit), shown("·", send), shown("!", send)]);
 }

@@ -77,7 +77,10 @@ async fn a_model_without_a_key_is_refused_by_name_and_nothing_is_written() {
     stage.settled().await;
     let entries = stage.agent.reader().entry_count();
     let refused = stage.agent.set_model("gpt-4.1").await.unwrap_err();
-    assert_eq!(refused.to_string(), "there is no key for openai/gpt-4.1; set OPENAI_API_KEY");
+    assert_eq!(
+        refused.to_string(),
+        "there is no key for openai/gpt-4.1; set OPENAI_API_KEY, or keep one with `tiller login openai` or /login"
+    );
     let unknown = stage.agent.set_model("nonsense").await.unwrap_err();
     assert!(matches!(unknown, AgentError::Model(ModelError::Unknown { .. })), "{unknown}");
     assert_eq!(stage.agent.reader().entry_count(), entries);
@@ -462,7 +465,10 @@ async fn a_provider_comes_and_goes_while_its_model_answers() {
 
     stage.agent.change_provider(ProviderChange::Shut { provider, key_name }).await.unwrap();
     let refused = stage.agent.set_model("gpt-5-mini").await.unwrap_err();
-    assert_eq!(refused.to_string(), "there is no key for openai/gpt-5-mini; set OPENAI_API_KEY");
+    assert_eq!(
+        refused.to_string(),
+        "there is no key for openai/gpt-5-mini; set OPENAI_API_KEY, or keep one with `tiller login openai` or /login"
+    );
     assert_eq!(chosen(&stage).await.0, "openai/gpt-5", "nobody chose another one");
     stage.prompt("second").await;
     assert_eq!(stage.settled().await, RunOutcome::Failed);

@@ -300,6 +300,34 @@ fn settings_that_were_changed_take_effect_by_reload_or_are_said_to_need_a_start(
     enter(&mut terminal, "/reload");
     terminal.wait_for("everything stays as it was until /reload finds it right");
     terminal.wait_without("read-only");
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("the settings stay as they were");
+    assert_eq!(terminal.screen().matches("not a JSON object").count(), 1, "{}", terminal.screen());
+    fs::write(&file, "{}").unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("no longer so");
+    terminal.wait_without("everything stays as it was");
+}
+
+#[test]
+fn reload_takes_settings_as_a_start_would_and_a_wrong_value_costs_itself_alone() {
+    let house = House::new();
+    let file = house.home().join("tiller/settings.json");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "{").unwrap();
+    let mut terminal = house.play(&TWO, &[]);
+    terminal.wait_for("nothing in it counts, and approval is read-only");
+    fs::write(&file, r#"{"approval": "auto", "mouse": "maybe", "nonsense": 1}"#).unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("approval auto now");
+    terminal.wait_for("no longer so");
+    terminal.wait_for("there is no setting `nonsense`");
+    terminal.wait_for("`maybe` is not one of on, off");
+    fs::write(&file, r#"{"approval": "autoo", "steering_mode": "all"}"#).unwrap();
+    enter(&mut terminal, "/reload");
+    terminal.wait_for("steering_mode all now");
+    terminal.wait_for("`autoo` is not one of");
+    terminal.wait_until("the strictest in the footer", |screen| screen.trim_end().ends_with("read-only"));
 }
 
 #[test]

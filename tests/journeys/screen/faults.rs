@@ -97,3 +97,28 @@ fn the_log_of_tillers_own_is_a_page_with_the_newest_line_first() {
     let log = fs::read_to_string(house.home().join("tiller/state/tiller.log")).unwrap();
     assert!(log.contains("session closed") && !log.contains("private"), "{log}");
 }
+
+#[test]
+fn what_is_wrong_in_the_users_files_is_logged_once_each() {
+    let house = House::new();
+    let config = house.home().join("tiller");
+    fs::create_dir_all(config.join("themes")).unwrap();
+    fs::write(config.join("settings.json"), r#"{"mouse": "maybe", "nonsense": 1}"#).unwrap();
+    fs::write(config.join("keybindings.json"), r#"{"quitt": "f2"}"#).unwrap();
+    fs::write(config.join("themes/mine.json"), "{").unwrap();
+    let mut terminal = house.play(&[r#"{"text": "One."}"#], &[]);
+    terminal.wait_for("nothing is called \"quitt\"");
+    fs::write(config.join("keybindings.json"), "{\"quitt\": \"f2\",\n\"send\": 7}").unwrap();
+    fs::write(config.join("settings.json"), r#"{"mouse": "maybe", "nonsense": 1, "folly": 2}"#).unwrap();
+    terminal.send("/reload\r");
+    terminal.wait_for("there is no setting `folly`");
+    terminal.send("/logs\r");
+    terminal.wait_for("tiller/state/tiller.log");
+    let log = fs::read_to_string(house.home().join("tiller/state/tiller.log")).unwrap();
+    for words in
+        ["`maybe` is not one of", "`nonsense`", "`folly`", "\"quitt\"", "send takes a key", "mine.json"]
+    {
+        assert_eq!(log.matches(words).count(), 1, "{words}:\n{log}");
+    }
+    assert!(log.lines().all(|line| line.contains(" WARN ")), "{log}");
+}
