@@ -423,7 +423,7 @@ impl Driver {
 
     /// Begins with another session's log; what the user should know of it.
     fn adopt(&mut self, writer: Writer) -> Result<Vec<String>, SessionError> {
-        let (model, thinking) = (self.current.model.clone(), self.current.thinking);
+        let (model, thinking) = (self.current.usual_model(), self.current.thinking);
         let mut notices = writer.reader().remarks(self.fixed.manager.cwd());
         let (current, queue, found) = Current::load(writer, model, thinking)?;
         notices.extend(found);
@@ -431,14 +431,9 @@ impl Driver {
         journal::opened(&current.reader());
         self.current = current;
         self.approvals.forget();
-        notices.extend(self.follow_the_log());
+        notices.extend(self.current.follow_the_log(&self.fixed.providers, Choice::Log, Choice::Log));
         self.begin(queue);
         Ok(notices)
-    }
-
-    /// Takes up the model and thinking that the log names; what of that can't be had.
-    fn follow_the_log(&mut self) -> Option<String> {
-        self.current.follow_the_log(&self.fixed.providers, Choice::Log, Choice::Log)
     }
 
     /// A machine at rest over the session as it is now.

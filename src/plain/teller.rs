@@ -8,7 +8,7 @@ use crate::agent::Heard;
 use crate::event::{AssistantDelta, CompactionReason, EventKind, QueueKind, RunOutcome, ToolOutcome};
 use crate::id::CallId;
 use crate::message::{BashExecutionMessage, Message, ToolCall, joined_text};
-use crate::render::{Carriage, clean};
+use crate::render::{Carriage, clean, cut_to};
 
 /// Says what happens.
 pub(super) struct Teller<Out, Err> {
@@ -38,6 +38,9 @@ struct CallAtWork {
 
 /// Lines of a command's output that are told, from its beginning and from its end.
 const TOLD: [usize; 2] = [2, 4];
+
+/// Columns of such a line.
+const LONGEST: usize = 400;
 
 impl<Out: Write, Err: Write> Teller<Out, Err> {
     pub(super) fn new(outputs: Outputs<Out, Err>, manner: Manner) -> Self {
@@ -107,6 +110,7 @@ impl<Out: Write, Err: Write> Teller<Out, Err> {
             Heard::Missed { messages, .. } => {
                 self.note("some of what happened was passed over because the output is slow")?;
                 self.has_told = false;
+                self.calls.clear();
                 messages.iter().try_for_each(|message| self.message(message))
             }
         }
@@ -146,7 +150,10 @@ impl<Out: Write, Err: Write> Teller<Out, Err> {
                 self.note(&format!("tool {which}: {}", if *is_error { "failed" } else { "done" }))?;
                 self.output(&joined_text(&result.content))
             }
-            EventKind::AgentEnd { outcome, .. } => self.ended(*outcome),
+            EventKind::AgentEnd { outcome, .. } => {
+                self.calls.clear();
+                self.ended(*outcome)
+            }
             EventKind::QueueUpdate { items, .. } => {
                 let newest = items.last().filter(|_| items.len() > self.waiting);
                 self.waiting = items.len();
@@ -165,11 +172,15 @@ impl<Out: Write, Err: Write> Teller<Out, Err> {
         let [head, tail] = TOLD;
         let hidden = lines.len().saturating_sub(head + tail);
         let (head, tail) = if hidden > 1 { lines.split_at(head) } else { lines.split_at(lines.len()) };
-        head.iter().try_for_each(|line| self.note(&format!("  {line}")))?;
+        head.iter().try_for_each(|line| self.printed(line))?;
         if hidden > 1 {
             self.note(&format!("  … {hidden} more lines"))?;
         }
-        tail.iter().skip(hidden).try_for_each(|line| self.note(&format!("  {line}")))
+        tail.iter().skip(hidden).try_for_each(|line| self.printed(line))
+    }
+
+    fn printed(&mut self, line: &str) -> io::Result<()> {
+        self.note(&format!("  {}", cut_to(line, LONGEST)))
     }
 
     fn delta(&mut self, delta: &AssistantDelta) -> io::Result<()> {

@@ -68,6 +68,13 @@ pub(super) enum Answer {
     DenyWithWord,
 }
 
+impl Answer {
+    /// Whether the call isn't made then.
+    pub(super) fn denies(self) -> bool {
+        matches!(self, Self::Deny | Self::DenyWithWord)
+    }
+}
+
 /// The call in full, laid out.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sheet {

@@ -180,16 +180,44 @@ pub(super) fn masked(characters: usize) -> [Span; 2] {
     [dots, Span::new(count, Role::Muted)]
 }
 
+/// Characters of the shortest word that is taken for a key.
+const SHORTEST_KEY: usize = 20;
+
 /// Whether a line may hold a key, typed where it doesn't belong: it goes into no history.
 pub(super) fn may_hold_key(line: &str) -> bool {
     let mut words = line.split_whitespace();
-    words.next() == Some("/login") && words.nth(1).is_some()
+    let is_given = words.next() == Some("/login") && words.nth(1).is_some();
+    is_given || line.split(|c: char| !(c.is_alphanumeric() || "-_".contains(c))).any(is_key)
+}
+
+/// Whether a word is made as providers make keys: `sk-…`.
+fn is_key(word: &str) -> bool {
+    word.starts_with("sk-") && word.len() >= SHORTEST_KEY && word.contains(|c: char| c.is_ascii_digit())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::render::Line;
+
+    #[test]
+    fn what_is_made_like_a_key_is_taken_for_one_wherever_it_stands() {
+        for line in [
+            "sk-ant-api03-0123456789abcdefghij",
+            "! export KEY=sk-proj-abcdefghij0123456789",
+            "/login openai x",
+        ] {
+            assert!(may_hold_key(line), "{line}");
+        }
+        for line in [
+            "/login openai",
+            "what is sk-learn?",
+            "sk-learn-has-no-digits-in-it",
+            "the risk-averse-strategy-2024-edition",
+        ] {
+            assert!(!may_hold_key(line), "{line}");
+        }
+    }
 
     #[test]
     fn an_action_with_a_key_prints_none() {

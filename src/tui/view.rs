@@ -169,6 +169,11 @@ pub(super) fn question_rows(app: &App) -> (usize, usize) {
     approval::body_rows(app, usize::from(Areas::of(app).approval.height))
 }
 
+/// Whether the page of the call that asks says what may be answered: a small one has no room for that.
+pub(super) fn page_says_answers(app: &App) -> bool {
+    !approval::page_foot(app).is_empty()
+}
+
 /// Draws the screen as it was prepared.
 pub(super) fn view(app: &App, areas: &Areas, frame: &mut Frame<'_>) {
     let buffer = frame.buffer_mut();

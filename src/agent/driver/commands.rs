@@ -375,7 +375,8 @@ impl Driver {
         self.tell_appended(branched)?;
         self.current.project()?;
         // Before this process has said anything, its model is the one it was started with.
-        let notice = if self.current.is_introduced() { self.follow_the_log() } else { None };
+        let is_ours = self.current.is_introduced();
+        let notice = if is_ours { self.current.follow_the_path(&self.fixed.providers) } else { None };
         let queue: Queue = self.turn.queue().clone();
         self.begin(queue);
         Ok(self.moved(SessionChange::Leaf, editor, notice))

@@ -21,6 +21,8 @@ pub(super) struct Current {
     /// What of the projection goes to a provider; begun anew with it.
     pub(super) sending: Sending,
     pub(super) model: Model,
+    /// Who answered before, while nobody answers because the log's model can't be had.
+    usual: Option<Model>,
     /// Who was asked last: another one may have been chosen since.
     pub(super) asked: Arc<ModelFacts>,
     pub(super) thinking: ThinkingLevel,
@@ -60,6 +62,7 @@ impl Current {
             sending: Sending::default(),
             asked: Arc::clone(&model.facts),
             model,
+            usual: None,
             thinking,
             wanted_thinking: thinking,
             name: reader.name(),
@@ -106,12 +109,14 @@ impl Current {
         let mut notice = None;
         if model == Choice::Log {
             match providers.exact(&named) {
-                Ok(model) => self.model = model,
+                Ok(model) => self.answer_by(model),
                 Err(error) if providers.can_stand_in(&self.model) => {
                     notice = Some(format!("{error}; going on with {}", self.model.reference()));
                 }
                 Err(error) => {
-                    self.model = providers.keyless(&named, &error);
+                    let keyless = providers.keyless(&named, &error);
+                    let before = std::mem::replace(&mut self.model, keyless);
+                    self.usual.get_or_insert(before);
                     notice = Some(format!(
                         "{error}; nobody answers in this session until it can be asked, or another model is chosen"
                     ));
@@ -123,6 +128,28 @@ impl Current {
             self.thinking = self.projection.thinking;
         }
         self.thinking = self.model.facts.clamp(self.thinking);
+        notice
+    }
+
+    /// Has this model answer from now on.
+    pub(super) fn answer_by(&mut self, model: Model) {
+        (self.model, self.usual) = (model, None);
+    }
+
+    /// Who answers in a session that names nobody.
+    pub(super) fn usual_model(&self) -> Model {
+        self.usual.as_ref().unwrap_or(&self.model).clone()
+    }
+
+    /// The same after a move in this session: whoever was chosen in it goes on where the log's model can't be had.
+    pub(super) fn follow_the_path(&mut self, providers: &Providers) -> Option<String> {
+        let (before, was_usual) = (self.model.clone(), self.usual.is_none());
+        let notice = self.follow_the_log(providers, Choice::Log, Choice::Log);
+        if was_usual && self.usual.is_some() {
+            self.thinking = before.facts.clamp(self.wanted_thinking);
+            self.answer_by(before);
+            return None;
+        }
         notice
     }
 

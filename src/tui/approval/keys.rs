@@ -98,17 +98,25 @@ impl App {
             if key.code == KeyCode::Enter {
                 return Some(self.answer_approval(0));
             }
-            self.work.approvals[0].answer = None;
-            let takes_back = self.place.keymap.command(Context::Main, key) == Some(KeyCommand::Stop);
-            return takes_back.then(Vec::new);
+            let held = self.work.approvals[0].answer.take();
+            if self.place.keymap.command(Context::Main, key) == Some(KeyCommand::Stop) {
+                return Some(Vec::new());
+            }
+            return if Self::is_letter(key) { Some(self.write_beneath(held, key)) } else { None };
         }
-        let command = self.answer_of(key)?;
         let means_else = |context| self.place.keymap.command(context, key).is_some();
         let is_free = !means_else(Context::Popup) && !means_else(Context::Page);
+        let Some(command) = self.answer_of(key).filter(|command| self.means_something(*command)) else {
+            return (is_free && Self::is_letter(key)).then(|| self.write_beneath(None, key));
+        };
         let allows = matches!(command, KeyCommand::Allow | KeyCommand::AllowSession);
         let denies = matches!(command, KeyCommand::Deny | KeyCommand::DenyWithWord);
-        if !is_free || !(allows || denies) || !self.means_something(command) {
+        if !is_free || !(allows || denies) {
             return None;
+        }
+        // What it would allow has to be there to be read.
+        if allows && !view::page_says_answers(self) {
+            return Some(Vec::new());
         }
         if allows && !self.work.approvals[0].is_seen_for_a_moment(self.now) {
             return Some(Vec::new());
@@ -118,6 +126,13 @@ impl App {
             return Some(Vec::new());
         }
         Some(self.carry_answer(command, key))
+    }
+
+    /// Whoever writes on the page of a call writes beneath its question: letters that may have been an answer, and this one.
+    fn write_beneath(&mut self, held: Option<Held>, key: KeyEvent) -> Vec<Action> {
+        self.leave_call_page();
+        held.into_iter().for_each(|held| self.begin_text(held));
+        self.key(key)
     }
 
     /// The page of the call that asks is left.

@@ -119,6 +119,48 @@ fn a_long_command_is_allowed_only_when_all_of_it_has_been_on_the_screen() {
 }
 
 #[test]
+fn words_on_the_page_of_a_call_are_never_an_answer() {
+    for (words, reason, text) in [
+        ("do not deploy", true, "o not deploy"),
+        ("why only try", false, "why only try"),
+        ("yes, but try", false, "yes, but try"),
+    ] {
+        let mut stage = on_its_page();
+        (0..8).for_each(|_| _ = stage.key(KeyCode::PageDown));
+        stage.wait(500);
+        stage.actions.clear();
+        for c in words.chars() {
+            stage.key(KeyCode::Char(c));
+            stage.wait(40);
+        }
+        stage.wait(1_000);
+        assert!(!stage.actions.iter().any(|action| matches!(action, Action::Decide(..))), "{words}");
+        let screen = stage.screen();
+        assert_eq!(screen.contains("why not? the model reads it"), reason, "{screen}");
+        assert_eq!(stage.app.editor.text(), text);
+        assert!(!screen.contains("── bash asks"), "{screen}");
+    }
+}
+
+#[test]
+fn what_is_said_of_the_answers_covers_no_line_of_the_call_that_counts_as_seen() {
+    for height in 16..40 {
+        for lines in 1..30 {
+            let mut stage = asking(40, height);
+            let line: Vec<String> = (1..=lines).map(|n| format!("echo {n}")).collect();
+            let rule =
+                "`cargo test --workspace --all-features --locked` and whatever begins like that".to_owned();
+            stage.asked(ApprovalRequest { rule, ..command(&line.join("\n")) });
+            let first = stage.screen();
+            if stage.app.work.approvals[0].is_seen() {
+                let all = (1..=lines).all(|n| first.contains(&format!("echo {n}\n")));
+                assert!(all && stage.screen() == first, "{lines} lines in {height} rows: {first}");
+            }
+        }
+    }
+}
+
+#[test]
 fn on_a_small_screen_a_question_says_why_and_can_be_answered_with_no() {
     for (width, height) in [(40, 12), (40, 10), (30, 8), (20, 5)] {
         let mut stage = asking(width, height);
@@ -188,16 +230,14 @@ fn a_page_that_is_opened_again_goes_on_with_what_was_seen() {
 #[test]
 fn on_its_page_a_call_is_denied_at_any_time_and_a_letter_with_others_behind_it_answers_nothing() {
     let mut stage = on_its_page();
-    stage.key(KeyCode::Char('n'));
-    stage.key(KeyCode::Char('o'));
-    stage.wait(500);
-    assert_eq!(stage.actions, []);
     assert_eq!(stage.letter('n'), denied("c2", "the user said no"));
-    let mut stage = on_its_page();
-    stage.key(KeyCode::Char('n'));
-    stage.key(KeyCode::Char('q'));
-    stage.wait(500);
-    assert_eq!(stage.actions, [], "the page was left");
+    for word in ["no", "nq"] {
+        let mut stage = on_its_page();
+        stage.type_text(word);
+        stage.wait(500);
+        assert_eq!(stage.actions, []);
+        assert_eq!(stage.app.editor.text(), word, "the page was left");
+    }
     let mut stage = on_its_page();
     assert_eq!(stage.letter('d'), []);
     assert!(stage.screen().contains("why not? the model reads it"), "{}", stage.screen());

@@ -31,7 +31,7 @@ struct Parts {
 /// Rows that the question would take.
 pub(super) fn wanted(app: &App) -> usize {
     let Some(asked) = app.work.approvals.first() else { return 0 };
-    1 + head(app, asked).len() + asked.sheet.lines.len() + foot(app, asked).len()
+    1 + head(app, asked).len() + asked.sheet.lines.len() + foot_rows(app, asked)
 }
 
 /// Lines of the call itself that are on the screen when the question has so many rows: from its top on, and of its end.
@@ -69,9 +69,10 @@ pub(super) fn lines(app: &App, height: usize) -> Vec<Line> {
 
 fn parts(app: &App, asked: &Asked, height: usize) -> Parts {
     let (head, foot) = (head(app, asked), foot(app, asked));
-    let whole = head.len() + asked.sheet.lines.len() + foot.len();
+    let foot_rows = foot_rows(app, asked);
+    let whole = head.len() + asked.sheet.lines.len() + foot_rows;
     let body_below = |above: usize| {
-        let room = height.checked_sub(above + head.len() + foot.len());
+        let room = height.checked_sub(above + head.len() + foot_rows);
         room.filter(|room| *room >= FEWEST.min(asked.sheet.lines.len()))
     };
     // A free row is the first that is given up.
@@ -163,18 +164,36 @@ fn foot(app: &App, asked: &Asked) -> Vec<Line> {
             app,
         );
     }
-    let mut spans = vec![said("  ")];
-    if !asked.is_seen() {
-        spans.extend([
-            key(app, KeyCommand::ShowWhole),
-            said(" shows all of it; after that it may be allowed"),
-        ]);
+    if asked.is_seen() { answers(app, asked) } else { before_answers(app, asked) }
+}
+
+/// Rows that are kept for the foot: as many before the call was seen as after that, so that no row of it goes away beneath what is
+/// said then.
+fn foot_rows(app: &App, asked: &Asked) -> usize {
+    let after = if asked.is_seen() { 0 } else { answers(app, asked).len() };
+    foot(app, asked).len().max(after)
+}
+
+/// What may be answered to a call that nobody has seen whole.
+fn before_answers(app: &App, asked: &Asked) -> Vec<Line> {
+    let mut spans = vec![
+        said("  "),
+        key(app, KeyCommand::ShowWhole),
+        said(" shows all of it; after that it may be allowed"),
+    ];
+    for answer in asked.answers().into_iter().filter(|answer| answer.denies()) {
+        spans.push(said(" · "));
+        spans.extend(offer(app, asked, answer));
     }
+    hung(&spans, app)
+}
+
+/// What may be answered to a call that was seen.
+fn answers(app: &App, asked: &Asked) -> Vec<Line> {
+    let mut spans = vec![said("  ")];
     for answer in asked.answers() {
-        if asked.is_seen() || matches!(answer, Answer::Deny | Answer::DenyWithWord) {
-            spans.extend((spans.len() > 1).then(|| said(" · ")));
-            spans.extend(offer(app, asked, answer));
-        }
+        spans.extend((spans.len() > 1).then(|| said(" · ")));
+        spans.extend(offer(app, asked, answer));
     }
     hung(&spans, app)
 }
@@ -203,7 +222,7 @@ fn page_foot_lines(app: &App, asked: &Asked, unseen: Option<&Range<usize>>) -> V
         spans.push(Span::new(format!("{which} of {all} not seen yet"), Role::Warning));
     }
     for answer in asked.answers() {
-        if unseen.is_none() || matches!(answer, Answer::Deny | Answer::DenyWithWord) {
+        if unseen.is_none() || answer.denies() {
             spans.extend((spans.len() > 1).then(|| said(" · ")));
             spans.extend(offer(app, asked, answer));
         }
@@ -236,9 +255,7 @@ fn rule(asked: &Asked) -> String {
 fn without_call(app: &App, asked: &Asked, height: usize) -> Vec<Line> {
     let mut lines = head(app, asked);
     let mut answers = vec![said("  "), key(app, KeyCommand::ShowWhole), said(" shows it")];
-    for answer in
-        asked.answers().into_iter().filter(|answer| matches!(answer, Answer::Deny | Answer::DenyWithWord))
-    {
+    for answer in asked.answers().into_iter().filter(|answer| answer.denies()) {
         answers.push(said(" · "));
         answers.extend(offer(app, asked, answer));
     }

@@ -8,6 +8,7 @@ use tiller::agent::turn::SteeringPoint;
 use tiller::agent::{CycleScope, Direction, ProviderChange};
 use tiller::event::SessionChange;
 use tiller::message::{Image, ModelRef};
+use tiller::provider::{self, demo::Demo};
 use tiller::provider::{ModelError, ModelFacts, Sight, catalog};
 use tiller::session::EntryBody;
 
@@ -171,6 +172,42 @@ async fn that_a_session_is_of_another_directory_is_told_when_one_gets_there() {
     };
     let told = stage.until(warned).await;
     assert!(told.contains("this session is of") && told.contains("commands run in"), "{told}");
+}
+
+/// Nobody can be asked but the demo.
+fn with_demo_only(parts: &mut Parts) {
+    parts.providers = Providers::default();
+    parts.providers.lock("anthropic", "ANTHROPIC_API_KEY", Vec::new());
+    parts.providers.add(Arc::new(Demo), vec![Demo::facts()]);
+    parts.first.model = provider::Model { facts: Arc::new(Demo::facts()), provider: Arc::new(Demo) };
+}
+
+#[tokio::test]
+async fn the_demo_answers_in_a_session_of_another_model_only_when_chosen_there_and_in_a_new_one_at_once() {
+    let (demo, thinker) = ("demo/tour".to_owned(), "anthropic/claude-thinker".to_owned());
+    let mut stage = stage(vec![says("one")]);
+    stage.agent.set_model("thinker").await.unwrap();
+    for words in ["first", "second"] {
+        stage.prompt(words).await;
+        stage.settled().await;
+    }
+    let log = stage.agent.reader().path().unwrap().to_owned();
+    let first = stage.agent.reader().entries().unwrap().0;
+    let answer = first
+        .iter()
+        .find(|entry| entry.body.as_message().is_some_and(|said| matches!(**said, Message::Assistant(_))));
+    let answer = answer.unwrap().id.clone();
+    let mut stage = reopened(stage, with_demo_only).await;
+    assert_eq!(chosen(&stage).await.0, thinker);
+    stage.prompt("go on").await;
+    assert_eq!(stage.settled().await, RunOutcome::Failed);
+    stage.agent.new_session().await.unwrap();
+    assert_eq!(chosen(&stage).await.0, demo, "that one names nobody");
+    stage.agent.open_session(log).await.unwrap();
+    assert_eq!(chosen(&stage).await.0, thinker);
+    stage.agent.set_model("demo/tour").await.unwrap();
+    stage.agent.navigate(answer, BranchSummary::None).await.unwrap();
+    assert_eq!(chosen(&stage).await.0, demo, "it was chosen here");
 }
 
 #[tokio::test]
