@@ -286,6 +286,7 @@ mod tests {
             ("git checkout @{u} -- .", UNCOMMITTED),
             ("git push origin HEAD@{0}:main --force", "overwrites what others have pushed"),
             ("rm -rf {src,../other}", "deletes everything beneath ../other"),
+            ("rm -rf {/,../x}>/dev/null", "deletes everything beneath /"),
             ("rm -rf ${DIR} src", "deletes everything beneath ${DIR}"),
             ("${SUDO} rm -rf ~", "deletes everything beneath ~"),
             ("$DRY_RUN git push -f", "overwrites what others have pushed"),
@@ -334,6 +335,20 @@ mod tests {
             ("reboot", "stops the machine (reboot)"),
         ] {
             assert_eq!(of(line, Path::new("/work")).as_deref(), Some(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_stands_deep_in_substitutions_asks() {
+        let deep = "$(".repeat(50_000);
+        assert_eq!(of(&deep, Path::new("/work")), None);
+        for (line, expected) in [
+            ("sudo ls", "runs as another user (sudo)"),
+            ("rm -rf $(pwd)", "deletes everything beneath $(…)"),
+            ("true) rm -rf ../x", "deletes everything beneath ../x"),
+        ] {
+            let of = of(&format!("{deep}{line}"), Path::new("/work"));
+            assert_eq!(of.as_deref(), Some(expected), "{line}");
         }
     }
 

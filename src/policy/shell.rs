@@ -35,6 +35,10 @@ const ASIDE: char = '\x03';
 /// How many here-documents of a line are looked for, and how deep they are within each other.
 const HEREDOCS: usize = 64;
 
+/// How deep in substitutions and subshells a command still goes on behind a substitution in it. Deeper ones end it, for a command
+/// that goes on is put before all that is in it.
+const SUBSTITUTIONS: usize = 64;
+
 /// The commands of a line, those in substitutions, subshells and here-documents included.
 pub(super) fn segments(line: &str) -> Vec<Segment> {
     segments_of(line, HEREDOCS)
@@ -215,9 +219,12 @@ impl Reader {
         self.reading.word.is_none()
     }
 
-    /// Begins a substitution, in which quoting starts afresh; the command around it goes on behind it.
+    /// Begins a substitution, in which quoting starts afresh; the command around it goes on behind it, if it isn't too deep.
     fn substitute(&mut self) {
         self.push(SUBSTITUTION);
+        if self.outer.len() >= SUBSTITUTIONS {
+            self.end_segment();
+        }
         self.enter();
     }
 
@@ -252,8 +259,11 @@ impl Reader {
 
     /// The `2` of `2>` is no argument, nor is the `{name}` of `{name}>`.
     fn drop_descriptor(&mut self) {
+        let is_name =
+            |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let is_descriptor = |word: &str| {
-            word.chars().all(|c| c.is_ascii_digit()) || (word.starts_with(OPEN) && word.ends_with(CLOSE))
+            let name = word.strip_prefix(OPEN).and_then(|word| word.strip_suffix(CLOSE));
+            word.chars().all(|c| c.is_ascii_digit()) || name.is_some_and(is_name)
         };
         if self.reading.word.as_deref().is_some_and(is_descriptor) {
             self.reading.word = None;
@@ -375,7 +385,9 @@ mod tests {
             ("echo 'a; b' \"c | d\" e\\;f", vec!["echo a; b c | d e;f"]),
             ("(cd x; ls) > out 2>&1", vec!["cd x", "ls", ""]),
             ("make 2>err >>log a", vec!["make a"]),
-            ("exec {log}>err a", vec!["exec a"]),
+            ("exec {log}>err {log_2}<in a", vec!["exec a", "exec", "in a"]),
+            ("a {b,c}>d", vec!["a b c", "a", "b,c"]),
+            ("a {}>b {c}d}>e", vec!["a {} {c}d}", "a", "c", "d"]),
             ("f() { a; }; { b;}", vec!["f", "a", "b"]),
             ("a '{' \"{b,c}\" \\}", vec!["a { {b,c} }"]),
         ] {
@@ -453,6 +465,25 @@ mod tests {
             begin + &end
         }] {
             assert!(segments(&(line + "sudo ls")).iter().any(|segment| segment.words == ["sudo", "ls"]));
+        }
+    }
+
+    #[test]
+    fn a_command_goes_on_behind_substitutions_only_so_deep() {
+        let depth = SUBSTITUTIONS + 2;
+        let words = words(&("a $(".repeat(depth) + "b" + &") c".repeat(depth)));
+        let count = |meant: &str| words.iter().filter(|words| *words == meant).count();
+        assert_eq!((count("a $(…) c"), count("a $(…)"), count("b")), (SUBSTITUTIONS, 2, 1));
+    }
+
+    #[test]
+    fn deep_substitutions_are_read_in_time_and_with_their_quotes() {
+        for line in [
+            "$(".repeat(50_000) + "sudo ls",
+            "a \"$(".repeat(50_000) + "sudo ls" + &")\"".repeat(50_000),
+            "a \"$(".repeat(50_000) + "b" + &")\"".repeat(50_000) + "; sudo ls",
+        ] {
+            assert!(segments(&line).iter().any(|segment| segment.words == ["sudo", "ls"]));
         }
     }
 

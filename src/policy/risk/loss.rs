@@ -98,8 +98,13 @@ fn discards_by_checkout(rest: &[String]) -> bool {
             || word.starts_with("../")
             || word.ends_with('/')
     };
-    let has_paths = || rest.iter().any(is_folder) || names_paths(rest);
-    forces(rest, ['b', 'B']) || rest.iter().any(|word| word == "--") || (!takes_no_paths(rest) && has_paths())
+    // A comment neither names paths nor makes a branch.
+    let end = rest.iter().position(|word| word.starts_with('#')).unwrap_or(rest.len());
+    let meant = &rest[..end];
+    let has_paths = || meant.iter().any(is_folder) || names_paths(meant);
+    forces(rest, ['b', 'B'])
+        || rest.iter().any(|word| word == "--")
+        || (!takes_no_paths(meant) && has_paths())
 }
 
 /// Whether `git checkout` makes a branch or leaves all of them, and so takes no paths.
@@ -113,8 +118,7 @@ fn takes_no_paths(rest: &[String]) -> bool {
 fn names_paths(rest: &[String]) -> bool {
     // A lone `-` is the branch before.
     let is_flag = |word: &str| word.starts_with('-') && word != "-";
-    let words = rest.iter().map(String::as_str).take_while(|word| !word.starts_with('#'));
-    let words: Vec<&str> = words.filter(|word| !is_flag(word)).collect();
+    let words: Vec<&str> = rest.iter().map(String::as_str).filter(|word| !is_flag(word)).collect();
     words.len() > 1 || words.first().is_some_and(|word| is_like_a_path(word))
 }
 
@@ -169,6 +173,9 @@ mod tests {
             ("git checkout '*.rs'", UNCOMMITTED),
             ("git checkout 'src/*'", UNCOMMITTED),
             ("git checkout ../src", UNCOMMITTED),
+            ("git checkout src/ # drop the failed -dirty edit", UNCOMMITTED),
+            ("git checkout . # undo -b", UNCOMMITTED),
+            ("git checkout main.rs # not --detach", UNCOMMITTED),
             ("git checkout -fb x", UNCOMMITTED),
             ("git checkout --force -b x", UNCOMMITTED),
             ("git switch -fc x", UNCOMMITTED),
@@ -197,6 +204,7 @@ mod tests {
             "git checkout HEAD@{1.day.ago}",
             "git checkout -q -",
             "git checkout main # and back",
+            "git checkout main # without src/",
             "git checkout -b fix.rs origin/main",
             "git checkout -bfix main",
             "git checkout -qBfix main",
