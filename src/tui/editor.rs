@@ -38,6 +38,12 @@ pub(super) struct Editor {
     column: Option<usize>,
 }
 
+/// A text as it is kept among the prompts of earlier times.
+fn remembered(tokens: &Tokens, text: &str) -> String {
+    let meant = tokens.expand(text);
+    if meant.len() <= MOST_REMEMBERED { meant } else { text.to_owned() }
+}
+
 /// Something that a key does to the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Edit {
@@ -108,12 +114,7 @@ impl Editor {
     /// The text as it is kept among the prompts of earlier times: a paste of some pages with it, for its sign would stand for nothing
     /// later on, or for another one.
     pub(super) fn to_remember(&self) -> String {
-        self.as_remembered(self.text.as_str())
-    }
-
-    fn as_remembered(&self, text: &str) -> String {
-        let meant = self.tokens.expand(text);
-        if meant.len() <= MOST_REMEMBERED { meant } else { text.to_owned() }
+        remembered(&self.tokens, self.text.as_str())
     }
 
     /// What was typed and gave its place to a prompt of earlier times, once, oldest first: it is nowhere else when what is there now
@@ -121,7 +122,7 @@ impl Editor {
     pub(super) fn take_replaced(&mut self) -> Vec<String> {
         let replaced = self.recall.take_replaced();
         let replaced = replaced.iter().filter(|text| text.as_str() != self.text.as_str());
-        replaced.map(|text| self.as_remembered(text)).collect()
+        replaced.map(|text| remembered(&self.tokens, text)).collect()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -169,6 +170,7 @@ impl Editor {
         self.text.set("");
         self.recall.leave();
         self.moved();
+        self.recall.expand_replaced(|text| remembered(&self.tokens, text));
         self.tokens.retire();
         text
     }

@@ -107,6 +107,11 @@ impl Recall {
         std::mem::take(&mut self.replaced)
     }
 
+    /// Signs in what gave its place stand for nothing from now on: what they stood for takes their place.
+    pub(super) fn expand_replaced(&mut self, expand: impl Fn(&str) -> String) {
+        self.replaced.iter_mut().for_each(|text| *text = expand(text));
+    }
+
     fn keep(&mut self, typed: &str) {
         let is_known = |texts: &[String]| texts.iter().any(|text| text == typed);
         if !typed.trim().is_empty() && !is_known(&self.prompts) && !is_known(&self.replaced) {

@@ -343,6 +343,20 @@ fn a_draft_that_a_prompt_took_the_place_of_is_undone_to_and_in_the_history_once_
 }
 
 #[test]
+fn the_pastes_of_a_draft_that_was_replaced_outlast_what_is_taken_meanwhile() {
+    let mut stage = Stage::new(80, 24);
+    let paste = |mark: &str| (0..40).map(|n| format!("{mark} {n}\n")).collect::<String>();
+    stage.input(Input::Paste(paste("first")));
+    stage.key(KeyCode::Up);
+    // As the reason of a no is taken, or words for a summary.
+    stage.app.editor.take();
+    stage.input(Input::Paste(paste("second")));
+    let actions = stage.key(KeyCode::Enter);
+    let Action::Beside(Beside::Remember(kept)) = &actions[0] else { panic!("{actions:?}") };
+    assert!(kept[0].starts_with("first 0\nfirst 1"), "{kept:?}");
+}
+
+#[test]
 fn a_draft_that_one_came_back_to_is_no_prompt_but_what_it_became() {
     let undone = |stage: &mut Stage| _ = stage.press(KeyCode::Char('u'), KeyModifiers::ALT);
     let below = |stage: &mut Stage| _ = stage.key(KeyCode::Down);
