@@ -176,7 +176,7 @@ impl Sheet {
 }
 
 impl App {
-    /// Lays the call out that asks, unless it is already, and notes what of it is on the screen.
+    /// Lays the call out that asks, unless it is already.
     pub(super) fn look_at_question(&mut self) {
         let (width, code_told) = (usize::from(self.place.size.0), render::code_told());
         let Some(asked) = self.work.approvals.first_mut() else { return };
@@ -200,26 +200,39 @@ impl App {
             asked.sheet.code_told = code_told;
             asked.sheet.lines = sheet::lines(&asked.request, &place, width);
         }
-        self.look_at_page();
+        self.lay_out_page();
         let shown = if self.popups.is_empty() { Some(view::question_rows(self)) } else { None };
         let now = self.now;
         let read = self.popups.last().and_then(Popup::call);
         let Some(asked) = self.work.approvals.first_mut() else { return };
-        if let Some((rows, end)) = shown {
+        if let Some((rows, _)) = shown {
             asked.sheet.step(0, rows);
-            asked.sheet.shows(rows, end);
         } else if !asked.sheet.seen.is_any() && read != Some(&asked.request.tool_call_id) {
             // Something lies over it: it hasn't appeared yet.
             asked.ready = Ready::Noticed(Appeared::at(now));
         }
-        asked.sheet.whole_since =
-            asked.is_seen().then(|| asked.sheet.whole_since.unwrap_or(Appeared::at(now)));
     }
 
-    /// Notes what of the call that asks is on the screen on a page of its own.
-    fn look_at_page(&mut self) {
+    /// Notes what of the call that asks the frame shows that is about to be drawn: what keys only passed by was on no screen.
+    pub(super) fn question_is_seen(&mut self) {
+        let now = self.now;
+        if self.popups.is_empty() && !self.work.approvals.is_empty() {
+            let (rows, end) = view::question_rows(self);
+            self.work.approvals[0].sheet.shows(rows, end);
+        } else {
+            self.page_is_seen();
+        }
+        if let Some(asked) = self.work.approvals.first_mut() {
+            asked.sheet.whole_since =
+                asked.is_seen().then(|| asked.sheet.whole_since.unwrap_or(Appeared::at(now)));
+        }
+    }
+
+    /// The same of a page of its own.
+    fn page_is_seen(&mut self) {
         self.lay_out_page();
-        let Some(Popup::Read(page)) = self.popups.last() else { return };
+        let Some(Popup::Read(page)) = self.popups.last_mut() else { return };
+        page.is_drawn();
         let asked = self.work.approvals.first_mut();
         let Some(asked) = asked.filter(|asked| page.call() == Some(&asked.request.tool_call_id)) else {
             return;

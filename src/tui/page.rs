@@ -90,7 +90,7 @@ impl Page {
         self.of.as_ref()
     }
 
-    /// Lays it out for a screen of so many columns and rows, unless it is already, and notes what of it is on the screen.
+    /// Lays it out for a screen of so many columns and rows, unless it is already.
     pub(super) fn lay_out(&mut self, width: usize, height: usize) {
         if self.width != width {
             // What was seen at another width was seen.
@@ -105,11 +105,15 @@ impl Page {
         }
         self.height = height;
         self.step(0);
+        if self.find.is_none() && self.seen.count() != self.rows.len() {
+            self.seen = Seen::none_of(self.rows.len());
+        }
+    }
+
+    /// Notes that it is drawn as it is laid out now.
+    pub(super) fn is_drawn(&mut self) {
         if self.find.is_none() {
-            if self.seen.count() != self.rows.len() {
-                self.seen = Seen::none_of(self.rows.len());
-            }
-            self.seen.note(self.top..self.top + height);
+            self.seen.note(self.top..self.top + self.height);
         }
     }
 
@@ -249,19 +253,24 @@ mod tests {
         );
     }
 
+    fn drawn(page: &mut Page) {
+        page.lay_out(12, 5);
+        page.is_drawn();
+    }
+
     #[test]
     fn a_page_ends_where_its_rows_do_and_was_seen_when_all_of_them_were_on_the_screen() {
         let line = |n: usize| Line::new(format!("line {n} which is wrapped"), Role::Text);
         let mut page = Page::new("long", (0..10).map(line).collect());
-        page.lay_out(12, 5);
+        drawn(&mut page);
         assert!(page.percent().is_some_and(|percent| percent < 50) && !page.is_seen());
         page.step(isize::MAX / 2);
-        page.lay_out(12, 5);
+        drawn(&mut page);
         assert_eq!((page.percent(), page.is_seen()), (Some(100), false), "what was jumped over wasn't seen");
         let rows = page.rows.len();
         assert_eq!(page.seen().first_gap(), Some(5..rows - 5), "and what was jumped to was");
         page.look_for(Some("line 7".into()));
-        page.lay_out(12, 5);
+        drawn(&mut page);
         page.look_for(None);
         assert_eq!(
             page.seen().first_gap(),
@@ -270,10 +279,10 @@ mod tests {
         );
         page.step(isize::MIN / 2);
         for _ in 0..20 {
-            page.lay_out(12, 5);
+            drawn(&mut page);
             page.step(4);
         }
-        page.lay_out(12, 5);
+        drawn(&mut page);
         assert!(page.is_seen());
     }
 

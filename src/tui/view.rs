@@ -104,6 +104,7 @@ impl App {
     pub(super) fn prepare(&mut self) -> Areas {
         let (width, height) = self.place.size;
         self.editor.lay_out(width.saturating_sub(MARK), height / 3);
+        self.question_is_seen();
         let areas = Areas::of(self);
         self.question_is_drawn();
         let ctx = self.ctx();

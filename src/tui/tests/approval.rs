@@ -1,6 +1,6 @@
 //! Calls that ask: what is shown of them, and which keys answer.
 
-use crossterm::event::{KeyCode, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value, json};
 
 use super::stage::{SIZES, Stage, at_work, state};
@@ -115,6 +115,28 @@ fn a_long_command_is_allowed_only_when_all_of_it_has_been_on_the_screen() {
         assert!(screen.contains("echo step 40") && screen.contains("lines above · shift+up"), "{screen}");
         assert!(screen.contains("y once · a in this session: exactly this command"), "{screen}");
         assert_eq!(stage.letter('y'), once("c2"));
+    }
+}
+
+#[test]
+fn what_keys_pass_by_without_a_frame_was_not_seen() {
+    let shift = KeyModifiers::SHIFT;
+    let none = KeyModifiers::NONE;
+    for (open, keys) in
+        [(false, [(KeyCode::Down, shift); 2]), (true, [(KeyCode::PageDown, none), (KeyCode::End, none)])]
+    {
+        let mut stage = if open { on_its_page() } else { asking(80, 24) };
+        if !open {
+            stage.asked(command(&(1..=80).map(|n| format!("echo step {n}\n")).collect::<String>()));
+        }
+        // All in one read.
+        for _ in 0..40 {
+            for (code, modifiers) in keys {
+                stage.app.update(Input::Key(KeyEvent::new(code, modifiers)), UnixMs(stage.now));
+            }
+        }
+        stage.screen();
+        assert!(!stage.app.work.approvals[0].is_seen(), "{}", stage.screen());
     }
 }
 

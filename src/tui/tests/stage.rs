@@ -76,6 +76,8 @@ impl Stage {
     pub(super) fn input(&mut self, input: Input) {
         let actions = self.app.update(input, UnixMs(self.now));
         self.actions.extend(actions);
+        // What a frame after each would show of what asks.
+        self.app.question_is_seen();
     }
 
     pub(super) fn resize(&mut self, width: u16, height: u16) {
