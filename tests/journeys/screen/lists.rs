@@ -166,8 +166,8 @@ fn the_session_that_is_open_is_said_to_be_when_it_is_chosen() {
     quit(terminal);
 }
 
-#[test]
-fn that_a_sessions_model_is_not_to_be_had_is_said_on_its_page() {
+/// A house with a session in which a model answered for which there is no key.
+fn with_session_of_another_model() -> House {
     let house = House::new();
     let mut terminal = house.play(&TWO, &[]);
     say(&mut terminal, "question one", "Answer one.");
@@ -176,6 +176,12 @@ fn that_a_sessions_model_is_not_to_be_had_is_said_on_its_page() {
     let text = fs::read_to_string(&log).unwrap();
     assert!(text.contains(r#""provider":"scripted""#), "{text}");
     fs::write(&log, text.replace(r#""provider":"scripted""#, r#""provider":"anthropic""#)).unwrap();
+    house
+}
+
+#[test]
+fn that_a_sessions_model_is_not_to_be_had_is_said_on_its_page() {
+    let house = with_session_of_another_model();
     let mut terminal = house.play(&TWO, &[]);
     enter(&mut terminal, "/resume");
     terminal.wait_for("▸ question one");
@@ -187,13 +193,7 @@ fn that_a_sessions_model_is_not_to_be_had_is_said_on_its_page() {
 
 #[test]
 fn the_demo_answers_in_no_session_of_another_model_until_it_is_chosen() {
-    let house = House::new();
-    let mut terminal = house.play(&TWO, &[]);
-    say(&mut terminal, "question one", "Answer one.");
-    quit(terminal);
-    let log = house.logs().remove(0);
-    let text = fs::read_to_string(&log).unwrap();
-    fs::write(&log, text.replace(r#""provider":"scripted""#, r#""provider":"anthropic""#)).unwrap();
+    let house = with_session_of_another_model();
     let mut terminal = house.open(&["-c"]);
     terminal.wait_for("Answer one.");
     terminal.wait_for("answers in this session until it can be asked");
