@@ -32,7 +32,7 @@ impl Keyless {
         const ANOTHER: &str = "choose another model (/model, --model)";
         let (message, hint) = match missing {
             ModelError::NoKey { model: named, key_name } => {
-                let advice = advice::of_missing_key(named, key_name);
+                let advice = advice::of_missing_key(&model.provider, key_name);
                 (format!("there is no key for {named}"), format!("{advice}; or {ANOTHER}"))
             }
             ModelError::NoProvider { .. } | ModelError::Unknown { .. } => {

@@ -98,7 +98,7 @@ pub enum ModelError {
         usable: String,
     },
     /// The model is known, and there is no key for its provider.
-    #[error("there is no key for {model}; {}", advice::of_missing_key(model, key_name))]
+    #[error("there is no key for {model}; {}", advice::of_missing_key(provider_of(model), key_name))]
     NoKey {
         /// The model, as `provider/id`.
         model: String,
@@ -113,6 +113,11 @@ pub enum ModelError {
         /// The providers there are, as a list for people.
         usable: String,
     },
+}
+
+/// The provider in `provider/id`; an id may have slashes of its own.
+fn provider_of(model: &str) -> &str {
+    model.split_once('/').map_or(model, |(provider, _)| provider)
 }
 
 impl Providers {

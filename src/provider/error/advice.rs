@@ -45,22 +45,25 @@ pub(in crate::provider) fn of_silence(setting: &str) -> String {
     format!("the setting {setting} says how long it is waited for; /model or --model asks another model")
 }
 
-/// What to do about a key that isn't there, or was refused. tiller keeps keys of the two that everybody can have one of.
+/// What to do about a key that isn't there, or was refused.
 pub(in crate::provider) fn of_key(provider: &str, key_name: &str, is_there: bool) -> String {
-    let (own, which) = match is_there {
-        true => (format!("check {key_name}"), "another"),
-        false => (format!("no key: set {key_name}"), "one"),
-    };
-    match provider {
-        "anthropic" | "openai" => format!("{own}, or keep {which} with `tiller login {provider}` or /login"),
-        _ => own,
+    match is_there {
+        true => format!("check {key_name}{}", kept(provider, "another")),
+        false => format!("no key: {}", of_missing_key(provider, key_name)),
     }
 }
 
-/// What to do about the key that a model, as `provider/id`, would need.
-pub(in crate::provider) fn of_missing_key(model: &str, key_name: &str) -> String {
-    let advice = of_key(model.split('/').next().unwrap_or(model), key_name, false);
-    advice.trim_start_matches("no key: ").to_owned()
+/// How a provider's key is given.
+pub(in crate::provider) fn of_missing_key(provider: &str, key_name: &str) -> String {
+    format!("set {key_name}{}", kept(provider, "one"))
+}
+
+/// How a key is kept, where tiller keeps keys: of the two providers that everybody can have one of.
+fn kept(provider: &str, which: &str) -> String {
+    match provider {
+        "anthropic" | "openai" => format!(", or keep {which} with `tiller login {provider}` or /login"),
+        _ => String::new(),
+    }
 }
 
 /// Where the address of a provider's server is set.
