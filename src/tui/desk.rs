@@ -74,8 +74,8 @@ pub struct SettingsDesk {
 }
 
 impl SettingsDesk {
-    /// Settings and their faults that were `known` at the start, and come from `read` as they are at that moment. `write` gets a setting and its value as
-    /// typed, which was found to be one; an empty text means that the user's file shall not name it any more.
+    /// Settings and their faults that were `known` at the start, and come from `read` as they are at that moment. `write` gets a
+    /// setting and its value as typed, which was found to be one; an empty text means that the user's file shall not name it any more.
     pub fn new(
         known: ReadSettings,
         read: impl Fn() -> Result<ReadSettings, Trouble> + Send + Sync + 'static,
