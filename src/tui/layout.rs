@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 
-use crate::render::{Line, MEASURE, Manner, Margins, Page, PictureRoom, Role, Span};
+use crate::render::{Line, MEASURE, Manner, Margins, Page, PictureRoom, Role, Span, cut_to};
 use crate::unit::UnixMs;
 
 /// Frames of the sign that something is going on, 100 ms each.
@@ -119,6 +119,21 @@ pub(super) fn rule(words: &str, width: usize) -> Line {
     let left = free / 2;
     let spans = ["─".repeat(left), words, "─".repeat(free - left)].map(|text| Span::new(text, Role::Muted));
     Line { margins: Margins { before: 1, behind: 1 }, ..Line::from(spans.to_vec()) }
+}
+
+/// A wrapped text in no more than so many rows: of one that has more the middle is left out, for the reason of a failure, and what
+/// helps, stands at its end.
+pub(super) fn within(mut rows: Vec<Line>, most: usize, width: usize) -> Vec<Line> {
+    if rows.len() <= most {
+        return rows;
+    }
+    rows.drain(1..=rows.len() - most);
+    let used = rows[0].width();
+    if let Some(last) = rows[0].spans.last_mut() {
+        let room = width.saturating_sub(used - last.width());
+        last.text = cut_to(&format!("{} …", last.text), room);
+    }
+    rows
 }
 
 /// The end of a text in so many columns, with a sign that more stood before it.

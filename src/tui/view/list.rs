@@ -12,7 +12,7 @@ use crate::render::{Breaks, Emphasis, Indent, Line, Role, Span, Style, cut_to, w
 use crate::session::Scope;
 use crate::tui::app::{List, Place};
 use crate::tui::keymap::Keymap;
-use crate::tui::layout::cut_front;
+use crate::tui::layout::{cut_front, within};
 use crate::tui::login::masked;
 use crate::tui::picker::{Item, MARKS, Picker, Preview, Query, Sight, Word, pieces};
 use crate::unit::thousands;
@@ -181,7 +181,7 @@ fn foot(picker: &Picker, keymap: &Keymap, width: usize) -> Vec<Line> {
     lines
 }
 
-/// A word on what was done, wrapped; of a very long one the middle is left out, for the reason of a failure stands at its end.
+/// A word on what was done, wrapped.
 fn said(word: &Word, width: usize) -> Vec<Line> {
     /// Rows of it at most.
     const MOST: usize = 3;
@@ -189,13 +189,8 @@ fn said(word: &Word, width: usize) -> Vec<Line> {
     let further = if word.role == Role::Error { "     " } else { "   " };
     let indent = Indent { first: vec![inset], rest: vec![Span::new(further, word.role)] };
     let text = [Span::new(word.text.as_str(), word.role)];
-    let mut lines = wrap(&text, width.saturating_sub(1).max(1), &indent, Breaks::Words);
-    if lines.len() > MOST {
-        lines.drain(1..=lines.len() - MOST);
-        let first = format!("{} …", lines[0].text());
-        lines[0] = Line::new(cut_to(&first, width.saturating_sub(1)), word.role);
-    }
-    lines
+    let width = width.saturating_sub(1).max(1);
+    within(wrap(&text, width, &indent, Breaks::Words), MOST, width)
 }
 
 /// Columns of a list in which labels come before notes.

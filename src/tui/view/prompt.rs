@@ -6,7 +6,7 @@ use super::super::block::BlockKind;
 use super::super::call::{one_line, seconds};
 use super::super::complete::Offer;
 use super::super::keymap::KeyCommand;
-use super::super::layout::spinner;
+use super::super::layout::{spinner, within};
 use super::ROOMY;
 use crate::agent::turn::Retry;
 use crate::agent::{Summarizing, SummaryOf};
@@ -92,23 +92,9 @@ fn flash(app: &App, text: &str) -> Vec<Line> {
         (None, None) => (Span::new("  · ", Role::Accent), text),
     };
     let rows = if app.place.size.1 < ROOMY { 1 } else { WORD_ROWS };
-    in_rows(&one_line(text), sign, (width, rows))
-}
-
-/// A text behind a sign, cut so that it has no more rows than there are.
-fn in_rows(text: &str, sign: Span, (width, rows): (usize, usize)) -> Vec<Line> {
-    let room = width.saturating_sub(sign.width());
     let indent = Indent { rest: vec![Span::new(" ".repeat(sign.width()), Role::Text)], first: vec![sign] };
-    let mut columns = room * rows;
-    loop {
-        let words = [Span::new(cut_to(text, columns), Role::Text)];
-        let lines = wrap(&words, width, &indent, Breaks::Words);
-        if lines.len() <= rows || columns <= room {
-            return lines.into_iter().take(rows).collect();
-        }
-        // What words leave free at the ends of rows is as much less.
-        columns -= 1;
-    }
+    let words = [Span::new(one_line(text), Role::Text)];
+    within(wrap(&words, width, &indent, Breaks::Words), rows, width)
 }
 
 fn spinning(app: &App) -> Span {
