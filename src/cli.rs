@@ -6,6 +6,7 @@ mod added;
 mod args;
 mod assemble;
 mod choose;
+mod console;
 mod extensions;
 mod front;
 mod held;
@@ -35,6 +36,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use self::console::{stderr_line, stderr_text};
 use args::{Arguments, Command};
 
 /// The run ended as it should.
@@ -86,6 +88,9 @@ impl From<crate::config::ConfigError> for Failure {
 /// Runs the program with these arguments, the first being its name.
 #[must_use]
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        stderr_line!("tiller had to stop because of a fault of its own: {panic}")
+    }));
     let typed: Vec<OsString> = arguments.into_iter().collect();
     // What stands behind it is a prompt, whatever it looks like.
     let is_plainly_said = typed.iter().any(|argument| argument == "--");
@@ -93,7 +98,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => {
             // clap's own words; --help and --version come this way too, and are no failure.
-            let _ = error.print();
+            if error.use_stderr() {
+                stderr_text!("{}", error.render());
+            } else {
+                let _ = error.print();
+            }
             return ExitCode::from(if error.use_stderr() { USAGE } else { DONE });
         }
     };
@@ -118,8 +127,8 @@ fn dispatch(arguments: Arguments) -> Result<u8, Failure> {
 }
 
 fn report(failure: &Failure) {
-    eprintln!("error: {:#}", failure.error);
+    stderr_line!("error: {:#}", failure.error);
     if let Some(hint) = &failure.hint {
-        eprintln!("  hint: {hint}");
+        stderr_line!("  hint: {hint}");
     }
 }

@@ -12,6 +12,7 @@ mod markdown;
 mod page;
 mod picture;
 mod printed;
+mod sanitizing_writer;
 mod stream;
 mod table;
 mod wrap;
@@ -30,6 +31,7 @@ pub use markdown::{markdown, options as markdown_options};
 pub use page::{Links, MEASURE, Manner, Page, Telling};
 pub use picture::{Picture, PictureRoom, PictureRow, picture};
 pub use printed::printed;
+pub use sanitizing_writer::SanitizingWriter;
 pub use stream::{MarkdownStream, glance};
 pub use wrap::{Breaks, Indent, cut_to, wrap};
 

@@ -8,6 +8,7 @@ use anyhow::{Context, anyhow};
 use super::front::Front;
 use super::progress::ProgressLine;
 use super::{Failure, sessions};
+use crate::cli::console;
 use crate::render::{Carriage, clean};
 use crate::session::{Catalog, SessionManager, SessionSummary};
 
@@ -37,7 +38,9 @@ impl Undecided {
     /// Asks in the plain terminal.
     pub(super) fn ask(&self) -> Result<Found, Failure> {
         let offered = &self.0[..self.0.len().min(OFFERED)];
-        ask_on(offered, &mut io::stdin().lock(), &mut io::stderr()).context("can't ask").map_err(Failure::run)
+        ask_on(offered, &mut io::stdin().lock(), &mut console::stderr())
+            .context("can't ask")
+            .map_err(Failure::run)
     }
 }
 

@@ -15,6 +15,7 @@ use super::login::unechoed;
 use super::sessions::branch;
 use super::transcript::transcript;
 use super::{DONE, Failure, INTERRUPTED};
+use crate::cli::console::{self, stderr_line, stderr_text};
 use crate::session::entry::OwnFact;
 use crate::session::{Entry, Reader, SessionError, is_held};
 
@@ -41,9 +42,9 @@ pub(super) fn offer(failure: Failure) -> Result<Choice, Failure> {
         Some(SessionError::Held { path, .. }) if io::stdin().is_terminal() => path.clone(),
         _ => return Err(failure),
     };
-    eprintln!("{:#}", failure.error);
+    stderr_line!("{:#}", failure.error);
     loop {
-        eprint!("[f]ork it, [r]ead along, [q]uit? ");
+        stderr_text!("[f]ork it, [r]ead along, [q]uit? ");
         let mut answer = String::new();
         let read = io::stdin().read_line(&mut answer).context("can't read the answer");
         if read.map_err(Failure::run)? == 0 {
@@ -53,7 +54,7 @@ pub(super) fn offer(failure: Failure) -> Result<Choice, Failure> {
             "f" | "fork" => return Ok(Choice::Fork(path)),
             "r" | "read" | "read along" => return Ok(Choice::ReadAlong(path)),
             "q" | "quit" => return Ok(Choice::Quit),
-            _ => eprintln!("Please type f, r or q, and Enter."),
+            _ => stderr_line!("Please type f, r or q, and Enter."),
         }
     }
 }
@@ -65,9 +66,9 @@ pub(super) async fn read_along(path: &Path) -> Result<u8, Failure> {
     let mut follower = Follower { path: path.to_owned(), length: 0, entries: 0 };
     // What is typed goes nowhere, so it isn't shown. Where that can't be had it only looks worse.
     let _unechoed = unechoed();
-    eprintln!("Reading along in {}; Ctrl+C ends.\n", path.display());
+    stderr_line!("Reading along in {}; Ctrl+C ends.\n", path.display());
     follower.begin()?;
-    eprintln!("\n--- that is all so far; what comes is shown as it comes, Ctrl+C ends ---");
+    stderr_line!("\n--- that is all so far; what comes is shown as it comes, Ctrl+C ends ---");
     let mut looks = 0_u32;
     loop {
         tokio::select! {
@@ -79,7 +80,7 @@ pub(super) async fn read_along(path: &Path) -> Result<u8, Failure> {
         let is_over = looks.is_multiple_of(LOOKS_PER_QUESTION) && !is_held(path);
         follower.look()?;
         if is_over {
-            eprintln!(
+            stderr_line!(
                 "\n--- the other tiller has left it; `tiller --session {}` opens it ---",
                 path.display()
             );
@@ -149,7 +150,7 @@ fn told(entry: Entry) -> String {
 }
 
 fn show(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
+    let mut out = console::stdout();
     let shown = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     shown.context("can't write to stdout").map_err(Failure::run)
 }

@@ -14,6 +14,7 @@ use super::out::say;
 use super::trust::{self, Asking};
 use super::{DONE, Failure, INTERRUPTED};
 use crate::agent::{KeyChange, KeyDesk, KeyHolder, KeyOrigin, ProviderChange};
+use crate::cli::console::stderr_line;
 use crate::config::{Config, KeySource, Project, Removed, key_name, remove_key, store_key};
 use crate::plain::Hush;
 use crate::provider::Model;
@@ -204,7 +205,7 @@ fn row(holder: &KeyHolder) -> String {
 fn tell(change: &KeyChange) -> Result<u8, Failure> {
     say(&format!("{}\n", change.said))?;
     if let Some(hint) = &change.hint {
-        eprintln!("  hint: {hint}");
+        stderr_line!("  hint: {hint}");
     }
     Ok(DONE)
 }

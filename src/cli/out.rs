@@ -7,6 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use super::Failure;
+use crate::cli::console;
 use crate::render::{Carriage, clean};
 
 /// Writes text. What a log says must not move a cursor or rename a window, so control characters are shown, not sent.
@@ -16,7 +17,7 @@ pub(super) fn say(text: &str) -> Result<(), Failure> {
 
 /// Writes bytes as they are, for another program.
 pub(super) fn write(bytes: &[u8]) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
+    let mut out = console::stdout();
     heard(out.write_all(bytes).and_then(|()| out.flush()))
 }
 

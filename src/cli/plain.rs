@@ -10,6 +10,7 @@ use super::run::{assembled, start, tell_first};
 use super::signals;
 use super::{DONE, FAILED, Failure, INTERRUPTED, login};
 use crate::agent::Audience;
+use crate::cli::console;
 use crate::config::{Config, Project};
 use crate::plain::{self, Manner, Outputs, PlainError, PlainExit, PlainOptions};
 use crate::provider::demo;
@@ -38,7 +39,7 @@ pub(super) async fn run(
     let agent = start(arguments, assembled.parts).await?;
     tell_first(&assembled.notices, &agent, "/queue lists them").await;
     let (interrupts, _watcher) = signals::pass_on(agent.clone(), manner);
-    let outputs = Outputs { out: io::stdout(), err: io::stderr() };
+    let outputs = Outputs { out: console::stdout(), err: console::stderr() };
     match plain::run(agent, io::stdin(), outputs, interrupts, options).await {
         Ok(PlainExit::Done) => Ok(DONE),
         Ok(PlainExit::Failed) => Ok(FAILED),

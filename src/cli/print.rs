@@ -11,6 +11,7 @@ use super::run::{assembled, start, tell_first};
 use super::signals::Interruption;
 use super::{DONE, FAILED, Failure, INTERRUPTED, USAGE};
 use crate::agent::AgentError;
+use crate::cli::console;
 use crate::config::{Config, Project};
 use crate::event::RunOutcome;
 use crate::print::{self, Output, PrintError};
@@ -34,7 +35,7 @@ pub(super) async fn run(
     let _scratch = assembled.scratch;
     let agent = start(arguments, assembled.parts).await?;
     tell_first(&assembled.notices, &agent, "open it in the TUI to send or drop them").await;
-    let (mut out, mut err) = (io::BufWriter::new(io::stdout().lock()), io::stderr());
+    let (mut out, mut err) = (io::BufWriter::new(console::stdout()), console::stderr());
     let wrong = |error| Failure { code: USAGE, ..Failure::run(error) };
     let prompt = prompt.text_for(&agent).await.map_err(wrong)?;
     let interruption = Interruption::watch(agent.clone());

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
+use crate::cli::console::{clear_line, stderr_text};
 use crate::session::Progress;
 use crate::unit::thousands;
 
@@ -24,7 +25,8 @@ impl ProgressLine {
     pub(super) fn tell(&mut self, progress: Progress) {
         if self.is_terminal && self.began.elapsed() >= SOON {
             self.is_shown = true;
-            eprint!("\r\x1b[K{}", words(progress));
+            clear_line();
+            stderr_text!("{}", words(progress));
         }
     }
 }
@@ -32,7 +34,7 @@ impl ProgressLine {
 impl Drop for ProgressLine {
     fn drop(&mut self) {
         if self.is_shown {
-            eprint!("\r\x1b[K");
+            clear_line();
         }
     }
 }

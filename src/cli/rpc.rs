@@ -12,6 +12,7 @@ use super::sessions::export::{self, Asked};
 use super::settings;
 use super::signals::Interruption;
 use super::{DONE, Failure, INTERRUPTED};
+use crate::cli::console;
 use crate::config::{Config, Project};
 use crate::process;
 use crate::rpc::{self, Exporter, RpcOptions};
@@ -36,7 +37,7 @@ pub(super) async fn run(
         exporter: Some(Exporter::new(move |reader, cwd, file| export(reader, cwd, file, pages.as_deref()))),
     };
     let interruption = Interruption::watch(agent.clone());
-    let served = rpc::run(agent, io::stdin(), io::stdout(), interruption.wait(), options).await;
+    let served = rpc::run(agent, io::stdin(), console::stdout(), interruption.wait(), options).await;
     served.map_err(Failure::run)?;
     Ok(if interruption.happened() { INTERRUPTED } else { DONE })
 }

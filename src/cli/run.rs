@@ -12,13 +12,14 @@ use super::screen::Given;
 use super::trust::{self, Asking};
 use super::{Failure, extensions, log, plain, print, rpc, screen};
 use crate::agent::{AgentSession, Parts};
+use crate::cli::console::stderr_line;
 use crate::config::{Config, Project, WrongSetting};
 
 pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
     let ends = Ends::of_process();
     let front = Front::choose(&arguments, ends);
     if let Some(excuse) = ends.excuse(&arguments) {
-        eprintln!("{excuse}");
+        stderr_line!("{excuse}");
     }
     let asking = if front.has_person() { Asking::Terminal } else { Asking::Nobody };
     let (config, project) = trust::config(&arguments, asking)?;
@@ -26,7 +27,7 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
     // Without a session nothing is kept on disk, and that goes for the log file too.
     let warning = if arguments.session.no_session { None } else { log::begin(&config) };
     if let Some(warning) = warning {
-        eprintln!("warning: {warning}");
+        stderr_line!("warning: {warning}");
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("can't start the async runtime").map_err(Failure::run)?;
@@ -98,11 +99,11 @@ pub(super) async fn name(arguments: &Arguments, agent: &AgentSession) -> Result<
 /// they are.
 pub(super) async fn tell_first(notices: &[String], agent: &AgentSession, release: &str) {
     for notice in notices.iter().chain(agent.notices()) {
-        eprintln!("warning: {notice}");
+        stderr_line!("warning: {notice}");
     }
 
     let held = agent.snapshot().await.map(|snapshot| snapshot.live.queue.len()).unwrap_or_default();
     if held > 0 {
-        eprintln!("warning: {held} queued message(s) of this session still wait; {release}");
+        stderr_line!("warning: {held} queued message(s) of this session still wait; {release}");
     }
 }

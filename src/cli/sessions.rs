@@ -18,6 +18,7 @@ use std::path::Path;
 use super::args::{Arguments, SessionsCommand};
 use super::out::{columns, fit, heard, say};
 use super::{DONE, Failure, assemble, log};
+use crate::cli::console::{self, stderr_line};
 use crate::config::WrongSetting;
 use crate::render::{Carriage, clean};
 use crate::session::{Entry, Farewell, Finding, Page, Reader, Scope, SessionSummary, Visibility};
@@ -31,7 +32,7 @@ pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8
     let config = assemble::config(arguments, None)?;
     let wrong = config.wrong.iter().map(WrongSetting::warning);
     for warning in wrong.chain(log::begin(&config)) {
-        eprintln!("warning: {warning}");
+        stderr_line!("warning: {warning}");
     }
     let manager = assemble::manager(arguments, &config, assemble::cwd(arguments)?);
     let open = |words: &str| -> Result<Reader, Failure> { Ok(Reader::open(&manager.find(words)?)?) };
@@ -115,7 +116,7 @@ fn print_raw(
     positions: impl IntoIterator<Item = usize>,
     (begin, end): (&str, &str),
 ) -> Result<(), Failure> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(console::stdout());
     let (mut separator, mut written) = ("\n", write!(out, "{begin}["));
     let mut unreadable = 0;
     reader.raw_lines(positions, |_, line| match line {
@@ -127,7 +128,7 @@ fn print_raw(
         None => unreadable += 1,
     })?;
     if unreadable > 0 {
-        eprintln!(
+        stderr_line!(
             "warning: {unreadable} entries are no JSON and left out; `tiller sessions verify` names them"
         );
     }
@@ -137,7 +138,7 @@ fn print_raw(
 fn warn(reader: &Reader, findings: &[Finding]) {
     let path = reader.path().unwrap_or(Path::new("")).display();
     for Finding { line, byte, what } in findings {
-        eprintln!("warning: {path}, line {line} (byte {byte}): {}", clean(what, Carriage::Shown));
+        stderr_line!("warning: {path}, line {line} (byte {byte}): {}", clean(what, Carriage::Shown));
     }
 }
 

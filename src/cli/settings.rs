@@ -6,13 +6,14 @@ use super::args::Arguments;
 use super::out::say;
 use super::trust::{self, Asking};
 use super::{DONE, Failure};
+use crate::cli::console::stderr_line;
 use crate::config::{Config, WrongSetting};
 use crate::setting::{Setting, TABLE};
 
 pub(super) fn run(arguments: &Arguments, json: bool) -> Result<u8, Failure> {
     let (config, _) = trust::config(arguments, Asking::Nobody)?;
     for warning in config.notices() {
-        eprintln!("warning: {warning}");
+        stderr_line!("warning: {warning}");
     }
     if json {
         let rows = rows(&config);

@@ -11,7 +11,9 @@ use anyhow::Context;
 use super::Failure;
 use super::args::Arguments;
 use super::assemble;
+use super::console;
 use crate::config::{Config, Environment, Folders, Project, TrustStore, Word};
+use crate::render::{Carriage, clean};
 
 /// Whether the user can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +94,7 @@ fn decide(
         (Word::Unasked | Word::Changed, Asking::Terminal)
             if io::stdin().is_terminal() && io::stderr().is_terminal() =>
         {
-            ask(project, before, (&mut io::stdin().lock(), &mut io::stderr()))
+            ask(project, before, (&mut io::stdin().lock(), &mut console::stderr()))
                 .context("can't ask about the project")
                 .map_err(Failure::run)?
         }
@@ -136,13 +138,7 @@ fn ask(
 
 /// A path with what a terminal would act on made visible: nothing of a name is to be hidden from whoever decides on it.
 fn shown(path: &Path) -> String {
-    let visible = |c: char| match u32::from(c) {
-        code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or('\u{fffd}'),
-        0x7f => '\u{2421}',
-        0x80..0xa0 => '\u{fffd}',
-        _ => c,
-    };
-    path.display().to_string().chars().map(visible).collect()
+    clean(&path.display().to_string(), Carriage::Shown).replace('\n', "␊")
 }
 
 fn passed_over(project: &Project, word: Word) -> String {

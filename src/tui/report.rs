@@ -5,12 +5,14 @@
 
 use std::backtrace::Backtrace;
 use std::fs;
+use std::io::{self, Write as _};
 use std::panic::PanicHookInfo;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
 use std::thread;
 
 use super::terminal::give_back;
+use crate::render::SanitizingWriter;
 
 /// Reports that are kept; the oldest go.
 const KEPT: usize = 20;
@@ -33,7 +35,8 @@ pub(super) fn on_panic(folder: Option<PathBuf>) {
             let kept = folder.as_deref().and_then(|folder| store(folder, &report));
             tracing::error!("{}", report.lines().next().unwrap_or_default());
             if ends {
-                eprintln!("{}", farewell(kept.as_deref(), &report));
+                let _ =
+                    writeln!(SanitizingWriter::new(io::stderr()), "{}", farewell(kept.as_deref(), &report));
             }
             *NEWEST.lock().unwrap_or_else(PoisonError::into_inner) = kept;
         }));

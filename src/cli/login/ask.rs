@@ -1,7 +1,8 @@
 //! A line typed at the terminal that isn't shown.
 
-use std::io::{self, Read, Stdin, Write};
+use std::io::{self, Read, Stdin};
 
+use crate::cli::console::{stderr_line, stderr_text};
 use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
 
 /// Ctrl+C and Ctrl+D, as a terminal sends them when it doesn't make signals of them.
@@ -63,11 +64,10 @@ pub(super) fn unseen(question: &str) -> io::Result<Option<String>> {
     let stdin = io::stdin();
     let line = {
         let _hidden = Hidden::begin(&stdin)?;
-        eprint!("{question}");
-        io::stderr().flush()?;
+        stderr_text!("{question}");
         line(stdin.lock().bytes())
     };
-    eprintln!();
+    stderr_line!();
     line
 }
 

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use serde_json::json;
 
 use super::{print_json, say};
+use crate::cli::console::stderr_line;
 use crate::cli::{Failure, assemble};
 use crate::session::{Appended, SessionManager, Visibility, Writer, sync};
 
@@ -86,11 +87,15 @@ pub(super) fn open(manager: &SessionManager, words: &str) -> Result<(Writer, Opt
     let before = fs::metadata(&path).and_then(|facts| facts.modified()).ok();
     let mut writer = manager.open(&path)?;
     for disturbance in writer.take_disturbances() {
-        eprintln!("warning: {disturbance}; {}", disturbance.hint());
+        stderr_line!("warning: {disturbance}; {}", disturbance.hint());
     }
     if !writer.reader().exists() {
         let goes_on = writer.reader().path().map(Path::display).map(|path| path.to_string());
-        eprintln!("{} is of an older version; it goes on in {}", path.display(), goes_on.unwrap_or_default());
+        stderr_line!(
+            "{} is of an older version; it goes on in {}",
+            path.display(),
+            goes_on.unwrap_or_default()
+        );
     }
     Ok((writer, before))
 }

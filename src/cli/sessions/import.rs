@@ -1,6 +1,6 @@
 //! `tiller sessions import`: which logs, and what became of each.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::{print_json, say};
 use crate::cli::args::ForeignProgram;
+use crate::cli::console::{clear_line, stderr_line, stderr_text};
 use crate::cli::{DONE, FAILED, Failure};
 use crate::config::Config;
 use crate::session::SessionManager;
@@ -35,7 +36,7 @@ pub(super) fn import(
     let Beneath { logs, unlisted } =
         if wanted.all { everywhere(config, only)? } else { named(wanted.paths)? };
     for error in &unlisted {
-        eprintln!("error: {}", importing::with_hint(error));
+        stderr_line!("error: {}", importing::with_hint(error));
     }
     let mode = if wanted.dry_run { Mode::DryRun } else { Mode::Write };
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -128,7 +129,7 @@ fn told(imported: &Imported, mode: Mode) -> String {
         Status::Unchanged => format!("{id}  already here  {source}\n"),
         Status::Skipped => format!("skipped: {reason}  {source}\n"),
         Status::Failed => {
-            eprintln!("error: {reason}");
+            stderr_line!("error: {reason}");
             String::new()
         }
     };
@@ -142,12 +143,12 @@ fn told(imported: &Imported, mode: Mode) -> String {
 
 fn sum_up(sessions: &[Imported], mode: Mode) {
     if sessions.is_empty() {
-        eprintln!("no logs found; name the files or folders to look in");
+        stderr_line!("no logs found; name the files or folders to look in");
         return;
     }
     let count = |status| sessions.iter().filter(|imported| imported.status == status).count();
     let would = if mode == Mode::DryRun { " (nothing was written)" } else { "" };
-    eprintln!(
+    stderr_line!(
         "{} imported, {} updated, {} already here, {} skipped, {} failed{would}",
         count(Status::Imported),
         count(Status::Updated),
@@ -170,15 +171,14 @@ impl Progress {
 
     fn show(&mut self, done: usize) {
         if self.shows {
-            eprint!("\r\x1b[Kimporting {} of {}", done + 1, self.total);
-            // A progress line that can't be shown is no reason to stop.
-            let _ = std::io::stderr().flush();
+            clear_line();
+            stderr_text!("importing {} of {}", done + 1, self.total);
         }
     }
 
     fn clear(&mut self) {
         if self.shows {
-            eprint!("\r\x1b[K");
+            clear_line();
         }
     }
 }

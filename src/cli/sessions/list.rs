@@ -2,12 +2,13 @@
 
 use super::{Where, print_json, row, say};
 use crate::cli::Failure;
+use crate::cli::console::stderr_line;
 use crate::session::{Page, Scope, SessionManager};
 
 pub(super) fn list(manager: &SessionManager, scope: Scope, page: Page, as_json: bool) -> Result<(), Failure> {
     let listing = manager.catalog()?.page(scope, page)?;
     for error in &listing.unreadable {
-        eprintln!("warning: {error}");
+        stderr_line!("warning: {error}");
     }
     if as_json {
         print_json(&listing.sessions)?;
@@ -21,14 +22,14 @@ pub(super) fn list(manager: &SessionManager, scope: Scope, page: Page, as_json: 
     }
     if listing.more {
         let next = page.offset + listing.sessions.len();
-        eprintln!("there are more: --offset {next} goes on, --limit 0 shows all");
+        stderr_line!("there are more: --offset {next} goes on, --limit 0 shows all");
     } else if listing.sessions.is_empty() && page.offset == 0 && !as_json {
         match scope {
             Scope::ThisDirectory => {
                 let cwd = manager.cwd().display();
-                eprintln!("no sessions of {cwd}; `--all` shows those of other directories");
+                stderr_line!("no sessions of {cwd}; `--all` shows those of other directories");
             }
-            Scope::Everywhere => eprintln!("there are no sessions yet"),
+            Scope::Everywhere => stderr_line!("there are no sessions yet"),
         }
     }
     Ok(())

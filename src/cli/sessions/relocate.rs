@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::change::{keep_time, open};
 use super::{one_line, print_json, say};
+use crate::cli::console::stderr_line;
 use crate::cli::{DONE, FAILED, Failure, assemble, remote};
 use crate::session::entry::OwnFact;
 use crate::session::{EntryBody, Page, Scope, SessionManager, SessionSummary, sync};
@@ -30,7 +31,7 @@ pub(super) fn relocate(manager: &SessionManager, from: &Path, as_json: bool) -> 
     for session in &theirs {
         match take_along(manager, session) {
             Ok(()) => moved.push(&session.path),
-            Err(failure) => eprintln!("warning: {} stays: {:#}", session.id.short(), failure.error),
+            Err(failure) => stderr_line!("warning: {} stays: {:#}", session.id.short(), failure.error),
         }
     }
     let here = manager.cwd().display().to_string();

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::{one_line, print_json, say};
 use crate::cli::Failure;
+use crate::cli::console::{stderr_line, stderr_text};
 use crate::session::{Doomed, Farewell, Reader, Scope, SessionManager};
 
 /// Whether somebody has to say yes first.
@@ -66,11 +67,11 @@ fn agreed(paths: &[PathBuf], farewell: Farewell) -> Result<bool, Failure> {
             .hint("--yes removes them without asking"));
     }
     for path in paths {
-        eprintln!("{}", described(path));
+        stderr_line!("{}", described(path));
     }
     match farewell {
-        Farewell::ToTrash => eprint!("Move to the trash? [y/N] "),
-        Farewell::ForGood => eprint!("Delete for good? [y/N] "),
+        Farewell::ToTrash => stderr_text!("Move to the trash? [y/N] "),
+        Farewell::ForGood => stderr_text!("Delete for good? [y/N] "),
     }
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).context("can't read the answer").map_err(Failure::run)?;

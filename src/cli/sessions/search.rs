@@ -1,16 +1,17 @@
 //! `tiller sessions search`: what was said, and where.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, Write as _};
 
-use super::{Where, moment, one_line, print_json, say};
+use super::{Where, heard, moment, one_line, print_json};
 use crate::cli::Failure;
+use crate::cli::console::{self, Stdout, stderr_line};
 use crate::cli::progress::ProgressLine;
 use crate::render::{Carriage, clean};
-use crate::session::{Hit, Scope, SessionManager};
+use crate::session::{Hit, Piece, Scope, SessionManager};
 
 /// How a match stands out: for a terminal, and for what reads text.
-const BOLD: [&str; 2] = ["\x1b[1m", "\x1b[22m"];
-const STARS: [&str; 2] = ["**", "**"];
+const BOLD: &str = "\x1b[1m";
+const NOT_BOLD: &str = "\x1b[22m";
 
 pub(super) fn search(
     manager: &SessionManager,
@@ -28,35 +29,44 @@ pub(super) fn search(
     }
     if hits.is_empty() {
         let elsewhere = if scope == Scope::ThisDirectory { "; `--all` looks in all directories" } else { "" };
-        eprintln!("nobody said `{query}`{elsewhere}");
+        stderr_line!("nobody said `{query}`{elsewhere}");
     }
-    let marks = if io::stdout().is_terminal() { BOLD } else { STARS };
     let place = if scope == Scope::Everywhere { Where::Shown } else { Where::Known };
-    say(&hits.iter().map(|hit| found(hit, place, marks) + "\n").collect::<String>())
+    let mut out = console::stdout();
+    heard(hits.iter().try_for_each(|hit| write_hit(&mut out, hit, place)).and_then(|()| out.flush()))
 }
 
-/// Session, entry, date and title; beneath them what was said.
-fn found(hit: &Hit, place: Where, [before, after]: [&str; 2]) -> String {
+fn write_hit(out: &mut Stdout, hit: &Hit, place: Where) -> io::Result<()> {
+    write!(out, "{}\n    ", heading(hit, place))?;
+    for piece in &hit.snippet {
+        let text = one_line_of(piece);
+        if piece.matched {
+            out.write_mark(BOLD, "**")?;
+            write!(out, "{text}")?;
+            out.write_mark(NOT_BOLD, "**")?;
+        } else {
+            write!(out, "{text}")?;
+        }
+    }
+    writeln!(out)
+}
+
+/// Which session and entry it is.
+fn heading(hit: &Hit, place: Where) -> String {
     let session = &hit.session;
     let title = one_line(session.title().unwrap_or("(empty)"));
     let cwd = if place == Where::Shown { format!("  {}", one_line(&session.cwd)) } else { String::new() };
-    let said: String = hit
-        .snippet
-        .iter()
-        .map(|piece| {
-            let text = clean(&piece.text, Carriage::Shown);
-            if piece.matched { format!("{before}{text}{after}") } else { text.into_owned() }
-        })
-        .collect();
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (session, entry) = (one_line(session.id.short()), one_line(hit.entry.short()));
-    format!("{session} {entry}  {}  {title}{cwd}\n    {said}", moment(hit.timestamp))
+    let (id, entry) = (one_line(session.id.short()), one_line(hit.entry.short()));
+    format!("{id} {entry}  {}  {title}{cwd}", moment(hit.timestamp))
+}
+
+fn one_line_of(piece: &Piece) -> String {
+    clean(&piece.text, Carriage::Shown).replace('\n', " ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::Piece;
     use crate::unit::UnixMs;
 
     #[test]
@@ -70,8 +80,8 @@ mod tests {
                 Piece { text: "word\u{7}".into(), matched: true },
             ],
         };
-        let shown = found(&hit, Where::Shown, STARS);
-        assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{shown:?}");
-        assert!(shown.contains("**word"), "{shown:?}");
+        let pieces = hit.snippet.iter().map(one_line_of);
+        let shown: String = [heading(&hit, Where::Shown)].into_iter().chain(pieces).collect();
+        assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}', '\n']), "{shown:?}");
     }
 }

@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{Front, Link};
 use crate::agent::AgentSession;
 use crate::render;
+use crate::render::SanitizingWriter;
 use crate::session::Reader;
 use crate::tui::app::{Action, App, Input};
 use crate::tui::history::History;
@@ -69,7 +70,7 @@ impl Front {
             let mut lines = farewell(&self.app);
             lines.extend(way_back(&reader));
             // A closed output is nobody to tell.
-            let _ = writeln!(std::io::stdout(), "{}", lines.join("\n"));
+            let _ = writeln!(SanitizingWriter::new(std::io::stdout()), "{}", lines.join("\n"));
         }
         TuiExit { session: Some(reader.id().clone()), reason }
     }

@@ -1,0 +1,79 @@
+//! Standard output and error. All that `cli` prints goes through here: names, error texts and answers come from outside, and
+//! a terminal would act on the control characters in them.
+
+use std::fmt;
+use std::io::{self, IsTerminal as _, Write};
+
+use crate::render::SanitizingWriter;
+
+/// Standard output: sanitized for a terminal, byte for byte for a pipe or a file.
+pub(super) enum Stdout {
+    Terminal(SanitizingWriter<io::Stdout>),
+    Other(io::Stdout),
+}
+
+/// Opens standard output.
+pub(super) fn stdout() -> Stdout {
+    let out = io::stdout();
+    if out.is_terminal() { Stdout::Terminal(SanitizingWriter::new(out)) } else { Stdout::Other(out) }
+}
+
+impl Stdout {
+    /// Writes one of `styled`, which is an escape sequence, to a terminal, and `plain` elsewhere.
+    pub(super) fn write_mark(&mut self, styled: &'static str, plain: &str) -> io::Result<()> {
+        match self {
+            Self::Terminal(out) => out.write_escape(styled),
+            Self::Other(out) => out.write_all(plain.as_bytes()),
+        }
+    }
+}
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Terminal(out) => out.write(bytes),
+            Self::Other(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Terminal(out) => out.flush(),
+            Self::Other(out) => out.flush(),
+        }
+    }
+}
+
+/// Opens standard error, always sanitized: it carries text for people.
+pub(super) fn stderr() -> SanitizingWriter<io::Stderr> {
+    SanitizingWriter::new(io::stderr())
+}
+
+/// Clears the current line of standard error's terminal, for progress that is redrawn.
+pub(super) fn clear_line() {
+    let _ = stderr().write_escape("\r\x1b[K");
+}
+
+/// Writes to standard error. When nobody reads it, there is nobody to tell.
+pub(super) fn write_stderr(text: fmt::Arguments<'_>) {
+    let _ = stderr().write_fmt(text);
+}
+
+/// `stderr_text!`, sanitized.
+macro_rules! stderr_text {
+    ($($argument:tt)*) => {
+        $crate::cli::console::write_stderr(format_args!($($argument)*))
+    };
+}
+
+/// `stderr_line!`, sanitized.
+macro_rules! stderr_line {
+    () => {
+        $crate::cli::console::write_stderr(format_args!("\n"))
+    };
+    ($($argument:tt)*) => {
+        $crate::cli::console::write_stderr(format_args!("{}\n", format_args!($($argument)*)))
+    };
+}
+
+pub(super) use {stderr_line, stderr_text};
