@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 use serde_json::Value;
 
+use crate::files::{self, CONFIG_LIMIT};
 use crate::setting::{self, InvalidSetting, Scope, Setting, Settings, Source, TABLE};
 
 pub use auth::{Removed, remove_key, store_key};
@@ -194,15 +195,16 @@ impl Config {
         let dotenv = folders.config.join(".env");
         let mut warnings = Vec::new();
         if let Some(path) = given.env_file.or_else(|| dotenv.exists().then_some(&*dotenv)) {
-            let parsed = dotenv::parse(&read(path)?);
+            let text = files::read_stream(path, CONFIG_LIMIT).map_err(unreadable(path))?;
+            let parsed = dotenv::parse(&text);
             warnings.extend(
                 parsed.unread.iter().map(|line| format!("{}, line {line}: not NAME=VALUE", path.display())),
             );
             environment.fill(parsed.variables, path);
         }
-        if let Some(path) = given.trusted.and_then(Project::env_file) {
+        if let Some((project, path)) = given.trusted.and_then(|it| Some((it, it.env_file()?))) {
             // Whatever else is in it is the project's own programs' affair.
-            let variables = dotenv::parse(&read(&path)?).variables;
+            let variables = dotenv::parse(&read_of_project(project, &path)?).variables;
             let variables = variables.into_iter().filter(|(name, _)| is_a_projects(name)).collect();
             environment.fill(variables, &path);
         }
@@ -212,9 +214,12 @@ impl Config {
         let own = folders.config.join("settings.json");
         let mut wrong = Vec::new();
         let mut complaints = Complaints { warnings: &mut warnings, wrong: &mut wrong };
-        take_file(&mut settings, &own, Scope::User, &mut complaints)?;
-        if let Some(path) = given.trusted.and_then(Project::settings) {
-            take_file(&mut settings, &path, Scope::Project, &mut complaints)?;
+        if own.exists() {
+            take_file(&mut settings, (&own, &read(&own)?), Scope::User, &mut complaints);
+        }
+        if let Some((project, path)) = given.trusted.and_then(|it| Some((it, it.settings()?))) {
+            let text = read_of_project(project, &path)?;
+            take_file(&mut settings, (&path, &text), Scope::Project, &mut complaints);
         }
         warnings.extend(trust::idle_scripts(&folders.config.join("extensions")));
         warnings.extend(given.trusted.map(Project::idle_extensions).into_iter().flatten());
@@ -353,7 +358,15 @@ fn holds_password(text: &str) -> bool {
 }
 
 fn read(path: &Path) -> Result<String, ConfigError> {
-    std::fs::read_to_string(path).map_err(|source| ConfigError::Io { path: path.to_owned(), source })
+    files::read_text(path, CONFIG_LIMIT).map_err(unreadable(path))
+}
+
+fn read_of_project(project: &Project, path: &Path) -> Result<String, ConfigError> {
+    files::read_text_within(project.root(), path, CONFIG_LIMIT).map_err(unreadable(path))
+}
+
+fn unreadable(path: &Path) -> impl FnOnce(std::io::Error) -> ConfigError {
+    |source| ConfigError::Io { path: path.to_owned(), source }
 }
 
 /// What there is to say of settings files.
@@ -362,26 +375,23 @@ struct Complaints<'a> {
     wrong: &'a mut Vec<WrongSetting>,
 }
 
-/// Takes the settings file of the user or of a project, if it is there.
+/// Takes the text of a settings file of the user or of a project.
 fn take_file(
     settings: &mut Settings,
-    path: &Path,
+    (path, text): (&Path, &str),
     whose: Scope,
     complaints: &mut Complaints<'_>,
-) -> Result<(), ConfigError> {
-    if !path.exists() {
-        return Ok(());
-    }
+) {
     let source = match whose {
         Scope::User => Source::File(path.display().to_string()),
         Scope::Project => Source::Project(path.display().to_string()),
     };
-    let object: serde_json::Map<String, Value> = match serde_json::from_str(&read(path)?) {
+    let object: serde_json::Map<String, Value> = match serde_json::from_str(text) {
         Ok(object) => object,
         Err(error) => {
             complaints.wrong.push(WrongSetting::file(&ConfigError::not_json(path, &error)));
             wrong::be_strict(settings, source);
-            return Ok(());
+            return;
         }
     };
     let mut values = Vec::new();
@@ -403,7 +413,6 @@ fn take_file(
             },
         }
     }
-    Ok(())
 }
 
 /// `{"bash": {"timeout_s": 1}}` and `{"bash.timeout_s": 1}` are the same.

@@ -206,7 +206,7 @@ mod tests {
             told(&found),
             [
                 format!("{}: not used: not UTF-8 text", name("AGENTS.md")),
-                format!("{}: not used: not a file", name("CLAUDE.md")),
+                format!("{}: not used: is a directory", name("CLAUDE.md")),
             ]
         );
     }

@@ -4,6 +4,7 @@ pub mod ansi;
 pub mod cli;
 pub mod config;
 pub mod event;
+pub mod files;
 pub mod front_matter;
 pub mod html;
 pub mod id;

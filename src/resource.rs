@@ -2,13 +2,13 @@
 //! of the message that a skill becomes. Pure, but for where links lead, where a repository begins, and what a file holds.
 
 use std::fmt;
-use std::fs::File;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Read as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+
+use crate::files;
 
 /// Who a resource is from; of several with one name the first in this order counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -49,9 +49,6 @@ pub struct Place {
     pub bounds: Option<PathBuf>,
 }
 
-/// Why a file beyond the bounds of its place isn't used.
-pub const OUTSIDE: &str = "it lies outside of the project";
-
 impl Place {
     /// Whether a file of this place lies within its bounds. One that is missing does.
     #[must_use]
@@ -66,33 +63,16 @@ impl Place {
     /// The bytes of a file of this place; one more than `most` when there are too many.
     ///
     /// # Errors
-    /// When it lies beyond the bounds, can't be read, or is no file: a pipe would be waited for.
+    /// When it lies beyond the bounds, can't be read, or isn't a regular file.
     pub fn read(&self, file: &Path, most: usize) -> io::Result<Vec<u8>> {
-        if !self.holds(file) {
-            return Err(io::Error::other(OUTSIDE));
-        }
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::other("not a file"));
-        }
+        let opened = match &self.bounds {
+            Some(bounds) => files::open_within(bounds, file)?,
+            None => files::open(file)?,
+        };
         let mut bytes = Vec::new();
-        File::open(file)?.take(most as u64 + 1).read_to_end(&mut bytes)?;
+        opened.take(most as u64 + 1).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
-}
-
-/// The directory and those above it up to the root of the repository that it is in, nearest first; only itself outside of one.
-/// A repository of another user's counts as none, as it does for git: anybody can make one in a folder that all may write to.
-#[must_use]
-pub fn up_to_repository(cwd: &Path) -> Vec<&Path> {
-    up_to_repository_of(cwd, nix::unistd::geteuid().as_raw())
-}
-
-fn up_to_repository_of(cwd: &Path, user: u32) -> Vec<&Path> {
-    let at = cwd.ancestors().position(|folder| folder.join(".git").exists());
-    let is_theirs =
-        |folder: &Path| folder.join(".git").symlink_metadata().is_ok_and(|facts| facts.uid() == user);
-    let depth = at.filter(|at| cwd.ancestors().nth(*at).is_some_and(is_theirs)).unwrap_or(0);
-    cwd.ancestors().take(depth + 1).collect()
 }
 
 /// Tells one state of a file from another, within a process: see [`Problem::state`].
@@ -193,17 +173,6 @@ pub fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_repository_of_another_users_counts_as_none() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let inner = folder.path().join("a");
-        std::fs::create_dir_all(&inner).unwrap();
-        std::fs::create_dir(folder.path().join(".git")).unwrap();
-        let user = folder.path().metadata().unwrap().uid();
-        assert_eq!(up_to_repository_of(&inner, user), [&*inner, folder.path()]);
-        assert_eq!(up_to_repository_of(&inner, user + 1), [&*inner]);
-    }
 
     #[test]
     fn a_skills_message_holds_its_body_and_then_what_was_said() {

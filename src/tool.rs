@@ -25,13 +25,13 @@ mod gathered;
 mod grep;
 mod image;
 mod list_files;
+mod pattern;
 mod read_file;
 mod registry;
 mod replace;
 mod schema;
 mod truncation;
 mod typed;
-mod walk;
 mod write_file;
 
 pub use bash::BashTimes;

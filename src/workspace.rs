@@ -9,7 +9,11 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-mod beneath;
+use self::protected::ProtectedFolders;
+use crate::files::open_beneath::{self, stable_path};
+use crate::files::walk::{Entry, Walk, WalkOptions, walk};
+
+mod protected;
 
 /// Why a path may not be touched. The texts are for the model.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +40,12 @@ pub enum WorkspaceError {
     /// The path may be read only.
     #[error("{path} may be read but not written")]
     ReadOnly {
+        /// The path, as given.
+        path: String,
+    },
+    /// The path lies in one of tiller's own folders.
+    #[error("{path} belongs to tiller itself, where tools reach nothing; the user can change it")]
+    Protected {
         /// The path, as given.
         path: String,
     },
@@ -81,6 +91,7 @@ pub struct Workspace {
     added: Vec<(PathBuf, Purpose)>,
     /// Folders that may be read whatever the others say, and take nothing from them.
     readable: Vec<PathBuf>,
+    protected: ProtectedFolders,
 }
 
 /// A path that may be touched.
@@ -118,7 +129,7 @@ impl Workspace {
         let no_root = |source| WorkspaceError::NoRoot { path: given.to_owned(), source };
         let root = fs::canonicalize(given).map_err(no_root)?;
         fs::read_dir(&root).map_err(no_root)?;
-        Ok(Self { root, added: Vec::new(), readable: Vec::new() })
+        Ok(Self { root, added: Vec::new(), readable: Vec::new(), protected: ProtectedFolders::default() })
     }
 
     /// Adds an absolute folder, which need not exist yet, or a single file, to read from or also to write to. Where folders lie in
@@ -133,6 +144,14 @@ impl Workspace {
     #[must_use]
     pub fn with_readable(mut self, folder: impl Into<PathBuf>) -> Self {
         self.readable.push(folder.into());
+        self
+    }
+
+    /// Protects absolute folders, which need not exist yet: nothing is written beneath them, and nothing is read but what
+    /// [`Workspace::with_readable`] names strictly beneath them.
+    #[must_use]
+    pub fn with_protected(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.protected.extend(folders);
         self
     }
 
@@ -158,6 +177,11 @@ impl Workspace {
         if purpose == Purpose::Write && is_in_git(&real) && !is_in_git(&self.root.join(path)) {
             return Err(WorkspaceError::IntoGit { path: path.to_owned(), real });
         }
+        if self.protected.hold(&real)
+            && (purpose == Purpose::Write || !self.is_readable_though_protected(&real))
+        {
+            return Err(WorkspaceError::Protected { path: path.to_owned() });
+        }
         match (self.grant(&real), purpose) {
             (None, _) => Err(WorkspaceError::Outside { path: path.to_owned(), root: self.root.clone() }),
             (Some((_, Purpose::Read)), Purpose::Write) => {
@@ -165,6 +189,11 @@ impl Workspace {
             }
             (Some((folder, _)), _) => Ok(self.beneath(folder, &real)),
         }
+    }
+
+    fn is_readable_though_protected(&self, real: &Path) -> bool {
+        let readable = self.readable.iter().filter_map(|folder| folder.canonicalize().ok());
+        readable.filter(|folder| real.starts_with(folder)).any(|folder| self.protected.hold_beneath(&folder))
     }
 
     /// The folder that decides on a path, without links, and what it may be used for.
@@ -198,20 +227,35 @@ impl Workspace {
         }
     }
 
-    /// The path of something found while walking from `from`, which followed no links.
+    /// Walks a folder, leaving out protected folders and what git ignores.
+    ///
+    /// # Errors
+    /// When it can't be opened, or the way to it became a link since it was resolved.
+    pub fn walk(&self, folder: &Resolved, options: WalkOptions) -> io::Result<Walk> {
+        let opened = open_beneath::open_folder(&folder.root, &folder.below)?;
+        Ok(walk(opened, &folder.path(), WalkOptions { excluded: self.protected.ids(), ..options }))
+    }
+
+    /// The path of an entry that [`Workspace::walk`] found.
     #[must_use]
-    pub fn found(&self, from: &Resolved, path: &Path) -> Option<Resolved> {
-        let below = path.strip_prefix(&from.root).ok()?.to_owned();
-        let shown = path.strip_prefix(&self.root).unwrap_or(path).display().to_string();
-        Some(Resolved { root: from.root.clone(), below, shown })
+    pub fn found(&self, folder: &Resolved, entry: &Entry) -> Resolved {
+        let below = folder.below.join(&entry.below);
+        let path = folder.root.join(&below);
+        let shown = path.strip_prefix(&self.root).unwrap_or(&path).display().to_string();
+        Resolved { root: folder.root.clone(), below, shown }
     }
 
     /// Opens a file for reading. A pipe or device is opened without waiting for its other end.
     ///
     /// # Errors
-    /// When it can't be opened, or the way to it became a link since it was resolved.
+    /// When it can't be opened, or the way to it became a link since it was resolved, or it is a protected file by another
+    /// name.
     pub fn open(&self, resolved: &Resolved) -> io::Result<File> {
-        beneath::open(&resolved.root, &resolved.below)
+        let file = open_beneath::open(&resolved.root, &resolved.below)?;
+        if self.protected.hold_by_hard_link(&file.metadata()?) {
+            return Err(io::Error::other("it is a file of tiller's own under another name"));
+        }
+        Ok(file)
     }
 
     /// The folder that a file is to be written in, made if it isn't there. Paths made from [`Folder::path`] stay in it
@@ -222,8 +266,8 @@ impl Workspace {
     pub fn folder_of(&self, resolved: &Resolved) -> io::Result<Folder> {
         let below = resolved.below.parent().ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
         let name = resolved.below.file_name().unwrap_or_default().to_owned();
-        fs::create_dir_all(resolved.root.join(below))?;
-        let (handle, path) = beneath::open_folder(&resolved.root, below)?;
+        let handle = open_beneath::make_folder(&resolved.root, below)?;
+        let path = stable_path(&handle, resolved.root.join(below));
         Ok(Folder { _handle: handle, path, name })
     }
 }

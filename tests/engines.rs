@@ -12,11 +12,13 @@ mod support;
 
 mod engines {
     mod agent;
+    mod edges;
     mod export;
     mod extending;
     mod faulty;
     mod layers;
     mod process;
     mod session;
+    mod source_code;
     mod tools;
 }

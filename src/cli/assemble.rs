@@ -91,6 +91,7 @@ pub(super) fn assemble_around(
     let cwd = manager.cwd().to_owned();
     let mut notices: Vec<String> = config.notices().collect();
     notices.extend(begun.notices(&cwd));
+    notices.extend(home_notice(config, &cwd));
     let Begun { writer, pick, .. } = begun;
     let providers = models::scoped(models::providers(arguments, config)?, config, &mut notices);
     let added = added::folders(&arguments.place.add_dir, &cwd)?;
@@ -108,7 +109,7 @@ pub(super) fn assemble_around(
     notices.extend(extensions.unreachable_commands(&sources.taken));
     extensions.contribute(&mut sources);
     let resources = Resources::load(sources);
-    let tools = tools(&resources, (&cwd, &added), environment)?;
+    let tools = tools(&resources, (&cwd, &added), config.folders.all(), environment)?;
     let tools = extensions.equip(tools, &mut notices);
     let offer = offer(arguments, config, &tools)?;
     let folders = added.iter().map(added::told).collect();
@@ -146,17 +147,35 @@ pub(super) fn now() -> UnixMs {
 fn tools(
     resources: &Resources,
     (cwd, added): (&Path, &[Added]),
+    protected: Vec<PathBuf>,
     environment: impl FnOnce(Workspace) -> ToolEnvironment,
 ) -> Result<Tools, Failure> {
     let readable = resources.readable(cwd).into_iter();
     let workspace = Workspace::new(cwd).map_err(Failure::usage)?;
     let workspace =
         added.iter().fold(workspace, |workspace, (path, purpose)| workspace.with_folder(path, *purpose));
-    let workspace = readable.fold(workspace, Workspace::with_readable);
+    let workspace = readable.fold(workspace, Workspace::with_readable).with_protected(protected);
     Ok(Tools::built_in(environment(workspace)))
 }
 
 /// Which of all tools, those of extensions among them, the model is told of.
+/// A warning for sessions whose working directory holds what other programs are configured with.
+fn home_notice(config: &Config, cwd: &Path) -> Option<String> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let protected = config.folders.all();
+    if protected.iter().any(|folder| cwd.starts_with(real(folder))) {
+        return Some("the working directory belongs to tiller itself, where tools reach nothing".to_owned());
+    }
+    let home = real(Path::new(config.variable("HOME")?));
+    home.starts_with(cwd).then(|| {
+        let which = if home == cwd { "is" } else { "holds" };
+        format!(
+            "the working directory {which} your home folder, so tools reach all files in it but tiller's own; \
+             writing startup files such as .bashrc asks first"
+        )
+    })
+}
+
 fn offer(arguments: &Arguments, config: &Config, tools: &Tools) -> Result<Offer, Failure> {
     if arguments.agent.no_tools {
         return Ok(Offer::Only { names: Vec::new(), says: "--no-tools".to_owned() });

@@ -7,6 +7,10 @@ use anyhow::Context;
 
 use super::Failure;
 use crate::agent::{AgentError, AgentSession};
+use crate::files;
+
+/// Largest file that `@FILE` puts into a prompt, in bytes: more than any model's window holds.
+const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 
 /// What is said first.
 pub(super) struct FirstPrompt {
@@ -73,6 +77,7 @@ fn file(path: &str, cwd: &Path) -> Result<String, Failure> {
 }
 
 fn read(path: &str, cwd: &Path) -> Result<String, Failure> {
-    let read = std::fs::read_to_string(cwd.join(path)).with_context(|| format!("{path}: can't be read"));
+    let read =
+        files::read_stream(&cwd.join(path), LARGEST_FILE).with_context(|| format!("{path}: can't be read"));
     read.map_err(|error| Failure::usage(error).hint("a word that begins with @ names a file to put in"))
 }

@@ -1,23 +1,13 @@
 //! Where a repository came from, read from its files: no git is needed for that.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use crate::files::git;
 
 /// The remote `origin` of the repository that `cwd` is in, or the first one there is, without credentials.
 pub(super) fn of(cwd: &Path) -> Option<String> {
-    let git = cwd.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists())?;
-    let text = fs::read_to_string(common_folder(&git)?.join("config")).ok()?;
+    let text = git::read_file(&git::common_folder(&git::find(cwd)?)?, "config")?;
     url(&text).and_then(|url| without_credentials(&url))
-}
-
-/// The folder that holds the configuration. In a worktree and in a submodule `.git` is a file that leads there.
-fn common_folder(git: &Path) -> Option<PathBuf> {
-    let Ok(text) = fs::read_to_string(git) else { return Some(git.to_owned()) };
-    let folder = git.parent()?.join(text.strip_prefix("gitdir:")?.trim());
-    match fs::read_to_string(folder.join("commondir")) {
-        Ok(common) => Some(folder.join(common.trim())),
-        Err(_) => Some(folder),
-    }
 }
 
 fn url(config: &str) -> Option<String> {
@@ -75,6 +65,8 @@ fn is_host(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -46,6 +46,12 @@ impl Folders {
         })
     }
 
+    /// All of them: what tools never reach.
+    #[must_use]
+    pub fn all(&self) -> Vec<PathBuf> {
+        vec![self.config.clone(), self.data.clone(), self.state.clone()]
+    }
+
     /// The file of keys.
     #[must_use]
     pub fn auth(&self) -> PathBuf {

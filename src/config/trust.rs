@@ -5,7 +5,7 @@
 //! project's real path and a hash over the files; a change of any of them makes it void. Nobody is asked here.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::ConfigError;
-use crate::resource::up_to_repository;
+use crate::files;
+use crate::files::git::up_to_repository;
 use crate::unit::UnixMs;
 
 /// The folder of a project's own.
@@ -23,6 +24,9 @@ const FOLDER: &str = ".tiller";
 
 /// Most files beneath the folder of extensions; a project with more can't be trusted.
 const MOST_FILES: usize = 2_000;
+
+/// Most bytes of all files that act together: half a second of hashing. A project with more can't be trusted.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Bytes hashed at once.
 const CHUNK: usize = 64 * 1024;
@@ -66,10 +70,11 @@ impl Project {
     }
 
     fn read(root: PathBuf) -> Self {
-        let files = [settings_of(&root), root.join(".env")];
-        let mut acting: Vec<PathBuf> = files.into_iter().filter(|path| path.is_file()).collect();
+        let single = [settings_of(&root), root.join(".env")];
+        let is_read = |path: &PathBuf| files::open_within(&root, path).is_ok();
+        let mut acting: Vec<PathBuf> = single.into_iter().filter(is_read).collect();
         let mut beneath = Vec::new();
-        let listed = list(&root.join(FOLDER).join("extensions"), &mut beneath);
+        let listed = list(&root, &root.join(FOLDER).join("extensions"), &mut beneath);
         beneath.sort();
         acting.extend(beneath);
         let fingerprint =
@@ -147,10 +152,8 @@ pub(super) fn executables(folder: &Path) -> Vec<PathBuf> {
 pub(super) fn idle_scripts(folder: &Path) -> Vec<String> {
     let begins_as_script = |path: &PathBuf| {
         let mut start = [0; 2];
-        // Opening a pipe might wait for ever.
-        path.is_file()
-            && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
-            && start == *b"#!"
+        let read = files::open(path).and_then(|mut file| file.read_exact(&mut start));
+        read.is_ok() && start == *b"#!"
     };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut idle: Vec<PathBuf> =
@@ -165,9 +168,9 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
 }
 
-/// Every file beneath a folder, links to files included. A link to a folder is an error: what lies behind it may be anything,
-/// may lead in circles, and may change without being noticed.
-fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+/// Lists every file beneath a folder, links to files of the project included. A link to a folder or out of the project is an
+/// error: what lies behind it may be anything, may lead in circles, and may change without being noticed.
+fn list(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries?,
@@ -176,15 +179,21 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
         let entry = entry?;
         let path = entry.path();
         if entry.file_type()?.is_dir() {
-            list(&path, files)?;
+            list(root, &path, files)?;
             continue;
         }
-        let is_linked_folder = path.is_dir();
-        files.push(path);
-        if is_linked_folder {
-            let link = entry.path();
-            return Err(io::Error::other(format!("{} is a link to a folder", link.display())));
+        let target = path.canonicalize().unwrap_or_default();
+        let what = match () {
+            () if path.is_dir() => Some("a folder"),
+            () if path.exists() && !target.starts_with(root) => Some("a file outside of the project"),
+            () => None,
+        };
+        if let Some(what) = what {
+            let hindrance = format!("{} is a link to {what}", path.display());
+            files.push(path);
+            return Err(io::Error::other(hindrance));
         }
+        files.push(path);
         if files.len() > MOST_FILES {
             return Err(io::Error::other(format!("more than {MOST_FILES} files in {}", folder.display())));
         }
@@ -199,32 +208,40 @@ fn fingerprint(root: &Path, files: &[PathBuf]) -> io::Result<String> {
         digest.update((bytes.len() as u64).to_le_bytes());
         digest.update(bytes);
     };
+    let mut left = MOST_BYTES;
     for path in files {
         field(path.strip_prefix(root).unwrap_or(path).as_os_str().as_bytes());
         field(&[u8::from(is_executable(path))]);
-        field(content_hash(path)?.as_bytes());
+        field(content_hash(root, path, &mut left)?.as_bytes());
     }
     Ok(hex(&digest.finalize()))
 }
 
-fn content_hash(path: &Path) -> io::Result<String> {
-    // Opening a pipe or a device might wait for ever; a link may also lead nowhere, or to a folder.
-    if !path.metadata().is_ok_and(|facts| facts.is_file()) {
+/// Hashes a file of at most `left` bytes, and takes its size from them. A link that leads nowhere, a pipe and a device have no
+/// content.
+fn content_hash(root: &Path, path: &Path, left: &mut u64) -> io::Result<String> {
+    let Ok(mut file) = files::open_within(root, path) else {
         return Ok(format!("no file: {:?}", fs::read_link(path).unwrap_or_default()));
-    }
-    let mut file = File::open(path)?;
+    };
     let (mut digest, mut chunk) = (Sha256::new(), vec![0; CHUNK]);
     loop {
-        match file.read(&mut chunk)? {
-            0 => return Ok(hex(&digest.finalize())),
-            count => digest.update(&chunk[..count]),
+        let count = file.read(&mut chunk)?;
+        if count == 0 {
+            return Ok(hex(&digest.finalize()));
         }
+        digest.update(&chunk[..count]);
+        *left = left.checked_sub(count as u64).ok_or_else(|| {
+            io::Error::other(format!("its files have more than {} MiB", MOST_BYTES / (1024 * 1024)))
+        })?;
     }
 }
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+/// Largest store that is read, in bytes: about 100,000 projects.
+const STORE_LIMIT: u64 = 16 * 1024 * 1024;
 
 /// The user's words on projects, on disk.
 #[derive(Clone, Debug)]
@@ -287,7 +304,7 @@ impl TrustStore {
     }
 
     fn load(&self) -> Words {
-        let text = match fs::read(&self.path) {
+        let text = match files::read(&self.path, STORE_LIMIT) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Words::default(),
             Err(error) => {

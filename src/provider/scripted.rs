@@ -17,6 +17,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::catalog::{ModelFacts, Sight};
 use super::{Failure, Part, PartStream, Provider, ProviderError, Request};
+use crate::files;
 use crate::id::CallId;
 use crate::message::{AssistantMessage, Message, StopReason, Usage, joined_text};
 use crate::unit::Tokens;
@@ -26,6 +27,9 @@ pub const NAME: &str = "scripted";
 
 /// Characters of one piece of text, unless the script says otherwise.
 const CHUNK: usize = 12;
+
+/// Largest script, in bytes.
+const LARGEST_SCRIPT: u64 = 256 * 1024 * 1024;
 
 /// One line of a script.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -152,7 +156,7 @@ impl Scripted {
     /// When the file can't be read, or a line is no answer.
     pub fn load(path: &Path) -> Result<Self, ScriptError> {
         let io = |source| ScriptError::Io { path: path.to_owned(), source };
-        let text = std::fs::read_to_string(path).map_err(io)?;
+        let text = files::read_text(path, LARGEST_SCRIPT).map_err(io)?;
         let lines =
             text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
         let answer = |(at, line): (usize, &str)| {

@@ -11,6 +11,8 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::files;
+
 /// Where the logs that are written to are kept.
 pub trait Disk: Debug + Send + Sync {
     /// Makes a folder and those above it (mode 0700). One that is there already is fine.
@@ -141,11 +143,11 @@ impl Disk for FileSystem {
     }
 
     fn open_to_read(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        Ok(Arc::new(File::open(path)?))
+        Ok(Arc::new(files::open(path)?))
     }
 
     fn open_to_append(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        Ok(Arc::new(OpenOptions::new().read(true).append(true).open(path)?))
+        Ok(Arc::new(files::open_with(path, OpenOptions::new().read(true).append(true))?))
     }
 
     fn facts(&self, path: &Path) -> io::Result<Facts> {

@@ -4,7 +4,6 @@
 
 mod transcript;
 
-use std::fs::File;
 use std::io::{self, Write};
 
 use super::entry::{Header, HeaderKind, VERSION, whole_path};
@@ -12,6 +11,7 @@ use super::error::SessionError;
 use super::log::io_error;
 use super::mint::Mint;
 use super::reader::Reader;
+use crate::files;
 use crate::id::EntryId;
 use crate::unit::UnixMs;
 
@@ -38,7 +38,7 @@ pub enum ExportError {
 pub fn whole(reader: &Reader, out: &mut dyn Write) -> Result<(), ExportError> {
     if let Some(path) = reader.path().filter(|_| reader.header().version < VERSION) {
         // In memory it is of the present version already.
-        let mut file = File::open(path).map_err(io_error(path, "be opened"))?;
+        let mut file = files::open(path).map_err(io_error(path, "be opened"))?;
         return Ok(io::copy(&mut file, out).map(drop)?);
     }
     let (log, mut at) = (&reader.shared.log, 0);

@@ -4,7 +4,6 @@
 //! `<file>.lock`, is for people: it is written once the lock is taken, and believed only while somebody has the lock.
 
 use std::fmt;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::disk::{Disk, DiskFile};
 use super::error::SessionError;
 use super::log::io_error;
+use crate::files;
 use crate::unit::UnixMs;
 
 /// More than any note is long, in bytes.
@@ -107,7 +107,7 @@ impl Drop for Lock {
 /// Whether some process has the log at `path` open for writing. Where that can't be known, one has.
 #[must_use]
 pub fn is_held(path: &Path) -> bool {
-    match File::open(path).map(|file| file.try_lock_shared()) {
+    match files::open(path).map(|file| file.try_lock_shared()) {
         // It is given back as the file is closed.
         Ok(Ok(())) => false,
         Ok(Err(_)) | Err(_) => true,

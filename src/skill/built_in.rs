@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::walk::SkillFile;
 use super::{Found, parse};
+use crate::files;
 use crate::resource::{Origin, Problem};
 
 /// Name and text of each.
@@ -35,7 +36,7 @@ pub fn built_in(folder: &Path) -> Found {
 
 /// Writes a file unless it says the same already; whoever reads it gets the old or the new one.
 fn store(path: &Path, text: &str) -> io::Result<()> {
-    if fs::read(path).is_ok_and(|there| there == text.as_bytes()) {
+    if files::read(path, text.len() as u64).is_ok_and(|there| there == text.as_bytes()) {
         return Ok(());
     }
     let folder = path.parent().unwrap_or(Path::new("/"));

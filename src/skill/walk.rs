@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::files::OUTSIDE;
 use crate::resource::{Origin, Place, Problem};
 
 /// The file that makes a folder a skill.
@@ -34,7 +35,7 @@ pub(super) struct Walked {
 
 /// Looks into a place, which may be a skill, a folder of skills, or a file.
 pub(super) fn walk(place: &Place) -> Walked {
-    let mut walk = Walk { walked: Walked::default(), seen: HashSet::new() };
+    let mut walk = Walk { place, walked: Walked::default(), seen: HashSet::new() };
     match fs::metadata(&place.path) {
         Ok(found) if found.is_dir() => walk.folder(&place.path, 0),
         Ok(_) => walk.file(&place.path),
@@ -44,13 +45,14 @@ pub(super) fn walk(place: &Place) -> Walked {
     walk.walked
 }
 
-struct Walk {
+struct Walk<'a> {
+    place: &'a Place,
     walked: Walked,
     /// Folders without links: a link to a folder above would never end.
     seen: HashSet<PathBuf>,
 }
 
-impl Walk {
+impl Walk<'_> {
     fn problem(&mut self, path: &Path, what: String) {
         self.walked.problems.push(Problem::new(path, what));
     }
@@ -66,6 +68,9 @@ impl Walk {
 
     fn folder(&mut self, path: &Path, depth: usize) {
         let Ok(real) = path.canonicalize() else { return };
+        if !self.place.holds(path) {
+            return self.problem(path, format!("no skills from here: {OUTSIDE}"));
+        }
         if !self.seen.insert(real) {
             return;
         }

@@ -11,9 +11,6 @@ pub enum ThemeError {
     /// The file can't be read.
     #[error("can't be read")]
     Io(#[from] io::Error),
-    /// It is no file, or too long for a theme.
-    #[error("not a theme: {0}")]
-    NoFile(&'static str),
     /// It isn't JSON, or a value is of the wrong kind.
     #[error("{}{what}", at(.place))]
     Form {
@@ -66,7 +63,7 @@ impl ThemeError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Io(_) | Self::NoFile(_) | Self::Form { .. } => None,
+            Self::Io(_) | Self::Form { .. } => None,
             Self::UnknownRole { place } => {
                 let name = place.rsplit('.').next().unwrap_or_default();
                 let names = ROLES.iter().map(|role| role_name(*role));

@@ -1,14 +1,14 @@
 //! All themes that are known: tiller's own, those in folders, and files that were named.
 
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::built_in;
 use super::error::ThemeError;
 use super::{Background, Depth, Theme};
-use crate::resource::{OUTSIDE, Origin, Place, Problem};
+use crate::files;
+use crate::resource::{Origin, Place, Problem};
 use crate::spelling;
 
 /// Most bytes of a theme's file: many times what all roles written out take.
@@ -135,8 +135,7 @@ impl Library {
     }
 
     fn take(&mut self, path: &Path, place: &Place, before: &Self) {
-        let theme = if place.holds(path) { read(path) } else { Err(ThemeError::NoFile(OUTSIDE)) };
-        let theme = match theme {
+        let theme = match read(path, place) {
             Ok(theme) => Arc::new(theme),
             Err(error) => {
                 self.problems.push(Problem::new(path, error.full()));
@@ -217,16 +216,11 @@ fn files(place: &Place) -> Vec<PathBuf> {
     files
 }
 
-fn read(path: &Path) -> Result<Theme, ThemeError> {
-    // Opening a pipe might wait for ever.
-    if !path.metadata()?.is_file() {
-        return Err(ThemeError::NoFile("no regular file"));
-    }
-    let mut text = String::new();
-    fs::File::open(path)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MOST_BYTES {
-        return Err(ThemeError::NoFile("it is too long"));
-    }
+fn read(path: &Path, place: &Place) -> Result<Theme, ThemeError> {
+    let text = match &place.bounds {
+        Some(bounds) => files::read_text_within(bounds, path, MOST_BYTES)?,
+        None => files::read_text(path, MOST_BYTES)?,
+    };
     Theme::parse(&text)
 }
 
@@ -297,7 +291,7 @@ mod tests {
         let place = Place { path: project.path().to_owned(), origin: Origin::Project, bounds };
         let library = Library::load(&[place], &Library::built_in());
         assert!(library.find("x").is_none());
-        assert_eq!(library.problems()[0].what, format!("not a theme: {OUTSIDE}"));
+        assert_eq!(library.problems()[0].what, format!("can't be read: {}", files::OUTSIDE));
     }
 
     #[test]

@@ -1,35 +1,22 @@
 //! Work that blocks on the disk, on a thread that may.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use super::{PreviewFuture, ToolOutput};
 use crate::event::Preview;
+use crate::files::walk::CancelFlag;
 
-/// Tells long work that nobody waits for it any more.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Stop(Arc<AtomicBool>);
+struct CancelOnDrop(CancelFlag);
 
-impl Stop {
-    /// Whether to stop.
-    pub(super) fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-struct StopOnDrop(Stop);
-
-impl Drop for StopOnDrop {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        self.0.0.store(true, Ordering::Relaxed);
+        self.0.set();
     }
 }
 
-/// Runs `work` on a blocking thread. Dropping the future sets its [`Stop`]; short work may ignore that.
-pub(super) async fn run(work: impl FnOnce(&Stop) -> ToolOutput + Send + 'static) -> ToolOutput {
-    let stop = Stop::default();
-    let guard = StopOnDrop(stop.clone());
-    let outcome = tokio::task::spawn_blocking(move || work(&stop)).await;
+/// Runs `work` on a blocking thread. Dropping the future abandons it and sets its flag; short work may ignore that.
+pub(super) async fn run(work: impl FnOnce(&CancelFlag) -> ToolOutput + Send + 'static) -> ToolOutput {
+    let cancel = CancelFlag::default();
+    let guard = CancelOnDrop(cancel.clone());
+    let outcome = tokio::task::spawn_blocking(move || work(&cancel)).await;
     drop(guard);
     outcome.unwrap_or_else(|error| ToolOutput::error(format!("the tool failed: {error}")))
 }

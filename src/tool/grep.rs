@@ -9,11 +9,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::blocking::{self, Stop};
+use super::blocking;
+use super::pattern::Pattern;
 use super::replace::describe;
 use super::truncation::{Extent, OutputLimits};
-use super::walk::{self, Pattern};
 use super::{Progress, ToolOutput, Work};
+use crate::files::walk::{CancelFlag, EntryKind, WalkOptions};
 use crate::message::Access;
 use crate::workspace::{Purpose, Resolved, Workspace};
 
@@ -108,8 +109,8 @@ impl Work for Grep {
 
     async fn run(&self, arguments: Arguments, _progress: Progress) -> ToolOutput {
         let (workspace, limits) = (self.workspace.clone(), self.limits);
-        blocking::run(move |stop| {
-            grep(&workspace, limits, &arguments, stop).unwrap_or_else(ToolOutput::error)
+        blocking::run(move |cancel| {
+            grep(&workspace, limits, &arguments, cancel).unwrap_or_else(ToolOutput::error)
         })
         .await
     }
@@ -119,7 +120,7 @@ fn grep(
     workspace: &Workspace,
     limits: OutputLimits,
     arguments: &Arguments,
-    stop: &Stop,
+    cancel: &CancelFlag,
 ) -> Result<ToolOutput, String> {
     let given = arguments.path.as_deref().unwrap_or(".");
     let resolved = workspace.resolve(given, Purpose::Read).map_err(|error| error.to_string())?;
@@ -133,36 +134,21 @@ fn grep(
     };
     if metadata.is_dir() {
         let glob = arguments.glob.as_deref().map(|glob| Pattern::parse("glob", glob)).transpose()?;
-        search_folder(workspace, &resolved, glob.as_ref(), |file, shown| {
-            !stop.is_set() && search(file, shown)
-        });
+        let options = WalkOptions { cancel: cancel.clone(), ..WalkOptions::default() };
+        let entries =
+            workspace.walk(&resolved, options).map_err(|error| describe(resolved.shown(), &error))?;
+        let is_meant = |path: &Path| glob.as_ref().is_none_or(|glob| glob.matches(path));
+        for entry in entries.filter(|entry| entry.kind == EntryKind::File && is_meant(&entry.below)) {
+            let found = workspace.found(&resolved, &entry);
+            let Ok(file) = regular(workspace, &found) else { continue };
+            if !search(&file, found.shown()) {
+                break;
+            }
+        }
     } else {
         search(&regular(workspace, &resolved)?, resolved.shown());
     }
     Ok(show(found, limits))
-}
-
-/// Calls `search` with each file that is meant until that says no.
-fn search_folder(
-    workspace: &Workspace,
-    folder: &Resolved,
-    glob: Option<&Pattern>,
-    mut search: impl FnMut(&File, &str) -> bool,
-) {
-    let root = folder.path();
-    let is_meant =
-        |path: &Path| glob.is_none_or(|glob| path.strip_prefix(&root).is_ok_and(|below| glob.matches(below)));
-    for entry in walk::entries(&root, None) {
-        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-        if !is_file || !is_meant(entry.path()) {
-            continue;
-        }
-        let Some(found) = workspace.found(folder, entry.path()) else { continue };
-        let Ok(file) = regular(workspace, &found) else { continue };
-        if !search(&file, found.shown()) {
-            return;
-        }
-    }
 }
 
 fn regular(workspace: &Workspace, resolved: &Resolved) -> Result<File, String> {

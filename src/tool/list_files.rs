@@ -4,11 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::blocking::{self, Stop};
+use super::blocking;
+use super::pattern::Pattern;
 use super::replace::describe;
 use super::truncation::{Extent, OutputLimits};
-use super::walk::{self, Pattern};
 use super::{Progress, ToolOutput, Work};
+use crate::files::walk::{CancelFlag, EntryKind, WalkOptions};
 use crate::message::Access;
 use crate::workspace::{Purpose, Workspace};
 
@@ -60,8 +61,8 @@ impl Work for ListFiles {
 
     async fn run(&self, arguments: Arguments, _progress: Progress) -> ToolOutput {
         let (workspace, limits) = (self.workspace.clone(), self.limits);
-        blocking::run(move |stop| {
-            list(&workspace, limits, &arguments, stop).unwrap_or_else(ToolOutput::error)
+        blocking::run(move |cancel| {
+            list(&workspace, limits, &arguments, cancel).unwrap_or_else(ToolOutput::error)
         })
         .await
     }
@@ -71,23 +72,24 @@ fn list(
     workspace: &Workspace,
     limits: OutputLimits,
     arguments: &Arguments,
-    stop: &Stop,
+    cancel: &CancelFlag,
 ) -> Result<ToolOutput, String> {
     let given = arguments.path.as_deref().unwrap_or(".");
     let resolved = workspace.resolve(given, Purpose::Read).map_err(|error| error.to_string())?;
-    let (shown, folder) = (resolved.shown(), resolved.path());
-    let metadata = folder.metadata().map_err(|error| describe(shown, &error))?;
+    let shown = resolved.shown();
+    let metadata = resolved.path().metadata().map_err(|error| describe(shown, &error))?;
     if !metadata.is_dir() {
         return Err(format!("{shown} is not a folder; read_file shows files"));
     }
     let pattern = arguments.pattern.as_deref().map(|glob| Pattern::parse("pattern", glob)).transpose()?;
-    let depth = arguments.depth.or(if pattern.is_some() { None } else { Some(1) });
+    let max_depth = arguments.depth.or(if pattern.is_some() { None } else { Some(1) });
     let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
-    let mut names = walk::entries(&folder, depth).take_while(|_| !stop.is_set()).filter_map(|entry| {
-        let below = entry.path().strip_prefix(&folder).ok()?;
-        let is_meant = pattern.as_ref().is_none_or(|pattern| pattern.matches(below));
-        let mark = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };
-        is_meant.then(|| format!("{}{mark}\n", below.display()))
+    let options = WalkOptions { max_depth, cancel: cancel.clone(), ..WalkOptions::default() };
+    let entries = workspace.walk(&resolved, options).map_err(|error| describe(shown, &error))?;
+    let mut names = entries.filter_map(|entry| {
+        let is_meant = pattern.as_ref().is_none_or(|pattern| pattern.matches(&entry.below));
+        let mark = if entry.kind == EntryKind::Folder { "/" } else { "" };
+        is_meant.then(|| format!("{}{mark}\n", entry.below.display()))
     });
     let listed: Vec<String> = names.by_ref().take(limit).collect();
     let is_more = names.next().is_some();

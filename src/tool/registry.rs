@@ -12,7 +12,7 @@ use super::write_file::WriteFile;
 use super::{OutputLimits, Tool, Typed};
 use crate::message::ToolSpec;
 use crate::process::Runner;
-use crate::workspace::{Purpose, Workspace};
+use crate::workspace::Workspace;
 
 /// What the built-in tools work with.
 #[derive(Clone, Debug)]
@@ -121,7 +121,7 @@ impl Tools {
     #[must_use]
     pub fn built_in(environment: ToolEnvironment) -> Self {
         let ToolEnvironment { workspace, runner, limits, bash, scratch } = environment;
-        let readable = workspace.clone().with_folder(&scratch, Purpose::Read);
+        let readable = workspace.clone().with_readable(&scratch);
         let cwd = workspace.root().to_owned();
         let tools: [Arc<dyn Tool>; 6] = [
             Arc::new(Typed::new(ReadFile { workspace: readable.clone(), limits })),

@@ -5,13 +5,13 @@
 mod clipboard;
 mod named;
 
-use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::files;
 use crate::message::Image;
 
 pub(super) use self::clipboard::{Clip, clipboard};
@@ -57,11 +57,8 @@ pub(super) fn file(path: &Path) -> Result<Picture, String> {
 
 /// Reads no more than shows that it is too much.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    if !path.metadata()?.is_file() {
-        return Err(io::Error::other("not a file"));
-    }
     let mut bytes = Vec::new();
-    File::open(path)?.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    files::open(path)?.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -170,7 +167,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("endless.png");
         std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
-        assert!(file(&path).unwrap_err().ends_with("endless.png: not a file"));
+        assert!(file(&path).unwrap_err().ends_with("endless.png: not a regular file but a device"));
     }
 
     #[test]

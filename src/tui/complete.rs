@@ -20,7 +20,7 @@ use self::arguments::{Gathered, Range};
 use super::picker::{Query, Way};
 
 pub(super) use arguments::Words;
-pub(super) use files::{FileList, Ranked, Ranking, walk};
+pub(super) use files::{FileList, Ranked, Ranking, list_files};
 pub(super) use paths::{Listing, Purpose, Wanted, list};
 pub(super) use word::{Asked, asked};
 

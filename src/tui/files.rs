@@ -2,26 +2,20 @@
 //!
 //! None of them is worth a failure: what can't be read isn't there.
 
-use std::fs;
 use std::path::Path;
 
 use super::keymap::Keymap;
+use crate::files::{CONFIG_LIMIT, git, read_text};
 
 /// Reads which keys do what, where that isn't as it was made.
 pub(super) fn load_keymap(path: &Path) -> Keymap {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    Keymap::read(&fs::read_to_string(path).unwrap_or_default(), &name)
+    Keymap::read(&read_text(path, CONFIG_LIMIT).unwrap_or_default(), &name)
 }
 
 /// The branch that `cwd` is on, or the beginning of the commit where it is on none.
 pub(super) fn git_branch(cwd: &Path) -> Option<String> {
-    let git = cwd.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists())?;
-    // In a worktree `.git` is a file that says where the folder is.
-    let folder = match fs::read_to_string(&git) {
-        Ok(text) => git.parent()?.join(text.strip_prefix("gitdir:")?.trim()),
-        Err(_) => git,
-    };
-    let head = fs::read_to_string(folder.join("HEAD")).ok()?;
+    let head = git::read_file(&git::folder(&git::find(cwd)?)?, "HEAD")?;
     let head = head.trim();
     match head.strip_prefix("ref: ") {
         Some(name) => Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),
@@ -31,6 +25,8 @@ pub(super) fn git_branch(cwd: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use crate::files;
+
 /// Prompts that are kept.
 const MOST_PROMPTS: usize = 1_000;
 
@@ -52,7 +54,7 @@ impl History {
 
     /// The newest prompts, oldest first.
     pub(super) fn load(&self) -> Vec<String> {
-        let end = File::open(&self.path).and_then(|mut file| read_end(&mut file));
+        let end = files::open(&self.path).and_then(|mut file| read_end(&mut file));
         let text = end.unwrap_or_default();
         let prompts: Vec<String> = lines(&text).filter_map(|line| serde_json::from_str(line).ok()).collect();
         prompts[prompts.len().saturating_sub(MOST_PROMPTS)..].to_vec()

@@ -1,11 +1,11 @@
 //! Tiller's own log as a page to read.
 
-use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::app::Report;
 use super::call::one_line;
+use crate::files;
 use crate::render::{Line, Role};
 
 /// The end of the log, newest line first, and where reports on faults are.
@@ -49,7 +49,7 @@ const LOG_END: u64 = 64 * 1024;
 
 /// The last lines of a log, oldest first; none of one that isn't there.
 fn last_lines(path: &Path) -> io::Result<Vec<String>> {
-    let mut file = match fs::File::open(path) {
+    let mut file = match files::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
@@ -65,6 +65,8 @@ fn last_lines(path: &Path) -> io::Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

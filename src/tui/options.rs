@@ -57,6 +57,8 @@ pub struct TuiFiles {
     pub log: Option<PathBuf>,
     /// The folder where reports on faults of tiller's own are kept; `None` prints them.
     pub reports: Option<PathBuf>,
+    /// Folders whose contents are never offered for `@`: tiller's own.
+    pub protected: Vec<PathBuf>,
 }
 
 /// Who does what the front end can't; without one of them it says so.

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use crate::engines::source_code::{bare, production_code, root, without_tests};
 
 /// What stands before the table.
 const MARK: &str = "<!-- layers: read by tests/engines/layers.rs -->";
@@ -21,10 +23,6 @@ impl Permit {
         let begins = |prefix: &String| path == prefix || path.starts_with(&format!("{prefix}::"));
         self.all || (self.allowed.iter().any(begins) && !self.forbidden.iter().any(begins))
     }
-}
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Names in backquotes.
@@ -71,108 +69,11 @@ fn permit(page: &str, imports: &str) -> Permit {
     permit
 }
 
-/// Every Rust file beneath a folder.
-fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            sources(&path, files);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            files.push(path);
-        }
-    }
-}
-
 /// The module of the crate that a file belongs to; `lib.rs` is none.
 fn module_of(file: &Path) -> Option<String> {
     let first = file.strip_prefix(root().join("src")).unwrap().components().next().unwrap();
     let name = Path::new(first.as_os_str()).file_stem().unwrap().to_str().unwrap();
     (name != "lib").then(|| name.to_owned())
-}
-
-/// The code without comments and without what is in strings and characters, so that braces and paths in it are real.
-fn bare(code: &str) -> String {
-    let (mut bare, mut rest) = (String::new(), code);
-    while let Some(first) = rest.chars().next() {
-        let skipped = skip(rest, bare.chars().last());
-        if skipped == 0 {
-            bare.push(first);
-            rest = &rest[first.len_utf8()..];
-        } else {
-            bare.push(' ');
-            rest = &rest[skipped..];
-        }
-    }
-    bare
-}
-
-/// Bytes of the comment, string or character that `rest` begins with; 0 if it begins with none.
-fn skip(rest: &str, before: Option<char>) -> usize {
-    let in_word = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    if rest.starts_with("//") {
-        return rest.find('\n').unwrap_or(rest.len());
-    }
-    if rest.starts_with("/*") {
-        return rest.find("*/").map_or(rest.len(), |at| at + 2);
-    }
-    if rest.starts_with('"') {
-        return quoted_length(rest, '"');
-    }
-    if rest.starts_with('r') && !in_word {
-        let hashes = rest[1..].chars().take_while(|c| *c == '#').count();
-        if rest[1 + hashes..].starts_with('"') {
-            let end = format!("\"{}", "#".repeat(hashes));
-            let start = 2 + hashes;
-            return rest[start..].find(&end).map_or(rest.len(), |at| start + at + end.len());
-        }
-    }
-    if let Some(quoted) = rest.strip_prefix('\'') {
-        // A lifetime has no second quote after its first character.
-        let mut chars = quoted.chars();
-        let is_character = chars.next() == Some('\\') || chars.next() == Some('\'');
-        return if is_character { quoted_length(rest, '\'') } else { 0 };
-    }
-    0
-}
-
-/// Bytes up to and including the closing quote.
-fn quoted_length(rest: &str, quote: char) -> usize {
-    let mut escaped = false;
-    for (at, c) in rest.char_indices().skip(1) {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            c if c == quote => return at + c.len_utf8(),
-            _ => {}
-        }
-    }
-    rest.len()
-}
-
-/// The code without the items that are compiled for tests only.
-fn without_tests(bare: &str) -> String {
-    let mut kept = String::new();
-    let mut rest = bare;
-    while let Some((before, after)) = rest.split_once("#[cfg(test)]") {
-        kept.push_str(before);
-        rest = &after[item_length(after)..];
-    }
-    kept + rest
-}
-
-/// Bytes of an item: up to its `;`, or to the brace that closes the first one.
-fn item_length(code: &str) -> usize {
-    let mut depth = 0_usize;
-    for (at, c) in code.char_indices() {
-        match c {
-            ';' if depth == 0 => return at + 1,
-            '{' => depth += 1,
-            '}' if depth <= 1 => return at + 1,
-            '}' => depth -= 1,
-            _ => {}
-        }
-    }
-    code.len()
 }
 
 /// Every path after `crate::`, groups taken apart.
@@ -225,16 +126,13 @@ fn expand<'a>(code: &'a str, prefix: &str, paths: &mut BTreeSet<String>) -> &'a 
 fn every_import_is_one_that_the_table_allows() {
     let page = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
     let table = table(&page);
-    let (mut files, mut wrong) = (Vec::new(), Vec::new());
-    sources(&root().join("src"), &mut files);
-    let of_tests = |file: &Path| file.ends_with("tests.rs") || file.iter().any(|part| part == "tests");
-    for file in files.iter().filter(|file| !of_tests(file.strip_prefix(root()).unwrap())) {
-        let Some(module) = module_of(file) else { continue };
+    let mut wrong = Vec::new();
+    for (file, code) in production_code() {
+        let Some(module) = module_of(&file) else { continue };
         let Some(permit) = table.get(&module) else {
             wrong.push(format!("{module} has no row in the table"));
             continue;
         };
-        let code = without_tests(&bare(&fs::read_to_string(file).unwrap()));
         let own = format!("{module}::");
         for path in imports(&code).iter().filter(|path| **path != module && !path.starts_with(&own)) {
             if !permit.allows(path) {

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{Resources, Sources, is_beneath};
-use crate::resource::{Origin, Place, up_to_repository};
+use crate::files::git::up_to_repository;
+use crate::resource::{Origin, Place};
 
 impl Sources {
     /// The usual places of a working directory and of a user, without the built-in ones.
@@ -143,7 +144,7 @@ mod tests {
         let sources = Sources::usual(&cwd, &folder.path().join("c"), None);
         let resources = Resources::load(sources.clone());
         assert_eq!(resources.skills(), []);
-        assert_eq!(resources.problems()[0].what, "skill not used: it lies outside of the project");
+        assert_eq!(resources.problems()[0].what, "no skills from here: it lies outside of the project");
         let real = |path: PathBuf| path.canonicalize().unwrap();
         let user = folder.path().join("c/skills");
         assert_eq!(resources.readable(&cwd), [user.clone(), real(cwd.join(".agents/skills"))]);

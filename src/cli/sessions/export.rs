@@ -176,6 +176,10 @@ fn store(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
         let missing = anyhow!("{}: there is no folder {}", failed(), folder.display());
         return Err(Failure::usage(missing).hint("make it first, or name another one"));
     }
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        let what = anyhow!("{}: it is there and not a regular file", failed());
+        return Err(Failure::usage(what).hint("name another file; `-o -` writes to stdout"));
+    }
     let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed).map_err(Failure::usage)?;
     file.write_all(bytes).with_context(failed).map_err(Failure::run)?;
     let kept = if force { file.persist(path) } else { file.persist_noclobber(path) };

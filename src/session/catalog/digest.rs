@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::line::{self, Fact, Told};
+use crate::files;
 use crate::message::Usage;
 use crate::resource::typed_skill;
 use crate::session::entry::Header;
@@ -89,7 +90,7 @@ pub(super) struct Look {
 
 /// Reads a log on from where `before` ended, or all of it where it did more than grow.
 pub(super) fn look(path: &Path, before: Option<Digest>) -> io::Result<Look> {
-    let mut file = File::open(path)?;
+    let mut file = files::open(path)?;
     let known = match before {
         Some(before) if before.problem.is_none() && before.is_beginning_of(&mut file)? => Some(before),
         _ => None,
@@ -125,14 +126,14 @@ fn hash(file: &mut File, from: u64, count: u64) -> io::Result<u64> {
 /// The directory that a log's header names.
 pub(super) fn header_cwd(path: &Path) -> Option<String> {
     let mut line = Vec::new();
-    next_line(&mut BufReader::with_capacity(4 << 10, File::open(path).ok()?), &mut line).ok()?;
+    next_line(&mut BufReader::with_capacity(4 << 10, files::open(path).ok()?), &mut line).ok()?;
     header(&line).ok().map(|header| header.cwd)
 }
 
 /// The id that a log's header names.
 pub(super) fn header_id(path: &Path) -> Option<String> {
     let mut line = Vec::new();
-    next_line(&mut BufReader::with_capacity(4 << 10, File::open(path).ok()?), &mut line).ok()?;
+    next_line(&mut BufReader::with_capacity(4 << 10, files::open(path).ok()?), &mut line).ok()?;
     header(&line).ok().map(|header| header.id.as_str().to_owned())
 }
 

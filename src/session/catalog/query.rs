@@ -1,6 +1,5 @@
 //! From what a person types to what the index is asked, and from what it finds to what is shown.
 
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
@@ -9,6 +8,7 @@ use serde::Serialize;
 use super::SessionSummary;
 use super::database::{Database, Extent, Place};
 use super::line;
+use crate::files;
 use crate::id::EntryId;
 use crate::session::Reader;
 use crate::unit::UnixMs;
@@ -87,7 +87,7 @@ fn entry_id(place: &Place) -> EntryId {
 /// What an entry says, read from its line.
 fn text(place: &Place) -> io::Result<Option<String>> {
     let mut bytes = vec![0; place.length];
-    File::open(&place.path)?.read_exact_at(&mut bytes, place.start)?;
+    files::open(&place.path)?.read_exact_at(&mut bytes, place.start)?;
     let words = line::read(&bytes).and_then(|told| told.fact.into_words());
     // On one line, and without signs that a terminal obeys.
     Ok(words.map(|words| words.replace(char::is_control, " ")))

@@ -9,15 +9,17 @@ mod answer;
 mod item;
 mod walk;
 
-use std::fs;
-
 use serde_json::Value;
 
 use super::note::Notes;
 use super::source::{self, Source, text};
 use super::{About, End, Look, Origin, Work};
+use crate::files;
 use crate::session::error::SessionError;
 use crate::unit::UnixMs;
+
+/// Largest list of names that is read, in bytes.
+const NAMES_LIMIT: u64 = 64 * 1024 * 1024;
 
 /// Codex's list of names, beside the folders of its logs.
 const NAMES: &str = "session_index.jsonl";
@@ -76,7 +78,7 @@ impl Plan {
 /// The name that Codex's list has for a session; the last one counts.
 fn listed_name(source: &Source, session: &str) -> Option<String> {
     let list = source.path.ancestors().skip(1).take(NAMES_ABOVE).map(|folder| folder.join(NAMES));
-    let bytes = list.filter(|path| path.is_file()).find_map(|path| fs::read(path).ok())?;
+    let bytes = list.into_iter().find_map(|path| files::read(&path, NAMES_LIMIT).ok())?;
     let lines = bytes.split(|&byte| byte == b'\n').rev();
     let named = |line: &[u8]| {
         let (value, _) = source::parse(line).ok()?;

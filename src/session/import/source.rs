@@ -5,7 +5,7 @@
 //! being read into memory.
 
 use std::borrow::Cow;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::note::Notes;
+use crate::files;
 use crate::session::error::SessionError;
 use crate::session::log::io_error;
 
@@ -61,13 +62,7 @@ impl<'a> Line<'a> {
 
 impl Source {
     pub(super) fn open(path: &Path) -> Result<Self, SessionError> {
-        // Before it is opened: opening a pipe waits until somebody writes to it.
-        let facts = fs::metadata(path).map_err(io_error(path, "be opened"))?;
-        if !facts.is_file() {
-            let what = "not a regular file, so no log".into();
-            return Err(SessionError::Foreign { path: path.to_owned(), line: 1, what });
-        }
-        let file = File::open(path).map_err(io_error(path, "be opened"))?;
+        let file = files::open(path).map_err(io_error(path, "be opened"))?;
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         Ok(Self { path, file })
     }

@@ -1,12 +1,13 @@
 //! The project's files, for `@`: found once in a while, ranked at every key, both elsewhere.
 
-use std::path::Path;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use ignore::WalkBuilder;
-
 use super::{Offer, Then};
+use crate::files::FileId;
+use crate::files::walk::{EntryKind, HiddenFiles, WalkOptions, walk};
 use crate::tui::call::one_line;
 use crate::tui::picker::{Query, Way};
 
@@ -27,17 +28,17 @@ impl From<&[&str]> for FileList {
     }
 }
 
-/// Finds the files beneath a directory: what git ignores and what is hidden is left out. Takes a while.
-pub(in crate::tui) fn walk(cwd: &Path) -> FileList {
-    let entries = WalkBuilder::new(cwd).require_git(false).build().filter_map(Result::ok);
-    let mut files: Vec<(SystemTime, String)> = entries
-        .filter(|entry| entry.depth() > 0)
+/// Lists the files beneath a directory, without what git ignores, hidden files and `excluded` folders. Takes a while.
+pub(in crate::tui) fn list_files(cwd: &Path, excluded: &[PathBuf]) -> FileList {
+    let excluded = excluded.iter().filter_map(|folder| folder.metadata().ok());
+    let excluded = excluded.map(|metadata| FileId::from(&metadata)).collect();
+    let options = WalkOptions { hidden: HiddenFiles::Skipped, excluded, ..WalkOptions::default() };
+    let Ok(folder) = File::open(cwd) else { return FileList::default() };
+    let mut files: Vec<(SystemTime, String)> = walk(folder, cwd, options)
         .take(MOST)
         .filter_map(|entry| {
-            let name = entry.path().strip_prefix(cwd).ok()?.to_str()?.to_owned();
-            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            let changed = entry.metadata().ok().and_then(|facts| facts.modified().ok());
-            Some((changed.unwrap_or(SystemTime::UNIX_EPOCH), if is_folder { name + "/" } else { name }))
+            let name = entry.below.to_str()?.to_owned();
+            Some((entry.modified, if entry.kind == EntryKind::Folder { name + "/" } else { name }))
         })
         .collect();
     files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
@@ -111,7 +112,7 @@ mod tests {
             fs::write(path, "").unwrap();
         }
         fs::write(folder.path().join(".gitignore"), "target\n").unwrap();
-        let mut found = walk(folder.path());
+        let mut found = list_files(folder.path(), &[]);
         found.0.sort();
         assert_eq!(found.0, ["src/", "src/main.rs", "src/my notes.md"]);
         let ranked = |words: &str| {

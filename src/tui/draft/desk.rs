@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
+use crate::files;
+
 /// Drafts of one directory, at most: as many tillers may be at work in it and keep what they were about to say.
 const PLACES: usize = 9;
 
@@ -64,7 +66,7 @@ fn take_over(folder: &Path, cwd: &Path) -> Option<(String, Claim)> {
 }
 
 fn read(path: PathBuf, cwd: &Path) -> Option<(String, Claim)> {
-    let claim = Claim::of(path.clone(), File::open(&path).ok()?)?;
+    let claim = Claim::of(path.clone(), files::open(&path).ok()?)?;
     let draft: Draft = serde_json::from_reader(BufReader::new(&claim.file)).ok()?;
     (draft.cwd == name_of(cwd) && !draft.text.trim().is_empty()).then_some((draft.text, claim))
 }
@@ -103,7 +105,7 @@ fn write_first(folder: &Path, cwd: &Path, mut file: NamedTempFile) -> Option<Cla
             Err(taken) => file = taken.file,
         }
     }
-    let is_left = |path: &PathBuf| File::open(path).is_ok_and(|file| is_free(&file));
+    let is_left = |path: &PathBuf| files::open(path).is_ok_and(|file| is_free(&file));
     persisted(file, places(folder, cwd).find(is_left)?)
 }
 
@@ -148,7 +150,7 @@ fn clear(folder: &Path) {
     files.sort();
     let old = files.len() + 1 - MOST;
     for (_, path) in files.into_iter().take(old) {
-        if File::open(&path).is_ok_and(|file| is_free(&file)) {
+        if files::open(&path).is_ok_and(|file| is_free(&file)) {
             let _ = fs::remove_file(path);
         }
     }

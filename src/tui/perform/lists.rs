@@ -19,7 +19,7 @@ use crate::spelling;
 use crate::theme::placed;
 use crate::tui::app::{InList, List, ListNews, Origin, Report};
 use crate::tui::call::one_line;
-use crate::tui::complete::{Words, list, walk};
+use crate::tui::complete::{Words, list, list_files};
 use crate::tui::desk::{Cost, Fault, News, Verdict};
 use crate::tui::picker::{self, Choice, Extract, Item, Levels, Models, Word};
 use crate::tui::question::Question;
@@ -102,7 +102,9 @@ impl Worker {
                 Ok(Vec::new())
             }
             InList::WalkFiles(cwd) => {
-                self.read_beside(beside, move || Report::List(ListNews::Files(Arc::new(walk(&cwd)))));
+                let protected = self.options.files.protected.clone();
+                let list = move || ListNews::Files(Arc::new(list_files(&cwd, &protected)));
+                self.read_beside(beside, move || Report::List(list()));
                 Ok(Vec::new())
             }
             InList::RankFiles(ranking) => {

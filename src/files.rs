@@ -1,0 +1,163 @@
+//! File access for everything that tiller reads by itself: configuration, ignore files, instructions, logs, prompts.
+//!
+//! A path may come from a repository that somebody cloned, so it may name a pipe, a device, a link out of the project or
+//! a file of gigabytes. The functions here open without blocking, look at the opened descriptor, and read up to a limit:
+//!
+//! - [`open`] and [`read`] for paths that the user chose: links are followed, the target must be a regular file.
+//! - [`read_within`] for files of a project: links may not lead out of its root.
+//! - [`read_stream`] for arguments such as `@FILE`, where a shell's `<(command)` gives a pipe.
+//! - [`walk`] lists a folder as git sees it, [`git`] finds the files of a repository, [`open_beneath`] opens below a
+//!   folder without following links.
+//!
+//! `tests/engines/edges.rs` fails when other code opens such files by itself.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use nix::fcntl::OFlag;
+
+pub mod git;
+pub mod open_beneath;
+pub mod walk;
+
+/// Largest configuration or ignore file that is read, in bytes.
+pub const CONFIG_LIMIT: u64 = 1024 * 1024;
+
+/// A file's identity on this machine, whatever its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl From<&Metadata> for FileId {
+    fn from(metadata: &Metadata) -> Self {
+        Self { device: metadata.dev(), inode: metadata.ino() }
+    }
+}
+
+/// Opens a regular file for reading. Links are followed; pipes and devices are refused without waiting for them.
+///
+/// # Errors
+/// When it can't be opened, or isn't a regular file.
+pub fn open(path: &Path) -> io::Result<File> {
+    open_with(path, OpenOptions::new().read(true))
+}
+
+/// Opens a regular file with these options, never waiting for the other end of a pipe.
+///
+/// # Errors
+/// When it can't be opened, or isn't a regular file.
+pub fn open_with(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    // Opening alone makes some devices act, so the type is asked first; the descriptor has the last word.
+    require_regular(&path.metadata()?)?;
+    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    let file = options.clone().custom_flags(flags.bits()).open(path)?;
+    require_regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Reads a regular file of at most `limit` bytes. Links are followed.
+///
+/// # Errors
+/// When it can't be read, isn't a regular file, or is larger.
+pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    read_limited(open(path)?, limit)
+}
+
+/// Reads a regular UTF-8 file of at most `limit` bytes. Links are followed.
+///
+/// # Errors
+/// As [`read`], and when it isn't UTF-8.
+pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+    text(read(path, limit)?)
+}
+
+/// Opens a regular file whose real path lies beneath `root`.
+///
+/// # Errors
+/// As [`open`], and when a link leads out of `root`.
+pub fn open_within(root: &Path, path: &Path) -> io::Result<File> {
+    let root = root.canonicalize()?;
+    let real = path.canonicalize()?;
+    let below = real.strip_prefix(&root).map_err(|_| io::Error::other(OUTSIDE))?;
+    let file = open_beneath::open(&root, below)?;
+    require_regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Why a file that a link finds outside of the project isn't read.
+pub const OUTSIDE: &str = "it lies outside of the project";
+
+/// Reads a regular file of at most `limit` bytes whose real path lies beneath `root`.
+///
+/// # Errors
+/// As [`read`], and when a link leads out of `root`.
+pub fn read_within(root: &Path, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    read_limited(open_within(root, path)?, limit)
+}
+
+/// Reads a regular UTF-8 file of at most `limit` bytes whose real path lies beneath `root`.
+///
+/// # Errors
+/// As [`read_within`], and when it isn't UTF-8.
+pub fn read_text_within(root: &Path, path: &Path, limit: u64) -> io::Result<String> {
+    text(read_within(root, path, limit)?)
+}
+
+/// Reads a UTF-8 text of at most `limit` bytes from a regular file or a pipe that the user named; a pipe may block until
+/// its writer is done.
+///
+/// # Errors
+/// When it can't be read, is a device, folder or socket, is larger, or isn't UTF-8.
+pub fn read_stream(path: &Path, limit: u64) -> io::Result<String> {
+    let file = if path.metadata()?.file_type().is_fifo() {
+        OpenOptions::new().read(true).open(path)?
+    } else {
+        open(path)?
+    };
+    text(read_limited(file, limit)?)
+}
+
+/// The rest of an opened file, at most `limit` bytes.
+///
+/// # Errors
+/// When it can't be read or is larger.
+pub fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
+    if length > limit {
+        return Err(too_large(limit));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit { Err(too_large(limit)) } else { Ok(bytes) }
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not UTF-8 text"))
+}
+
+fn require_regular(metadata: &Metadata) -> io::Result<()> {
+    let kind = metadata.file_type();
+    let name = match () {
+        () if kind.is_file() => return Ok(()),
+        () if kind.is_dir() => return Err(io::Error::from(io::ErrorKind::IsADirectory)),
+        () if kind.is_fifo() => "a pipe",
+        () if kind.is_socket() => "a socket",
+        () => "a device",
+    };
+    Err(io::Error::other(format!("not a regular file but {name}")))
+}
+
+fn too_large(limit: u64) -> io::Error {
+    let limit = match limit / (1024 * 1024) {
+        0 => format!("{} KiB", limit / 1024),
+        mebibytes => format!("{mebibytes} MiB"),
+    };
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {limit}, which is the limit"))
+}
+
+#[cfg(test)]
+mod tests;

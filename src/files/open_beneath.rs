@@ -1,0 +1,174 @@
+//! Opening and making what lies beneath a folder without following a link on the way.
+//!
+//! Linux opens in one call, openat2(2) with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS (since 5.6, 2020). Elsewhere, and
+//! where a sandbox forbids that call, each component is opened from the descriptor of the one before.
+
+use std::fs::File;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use nix::dir::Dir;
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, openat};
+use nix::sys::stat::{Mode, mkdirat};
+
+/// Flags for a folder on the way.
+const FOLDER: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY);
+
+/// Opens a file for reading, without waiting where it is a pipe or a device. An empty `below` is the root itself.
+///
+/// # Errors
+/// When it can't be opened, or a link is on the way from `root`.
+pub fn open(root: &Path, below: &Path) -> io::Result<File> {
+    open_at(&File::open(root)?, below, OFlag::O_RDONLY)
+}
+
+/// Opens a folder.
+///
+/// # Errors
+/// When it can't be opened, isn't a folder, or a link is on the way from `root`.
+pub fn open_folder(root: &Path, below: &Path) -> io::Result<File> {
+    open_at(&File::open(root)?, below, FOLDER)
+}
+
+/// Opens a folder and makes the missing part of the way to it.
+///
+/// # Errors
+/// When it can't be made or opened, or a link is on the way from `root`.
+pub fn make_folder(root: &Path, below: &Path) -> io::Result<File> {
+    let mut folder = File::open(root)?;
+    for component in below.components() {
+        let name = name_of(component)?;
+        let next = open_at(&folder, name, FOLDER);
+        folder = match next {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                match mkdirat(&folder, name, Mode::from_bits_truncate(0o777)) {
+                    Ok(()) | Err(Errno::EEXIST) => open_at(&folder, name, FOLDER)?,
+                    Err(errno) => return Err(errno.into()),
+                }
+            }
+            next => next?,
+        };
+    }
+    Ok(folder)
+}
+
+/// Opens what lies beneath an opened folder.
+///
+/// # Errors
+/// When it can't be opened, or a link is on the way.
+pub fn open_at(folder: &File, below: &Path, flags: OFlag) -> io::Result<File> {
+    let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
+    let flags = flags | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    open_in_one_call(folder, below, flags)
+}
+
+#[cfg(target_os = "linux")]
+fn open_in_one_call(folder: &File, below: &Path, flags: OFlag) -> io::Result<File> {
+    use nix::fcntl::{OpenHow, ResolveFlag, openat2};
+
+    let how =
+        OpenHow::new().flags(flags).resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS);
+    match openat2(folder, below, how) {
+        Ok(descriptor) => Ok(File::from(descriptor)),
+        Err(Errno::ENOSYS | Errno::EPERM) => open_step_by_step(folder, below, flags),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_in_one_call(folder: &File, below: &Path, flags: OFlag) -> io::Result<File> {
+    open_step_by_step(folder, below, flags)
+}
+
+fn open_step_by_step(folder: &File, below: &Path, flags: OFlag) -> io::Result<File> {
+    let mut at = folder.try_clone()?;
+    let mut components = below.components().peekable();
+    while let Some(component) = components.next() {
+        let flags = if components.peek().is_some() { FOLDER | OFlag::O_CLOEXEC } else { flags };
+        let name = match component {
+            Component::CurDir => Path::new("."),
+            component => name_of(component)?,
+        };
+        at = File::from(openat(&at, name, flags | OFlag::O_NOFOLLOW, Mode::empty())?);
+    }
+    Ok(at)
+}
+
+fn name_of(component: Component<'_>) -> io::Result<&Path> {
+    match component {
+        Component::Normal(name) => Ok(Path::new(name)),
+        Component::CurDir | Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+            Err(io::Error::from(io::ErrorKind::InvalidInput))
+        }
+    }
+}
+
+/// A path to an opened folder that survives its renaming; on systems without one, `otherwise`.
+#[must_use]
+pub fn stable_path(folder: &File, otherwise: PathBuf) -> PathBuf {
+    descriptor_path(folder).unwrap_or(otherwise)
+}
+
+#[cfg(target_os = "linux")]
+fn descriptor_path(folder: &File) -> Option<PathBuf> {
+    use std::os::fd::AsRawFd as _;
+
+    let path = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+    path.is_dir().then_some(path)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn descriptor_path(_folder: &File) -> Option<PathBuf> {
+    None
+}
+
+/// The folder as a stream of its entries.
+pub(super) fn entries_of(folder: &File) -> io::Result<Dir> {
+    // A descriptor of its own: reading moves the position, which copies share.
+    Ok(Dir::openat(folder, ".", FOLDER | OFlag::O_CLOEXEC, Mode::empty())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A root with `real/file`, a link `link` to `real`, and a link `out` to a folder beside the root.
+    fn folders() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::TempDir::new().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("root");
+        fs::create_dir_all(root.join("real")).unwrap();
+        fs::create_dir(folder.path().join("outside")).unwrap();
+        fs::write(root.join("real/file"), "x").unwrap();
+        symlink("real", root.join("link")).unwrap();
+        symlink("../outside", root.join("out")).unwrap();
+        (folder, root)
+    }
+
+    #[test]
+    fn open_link_on_the_way_is_refused_by_both_ways() {
+        let (_folder, root) = folders();
+        let opened = File::open(&root).unwrap();
+        for open in [open_at, open_step_by_step] {
+            assert!(open(&opened, Path::new("real/file"), OFlag::O_RDONLY).is_ok());
+            assert!(open(&opened, Path::new("real/missing"), OFlag::O_RDONLY).is_err());
+            assert!(open(&opened, Path::new("link/file"), OFlag::O_RDONLY).is_err());
+            assert!(open(&opened, Path::new("link"), OFlag::O_RDONLY).is_err());
+            assert!(open(&opened, Path::new("real/../../outside"), FOLDER).is_err());
+            assert!(open(&opened, Path::new("."), FOLDER).is_ok());
+        }
+    }
+
+    #[test]
+    fn make_folder_makes_nothing_behind_a_link() {
+        let (folder, root) = folders();
+        make_folder(&root, Path::new("real/a/b")).unwrap();
+        assert!(root.join("real/a/b").is_dir());
+        assert!(make_folder(&root, Path::new("out/a/b")).is_err());
+        assert!(make_folder(&root, Path::new("real/file/a")).is_err());
+        assert_eq!(fs::read_dir(folder.path().join("outside")).unwrap().count(), 0);
+    }
+}

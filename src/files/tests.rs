@@ -1,0 +1,193 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+use tempfile::TempDir;
+
+use super::walk::{CancelFlag, HiddenFiles, WalkOptions, walk};
+use super::*;
+
+/// Puts something at a path that a reader must not fall for.
+type Trap = fn(&Path);
+
+/// What a cloned repository, or somebody on the same machine, can put in the place of a file that tiller reads by itself.
+const TRAPS: [(&str, Trap); 9] = [
+    ("a link to an endless device", |path| symlink("/dev/zero", path).unwrap()),
+    ("a link to the terminal", |path| symlink("/dev/tty", path).unwrap()),
+    ("a link to the kernel's messages", |path| symlink("/proc/kmsg", path).unwrap()),
+    ("a link to a file outside", |path| symlink("/etc/passwd", path).unwrap()),
+    ("a link to itself", |path| symlink(path, path).unwrap()),
+    ("a pipe", |path| mkfifo(path, Mode::S_IRWXU).unwrap()),
+    ("a link to a pipe", |path| {
+        let pipe = path.with_extension("pipe");
+        mkfifo(&pipe, Mode::S_IRWXU).unwrap();
+        symlink(pipe, path).unwrap();
+    }),
+    ("a folder", |path| fs::create_dir(path).unwrap()),
+    ("three gigabytes of nothing", |path| File::create(path).unwrap().set_len(3 << 30).unwrap()),
+];
+
+#[test]
+fn read_within_trap_is_an_error_at_once() {
+    for (name, trap) in TRAPS {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("settings.json");
+        trap(&path);
+        assert!(read_within(folder.path(), &path, CONFIG_LIMIT).is_err(), "{name}");
+        let is_users_own = name == "a link to a file outside";
+        assert_eq!(read(&path, CONFIG_LIMIT).is_ok(), is_users_own, "{name}");
+    }
+}
+
+#[test]
+fn read_within_link_that_stays_inside_is_followed() {
+    let folder = TempDir::new().unwrap();
+    fs::create_dir(folder.path().join("sub")).unwrap();
+    fs::write(folder.path().join("sub/real"), "x").unwrap();
+    symlink("sub", folder.path().join("link")).unwrap();
+    symlink(folder.path().join("link/real"), folder.path().join("absolute")).unwrap();
+    for name in ["link/real", "absolute"] {
+        assert_eq!(read_text_within(folder.path(), &folder.path().join(name), 1).unwrap(), "x", "{name}");
+    }
+}
+
+#[test]
+fn read_errors_say_what_is_wrong() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("file");
+    fs::write(&path, [b'x'; 2049]).unwrap();
+    let why = |path: &Path, limit| read_text(path, limit).unwrap_err().to_string();
+    assert_eq!(why(&path, 2048), "larger than 2 KiB, which is the limit");
+    assert_eq!(why(Path::new("/dev/zero"), 1), "not a regular file but a device");
+    fs::write(&path, b"\xff").unwrap();
+    assert_eq!(why(&path, 2048), "not UTF-8 text");
+}
+
+#[test]
+fn read_stream_takes_pipes_up_to_the_limit() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("pipe");
+    mkfifo(&path, Mode::S_IRWXU).unwrap();
+    let send = |text: &'static str| {
+        let path = path.clone();
+        std::thread::spawn(move || fs::write(path, text))
+    };
+    let writer = send("key");
+    assert_eq!(read_stream(&path, 3).unwrap(), "key");
+    writer.join().unwrap().unwrap();
+    let writer = send("keys");
+    assert!(read_stream(&path, 3).is_err());
+    let _ = writer.join().unwrap();
+    assert!(read_stream(Path::new("/dev/zero"), 3).is_err());
+}
+
+fn tree(files: &[(&str, &str)]) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+fn walked(folder: &Path, options: WalkOptions) -> Vec<String> {
+    let entries = walk(File::open(folder).unwrap(), folder, options);
+    entries.map(|entry| entry.below.display().to_string()).collect()
+}
+
+#[test]
+fn walk_ignore_files_that_are_traps_count_for_nothing() {
+    for file in [".gitignore", ".ignore", ".git/info/exclude", "sub/.gitignore"] {
+        for (name, trap) in TRAPS {
+            let folder = tree(&[("a", ""), ("sub/b", ""), (".git/info/x", "")]);
+            trap(&folder.path().join(file));
+            let options = WalkOptions { hidden: HiddenFiles::Skipped, ..WalkOptions::default() };
+            let mut found = walked(folder.path(), options);
+            found.retain(|path| !path.ends_with(".pipe"));
+            assert_eq!(found, ["a", "sub", "sub/b"], "{file}: {name}");
+        }
+    }
+}
+
+#[test]
+fn walk_leaves_out_what_git_ignores() {
+    let folder = tree(&[
+        (".git/info/exclude", "excluded\n"),
+        (".gitignore", "*.log\n!keep.log\n/target/\n"),
+        (".ignore", "!seen.log\nsecret\n"),
+        ("a.log", ""),
+        ("excluded", ""),
+        ("keep.log", ""),
+        ("secret", ""),
+        ("seen.log", ""),
+        ("src/.gitignore", "!deep.log\nbuilt\n"),
+        ("src/built/x", ""),
+        ("src/deep.log", ""),
+        ("src/target/x", ""),
+        ("target/x", ""),
+        ("inner/.git/HEAD", ""),
+        ("inner/other.log", ""),
+        ("inner/secret", ""),
+    ]);
+    assert_eq!(
+        walked(folder.path(), WalkOptions::default()),
+        [
+            ".gitignore",
+            ".ignore",
+            "inner",
+            "inner/other.log",
+            "keep.log",
+            "seen.log",
+            "src",
+            "src/.gitignore",
+            "src/deep.log",
+            "src/target",
+            "src/target/x",
+        ]
+    );
+    let below = walked(&folder.path().join("src"), WalkOptions::default());
+    assert_eq!(below, [".gitignore", "deep.log", "target", "target/x"]);
+    let shallow = WalkOptions { max_depth: Some(1), hidden: HiddenFiles::Skipped, ..WalkOptions::default() };
+    assert_eq!(walked(folder.path(), shallow), ["inner", "keep.log", "seen.log", "src"]);
+}
+
+#[test]
+fn walk_shows_links_and_does_not_follow_them() {
+    let folder = tree(&[("real/x", "")]);
+    symlink("real", folder.path().join("link")).unwrap();
+    symlink("/", folder.path().join("out")).unwrap();
+    assert_eq!(walked(folder.path(), WalkOptions::default()), ["link", "out", "real", "real/x"]);
+}
+
+#[test]
+fn walk_folder_swapped_for_a_link_shows_nothing() {
+    let (folder, outside) = (tree(&[("a", ""), ("sub/x", "")]), tree(&[("secret", "")]));
+    let mut entries = walk(File::open(folder.path()).unwrap(), folder.path(), WalkOptions::default());
+    assert_eq!(entries.next().unwrap().below, PathBuf::from("a"));
+    fs::rename(folder.path().join("sub"), folder.path().join("moved")).unwrap();
+    symlink(outside.path(), folder.path().join("sub")).unwrap();
+    let rest: Vec<PathBuf> = entries.map(|entry| entry.below).collect();
+    assert_eq!(rest, [PathBuf::from("sub")], "the link itself, and nothing behind it");
+}
+
+#[test]
+fn walk_cancelled_ends() {
+    let folder = tree(&[("a", ""), ("b", "")]);
+    let cancel = CancelFlag::default();
+    let options = WalkOptions { cancel: cancel.clone(), ..WalkOptions::default() };
+    let mut entries = walk(File::open(folder.path()).unwrap(), folder.path(), options);
+    assert!(entries.next().is_some());
+    cancel.set();
+    assert!(entries.next().is_none());
+}
+
+#[test]
+fn walk_excluded_folder_is_left_out_by_any_name() {
+    let folder = tree(&[("a/x", ""), ("b/x", "")]);
+    let excluded = vec![FileId::from(&folder.path().join("a").metadata().unwrap())];
+    let options = WalkOptions { excluded, ..WalkOptions::default() };
+    assert_eq!(walked(folder.path(), options), ["b", "b/x"]);
+}

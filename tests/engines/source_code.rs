@@ -1,0 +1,119 @@
+//! The crate's own source, for tests that hold rules against it.
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as they do")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every file of the library with its code, without comments, texts and what is compiled for tests only.
+pub(crate) fn production_code() -> Vec<(PathBuf, String)> {
+    let mut files = Vec::new();
+    sources(&root().join("src"), &mut files);
+    let is_of_tests = |file: &Path| file.ends_with("tests.rs") || file.iter().any(|part| part == "tests");
+    files.retain(|file| !is_of_tests(file.strip_prefix(root()).unwrap()));
+    let code = |file: PathBuf| {
+        let code = without_tests(&bare(&fs::read_to_string(&file).unwrap()));
+        (file, code)
+    };
+    files.into_iter().map(code).collect()
+}
+
+/// Every Rust file beneath a folder.
+fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, files);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+/// The code without comments and without what is in strings and characters, so that braces and paths in it are real.
+pub(crate) fn bare(code: &str) -> String {
+    let (mut bare, mut rest) = (String::new(), code);
+    while let Some(first) = rest.chars().next() {
+        let skipped = skip(rest, bare.chars().last());
+        if skipped == 0 {
+            bare.push(first);
+            rest = &rest[first.len_utf8()..];
+        } else {
+            bare.push(' ');
+            rest = &rest[skipped..];
+        }
+    }
+    bare
+}
+
+/// Bytes of the comment, string or character that `rest` begins with; 0 if it begins with none.
+fn skip(rest: &str, before: Option<char>) -> usize {
+    let in_word = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    if rest.starts_with("//") {
+        return rest.find('\n').unwrap_or(rest.len());
+    }
+    if rest.starts_with("/*") {
+        return rest.find("*/").map_or(rest.len(), |at| at + 2);
+    }
+    if rest.starts_with('"') {
+        return quoted_length(rest, '"');
+    }
+    if rest.starts_with('r') && !in_word {
+        let hashes = rest[1..].chars().take_while(|c| *c == '#').count();
+        if rest[1 + hashes..].starts_with('"') {
+            let end = format!("\"{}", "#".repeat(hashes));
+            let start = 2 + hashes;
+            return rest[start..].find(&end).map_or(rest.len(), |at| start + at + end.len());
+        }
+    }
+    if let Some(quoted) = rest.strip_prefix('\'') {
+        // A lifetime has no second quote after its first character.
+        let mut chars = quoted.chars();
+        let is_character = chars.next() == Some('\\') || chars.next() == Some('\'');
+        return if is_character { quoted_length(rest, '\'') } else { 0 };
+    }
+    0
+}
+
+/// Bytes up to and including the closing quote.
+fn quoted_length(rest: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (at, c) in rest.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            c if c == quote => return at + c.len_utf8(),
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+/// The code without the items that are compiled for tests only.
+pub(crate) fn without_tests(bare: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = bare;
+    while let Some((before, after)) = rest.split_once("#[cfg(test)]") {
+        kept.push_str(before);
+        rest = &after[item_length(after)..];
+    }
+    kept + rest
+}
+
+/// Bytes of an item: up to its `;`, or to the brace that closes the first one.
+fn item_length(code: &str) -> usize {
+    let mut depth = 0_usize;
+    for (at, c) in code.char_indices() {
+        match c {
+            ';' if depth == 0 => return at + 1,
+            '{' => depth += 1,
+            '}' if depth <= 1 => return at + 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    code.len()
+}
