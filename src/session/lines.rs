@@ -1,13 +1,16 @@
 //! The lines of a log, one after the other, whatever their length.
 //!
 //! Lines are looked at where they were read to: only what crosses the end of the buffer is moved. The buffer grows to the longest
-//! line and no further.
+//! line and no further; a line over [`LONGEST`] ends the reading, or a file without newlines would take all memory.
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
 /// Bytes that are read at once; small enough to stay in the processor's cache.
 const CHUNK: usize = 256 << 10;
+
+/// Longest line, in bytes. The largest that tiller writes hold a few pictures, some 20 MB.
+const LONGEST: usize = 256 << 20;
 
 /// One line of a log with its place.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +30,17 @@ pub(super) struct Line<'a> {
 /// Visits the lines of `source`, whose first byte is at `offset` and whose first line is `number`, until all of them were seen or
 /// the visitor has seen enough.
 pub(super) fn visit(
+    source: impl Read,
+    offset: u64,
+    number: u64,
+    visit: &mut impl FnMut(&Line<'_>) -> ControlFlow<()>,
+) -> io::Result<()> {
+    visit_limited(source, LONGEST, offset, number, visit)
+}
+
+fn visit_limited(
     mut source: impl Read,
+    longest: usize,
     mut offset: u64,
     mut number: u64,
     visit: &mut impl FnMut(&Line<'_>) -> ControlFlow<()>,
@@ -38,6 +51,10 @@ pub(super) fn visit(
     let mut searched = 0;
     loop {
         if filled == buffer.len() {
+            if filled >= longest {
+                let what = format!("line {number} (byte {offset}) is longer than {} MiB", longest >> 20);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+            }
             buffer.resize(buffer.len() * 2, 0);
         }
         let count = read(&mut source, &mut buffer[filled..])?;
@@ -119,6 +136,18 @@ mod tests {
             assert_eq!(lines(b"one\n\nthree\nfo", drip), expected, "{drip} bytes at a time");
         }
         assert_eq!(lines(b"", 9), []);
+    }
+
+    #[test]
+    fn visit_endless_line_is_an_error_that_names_it() {
+        let endless = io::Read::chain(&b"one\n"[..], io::repeat(b'x'));
+        let mut count = 0;
+        let visited = visit_limited(endless, 4 << 20, 0, 1, &mut |_: &Line<'_>| {
+            count += 1;
+            ControlFlow::Continue(())
+        });
+        assert_eq!(visited.unwrap_err().to_string(), "line 2 (byte 4) is longer than 4 MiB");
+        assert_eq!(count, 1);
     }
 
     #[test]
