@@ -11,9 +11,11 @@
 //!
 //! `tests/engines/edges.rs` fails when other code opens such files by itself.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Read as _};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::Path;
 
 use nix::fcntl::OFlag;
@@ -133,6 +135,28 @@ pub fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
     file.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit { Err(too_large(limit)) } else { Ok(bytes) }
+}
+
+/// Makes a folder of tiller's own, and the missing ones above it, for the user alone whatever the umask.
+///
+/// # Errors
+/// When it can't be made.
+pub fn make_private_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Takes a file or folder of tiller's own from everybody but the user.
+///
+/// # Errors
+/// When its permissions can't be read or set.
+pub fn make_private(path: &Path) -> io::Result<()> {
+    let permissions = path.metadata()?.permissions();
+    let mode = permissions.mode() & 0o700;
+    if permissions.mode() & 0o077 == 0 {
+        Ok(())
+    } else {
+        fs::set_permissions(path, Permissions::from_mode(mode))
+    }
 }
 
 fn text(bytes: Vec<u8>) -> io::Result<String> {

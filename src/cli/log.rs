@@ -2,12 +2,14 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use tracing_subscriber::EnvFilter;
 
 use crate::config::Config;
+use crate::files;
 use crate::setting;
 
 /// Bytes beyond which the log is put aside at the next start, in the place of the one that was put aside before.
@@ -40,7 +42,9 @@ pub(super) fn begin(config: &Config) -> Option<String> {
 /// Puts a large log aside, and looks whether it can be written.
 fn prepare(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+        files::make_private_folder(folder)?;
+        // Earlier versions left it to the umask.
+        files::make_private(folder)?;
     }
     match fs::metadata(path) {
         Ok(facts) if facts.len() > LARGEST => fs::rename(path, path.with_extension("old.log")),
@@ -50,7 +54,9 @@ fn prepare(path: &Path) -> io::Result<()> {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).open(path)
+    let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+    files::make_private(path)?;
+    Ok(file)
 }
 
 /// A file that is made when something is written to it.
@@ -75,6 +81,8 @@ impl Write for Lazy {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -88,6 +96,8 @@ mod tests {
         assert!(!path.exists());
         log.write_all(b"a line\n").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "a line\n");
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(path.parent().unwrap()), mode(&path)), (0o700, 0o600), "for the user alone");
         File::options().write(true).open(&path).unwrap().set_len(LARGEST + 1).unwrap();
         prepare(&path).unwrap();
         assert!(!path.exists() && folder.path().join("state/tiller.old.log").exists());

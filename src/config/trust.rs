@@ -321,7 +321,7 @@ impl TrustStore {
     /// A new file, for the user's eyes only, takes the old one's place.
     fn store(&self, words: &Words) -> io::Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)?;
+        files::make_private_folder(folder)?;
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         serde_json::to_writer_pretty(&mut file, words)?;
         file.write_all(b"\n")?;

@@ -1,12 +1,12 @@
 //! Writing one setting into a settings file. Everything else in it stays, in its order.
 
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
 use super::{ConfigError, read};
+use crate::files;
 use crate::setting::{Setting, SettingValue};
 
 /// Writes a setting, its value as a person types it, into a settings file; nothing takes it out. The file is replaced at
@@ -70,7 +70,7 @@ pub(super) enum Rights {
 pub(super) fn replace(path: &Path, text: &str, rights: Rights) -> io::Result<()> {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = real.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
+    files::make_private_folder(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(text.as_bytes())?;
     if rights == Rights::AsBefore
@@ -85,6 +85,7 @@ pub(super) fn replace(path: &Path, text: &str, rights: Rights) -> io::Result<()>
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;

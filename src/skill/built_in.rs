@@ -1,7 +1,6 @@
 //! The skills that come with tiller: part of the binary, and written to a folder so that a model can read them where it
 //! reads any other.
 
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -40,7 +39,7 @@ fn store(path: &Path, text: &str) -> io::Result<()> {
         return Ok(());
     }
     let folder = path.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(folder)?;
+    files::make_private_folder(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(text.as_bytes())?;
     file.persist(path).map_err(|error| error.error)?;
@@ -50,6 +49,7 @@ fn store(path: &Path, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn every_built_in_skill_is_without_fault_and_lies_where_it_says() {

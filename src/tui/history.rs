@@ -70,7 +70,7 @@ impl History {
     fn try_add(&self, prompt: &str) -> io::Result<()> {
         let line = format!("{}\n", serde_json::Value::from(prompt));
         if let Some(folder) = self.path.parent() {
-            fs::create_dir_all(folder)?;
+            files::make_private_folder(folder)?;
         }
         let mut file = self.locked()?;
         // A line that was torn off is closed: it costs only itself.

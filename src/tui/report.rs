@@ -12,6 +12,7 @@ use std::sync::{Mutex, Once, PoisonError};
 use std::thread;
 
 use super::terminal::give_back;
+use crate::files;
 use crate::render::SanitizingWriter;
 
 /// Reports that are kept; the oldest go.
@@ -78,7 +79,7 @@ fn report(info: &PanicHookInfo<'_>) -> String {
 
 /// Writes a report; `None` when that fails: nobody is left to tell.
 fn store(folder: &Path, report: &str) -> Option<PathBuf> {
-    fs::create_dir_all(folder).ok()?;
+    files::make_private_folder(folder).ok()?;
     forget_oldest(folder);
     let name = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
     let path = folder.join(format!("{name}-{}.txt", std::process::id()));

@@ -90,7 +90,7 @@ fn write(folder: &Path, cwd: &Path, text: &str, before: Option<&Claim>) -> Optio
     match mine.filter(|mine| places(folder, cwd).any(|place| place == *mine)) {
         Some(path) => persisted(written(folder, &bytes).ok()?, path),
         None => {
-            let _ = fs::create_dir_all(folder);
+            let _ = files::make_private_folder(folder);
             clear(folder);
             write_first(folder, cwd, written(folder, &bytes).ok()?)
         }
