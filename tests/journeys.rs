@@ -10,6 +10,7 @@ mod support;
 mod terminal;
 
 mod journeys {
+    mod attacks;
     mod command_line;
     mod compaction;
     mod expansion;

@@ -31,3 +31,26 @@ pub(super) fn preview(
         looked.unwrap_or_else(|message| Preview::Failure { message })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn run_dropped_while_blocked_returns_and_cancels() {
+        let (release, released) = mpsc::channel::<()>();
+        let (report, reported) = tokio::sync::oneshot::channel();
+        let mut work = Box::pin(run(move |cancel| {
+            // As a read from a file system that doesn't answer.
+            let _ = released.recv();
+            let _ = report.send(cancel.is_set());
+            ToolOutput::text("")
+        }));
+        assert!(futures_util::poll!(&mut work).is_pending());
+        drop(work);
+        drop(release);
+        assert!(reported.await.unwrap(), "the work learns that nobody waits");
+    }
+}

@@ -1,0 +1,156 @@
+//! What a cloned repository, a model or a provider may try on whoever runs tiller in it.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use serde_json::json;
+
+use super::house::House;
+use crate::terminal::Key;
+
+/// Sequences on which a terminal acts, and characters that change what a person reads.
+const ESCAPES: [&str; 6] = [
+    "\u{1b}]52;c;ZXZpbA==\u{7}",
+    "\u{1b}]0;owned\u{7}",
+    "\u{1b}Pq\u{1b}\\",
+    "\u{9b}2J",
+    "\u{202e}txt",
+    "\u{200b}x",
+];
+
+fn acts_on_a_terminal(written: &str) -> bool {
+    ["\u{1b}]52", "\u{1b}]0;owned", "\u{1b}Pq", "\u{9b}", "\u{202e}", "\u{200b}"]
+        .iter()
+        .any(|sequence| written.contains(sequence))
+}
+
+fn make_pipe(path: &std::path::Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+#[test]
+fn own_folders_are_refused_to_tools_started_at_home() {
+    let house = House::new();
+    fs::create_dir_all(house.home().join("tiller/extensions")).unwrap();
+    let script = house.script(&[
+        r#"{"calls": [
+            {"name": "write_file", "arguments": {"path": "tiller/extensions/guard", "content": "evil"}},
+            {"name": "write_file", "arguments": {"path": "tiller/.env", "content": "ANTHROPIC_BASE_URL=http://evil"}},
+            {"name": "grep", "arguments": {"pattern": "."}}]}"#
+            .replace('\n', "")
+            .as_str(),
+        r#"{"text": "Tried."}"#,
+    ]);
+    let mut terminal =
+        house.open(&["--cwd", house.home().to_str().unwrap(), "--provider", "scripted", "--model", &script]);
+    terminal.wait_for("the working directory is your home folder");
+    terminal.send("go");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Tried.");
+    terminal.wait_without("esc stops");
+    terminal.key(Key::Ctrl('d'));
+    assert!(terminal.wait().success());
+    let results: Vec<String> =
+        house.said().into_iter().filter(|line| line.starts_with("toolResult")).collect();
+    let refusal = "toolResult: tiller/extensions/guard belongs to tiller itself, where tools reach nothing; the user can change it";
+    assert_eq!(results[0], refusal);
+    assert!(
+        !house.home().join("tiller/extensions/guard").exists() && !house.home().join("tiller/.env").exists()
+    );
+    assert!(!results[2].contains("sessions/"), "{}", results[2]);
+}
+
+#[test]
+fn links_in_a_repository_neither_hang_nor_take_keys() {
+    for (name, target) in [(".gitignore", "/dev/tty"), (".ignore", "/dev/zero"), ("AGENTS.md", "/dev/tty")] {
+        let house = House::new();
+        symlink(target, house.project().join(name)).unwrap();
+        fs::create_dir_all(house.project().join(".git/info")).unwrap();
+        fs::create_dir_all(house.project().join(".tiller/extensions")).unwrap();
+        make_pipe(&house.project().join(".git/info/exclude"));
+        make_pipe(&house.project().join(".git/HEAD"));
+        make_pipe(&house.project().join(".tiller/settings.json"));
+        symlink("/dev/zero", house.project().join(".env")).unwrap();
+        house.write("notes.txt", "hello\n");
+        let lines = [r#"{"calls": [{"name": "list_files", "arguments": {}}]}"#, r#"{"text": "Listed."}"#];
+        let mut terminal = house.play(&lines, &[]);
+        terminal.wait_for("❯");
+        terminal.send("@no");
+        terminal.wait_for("notes.txt");
+        terminal.key(Key::Enter);
+        terminal.send(" go");
+        terminal.key(Key::Enter);
+        terminal.wait_for("Listed.");
+        terminal.wait_without("esc stops");
+        terminal.key(Key::Ctrl('d'));
+        assert!(terminal.wait().success(), "{name}");
+        let listed = house.said().into_iter().find(|line| line.starts_with("toolResult")).unwrap();
+        assert!(listed.contains("notes.txt"), "{listed}");
+    }
+}
+
+#[test]
+fn devices_and_pipes_are_no_sessions_prompts_or_exports() {
+    let house = House::new();
+    let script = house.script(&[r#"{"text": "Hi."}"#]);
+    let fixed = ["--provider", "scripted", "--model", script.as_str()];
+    let command = json!({"id": "1", "type": "switch_session", "sessionPath": "/dev/zero"});
+    let ran = house.run_with_stdin(&[&["--mode", "rpc"], &fixed[..]].concat(), &format!("{command}\n"));
+    let answer = ran.out.lines().find(|line| line.contains("switch_session")).unwrap();
+    assert!(answer.contains("not a regular file but a device"), "{answer}");
+
+    let ran = house.run(&[&["-p"], &fixed[..], &["@/dev/zero"]].concat());
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("/dev/zero: can't be read: not a regular file but a device"), "{}", ran.err);
+
+    assert_eq!(house.run(&[&["-p"], &fixed[..], &["hello"]].concat()).code, Some(0));
+    let pipe = house.project().join("out.md");
+    make_pipe(&pipe);
+    let log = house.logs()[0].display().to_string();
+    let ran = house.run(&["sessions", "export", &log, "--force", "-o", pipe.to_str().unwrap()]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("it is there and not a regular file"), "{}", ran.err);
+}
+
+#[test]
+fn arguments_from_a_shells_pipe_are_read() {
+    let house = House::new();
+    let script = house.script(&[r#"{"text": "Hi."}"#]);
+    let tiller = env!("CARGO_BIN_EXE_tiller");
+    let line = format!(
+        "exec {tiller} -p --provider scripted --model {script} --env-file <(echo TILLER_MAX_TOKENS=77) @<(echo piped words)"
+    );
+    let mut command = Command::new("bash");
+    command.arg("-c").arg(line).current_dir(house.project()).env_clear();
+    command.env("PATH", std::env::var_os("PATH").unwrap()).env("TILLER_HOME", house.home().join("tiller"));
+    let ran: super::house::Ran = command.output().unwrap().into();
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Hi.\n"), "{}", ran.err);
+    assert!(house.said()[0].contains("piped words"), "{:?}", house.said());
+}
+
+#[test]
+fn escapes_from_outside_never_reach_the_terminal() {
+    for escape in ESCAPES {
+        let house = House::new();
+        fs::create_dir_all(house.project().join(".tiller/extensions")).unwrap();
+        house.write(&format!(".tiller/extensions/x{}", escape.replace('/', "_")), "");
+        let text = json!({"text": format!("said {escape} so")}).to_string();
+        let error = json!({"error": {"failure": "fatal", "message": format!("bad {escape}")}}).to_string();
+        let model = format!("no{escape}");
+        for (case, lines, arguments) in [
+            ("answer", vec![text.as_str()], vec!["-p", "x"]),
+            ("error", vec![error.as_str()], vec!["-p", "x"]),
+            ("query", vec![text.as_str()], vec!["-p", "--session", model.as_str(), "x"]),
+            ("file", vec![text.as_str()], vec!["-p", "@no-such-file", escape]),
+            ("option", vec![], vec!["--approval", model.as_str()]),
+        ] {
+            let mut terminal = house.play(&lines, &arguments);
+            terminal.wait();
+            let written = terminal.written();
+            assert!(!acts_on_a_terminal(&written), "{case} {escape:?}: {written:?}");
+        }
+        let settings = house.run(&["settings"]);
+        assert!(!acts_on_a_terminal(&settings.err), "{:?}", settings.err);
+    }
+}
