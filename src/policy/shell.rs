@@ -102,6 +102,8 @@ enum Redirect {
     #[default]
     None,
     Output,
+    /// A file, or the number of an open one: `>&`.
+    OutputOrDescriptor,
     Input,
     /// The line that ends a here-document, which may have tabs before it.
     Heredoc,
@@ -142,8 +144,7 @@ impl Reader {
                 self.push(c);
             }
             '<' => self.take_input(rest),
-            '>' => self.redirect(Redirect::Output),
-            '&' if self.reading.redirect == Redirect::Output && self.is_between_words() => self.push(c),
+            '>' => self.start_output(rest),
             // To other shells the command ends here.
             '&' if rest.starts_with('>') => self.set_aside(),
             '(' => self.enter_subshell(),
@@ -162,6 +163,15 @@ impl Reader {
             c if c.is_whitespace() => self.end_word(),
             c => self.push(c),
         }
+    }
+
+    /// Begins an output: `>`, `>|` that overwrites whatever the shell's options say, or `>&`. The second half of `>>` begins
+    /// another one.
+    fn start_output(&mut self, rest: &mut &str) {
+        self.redirect(match take(rest, |next| "|&".contains(next)) {
+            Some('&') => Redirect::OutputOrDescriptor,
+            Some(_) | None => Redirect::Output,
+        });
     }
 
     /// What follows is also judged as if it stood alone.
@@ -281,7 +291,9 @@ impl Reader {
         let segment = &mut self.reading.segment;
         match std::mem::take(&mut self.reading.redirect) {
             Redirect::None => segment.words.push(word),
-            Redirect::Output => segment.outputs.push(word),
+            // `2>&1`, `>&-` and `>&3-` name no file.
+            Redirect::OutputOrDescriptor if word.chars().all(|c| c.is_ascii_digit() || c == '-') => {}
+            Redirect::Output | Redirect::OutputOrDescriptor => segment.outputs.push(word),
             Redirect::Input => segment.words.push(format!("{ASIDE}{word}")),
             Redirect::Heredoc => {
                 segment.words.push(format!("{ASIDE}{word}"));
@@ -431,6 +443,38 @@ mod tests {
             assert_eq!(words(line), expected, "{line}");
         }
         assert_eq!(segments("a &> x b")[0].outputs, ["x"]);
+    }
+
+    #[test]
+    fn segments_each_redirection_names_its_output() {
+        for (line, words, outputs) in [
+            ("a >x", "a", "x"),
+            ("a >>x", "a", "x"),
+            ("a >|x b", "a b", "x"),
+            ("a >| x", "a", "x"),
+            ("a 2>|x", "a", "x"),
+            ("a {fd}>|x", "a", "x"),
+            ("a >&x b", "a b", "x"),
+            ("a >& x", "a", "x"),
+            ("a 2>&x", "a", "x"),
+            ("a &>x", "a", "x"),
+            ("a &>>x", "a", "x"),
+            ("a <>x", "a", "x"),
+            ("a 3<> x", "a", "x"),
+            ("a 2>&1", "a", ""),
+            ("a >&- b", "a b", ""),
+            ("a >&3- b", "a b", ""),
+            ("a >x 2>&1 b", "a b", "x"),
+            ("a >x 2>y", "a", "x y"),
+            ("a '>x'", "a >x", ""),
+        ] {
+            let segment = &segments(line)[0];
+            assert_eq!(
+                (segment.words.join(" "), segment.outputs.join(" ")),
+                (words.into(), outputs.into()),
+                "{line}"
+            );
+        }
     }
 
     #[test]
