@@ -289,6 +289,16 @@ impl Config {
         ForeignLogs::find(&self.environment)
     }
 
+    /// The names of the home directory, absolute: as `HOME` says, and with links resolved if that is another one.
+    #[must_use]
+    pub fn home_folders(&self) -> Vec<PathBuf> {
+        let named = self.environment.value("HOME").map(PathBuf::from).or_else(dirs::home_dir);
+        let named = named.filter(|home| home.is_absolute());
+        let real = named.as_ref().and_then(|home| home.canonicalize().ok());
+        let real = real.filter(|real| Some(real) != named.as_ref());
+        named.into_iter().chain(real).collect()
+    }
+
     /// An environment variable that isn't a setting: `NO_COLOR`, `EDITOR`.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&str> {
@@ -461,6 +471,18 @@ mod tests {
             .variables
             .extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         Config::load(environment, Given { flags, ..Given::default() })
+    }
+
+    #[test]
+    fn home_folders_link_has_both_names() {
+        let home = home_with("{}");
+        let real = home.path().canonicalize().unwrap();
+        let link = real.join("link");
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let folders = |named: &str| load(&home, &[("HOME", named)], &[]).unwrap().home_folders();
+        assert_eq!(folders(link.to_str().unwrap()), [link.clone(), real.clone()]);
+        assert_eq!(folders(real.to_str().unwrap()), [real]);
+        assert_eq!(folders("relative"), Vec::<PathBuf>::new());
     }
 
     /// A home with `user` as settings, and a trusted project in it with these settings and this `.env`.

@@ -14,6 +14,7 @@ pub mod plain;
 pub mod policy;
 pub mod print;
 pub mod process;
+pub mod protected_path;
 pub mod provider;
 pub mod render;
 pub mod resource;

@@ -16,14 +16,16 @@ mod shell;
 
 pub use rule::{Rule, SessionRules};
 
+use risk::Place;
+
 /// What asks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Commands ask, and writing in `.git`; reading, and writing elsewhere in the working directory and in folders that were added to it
-    /// for that, don't.
+    /// Commands ask, and writing to a [protected path](crate::protected_path); reading, and writing elsewhere in the working
+    /// directory and in folders that were added to it for that, don't.
     #[default]
     Ask,
-    /// Only commands that look dangerous ask, and writing in `.git`.
+    /// Only commands that look dangerous ask, and writing to a protected path.
     Auto,
     /// Nothing that changes anything runs.
     ReadOnly,
@@ -88,6 +90,9 @@ pub struct Policy {
     pub asking: Asking,
     /// The working directory; deleting beneath it is less of a risk than elsewhere.
     pub root: PathBuf,
+    /// The names of the user's home directory, absolute: as `HOME` says and with links resolved. Without one nothing is known to be a
+    /// startup or credential file.
+    pub homes: Vec<PathBuf>,
 }
 
 impl Policy {
@@ -107,8 +112,11 @@ impl Policy {
     /// Decides on a call that writes, as far as its argument `path` tells where.
     fn judge_writing(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> Verdict {
         let path = arguments.get("path").and_then(Value::as_str);
-        let Some(path) = path.filter(|path| risk::is_in_git(path, &self.root)) else { return Verdict::Allow };
-        let reason = risk::IN_GIT;
+        let Some((path, protection)) = path.and_then(|path| Some((path, self.place().protection(path)?)))
+        else {
+            return Verdict::Allow;
+        };
+        let reason = protection.reason();
         if self.asking == Asking::Yes || rules.allow(tool, Some(path), Some(reason)) {
             return Verdict::Allow;
         }
@@ -117,7 +125,7 @@ impl Policy {
 
     fn judge_execution(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> Verdict {
         let command = arguments.get("command").and_then(Value::as_str);
-        let risk = command.and_then(|line| risk::of(line, &self.root));
+        let risk = command.and_then(|line| risk::of(line, self.place()));
         let is_free = self.mode == Mode::Auto && risk.is_none();
         if is_free || self.asking == Asking::Yes || rules.allow(tool, command, risk.as_deref()) {
             return Verdict::Allow;
@@ -129,6 +137,10 @@ impl Policy {
         });
         Verdict::Ask { reason, rule }
     }
+
+    fn place(&self) -> Place<'_> {
+        Place::new(&self.root, &self.homes)
+    }
 }
 
 #[cfg(test)]
@@ -138,6 +150,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::protected_path::Protection;
 
     fn spec(name: &str, access: Access) -> ToolSpec {
         ToolSpec { name: name.into(), description: String::new(), parameters: Arc::new(json!({})), access }
@@ -170,7 +183,7 @@ mod tests {
             (Mode::ReadOnly, Asking::User, write, "deny"),
             (Mode::ReadOnly, Asking::Yes, test, "deny"),
         ] {
-            let policy = Policy { mode, asking, root: "/work".into() };
+            let policy = Policy { mode, asking, root: "/work".into(), homes: Vec::new() };
             let verdict =
                 judge(&policy, name, access, &json!({ "command": command }), &SessionRules::default());
             assert_eq!(verdict, expected, "{mode:?} {asking:?} {name} {command}");
@@ -180,7 +193,7 @@ mod tests {
     #[test]
     fn writing_where_git_keeps_what_it_runs_asks_and_is_allowed_file_by_file() {
         let asks = |path: &str, mode, asking, root: &str, rules: &SessionRules| {
-            let policy = Policy { mode, asking, root: root.into() };
+            let policy = Policy { mode, asking, root: root.into(), homes: Vec::new() };
             let arguments = json!({ "path": path });
             judge(&policy, "write_file", Access::Writes, &arguments, rules)
         };
@@ -200,6 +213,69 @@ mod tests {
         rules.add(Rule::for_call("write_file", Some(".git/config"), Some("a reason")));
         assert_eq!(asks(".git/config", Mode::Ask, Asking::User, "/work", &rules), "allow");
         assert!(asks(".git/hooks/x", Mode::Ask, Asking::User, "/work", &rules).starts_with("ask"));
+    }
+
+    #[test]
+    fn write_to_home_startup_file_asks_in_every_mode() {
+        let homes = vec!["/home/me".into()];
+        for (path, root) in [
+            (".bashrc", "/home/me"),
+            ("../.bashrc", "/home/me/work"),
+            ("/home/me/.ssh/config", "/home/me/work"),
+            ("~/.zshrc", "/work"),
+            ("x/../.config/fish/config.fish", "/home/me"),
+            ("init.lua", "/home/me/.config/nvim"),
+        ] {
+            for (mode, asking, expected) in [
+                (Mode::Ask, Asking::User, "ask"),
+                (Mode::Auto, Asking::User, "ask"),
+                (Mode::Auto, Asking::Yes, "allow"),
+                (Mode::ReadOnly, Asking::User, "deny"),
+            ] {
+                let policy = Policy { mode, asking, root: root.into(), homes: homes.clone() };
+                let arguments = json!({ "path": path });
+                let verdict =
+                    judge(&policy, "write_file", Access::Writes, &arguments, &SessionRules::default());
+                let reason = "changes startup or credential files in your home directory";
+                let expected = match expected {
+                    "ask" => format!("ask exactly `{path}`: {reason}"),
+                    other => other.to_owned(),
+                };
+                assert_eq!(verdict, expected, "{mode:?} {asking:?} {path}");
+            }
+        }
+        let policy = Policy { root: "/home/me/work".into(), homes, ..Policy::default() };
+        for path in [".npmrc", ".config/x", "bin/x", ".bashrc", "src/lib.rs"] {
+            let arguments = json!({ "path": path });
+            let verdict = judge(&policy, "write_file", Access::Writes, &arguments, &SessionRules::default());
+            assert_eq!(verdict, "allow", "{path}");
+        }
+    }
+
+    #[test]
+    fn command_that_writes_protected_paths_asks_in_every_mode() {
+        for mode in [Mode::Ask, Mode::Auto] {
+            for (line, protection) in [
+                ("x >| .git/config", Protection::Git),
+                ("git log -1 --output=.git/hooks/pre-commit", Protection::Git),
+                ("echo x >> ~/.bashrc", Protection::Home),
+            ] {
+                let policy = Policy {
+                    mode,
+                    asking: Asking::User,
+                    root: "/home/me/work".into(),
+                    homes: vec!["/home/me".into()],
+                };
+                let mut rules = SessionRules::default();
+                let arguments = json!({ "command": line });
+                let expected = format!("ask exactly `{line}`: {}", protection.reason());
+                assert_eq!(judge(&policy, "bash", Access::Executes, &arguments, &rules), expected);
+                for other in ["git log -1", "echo x", "x"] {
+                    rules.add(Rule::for_call("bash", Some(other), None));
+                }
+                assert_eq!(judge(&policy, "bash", Access::Executes, &arguments, &rules), expected);
+            }
+        }
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! Which commands look dangerous. A small, honest list: it catches slips, not malice, which has a thousand other ways.
 
-use std::path::{Component, Path, PathBuf};
-
 use super::shell::{self, Segment};
+use crate::protected_path::Protection;
 
 mod find;
 mod git;
 mod loss;
+mod place;
+mod writes;
 
-pub(super) use git::{IN_GIT, is_within as is_in_git};
+pub(super) use place::Place;
 
 const SHELLS: &[&str] = &["bash", "dash", "fish", "ksh", "sh", "zsh"];
 const INTERPRETERS: &[&str] = &["node", "perl", "php", "python", "python3", "ruby"];
@@ -26,18 +27,8 @@ const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "
 /// How deep shells and other programs that run what they are given (`bash -c "sh -c …"`) are looked into.
 const DEPTH: usize = 4;
 
-/// Where a command runs, as far as its line tells.
-#[derive(Clone, Copy)]
-struct Place<'a> {
-    /// The working directory.
-    root: &'a Path,
-    /// Where `cd` led; a path that is known to be in a `.git` matters, other ones are the shell's business.
-    here: &'a Path,
-}
-
-/// What is dangerous about a command line, for the user; `None` if nothing is known to be. `root` is the working directory.
-pub(super) fn of(line: &str, root: &Path) -> Option<String> {
-    let place = Place { root, here: root };
+/// What is dangerous about a command line, for the user; `None` if nothing is known to be.
+pub(super) fn of(line: &str, place: Place<'_>) -> Option<String> {
     is_fork_bomb(line).then(|| "looks like a fork bomb".to_owned()).or_else(|| of_line(line, place, DEPTH))
 }
 
@@ -49,44 +40,48 @@ fn of_line(line: &str, place: Place<'_>, depth: usize) -> Option<String> {
     if runs(DOWNLOADERS) && (runs(SHELLS) || runs(INTERPRETERS)) {
         return Some("runs what it downloads".into());
     }
-    let mut here = place.here.to_owned();
-    let mut is_in_git = false;
+    let (mut here, mut before) = (place.here.to_owned(), place.here.to_owned());
+    let mut protection = None;
     for segment in &segments {
-        match of_segment(segment, Place { here: &here, ..place }, depth) {
-            // There may be worse behind it.
-            Some(what) if what == IN_GIT => is_in_git = true,
-            Some(what) => return Some(what),
-            None => {}
+        let place = Place { here: &here, ..place };
+        if let Some(what) = of_segment(segment, place, depth) {
+            // There may be worse behind a write.
+            let write = Protection::ALL.into_iter().find(|it| it.reason() == what);
+            if write.is_none() {
+                return Some(what);
+            }
+            protection = protection.or(write);
         }
-        if let ("cd" | "pushd", arguments) = program(&segment.words) {
-            here = targets(arguments).next().map_or(place.root.to_owned(), |to| joined(&here, to));
+        if let Some(next) = place.after_cd(segment, &before) {
+            before = std::mem::replace(&mut here, next);
         }
     }
-    find::deleted_by_xargs(&segments, place).or_else(|| is_in_git.then(|| IN_GIT.into()))
+    find::deleted_by_xargs(&segments, Place { here: &here, ..place })
+        .or_else(|| protection.map(|it| it.reason().to_owned()))
 }
 
 fn of_segment(segment: &Segment, place: Place<'_>, depth: usize) -> Option<String> {
     if let Some(device) = segment.outputs.iter().find(|path| is_device(path)) {
         return Some(format!("writes to the device {device}"));
     }
-    of_words(&segment.words, place, depth)
-        .or_else(|| segment.outputs.iter().any(|path| is_in_git(path, place.here)).then(|| IN_GIT.into()))
+    of_words(&segment.words, place, depth).or_else(|| {
+        segment.outputs.iter().find_map(|path| place.protection(path)).map(|it| it.reason().to_owned())
+    })
 }
 
 fn of_words(words: &[String], place: Place<'_>, depth: usize) -> Option<String> {
     programs(words).into_iter().find_map(|(name, arguments)| {
         of_program((name, arguments), place, depth)
-            .or_else(|| git::writes_in(name, arguments, place.here).then(|| IN_GIT.into()))
+            .or_else(|| writes::protection(name, arguments, place).map(|it| it.reason().to_owned()))
     })
 }
 
 fn of_program((name, arguments): (&str, &[String]), place: Place<'_>, depth: usize) -> Option<String> {
-    let root = place.root;
     match name {
         "sudo" | "doas" | "su" | "pkexec" => Some(format!("runs as another user ({name})")),
-        "rm" => of_rm(arguments, root),
+        "rm" => of_rm(arguments, place),
         "chmod" | "chown" | "chgrp" if has_flag(arguments, 'R', "recursive") => {
-            let target = targets(arguments).skip(1).find(|path| leads_out(path, root))?;
+            let target = targets(arguments).skip(1).find(|path| place.leads_out(path))?;
             Some(format!("changes everything beneath {target}"))
         }
         "dd" => arguments
@@ -175,8 +170,8 @@ fn program(mut words: &[String]) -> (&str, &[String]) {
     ("", &[])
 }
 
-fn of_rm(arguments: &[String], root: &Path) -> Option<String> {
-    let target = targets(arguments).find(|path| leads_out(path, root)).filter(|_| is_recursive(arguments))?;
+fn of_rm(arguments: &[String], place: Place<'_>) -> Option<String> {
+    let target = targets(arguments).find(|path| place.leads_out(path)).filter(|_| is_recursive(arguments))?;
     Some(format!("deletes everything beneath {target}"))
 }
 
@@ -197,28 +192,6 @@ fn has_flag(arguments: &[String], short: char, long: &str) -> bool {
     })
 }
 
-/// Whether a path is, or may be, the working directory itself or something that doesn't lie beneath it.
-fn leads_out(path: &str, root: &Path) -> bool {
-    if path.starts_with('~') || path.contains('$') {
-        return true;
-    }
-    let real = joined(root, path.trim_end_matches('*'));
-    real == root || !real.starts_with(root)
-}
-
-/// Where a path leads from a folder, by its letters alone.
-fn joined(from: &Path, path: &str) -> PathBuf {
-    let mut real = PathBuf::new();
-    for component in from.join(path).components() {
-        match component {
-            Component::ParentDir => drop(real.pop()),
-            Component::CurDir => {}
-            Component::RootDir | Component::Prefix(_) | Component::Normal(_) => real.push(component),
-        }
-    }
-    real
-}
-
 fn is_device(path: &str) -> bool {
     path.starts_with("/dev/") && !path.starts_with("/dev/fd/") && !HARMLESS_DEVICES.contains(&path)
 }
@@ -230,6 +203,12 @@ fn is_fork_bomb(line: &str) -> bool {
         let name = line[..at].rsplit([';', '&', '|']).next().unwrap_or_default();
         !name.is_empty() && line[at..].contains(&format!("{name}|{name}"))
     })
+}
+
+/// The risk of a line in the working directory `/home/me/work` of the user `me`.
+#[cfg(test)]
+fn risk_in_work(line: &str) -> Option<String> {
+    of(line, Place::new(std::path::Path::new("/home/me/work"), &["/home/me".into()]))
 }
 
 #[cfg(test)]
@@ -252,7 +231,7 @@ mod tests {
             ("rm -fr ~", "deletes everything beneath ~"),
             ("rm --recursive ~/x", "deletes everything beneath ~/x"),
             ("rm -r \"$HOME\"", "deletes everything beneath $HOME"),
-            ("rm -rf /work/../etc", "deletes everything beneath /work/../etc"),
+            ("rm -rf /home/me/work/../etc", "deletes everything beneath /home/me/work/../etc"),
             ("rm -rf ../other", "deletes everything beneath ../other"),
             ("rm -rf .", "deletes everything beneath ."),
             ("rm -rf /*", "deletes everything beneath /*"),
@@ -309,6 +288,11 @@ mod tests {
             ("cd x; ls > /dev/sda$(n)", "writes to the device /dev/sda$(…)"),
             ("dd if=x of=/dev/sda", "writes to the device /dev/sda"),
             ("cat x > /dev/sda", "writes to the device /dev/sda"),
+            ("cat x >| /dev/sda", "writes to the device /dev/sda"),
+            ("cat x 2>|/dev/sda", "writes to the device /dev/sda"),
+            ("cat x >&/dev/sda", "writes to the device /dev/sda"),
+            ("cat x &> /dev/sda", "writes to the device /dev/sda"),
+            ("cat x <> /dev/sda", "writes to the device /dev/sda"),
             ("rm -rf / .git/x", "deletes everything beneath /"),
             ("touch .git/x; rm -rf /", "deletes everything beneath /"),
             ("sudo ls > .git/x", "runs as another user (sudo)"),
@@ -334,21 +318,71 @@ mod tests {
             ("f () { f | f & }; f", "looks like a fork bomb"),
             ("reboot", "stops the machine (reboot)"),
         ] {
-            assert_eq!(of(line, Path::new("/work")).as_deref(), Some(expected), "{line}");
+            assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
         }
     }
 
     #[test]
     fn what_stands_deep_in_substitutions_asks() {
         let deep = "$(".repeat(50_000);
-        assert_eq!(of(&deep, Path::new("/work")), None);
+        assert_eq!(risk_in_work(&deep), None);
         for (line, expected) in [
             ("sudo ls", "runs as another user (sudo)"),
             ("rm -rf $(pwd)", "deletes everything beneath $(…)"),
             ("true) rm -rf ../x", "deletes everything beneath ../x"),
         ] {
-            let of = of(&format!("{deep}{line}"), Path::new("/work"));
+            let of = risk_in_work(&format!("{deep}{line}"));
             assert_eq!(of.as_deref(), Some(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn delete_after_cd_that_leads_out_asks() {
+        for (line, target) in [
+            ("cd /; rm -rf *", "*"),
+            ("cd / && rm -rf etc", "etc"),
+            ("cd .. && rm -rf x", "x"),
+            ("cd ../other; rm -rf build", "build"),
+            ("cd sub/../..; rm -r x", "x"),
+            ("cd; rm -rf x", "x"),
+            ("cd ~ && rm -rf x", "x"),
+            ("cd $HOME/other && rm -rf x", "x"),
+            ("cd \"$DIR\" && rm -rf x", "x"),
+            ("cd $(mktemp -d) && rm -rf x", "x"),
+            ("cd ~other && rm -rf x", "x"),
+            ("cd -- .. && rm -rf x", "x"),
+            ("cd -P .. && rm -rf x", "x"),
+            ("cd .. && cd work && cd .. && rm -rf x", "x"),
+            ("cd ..; cd sub; cd -; rm -rf x", "x"),
+            ("pushd ..; rm -rf x", "x"),
+            ("cd .. || exit; sh -c 'rm -rf x'", "x"),
+            ("builtin cd .. && rm -rf x", "x"),
+            ("(cd ..; rm -rf x)", "x"),
+            ("cd sub; rm -rf ../x", "../x"),
+        ] {
+            // `../x` is in the working directory, but only if the `cd` succeeded.
+            let expected = format!("deletes everything beneath {target}");
+            assert_eq!(risk_in_work(line), Some(expected), "{line}");
+        }
+        let changed = "changes everything beneath x";
+        assert_eq!(risk_in_work("cd .. && chmod -R 777 x").as_deref(), Some(changed));
+        let found = "deletes what it finds beneath x";
+        assert_eq!(risk_in_work("cd .. && find x -delete").as_deref(), Some(found));
+        assert_eq!(risk_in_work("cd ..; find x | xargs rm -rf").as_deref(), Some(found));
+    }
+
+    #[test]
+    fn delete_after_cd_within_the_root_is_free() {
+        for line in [
+            "cd sub && rm -rf x",
+            "cd /home/me/work && rm -rf target",
+            "cd $HOME/work && rm -rf target",
+            "cd ../work && rm -rf target",
+            "cd ..; cd -; rm -rf target",
+            "cd .. && ls",
+            "pushd ..; popd; rm -rf target",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
         }
     }
 
@@ -356,7 +390,7 @@ mod tests {
     fn everyday_commands_are_not() {
         for line in [
             "cargo test 2>&1 | tail -5",
-            "rm -rf target node_modules /work/build",
+            "rm -rf target node_modules /home/me/work/build",
             "rm /tmp/x",
             "git push origin feature",
             "git checkout main",
@@ -397,7 +431,7 @@ mod tests {
             "until curl -s http://localhost:8000; do sleep 1; done",
             "if a; then b; elif c; then d; fi",
         ] {
-            assert_eq!(of(line, Path::new("/work")), None, "{line}");
+            assert_eq!(risk_in_work(line), None, "{line}");
         }
     }
 }

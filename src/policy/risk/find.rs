@@ -1,7 +1,7 @@
 //! What `find` deletes, and what it runs.
 
 use super::shell::{self, Segment};
-use super::{Place, SHELLS, base_name, is_recursive, leads_out, line_of_shell, of_run, program};
+use super::{Place, SHELLS, base_name, is_recursive, line_of_shell, of_run, program};
 
 /// What has a command behind it, up to `;` or `+`.
 const RUNNERS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
@@ -11,7 +11,7 @@ const RUNNERS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
 pub(super) fn of(arguments: &[String], place: Place<'_>, depth: usize) -> Option<String> {
     let runs_rm = arguments.split(|word| is_runner(word)).skip(1).any(|words| deletes(words, |_| true));
     if runs_rm || arguments.iter().any(|word| word == "-delete") {
-        let searched = places(arguments).into_iter().find(|path| leads_out(path, place.root));
+        let searched = places(arguments).into_iter().find(|path| place.leads_out(path));
         if searched.is_some() {
             return searched.map(|path| format!("deletes what it finds beneath {path}"));
         }
@@ -60,7 +60,7 @@ const WITH_VALUES: &[&str] = &["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"];
 pub(super) fn deleted_by_xargs(segments: &[Segment], place: Place<'_>) -> Option<String> {
     let searched = segments.iter().enumerate().find_map(|(at, segment)| {
         let ("find", arguments) = program(&segment.words) else { return None };
-        let path = places(arguments).into_iter().find(|path| leads_out(path, place.root))?;
+        let path = places(arguments).into_iter().find(|path| place.leads_out(path))?;
         Some((at, path))
     });
     let (at, path) = searched?;
@@ -84,9 +84,7 @@ fn run_by_xargs(words: &[String]) -> &[String] {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use super::super::of;
+    use super::super::risk_in_work;
 
     #[test]
     fn what_find_deletes_and_runs_is_seen() {
@@ -107,7 +105,7 @@ mod tests {
             ("find . | env X=1 xargs -P4 env rm -R", "deletes what it finds beneath ."),
             ("find x -exec cp {} .git/hooks \\;", "writes in .git, and git runs what is there"),
         ] {
-            assert_eq!(of(line, Path::new("/work")).as_deref(), Some(expected), "{line}");
+            assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
         }
     }
 
@@ -128,7 +126,7 @@ mod tests {
             "find . -exec git log {} \\; -name reset --hard",
             "find . -type f -exec chmod u+w {} \\; -exec ls -l {} \\;",
         ] {
-            assert_eq!(of(line, Path::new("/work")), None, "{line}");
+            assert_eq!(risk_in_work(line), None, "{line}");
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Which commands of git lose what isn't committed, stashed or pushed elsewhere. The words are all there is: whether `git
 //! checkout x` means a branch or a file only the repository knows.
 
-use super::{Place, git, has_flag, of_nested, of_run};
+use super::writes::values;
+use super::{Place, has_flag, of_nested, of_run};
 
 const UNCOMMITTED: &str = "discards uncommitted changes";
 const PUSHED: &str = "overwrites what others have pushed";
@@ -66,7 +67,7 @@ fn of_plain(command: &str, rest: &[String]) -> Option<&'static str> {
 fn of_what_runs(command: &str, rest: &[String], place: Place<'_>, depth: usize) -> Option<String> {
     match command {
         "bisect" => of_run(behind(rest, "run"), place, depth),
-        "rebase" => git::values(rest, 'x', "exec").find_map(|line| of_nested(line, place, depth)),
+        "rebase" => values(rest, 'x', "exec").find_map(|line| of_nested(line, place, depth)),
         "submodule" => of_run(behind(rest, "foreach"), place, depth),
         _ => None,
     }
@@ -135,9 +136,7 @@ fn is_like_a_path(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use super::super::of;
+    use super::super::risk_in_work;
     use super::{PUSHED, STASHED, UNCOMMITTED, UNKNOWN};
 
     const DEEP: &str = "hides what it runs in shells within shells";
@@ -182,7 +181,7 @@ mod tests {
             ("git stash clear", STASHED),
             ("git stash drop stash@{1}", STASHED),
         ] {
-            assert_eq!(of(line, Path::new("/work")).as_deref(), Some(expected), "{line}");
+            assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");
         }
     }
 
@@ -221,7 +220,7 @@ mod tests {
             "git stash list --grep drop",
             "git commit -m reset -m clean",
         ] {
-            assert_eq!(of(line, Path::new("/work")), None, "{line}");
+            assert_eq!(risk_in_work(line), None, "{line}");
         }
     }
 }

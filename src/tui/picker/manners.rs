@@ -65,13 +65,13 @@ pub(super) const fn mode_says(mode: ApprovalMode) -> [(&'static str, &'static st
     match mode {
         ApprovalMode::Ask => [
             reading,
-            ("editing", "runs unasked here, but asks in .git"),
+            ("editing", "runs unasked here; in .git, startup and credential files it asks"),
             ("commands", "ask, but for those that you allowed"),
             ("dangerous", "ask too, and say why"),
         ],
         ApprovalMode::Auto => [
             reading,
-            ("editing", "runs unasked here, but asks in .git"),
+            ("editing", "runs unasked here; in .git, startup and credential files it asks"),
             ("commands", "run unasked"),
             ("dangerous", "ask: sudo, force pushes and their like"),
         ],

@@ -1,0 +1,82 @@
+//! Where a command runs and what its paths mean there, as far as its line tells.
+
+use std::path::{Path, PathBuf};
+
+use super::super::shell::Segment;
+use super::{program, targets};
+use crate::protected_path::{Protection, normalize};
+
+/// Names of the home directory in a shell.
+const HOME_NAMES: &[&str] = &["~", "$HOME", "${HOME}"];
+
+/// Stands before a folder that the line doesn't tell; nothing is beneath the working directory there.
+const UNKNOWN: &str = "$";
+
+/// The folders that the paths of a command are relative to.
+#[derive(Clone, Copy)]
+pub(in crate::policy) struct Place<'a> {
+    /// The working directory.
+    pub(super) root: &'a Path,
+    /// The folder that `cd` led to.
+    pub(super) here: &'a Path,
+    /// The names of the home directory.
+    pub(super) homes: &'a [PathBuf],
+}
+
+impl<'a> Place<'a> {
+    /// The working directory, before any `cd`.
+    pub(in crate::policy) const fn new(root: &'a Path, homes: &'a [PathBuf]) -> Self {
+        Self { root, here: root, homes }
+    }
+
+    /// The reason why writing to a path needs a question.
+    pub(in crate::policy) fn protection(self, path: &str) -> Option<Protection> {
+        Protection::find(&self.resolve(path), self.homes)
+    }
+
+    /// Whether a path is, or may be, the working directory itself or something that doesn't lie beneath it. A `cd` may fail, so
+    /// the path has to lie there from where `cd` leads and from where it began.
+    pub(super) fn leads_out(self, path: &str) -> bool {
+        if path.starts_with('~') || path.contains('$') {
+            return true;
+        }
+        [self.root, self.here].into_iter().any(|from| {
+            let real = normalize(&from.join(path.trim_end_matches('*')));
+            real == self.root || !real.starts_with(self.root)
+        })
+    }
+
+    /// The folder that the command leads to if it is a `cd`; `before` is the one before this.
+    pub(super) fn after_cd(self, segment: &Segment, before: &Path) -> Option<PathBuf> {
+        let (name, arguments) = program(&segment.words);
+        let is_back = name == "popd" || arguments.iter().any(|word| word == "-");
+        match name {
+            "cd" | "popd" | "pushd" if is_back => Some(before.to_owned()),
+            "cd" | "pushd" => Some(self.entered(targets(arguments).next().map_or("~", String::as_str))),
+            _ => None,
+        }
+    }
+
+    fn entered(self, path: &str) -> PathBuf {
+        let real = normalize(&self.resolve(path));
+        let is_home = self.beneath_home(path).is_some() && !self.homes.is_empty();
+        let is_known = is_home || !(path.starts_with('~') || path.contains('$'));
+        if is_known { real } else { Path::new(UNKNOWN).join(real.strip_prefix("/").unwrap_or(&real)) }
+    }
+
+    fn resolve(self, path: &str) -> PathBuf {
+        match (self.beneath_home(path), self.homes.first()) {
+            (Some(beneath), Some(home)) => home.join(beneath),
+            (Some(_) | None, _) => self.here.join(path),
+        }
+    }
+
+    /// The rest of a path that begins with the home directory: `~/x`, `$HOME/x`, `${HOME}/x`, `~NAME/x`.
+    fn beneath_home(self, path: &str) -> Option<&str> {
+        let (first, beneath) = path.split_once('/').unwrap_or((path, ""));
+        let is_own =
+            |name: &str| self.homes.iter().filter_map(|home| home.file_name()).any(|own| own == name);
+        let is_home = HOME_NAMES.contains(&first) || first.strip_prefix('~').is_some_and(is_own);
+        is_home.then(|| beneath.trim_start_matches('/'))
+    }
+}

@@ -1,0 +1,343 @@
+//! Which paths a program writes to, as far as its arguments tell.
+
+use super::{Place, base_name, has_flag, targets};
+use crate::protected_path::Protection;
+
+/// Actions of find with a file to write in the next word (GNU findutils 4.10).
+const FIND_OUTPUTS: &[&str] = &["-fls", "-fprint", "-fprint0", "-fprintf"];
+
+/// The reason why what a program writes to needs a question.
+pub(super) fn protection(name: &str, arguments: &[String], place: Place<'_>) -> Option<Protection> {
+    written_paths(name, arguments).iter().filter(|path| *path != "-").find_map(|path| place.protection(path))
+}
+
+/// The paths that a program changes, an empty one for the folder that it runs in.
+fn written_paths(name: &str, arguments: &[String]) -> Vec<String> {
+    let named = |short, long| values(arguments, short, long).map(str::to_owned);
+    let operands = || targets(arguments).cloned();
+    let here = || std::iter::once(String::new());
+    match name {
+        "cp" | "install" | "ln" => copies(&sources(arguments), &target_folders(arguments)),
+        "mv" => operands().chain(copies(&sources(arguments), &target_folders(arguments))).collect(),
+        "rsync" | "scp" => copies(&targets(arguments).map(String::as_str).collect::<Vec<_>>(), &[]),
+        "chmod" | "mkdir" | "patch" | "rm" | "rmdir" | "shred" | "tee" | "touch" | "truncate" | "unlink" => {
+            operands().collect()
+        }
+        "perl" | "sed" if edits_in_place(arguments) => operands().collect(),
+        "dd" => arguments.iter().filter_map(|word| word.strip_prefix("of=")).map(str::to_owned).collect(),
+        "sort" | "tree" => named('o', "output").collect(),
+        "ssh-keygen" => named('f', "").collect(),
+        "find" => {
+            let outputs = arguments.windows(2).filter(|pair| FIND_OUTPUTS.contains(&pair[0].as_str()));
+            outputs.map(|pair| pair[1].clone()).collect()
+        }
+        "git" => written_by_git(arguments),
+        // It writes where it stands, and so do the members that are named.
+        "tar" | "bsdtar" if extracts(arguments) => {
+            here().chain(operands()).chain(named('C', "directory")).collect()
+        }
+        "unzip" if !arguments.iter().any(|word| ["-l", "-p", "-t", "-v", "-Z"].contains(&word.as_str())) => {
+            here().chain(operands()).chain(named('d', "")).collect()
+        }
+        "curl" => {
+            let keeps_its_name =
+                has_flag(arguments, 'O', "remote-name") || has_flag(arguments, 'O', "remote-name-all");
+            let outputs = named('o', "output").chain(named('o', "output-dir"));
+            outputs.chain(here().filter(|_| keeps_its_name)).collect()
+        }
+        "wget" => {
+            let outputs: Vec<String> = named('O', "output-document").collect();
+            let is_here = outputs.is_empty();
+            let folders = named('P', "directory-prefix");
+            outputs.into_iter().chain(folders).chain(here().filter(|_| is_here)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The operands of a program to which a folder is the same with a slash behind it; to rsync that is all in it.
+fn sources(arguments: &[String]) -> Vec<&str> {
+    targets(arguments).map(|path| path.trim_end_matches('/')).collect()
+}
+
+/// The folders that options of cp, install, ln and mv name.
+fn target_folders(arguments: &[String]) -> Vec<&str> {
+    values(arguments, 't', "target-directory").collect()
+}
+
+/// What a program makes that copies, moves or links: the last operand, or in that folder files with the names of the others.
+/// The first operand is read; the value of a flag may stand behind the last.
+fn copies(operands: &[&str], folders: &[&str]) -> Vec<String> {
+    let made = operands.iter().skip(1).copied().chain(folders.iter().copied());
+    // `ln FILE` makes a link in the folder where it runs.
+    let here = if operands.len() == 1 { "." } else { "" };
+    let last = operands.iter().skip(1).rev().take(2).chain(folders).copied();
+    let last = last.chain(Some(here).filter(|here| !here.is_empty()));
+    let within =
+        last.flat_map(|folder| operands.iter().map(move |name| format!("{folder}/{}", copied_name(name))));
+    made.map(str::to_owned).chain(within).collect()
+}
+
+/// The last name of a path, which may be on another machine: `host:x/y`.
+fn copied_name(path: &str) -> &str {
+    let name = base_name(path);
+    name.rsplit(':').next().unwrap_or(name)
+}
+
+fn edits_in_place(arguments: &[String]) -> bool {
+    let in_place = |word: &String| word.starts_with("--in-place") || word.starts_with("-i");
+    arguments.iter().any(in_place) || has_flag(arguments, 'i', "in-place")
+}
+
+/// The files and folders that options of git name for what it prints (`--output` of log, `-o` of archive and format-patch), and
+/// the folder of a clone. `-C` changes the folder first.
+fn written_by_git(arguments: &[String]) -> Vec<String> {
+    let folder = values(arguments, 'C', "").fold(String::new(), |folder, next| match next.starts_with('/') {
+        true => format!("{next}/"),
+        false => format!("{folder}{next}/"),
+    });
+    let mut paths: Vec<&str> = values(arguments, 'o', "output-directory").collect();
+    if let Some(at) = arguments.iter().position(|word| word == "clone") {
+        paths.extend(targets(&arguments[at + 1..]).skip(1).map(String::as_str));
+    }
+    let led = paths.iter().filter(|path| !path.starts_with('/')).map(|path| format!("{folder}{path}"));
+    paths.iter().map(|path| (*path).to_owned()).chain(led).collect()
+}
+
+/// Whether tar takes files out of an archive; its first word may be flags without a dash.
+fn extracts(arguments: &[String]) -> bool {
+    let is_bundled = arguments.first().is_some_and(|word| !word.starts_with('-') && word.contains('x'));
+    is_bundled || ["extract", "get"].iter().any(|long| has_flag(arguments, 'x', long))
+}
+
+/// The values of a flag, in any of the ways to write it; its long name may be cut.
+pub(super) fn values<'a>(
+    arguments: &'a [String],
+    short: char,
+    long: &'a str,
+) -> impl Iterator<Item = &'a str> {
+    arguments.iter().enumerate().filter_map(move |(at, word)| {
+        let behind = match word.strip_prefix("--") {
+            Some(word) => {
+                let (name, value) = word.split_once('=').unwrap_or((word, ""));
+                (long.starts_with(name) && !name.is_empty()).then_some(value)?
+            }
+            None => word.strip_prefix('-')?.split_once(short)?.1,
+        };
+        if behind.is_empty() { arguments.get(at + 1).map(String::as_str) } else { Some(behind) }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::risk_in_work;
+    use crate::protected_path::Protection;
+
+    #[test]
+    fn command_that_writes_in_git_asks() {
+        for line in [
+            "echo make > .git/hooks/pre-commit",
+            "cp hook .git/hooks/pre-commit",
+            "cp -t .git/hooks hook",
+            "cp --target-directory=.git/hooks hook",
+            "cp --target-directory .git/hooks hook",
+            "cp -at .git/hooks hook",
+            "cp -t.git/hooks hook",
+            "install hook .git/hooks/pre-commit -m 755",
+            "cd .git/hooks && cp x y",
+            "cd .git; sh -c 'cd hooks && make > pre-commit'",
+            "echo x | tee -a .git/config",
+            "cd sub && mv hook ../.git/hooks/",
+            "sed -i s/a/b/ .git/config",
+            "chmod +x .git/hooks/pre-commit",
+            "rm -rf .git",
+            "ln -s ../x .git/hooks/x",
+            "dd if=x of=.git/config",
+            "sh -c 'touch .git/hooks/x'",
+            "x 2>> .git/config",
+            "x > .git$(y)/config",
+            "cp x $(y) .git/hooks",
+            "cd .git; touch hooks/x $(cd ..; ls)",
+            "touch {.git/hooks/x,y}",
+            "scp host:hook .git/hooks/pre-commit",
+            "sort x -o .git/config",
+            "tar -xzf hooks.tgz -C .git",
+            "tar xf hooks.tar -C.git",
+            "tar xzC .git -f hooks.tgz",
+            "cat hooks.tar | tar --extract --directory=.git/hooks",
+            "tar --get --directory .git/hooks -f hooks.tar",
+            "tar xf hooks.tar .git/hooks/pre-commit",
+            "cd .git && tar xf /tmp/hooks.tar",
+            "unzip -o hooks.zip -d .git/hooks",
+            "unzip hooks.zip -d.git/hooks",
+            "cd .git/hooks && unzip /tmp/hooks.zip",
+            "curl -fsSLo .git/hooks/pre-commit https://x",
+            "curl https://x --output .git/config",
+            "curl --output-dir .git/hooks -O https://x/pre-commit",
+            "cd .git/hooks && curl -sO https://x/pre-commit",
+            "wget -qO .git/hooks/pre-commit https://x",
+            "wget --output-document=.git/config https://x",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Git.reason()), "{line}");
+        }
+    }
+
+    #[test]
+    fn redirection_into_git_asks() {
+        for line in [
+            "x >| .git/config",
+            "x >|.git/config",
+            "x 2>|.git/config",
+            "x >& .git/config",
+            "x >&.git/config",
+            "x 2>&.git/config",
+            "x &> .git/config",
+            "x &>>.git/config",
+            "x <> .git/config",
+            "x 1<>.git/config",
+            "x {fd}>|.git/config",
+            "x>|.git/config y",
+            "cd .git && x >|config",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Git.reason()), "{line}");
+        }
+    }
+
+    #[test]
+    fn git_output_into_git_asks() {
+        for line in [
+            "git log --output=.git/hooks/pre-commit",
+            "git log -1 --output .git/hooks/pre-commit",
+            "git log --outp=.git/hooks/pre-commit",
+            "git diff --output=.git/config",
+            "git archive -o .git/hooks/x HEAD",
+            "git archive -o.git/hooks/x HEAD",
+            "git format-patch -o .git/hooks -1",
+            "git format-patch --output-directory=.git/hooks -1",
+            "git -C .git log --output=hooks/pre-commit",
+            "git -C .git -C hooks log --output=pre-commit",
+            "git -C src show --output=../.git/x",
+            "cd .git/hooks; git log --output=pre-commit",
+            "git clone ../evil .git/hooks",
+            "cp -r sub/.git .",
+            "find . -fprint .git/hooks/pre-commit",
+            "wget -P .git/hooks https://x/pre-commit",
+            "cd .git/hooks && wget https://x/pre-commit",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Git.reason()), "{line}");
+        }
+    }
+
+    #[test]
+    fn command_that_reads_in_git_is_free() {
+        for line in [
+            "git status > .gitignore",
+            "cp .git/config /tmp/config",
+            "cp -t /tmp config",
+            "rsync -rt .git/ /tmp/copy",
+            "cd .git && cat HEAD > /tmp/head",
+            "cd .git/hooks && ls && cd ../.. && touch x",
+            "cd .git && ls; cd - && touch x",
+            "sed -n 1p .git/config",
+            "cp x .github/workflows/ci.yml",
+            "cat .git/HEAD | tee head.txt",
+            "tar czf /tmp/git.tgz -C .git .",
+            "tar xf hooks.tar -C /tmp",
+            "unzip -l .git/x.zip",
+            "unzip x.zip -d build",
+            "cd .git && curl -s https://x",
+            "cd .git && wget -qO- https://x",
+            "curl -o .github/x https://x",
+            "wget -P /tmp https://x",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn command_that_writes_home_startup_files_asks() {
+        for line in [
+            "echo x >> ~/.bashrc",
+            "echo x >>~me/.bashrc",
+            "echo x > $HOME/.profile",
+            "echo x > \"$HOME\"/.profile",
+            "echo x > \"${HOME}/.zshrc\"",
+            "echo x > ${HOME}/.zshrc",
+            "echo x >| ~/.zshenv",
+            "echo x &> ../.bashrc",
+            "echo x >> /home/me/.bashrc",
+            "echo x > /home/me/work/../.bashrc",
+            "cd && echo x >> .bashrc",
+            "cd ~; echo x >> .bashrc",
+            "cd \"$HOME\" && echo x >> .bashrc",
+            "cd ..; echo x >> .bashrc",
+            "cd ~/.ssh && cat key >> authorized_keys",
+            "cd /tmp; cd ~/.ssh; cd -; cd -; touch x",
+            "pushd ~/.ssh; pushd /tmp; popd; touch x",
+            "cat key | tee -a ~/.ssh/authorized_keys",
+            "cp x ~/.ssh/config",
+            "cp x/.bashrc ~",
+            "cp x/.bashrc ~/",
+            "cp -r x/.ssh/ $HOME",
+            "cp x/.netrc ..",
+            "cp -t ~ x/.netrc",
+            "cp --target-directory=$HOME .npmrc",
+            "mv x ~/.config/autostart/x.desktop",
+            "ln -s /tmp/x ~/.local/bin/ls",
+            "ln -sf /tmp/.bashrc ~",
+            "cd ~ && ln -s /tmp/.bashrc",
+            "install -m 755 x ~/bin/git",
+            "rsync -a host:.ssh ~",
+            "scp host:.netrc ~/",
+            "sed -i 1d ~/.zshrc",
+            "perl -pi -e 1 ~/.bashrc",
+            "dd if=x of=$HOME/.bashrc",
+            "sort x -o ~/.npmrc",
+            "chmod 777 ~/.ssh",
+            "rm ~/.ssh/known_hosts",
+            "touch ~/.hushlogin ~/.bash_profile",
+            "mkdir -p ~/.config/systemd/user",
+            "truncate -s 0 ~/.gitconfig",
+            "tar xf x.tar -C ~/.ssh",
+            "cd ~/.vim && unzip /tmp/x.zip",
+            "curl -o ~/.curlrc https://x",
+            "curl https://x > ~/.gnupg/gpg.conf",
+            "wget -P ~/.emacs.d https://x",
+            "patch ~/.bashrc < x",
+            "ssh-keygen -t ed25519 -f ~/.ssh/id",
+            "git log --output=$HOME/.bashrc",
+            "git clone https://x ~/.oh-my-zsh",
+            "git -C ~ diff --output=.bashrc",
+            "sh -c 'echo x >> ~/.bashrc'",
+            "true && env X=1 tee ~/.kube/config",
+            "find . -name x -exec cp {} ~/.aws/credentials \\;",
+            "echo \"$(tee ~/.docker/config.json)\"",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Home.reason()), "{line}");
+        }
+    }
+
+    #[test]
+    fn command_that_reads_home_or_writes_projects_is_free() {
+        for line in [
+            "cat ~/.bashrc",
+            "grep alias ~/.bashrc > aliases.txt",
+            "cp ~/.gitconfig x",
+            "cp x ~/notes.txt",
+            "cp x ~",
+            "echo x > .npmrc",
+            "echo x > .config/settings",
+            "mkdir -p bin .docker && touch bin/x",
+            "sed -i 1d .bashrc",
+            "cd sub && echo x > .env",
+            "echo x > /tmp/.bashrc",
+            "echo x > ~other/.bashrc",
+            "ls -la ~ ~/.ssh 2>&1",
+            "cd ~ && ls .ssh > /tmp/x",
+            "git clone https://x ~/src/x",
+            "tar czf x.tgz ~/.config",
+        ] {
+            assert_eq!(risk_in_work(line), None, "{line}");
+        }
+    }
+}
