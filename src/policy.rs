@@ -10,10 +10,12 @@ use serde_json::Value;
 
 use crate::message::{Access, ToolSpec};
 
+mod pattern;
 mod risk;
 mod rule;
 mod shell;
 
+pub use pattern::CommandPattern;
 pub use rule::{Rule, SessionRules};
 
 use risk::Place;
@@ -116,21 +118,22 @@ impl Policy {
         else {
             return Verdict::Allow;
         };
-        let reason = protection.reason();
-        if self.asking == Asking::Yes || rules.allow(tool, Some(path), Some(reason)) {
+        if self.asking == Asking::Yes || rules.allow(tool, Some(path), None) {
             return Verdict::Allow;
         }
-        Verdict::Ask { reason: reason.into(), rule: Rule::for_call(tool, Some(path), Some(reason)) }
+        Verdict::Ask { reason: protection.reason().into(), rule: Rule::for_call(tool, Some(path), None) }
     }
 
     fn judge_execution(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> Verdict {
         let command = arguments.get("command").and_then(Value::as_str);
         let risk = command.and_then(|line| risk::of(line, self.place()));
         let is_free = self.mode == Mode::Auto && risk.is_none();
-        if is_free || self.asking == Asking::Yes || rules.allow(tool, command, risk.as_deref()) {
+        let pattern =
+            command.filter(|_| risk.is_none()).and_then(|line| CommandPattern::find(line, self.place()));
+        if is_free || self.asking == Asking::Yes || rules.allow(tool, command, pattern) {
             return Verdict::Allow;
         }
-        let rule = Rule::for_call(tool, command, risk.as_deref());
+        let rule = Rule::for_call(tool, command, pattern);
         let reason = risk.unwrap_or_else(|| match command {
             Some(_) => "runs a command".into(),
             None => format!("{tool} may do anything"),
@@ -172,7 +175,7 @@ mod tests {
         for (mode, asking, (name, access, command), expected) in [
             (Mode::Ask, Asking::User, read, "allow"),
             (Mode::Ask, Asking::User, write, "allow"),
-            (Mode::Ask, Asking::User, test, "ask cargo test …: runs a command"),
+            (Mode::Ask, Asking::User, test, "ask cargo test [any arguments, safe options]: runs a command"),
             (Mode::Ask, Asking::User, sudo, "ask exactly `sudo ls`: runs as another user (sudo)"),
             (Mode::Ask, Asking::Yes, sudo, "allow"),
             (Mode::Auto, Asking::User, write, "allow"),
@@ -210,7 +213,7 @@ mod tests {
             assert!(asks("hooks/pre-commit", mode, Asking::User, "/work/.git", &rules).starts_with("ask"));
         }
         assert_eq!(asks(".git/config", Mode::ReadOnly, Asking::User, "/work", &rules), "deny");
-        rules.add(Rule::for_call("write_file", Some(".git/config"), Some("a reason")));
+        rules.add(Rule::for_call("write_file", Some(".git/config"), None));
         assert_eq!(asks(".git/config", Mode::Ask, Asking::User, "/work", &rules), "allow");
         assert!(asks(".git/hooks/x", Mode::Ask, Asking::User, "/work", &rules).starts_with("ask"));
     }
@@ -271,7 +274,11 @@ mod tests {
                 let expected = format!("ask exactly `{line}`: {}", protection.reason());
                 assert_eq!(judge(&policy, "bash", Access::Executes, &arguments, &rules), expected);
                 for other in ["git log -1", "echo x", "x"] {
-                    rules.add(Rule::for_call("bash", Some(other), None));
+                    rules.add(Rule::for_call(
+                        "bash",
+                        Some(other),
+                        CommandPattern::find(other, policy.place()),
+                    ));
                 }
                 assert_eq!(judge(&policy, "bash", Access::Executes, &arguments, &rules), expected);
             }
@@ -309,7 +316,7 @@ mod tests {
             ("cargo test", "cargo test\nrm -rf src", false),
             ("cargo test", "cargo test & rm x", false),
             ("cargo test", "RUSTC_WRAPPER=./evil cargo test", false),
-            ("git push", "git push origin main", true),
+            ("git push", "git push origin main", false),
             ("git push", "git push --force", false),
             ("grep -n x y", "grep -rn other src", true),
             ("rm old", "rm src/lib.rs", false),

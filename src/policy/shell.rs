@@ -12,14 +12,39 @@ pub(super) struct Segment {
 }
 
 /// The words of a line that is one command with plain arguments; `None` when the shell would do more than run that:
-/// lists, pipes, redirections, substitutions, assignments.
+/// lists, pipes, redirections, substitutions, assignments, and wildcards that may become options or lead out.
 pub(super) fn simple_words(line: &str) -> Option<Vec<String>> {
     if line.contains(|c: char| ";&|<>()`$\\{}!#".contains(c) || (c.is_control() && c != '\t')) {
+        return None;
+    }
+    if has_risky_wildcard(line) {
         return None;
     }
     let mut segments = segments(line);
     let segment = segments.pop().filter(|_| segments.is_empty())?;
     (!segment.words.first()?.contains('=')).then_some(segment.words)
+}
+
+/// Whether a wildcard begins a word, which may become an option then (a file can be called `--output=x`), or stands in a path that
+/// is absolute, leads upward or is hidden. The line has no escapes.
+fn has_risky_wildcard(line: &str) -> bool {
+    let mut quote = None;
+    let mut word = String::new();
+    for c in line.chars() {
+        match (quote, c) {
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            (None, _) if c.is_whitespace() => word.clear(),
+            (None, '*' | '?' | '[') if is_risky_before_wildcard(&word) => return true,
+            (None | Some(_), _) => word.push(c),
+        }
+    }
+    false
+}
+
+fn is_risky_before_wildcard(word: &str) -> bool {
+    let beneath = word.strip_prefix("./").unwrap_or(word);
+    word.is_empty() || beneath.starts_with(['/', '~', '.']) || beneath.contains("/.")
 }
 
 /// What stands, while a word is read, for a substitution in it and for braces outside of quotes. A command can't have the
@@ -536,6 +561,28 @@ mod tests {
         assert_eq!(simple_words("cargo test 'a b'").unwrap(), ["cargo", "test", "a b"]);
         for line in ["", "a;b", "a $X", "A=1 b", "a > b", "a \\\n b", "!!", "a # b"] {
             assert_eq!(simple_words(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn simple_words_risky_wildcard_is_none() {
+        for line in [
+            "a *",
+            "a ?x",
+            "a [-]x",
+            "a ''*",
+            "a \"\"*",
+            "a ~/.s*/x",
+            "a /e*",
+            "a ../*",
+            "a .s*/x",
+            "a ./.s*",
+            "a x/.*/y",
+        ] {
+            assert_eq!(simple_words(line), None, "{line}");
+        }
+        for line in ["a '*.rs'", "a \"*\"", "a src/*.rs", "a ./*.rs", "a x*", "a --glob=*.rs", "a '/x.*'"] {
+            assert!(simple_words(line).is_some(), "{line}");
         }
     }
 }

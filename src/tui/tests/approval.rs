@@ -16,7 +16,7 @@ fn request(id: &str, tool: &str, args: Value) -> ApprovalRequest {
         tool_name: tool.into(),
         args,
         reason: "runs a command".into(),
-        rule: "cargo test …".into(),
+        rule: "cargo test [any arguments, safe options]".into(),
         preview: None,
         later: 0,
     }
@@ -373,7 +373,11 @@ fn enter_answers_only_what_the_arrows_have_chosen() {
     assert_eq!(stage.key(KeyCode::Esc), [Action::Abort]);
     stage.key(KeyCode::Right);
     stage.key(KeyCode::Right);
-    assert!(stage.screen().contains("▸ a in this session: cargo test …"), "{}", stage.screen());
+    assert!(
+        stage.screen().contains("▸ a in this session: cargo test [any arguments, safe options]"),
+        "{}",
+        stage.screen()
+    );
     assert_eq!(stage.key(KeyCode::Enter), [Action::Decide("c2".into(), Decision::Session)]);
     stage.asked(command("cargo test"));
     stage.key(KeyCode::Left);

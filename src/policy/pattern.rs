@@ -1,0 +1,131 @@
+//! What "allow for this session" covers: the same program and subcommand with other operands, and with options that are known
+//! to be harmless. [`TABLE`] lists the commands for which this is safe; any other command is allowed word for word only.
+
+use std::fmt;
+
+use super::risk::Place;
+use super::shell;
+use crate::protected_path::Protection;
+
+mod table;
+#[cfg(test)]
+mod tests;
+
+use table::{GLOBAL_OPTIONS, TABLE, UNIVERSAL_OPTIONS};
+
+/// A command whose operands don't change what it does to the machine, and its harmless options.
+#[derive(Debug, PartialEq, Eq)]
+pub struct CommandPattern {
+    /// The program and its subcommands, as they are typed.
+    command: &'static str,
+    options: Options,
+}
+
+/// The options that a pattern covers besides [`UNIVERSAL_OPTIONS`], separated by spaces. `-n=` and `--format=` may have a value,
+/// `-#` is a number (`-20`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Options {
+    /// All that there are: the program can neither write nor run anything.
+    Any,
+    /// These, and words that join short ones: `-la`, `-n5`.
+    Joined(&'static str),
+    /// These. The program doesn't join short options, or not as getopt does.
+    Whole(&'static str),
+}
+
+impl fmt::Display for CommandPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.options {
+            Options::Any => write!(f, "{} [any arguments]", self.command),
+            Options::Joined(_) | Options::Whole(_) => {
+                write!(f, "{} [any arguments, safe options]", self.command)
+            }
+        }
+    }
+}
+
+impl CommandPattern {
+    /// Finds the pattern that covers all words of a line; `None` where a part of it may do more than the pattern says.
+    pub(super) fn find(line: &str, place: Place<'_>) -> Option<&'static Self> {
+        let words = shell::simple_words(line)?;
+        let (program, rest) = words.split_first()?;
+        let global =
+            GLOBAL_OPTIONS.iter().find(|(name, _)| name == program).map_or("", |(_, options)| options);
+        let global_count =
+            rest.iter().take_while(|word| listed(global).any(|option| option == *word)).count();
+        let rest = &rest[global_count..];
+        TABLE.iter().find(|pattern| {
+            let mut names = pattern.command.split(' ');
+            let subcommands = names.clone().count() - 1;
+            names.next() == Some(program)
+                && rest.len() >= subcommands
+                && names.eq(rest[..subcommands].iter())
+                && rest[subcommands..].iter().all(|word| pattern.covers(word, place))
+        })
+    }
+
+    fn covers(&self, word: &str, place: Place<'_>) -> bool {
+        if word.starts_with('-') { self.options.cover(word) } else { is_plain_operand(word, place) }
+    }
+}
+
+/// Whether an operand is no more than that to any program of the table. It isn't where it
+/// - begins with `@`, and so may name a file with options in it;
+/// - is an address, and so names a remote;
+/// - sets a variable of a build;
+/// - is a credential file, which the first command didn't show.
+fn is_plain_operand(word: &str, place: Place<'_>) -> bool {
+    let sets_variable = word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+    });
+    !word.starts_with('@')
+        && !word.contains("://")
+        && !sets_variable
+        && place.protection(word) != Some(Protection::Home)
+}
+
+fn listed(options: &str) -> impl Iterator<Item = &str> {
+    options.split_ascii_whitespace()
+}
+
+impl Options {
+    /// Whether a word that begins with `-` is made of harmless options alone, wherever it stands: behind `--`, or as the value of
+    /// another option, it is judged in the same way.
+    fn cover(self, word: &str) -> bool {
+        let (own, is_joined) = match self {
+            Self::Any => return true,
+            Self::Joined(own) => (own, true),
+            Self::Whole(own) => (own, false),
+        };
+        let options = || listed(UNIVERSAL_OPTIONS).chain(listed(own));
+        let is_number = word.len() > 1 && word[1..].chars().all(|c| c.is_ascii_digit());
+        let is_listed = options().any(|option| match option.strip_suffix('=') {
+            Some(name) => {
+                word.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+            }
+            None => word == option || (option == "-#" && is_number),
+        });
+        is_listed || (is_joined && !word.starts_with("--") && covers_joined(&word[1..], options))
+    }
+}
+
+/// Whether short options that are joined in a word are all listed, up to one that takes the rest as its value.
+fn covers_joined<'a, I: Iterator<Item = &'a str>>(letters: &str, options: impl Fn() -> I) -> bool {
+    for letter in letters.chars() {
+        if !letter.is_ascii_alphanumeric() {
+            return false;
+        }
+        let mut own =
+            options().filter(|option| option.chars().skip(1).eq([letter]) || is_valued(option, letter));
+        match own.next() {
+            Some(option) if is_valued(option, letter) => return true,
+            Some(_) => {}
+            None => return false,
+        }
+    }
+    !letters.is_empty()
+}
+
+fn is_valued(option: &str, letter: char) -> bool {
+    option.chars().skip(1).eq([letter, '='])
+}

@@ -1,0 +1,186 @@
+//! The commands whose operands are free, and their harmless options.
+//!
+//! A command belongs here if its operands are what it looks at, tests or records: paths, revisions, filters, numbers. It doesn't
+//! if one of them can be a subcommand, a script, a target, a remote, or something to delete or overwrite.
+//!
+//! An option belongs here if no value of it can name a program, a file to write, a configuration, a remote or another folder, and
+//! if it neither deletes nor forces. Sources: the manual pages of git 2.47, cargo 1.90, ripgrep 14, GNU and BSD tools, Go 1.24,
+//! pytest 8, gh 2, docker 28, kubectl 1.33.
+
+use super::Options::{Any, Joined, Whole};
+use super::{CommandPattern, Options};
+
+/// Options that are harmless to every command of the table.
+pub(super) const UNIVERSAL_OPTIONS: &str = "-- -q -v --quiet --verbose";
+
+/// Harmless options that stand between a program and its subcommand.
+pub(super) const GLOBAL_OPTIONS: &[(&str, &str)] =
+    &[("git", "--no-pager --no-optional-locks"), ("cargo", "-q -v --quiet --verbose --locked --offline")];
+
+/// The options of `cargo build` that choose what of the project is built.
+const CARGO: &str = "-p= -j= -F= -r --package= --jobs= --features= --all-features --no-default-features --release --workspace \
+    --all --all-targets --lib --bin= --bins --test= --tests --example= --examples --bench= --benches --doc --locked --offline \
+    --frozen --keep-going --no-fail-fast --no-run --message-format= --color= -- --nocapture --show-output --exact --ignored \
+    --include-ignored --test-threads= --skip= --list";
+
+/// Behind `--` the lints of rustc.
+const CLIPPY: &str = "-p= -j= --package= --jobs= --features= --all-features --no-default-features --release --workspace --all \
+    --all-targets --lib --bin= --bins --test= --tests --examples --benches --locked --offline --keep-going \
+    --message-format= --no-deps -D= -W= -A=";
+
+/// Not here: `--output`, `--ext-diff`, `--textconv`, `--show-signature` and `--no-index`.
+const GIT_LOG: &str = "-# -n= -p -s -u -U= -w -b -z -S= -G= -L= -i -E -F --oneline --graph --all --branches --tags --remotes \
+    --decorate --decorate= --no-decorate --stat --numstat --shortstat --summary --name-only --name-status --patch --no-patch \
+    --raw --reverse --follow --merges --no-merges --first-parent --max-count= --skip= --since= --until= --after= --before= \
+    --author= --committer= --grep= --format= --pretty= --date= --abbrev-commit --cached --staged --check --unified= \
+    --word-diff --color= --color --no-color --diff-filter= --ignore-all-space --ignore-space-change --ignore-blank-lines \
+    --minimal --patience --histogram --exit-code --no-ext-diff --no-textconv --find-renames --no-renames --merge-base \
+    --left-right --cherry-pick";
+
+const GO: &str =
+    "-run= -count= -race -short -cover -timeout= -bench= -benchmem -failfast -json -tags= -parallel=";
+
+const fn pattern(command: &'static str, options: Options) -> CommandPattern {
+    CommandPattern { command, options }
+}
+
+/// No command is the beginning of another one.
+pub(super) const TABLE: &[CommandPattern] = &[
+    // These only print.
+    pattern("cat", Any),
+    pattern("cut", Any),
+    pattern("df", Any),
+    pattern("du", Any),
+    pattern("echo", Any),
+    pattern("grep", Any),
+    pattern("head", Any),
+    pattern("ls", Any),
+    pattern("pwd", Any),
+    pattern("stat", Any),
+    pattern("tail", Any),
+    pattern("wc", Any),
+    pattern("which", Any),
+    // `-l` runs pr.
+    pattern("diff", Joined("-u -r -N -w -b -B -i -s -y -U= --unified --recursive --brief --color")),
+    // `-C` writes.
+    pattern("file", Whole("-b -i -L --brief --mime --mime-type")),
+    // `-exec`, `-ok`, `-delete` and `-fprint` aren't here.
+    pattern(
+        "find",
+        Whole(
+            "-name -iname -path -ipath -regex -iregex -type -maxdepth -mindepth -depth -size -mtime -mmin -newer -empty \
+             -print -print0 -not -o -a -or -and -prune -H -L -P",
+        ),
+    ),
+    // `--pre`, `--hostname-bin` and `-z` run programs.
+    pattern(
+        "rg",
+        Joined(
+            "-n -i -l -w -F -c -s -S -x -o -U -H -I -N -P -a -L -g= -t= -T= -e= -A= -B= -C= -m= -j= --hidden --no-ignore \
+             --files --files-with-matches --type= --glob= --iglob= --count --count-matches --line-number --no-line-number \
+             --ignore-case --smart-case --fixed-strings --word-regexp --only-matching --multiline --max-count= --max-depth= \
+             --context= --after-context= --before-context= --sort= --stats --json --no-heading --heading --color= --follow",
+        ),
+    ),
+    // `-o` writes, also where it is joined to `-L`.
+    pattern("tree", Whole("-# -a -d -f -s -h -L -I -P --dirsfirst --noreport --gitignore")),
+    pattern("cargo bench", Joined(CARGO)),
+    pattern("cargo build", Joined(CARGO)),
+    pattern("cargo check", Joined(CARGO)),
+    pattern("cargo clippy", Joined(CLIPPY)),
+    pattern(
+        "cargo doc",
+        Joined(
+            "-p= -j= --package= --no-deps --all-features --workspace --lib --document-private-items --locked",
+        ),
+    ),
+    pattern("cargo test", Joined(CARGO)),
+    pattern(
+        "cargo tree",
+        Joined("-p= -i= -d -e= --package= --invert= --duplicates --edges= --depth= --workspace --locked"),
+    ),
+    pattern("docker compose logs", Whole("--tail= --since= --timestamps --no-color --no-log-prefix")),
+    pattern("docker compose ps", Whole("-a --all --services")),
+    pattern("docker images", Whole("-a --all --no-trunc")),
+    pattern("docker logs", Whole("--tail= --since= --timestamps")),
+    pattern("docker ps", Whole("-a --all --no-trunc --size --latest")),
+    // `-R` and addresses name another repository.
+    pattern("gh issue list", Whole("-L --limit= --state= --label= --author= --assignee= --json=")),
+    pattern("gh issue view", Whole("--comments --json=")),
+    pattern("gh pr checks", Whole("--json=")),
+    pattern("gh pr diff", Whole("--name-only --patch --color=")),
+    pattern("gh pr list", Whole("-L --limit= --state= --label= --author= --assignee= --json=")),
+    pattern("gh pr status", Whole("--json=")),
+    pattern("gh pr view", Whole("--comments --json=")),
+    pattern("gh run list", Whole("-L --limit= --status= --json=")),
+    pattern("gh run view", Whole("--log --log-failed --json=")),
+    // `-f`, `-e`, `-i` and `-p` aren't here.
+    pattern("git add", Joined("-A -u -n -N --all --update --dry-run --intent-to-add")),
+    pattern(
+        "git blame",
+        Joined("-L= -w -M -C -s -e -l -t --porcelain --line-porcelain --date= --show-email"),
+    ),
+    pattern("git cat-file", Whole("-p -t -s -e")),
+    // Neither another message's file, nor `--amend`, nor `--no-verify`.
+    pattern("git commit", Joined("-a -m= -s --all --message= --signoff")),
+    pattern(
+        "git describe",
+        Whole("--tags --always --dirty --long --abbrev= --all --match= --exact-match --contains"),
+    ),
+    pattern("git diff", Joined(GIT_LOG)),
+    // `-O` runs a pager.
+    pattern(
+        "git grep",
+        Joined(
+            "-n -i -l -L -w -c -E -F -G -P -h -H -o -a -I -W -p -e= -A= -B= -C= -m= --cached --untracked --line-number --count \
+             --ignore-case --word-regexp --files-with-matches --name-only --heading --break --and --or --not --all-match \
+             --max-depth=",
+        ),
+    ),
+    pattern("git log", Joined(GIT_LOG)),
+    pattern(
+        "git ls-files",
+        Joined("-c -d -m -o -s -u -z --cached --deleted --modified --others --stage --exclude-standard"),
+    ),
+    pattern("git ls-tree", Joined("-r -t -d -l -z --name-only --long --full-tree --full-name --abbrev=")),
+    pattern("git merge-base", Whole("--is-ancestor --all --fork-point --octopus")),
+    pattern(
+        "git rev-list",
+        Joined(
+            "-# -n= --count --all --max-count= --since= --until= --no-merges --merges --reverse --left-right",
+        ),
+    ),
+    pattern(
+        "git rev-parse",
+        Whole(
+            "--short --short= --abbrev-ref --show-toplevel --show-prefix --git-dir --verify --symbolic-full-name --is-inside-work-tree",
+        ),
+    ),
+    pattern("git shortlog", Joined("-s -n -e --summary --numbered --email --since= --until= --no-merges")),
+    pattern("git show", Joined(GIT_LOG)),
+    pattern("git stash list", Joined(GIT_LOG)),
+    pattern("git stash show", Joined(GIT_LOG)),
+    pattern(
+        "git status",
+        Joined(
+            "-s -b -u= -z --short --branch --porcelain --porcelain= --long --untracked-files= --ignored --show-stash",
+        ),
+    ),
+    // Not here: `-exec`, `-toolexec`, `-o`, `-c`, profiles, and `-C`.
+    pattern("go build", Whole("-race -tags=")),
+    pattern("go test", Whole(GO)),
+    pattern("go vet", Whole("-json -tags=")),
+    // Other resources may be secret.
+    pattern("kubectl get pods", Whole("-A -n -o --all-namespaces --namespace= --show-labels")),
+    pattern("kubectl logs", Whole("-n --namespace= --tail= --since= --previous --timestamps")),
+    // The operands are filters of the project's own script.
+    pattern("npm test", Whole("")),
+    pattern("pnpm test", Whole("")),
+    pattern(
+        "pytest",
+        Joined(
+            "-x -s -l -k= -m= --lf --ff --nf --tb= --maxfail= --collect-only --co --durations= --no-header --exitfirst",
+        ),
+    ),
+    pattern("yarn test", Whole("")),
+];
