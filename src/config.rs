@@ -20,6 +20,7 @@ use secrecy::SecretString;
 use serde_json::Value;
 
 use crate::files::{self, CONFIG_LIMIT};
+use crate::protected_path::ProtectedPaths;
 use crate::setting::{self, InvalidSetting, Scope, Setting, Settings, Source, TABLE};
 
 pub use auth::{Removed, remove_key, store_key};
@@ -297,6 +298,23 @@ impl Config {
         let real = named.as_ref().and_then(|home| home.canonicalize().ok());
         let real = real.filter(|real| Some(real) != named.as_ref());
         named.into_iter().chain(real).collect()
+    }
+
+    /// The folders that commands and writing tools may not reach without a question.
+    #[must_use]
+    pub fn protected_paths(&self) -> ProtectedPaths {
+        let named = |folders: Vec<PathBuf>| {
+            let real = folders.iter().filter_map(|folder| folder.canonicalize().ok());
+            let mut all: Vec<PathBuf> = real.chain(folders.iter().cloned()).collect();
+            all.sort();
+            all.dedup();
+            all
+        };
+        ProtectedPaths {
+            homes: self.home_folders(),
+            own: named(self.folders.all()),
+            readable: named(self.folders.readable()),
+        }
     }
 
     /// An environment variable that isn't a setting: `NO_COLOR`, `EDITOR`.

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::message::{Access, ToolSpec};
+use crate::protected_path::{ProtectedPaths, Protection};
 
 mod pattern;
 mod risk;
@@ -92,9 +93,8 @@ pub struct Policy {
     pub asking: Asking,
     /// The working directory; deleting beneath it is less of a risk than elsewhere.
     pub root: PathBuf,
-    /// The names of the user's home directory, absolute: as `HOME` says and with links resolved. Without one nothing is known to be a
-    /// startup or credential file.
-    pub homes: Vec<PathBuf>,
+    /// The home directory and tiller's own folders; without them nothing is known to be a startup file or tiller's.
+    pub protected: ProtectedPaths,
 }
 
 impl Policy {
@@ -114,8 +114,9 @@ impl Policy {
     /// Decides on a call that writes, as far as its argument `path` tells where.
     fn judge_writing(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> Verdict {
         let path = arguments.get("path").and_then(Value::as_str);
-        let Some((path, protection)) = path.and_then(|path| Some((path, self.place().protection(path)?)))
-        else {
+        let protected = path.and_then(|path| Some((path, self.place().protection(path)?)));
+        // The workspace refuses tiller's own files, so there is nothing to ask.
+        let Some((path, protection)) = protected.filter(|(_, it)| *it != Protection::Own) else {
             return Verdict::Allow;
         };
         if self.asking == Asking::Yes || rules.allow(tool, Some(path), None) {
@@ -142,7 +143,7 @@ impl Policy {
     }
 
     fn place(&self) -> Place<'_> {
-        Place::new(&self.root, &self.homes)
+        Place::new(&self.root, &self.protected)
     }
 }
 
@@ -153,7 +154,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::protected_path::Protection;
+
+    fn at_home() -> ProtectedPaths {
+        ProtectedPaths { homes: vec!["/home/me".into()], ..ProtectedPaths::default() }
+    }
 
     fn spec(name: &str, access: Access) -> ToolSpec {
         ToolSpec { name: name.into(), description: String::new(), parameters: Arc::new(json!({})), access }
@@ -186,7 +190,7 @@ mod tests {
             (Mode::ReadOnly, Asking::User, write, "deny"),
             (Mode::ReadOnly, Asking::Yes, test, "deny"),
         ] {
-            let policy = Policy { mode, asking, root: "/work".into(), homes: Vec::new() };
+            let policy = Policy { mode, asking, root: "/work".into(), ..Policy::default() };
             let verdict =
                 judge(&policy, name, access, &json!({ "command": command }), &SessionRules::default());
             assert_eq!(verdict, expected, "{mode:?} {asking:?} {name} {command}");
@@ -196,7 +200,7 @@ mod tests {
     #[test]
     fn writing_where_git_keeps_what_it_runs_asks_and_is_allowed_file_by_file() {
         let asks = |path: &str, mode, asking, root: &str, rules: &SessionRules| {
-            let policy = Policy { mode, asking, root: root.into(), homes: Vec::new() };
+            let policy = Policy { mode, asking, root: root.into(), ..Policy::default() };
             let arguments = json!({ "path": path });
             judge(&policy, "write_file", Access::Writes, &arguments, rules)
         };
@@ -220,7 +224,6 @@ mod tests {
 
     #[test]
     fn write_to_home_startup_file_asks_in_every_mode() {
-        let homes = vec!["/home/me".into()];
         for (path, root) in [
             (".bashrc", "/home/me"),
             ("../.bashrc", "/home/me/work"),
@@ -235,7 +238,7 @@ mod tests {
                 (Mode::Auto, Asking::Yes, "allow"),
                 (Mode::ReadOnly, Asking::User, "deny"),
             ] {
-                let policy = Policy { mode, asking, root: root.into(), homes: homes.clone() };
+                let policy = Policy { mode, asking, root: root.into(), protected: at_home() };
                 let arguments = json!({ "path": path });
                 let verdict =
                     judge(&policy, "write_file", Access::Writes, &arguments, &SessionRules::default());
@@ -247,7 +250,7 @@ mod tests {
                 assert_eq!(verdict, expected, "{mode:?} {asking:?} {path}");
             }
         }
-        let policy = Policy { root: "/home/me/work".into(), homes, ..Policy::default() };
+        let policy = Policy { root: "/home/me/work".into(), protected: at_home(), ..Policy::default() };
         for path in [".npmrc", ".config/x", "bin/x", ".bashrc", "src/lib.rs"] {
             let arguments = json!({ "path": path });
             let verdict = judge(&policy, "write_file", Access::Writes, &arguments, &SessionRules::default());
@@ -263,12 +266,8 @@ mod tests {
                 ("git log -1 --output=.git/hooks/pre-commit", Protection::Git),
                 ("echo x >> ~/.bashrc", Protection::Home),
             ] {
-                let policy = Policy {
-                    mode,
-                    asking: Asking::User,
-                    root: "/home/me/work".into(),
-                    homes: vec!["/home/me".into()],
-                };
+                let policy =
+                    Policy { mode, asking: Asking::User, root: "/home/me/work".into(), protected: at_home() };
                 let mut rules = SessionRules::default();
                 let arguments = json!({ "command": line });
                 let expected = format!("ask exactly `{line}`: {}", protection.reason());

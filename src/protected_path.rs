@@ -105,58 +105,93 @@ pub enum Protection {
     Git,
     /// A startup or credential file of the home directory.
     Home,
+    /// Tiller's own configuration, keys, sessions or state.
+    Own,
 }
 
 impl Protection {
     /// All reasons.
-    pub const ALL: [Self; 2] = [Self::Git, Self::Home];
+    pub const ALL: [Self; 3] = [Self::Git, Self::Home, Self::Own];
 
-    /// The reason, for the user, as the question about a write gives it.
+    /// The reason, for the user, as the question gives it.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Git => "writes in .git, and git runs what is there",
             Self::Home => "changes startup or credential files in your home directory",
+            Self::Own => "reaches tiller's own configuration, keys or sessions",
         }
     }
+}
 
-    /// Finds out why a path is protected; `None` if it isn't. The path is absolute and may have `.` and `..` in it; `homes` are
-    /// the names of the home directory, absolute: with links in them and without. Case is ignored, as some file systems do.
+/// The folders that decide which paths are protected. All are absolute; a folder that a link leads to has both names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProtectedPaths {
+    /// The home directory.
+    pub homes: Vec<PathBuf>,
+    /// Tiller's own folders.
+    pub own: Vec<PathBuf>,
+    /// Folders in tiller's own that commands may read: skills, and the outputs of earlier commands.
+    pub readable: Vec<PathBuf>,
+}
+
+impl ProtectedPaths {
+    /// Finds out why writing to a path needs a question; `None` if it doesn't. The path is absolute and may have `.` and `..` in
+    /// it. Case is ignored, as some file systems do.
     ///
     /// ```
-    /// use std::path::{Path, PathBuf};
-    /// use tiller::protected_path::Protection;
+    /// use std::path::Path;
+    /// use tiller::protected_path::{ProtectedPaths, Protection};
     ///
-    /// let homes = [PathBuf::from("/home/me")];
-    /// let find = |path| Protection::find(Path::new(path), &homes);
+    /// let protected = ProtectedPaths { homes: vec!["/home/me".into()], ..ProtectedPaths::default() };
+    /// let find = |path| protected.find(Path::new(path));
     /// assert_eq!(find("/home/me/work/../.bashrc"), Some(Protection::Home));
     /// assert_eq!(find("/home/me/work/.git/config"), Some(Protection::Git));
     /// assert_eq!(find("/home/me/work/.npmrc"), None);
     /// ```
     #[must_use]
-    pub fn find(path: &Path, homes: &[PathBuf]) -> Option<Self> {
+    pub fn find(&self, path: &Path) -> Option<Protection> {
         // A `.git` that `..` leaves again counts: it may be a link.
         if path.components().any(|component| is_name(component, ".git")) {
-            return Some(Self::Git);
+            return Some(Protection::Git);
         }
         let path = normalize(path);
-        homes.iter().any(|home| is_protected_in(home, &path)).then_some(Self::Home)
+        if is_beneath_any(&self.own, &path) {
+            return Some(Protection::Own);
+        }
+        self.homes.iter().any(|home| is_protected_in(home, &path)).then_some(Protection::Home)
+    }
+
+    /// Whether a path lies in tiller's own folders, where commands may not even read without a question.
+    #[must_use]
+    pub fn is_private(&self, path: &Path) -> bool {
+        let path = normalize(path);
+        is_beneath_any(&self.own, &path) && !is_beneath_any(&self.readable, &path)
     }
 }
 
-fn is_protected_in(home: &Path, path: &Path) -> bool {
-    let mut beneath = path.components();
-    let is_beneath = normalize(home)
+fn is_beneath_any(folders: &[PathBuf], path: &Path) -> bool {
+    folders.iter().any(|folder| rest_beneath(folder, path).is_some())
+}
+
+/// The rest of a path that lies in a folder, or is it.
+fn rest_beneath<'a>(folder: &Path, path: &'a Path) -> Option<&'a Path> {
+    let mut rest = path.components();
+    let is_beneath = normalize(folder)
         .components()
-        .all(|name| beneath.next().is_some_and(|part| part.as_os_str().eq_ignore_ascii_case(name)));
-    let beneath = beneath.as_path();
+        .all(|name| rest.next().is_some_and(|part| part.as_os_str().eq_ignore_ascii_case(name)));
+    is_beneath.then(|| rest.as_path())
+}
+
+fn is_protected_in(home: &Path, path: &Path) -> bool {
+    let Some(beneath) = rest_beneath(home, path) else { return false };
     let is_file = || {
         let mut names = beneath.components();
         let first = names.next();
         names.next().is_none()
             && first.is_some_and(|first| HOME_FILES.iter().any(|file| is_name(first, file)))
     };
-    is_beneath && (is_file() || HOME_FOLDERS.iter().any(|folder| begins_with(beneath, folder)))
+    is_file() || HOME_FOLDERS.iter().any(|folder| begins_with(beneath, folder))
 }
 
 fn begins_with(path: &Path, folder: &str) -> bool {
@@ -187,7 +222,8 @@ mod tests {
     use super::*;
 
     fn find(path: &str) -> Option<Protection> {
-        Protection::find(Path::new(path), &["/home/me".into(), "/mnt/me/".into()])
+        let homes = vec!["/home/me".into(), "/mnt/me/".into()];
+        ProtectedPaths { homes, ..ProtectedPaths::default() }.find(Path::new(path))
     }
 
     #[test]
@@ -232,7 +268,7 @@ mod tests {
         ] {
             assert_eq!(find(path), None, "{path}");
         }
-        assert_eq!(Protection::find(Path::new("/home/me/.bashrc"), &[]), None);
+        assert_eq!(ProtectedPaths::default().find(Path::new("/home/me/.bashrc")), None);
     }
 
     #[test]
@@ -241,5 +277,31 @@ mod tests {
             assert_eq!(find(path), Some(Protection::Git), "{path}");
         }
         assert_eq!(find("/w/.gitignore"), None);
+    }
+
+    #[test]
+    fn own_folders_are_private_but_for_what_commands_may_read() {
+        let protected = ProtectedPaths {
+            own: vec!["/home/me/.config/tiller".into(), "/data/tiller/".into()],
+            readable: vec!["/home/me/.config/tiller/skills".into()],
+            ..ProtectedPaths::default()
+        };
+        for (path, is_private) in [
+            ("/home/me/.config/tiller", true),
+            ("/home/me/.config/tiller/auth.json", true),
+            ("/home/me/x/../.config/TILLER/.env", true),
+            ("/data/tiller/sessions/x.jsonl", true),
+            ("/home/me/.config/tiller/skills/../auth.json", true),
+            ("/home/me/.config/tiller/skills/x/run.py", false),
+        ] {
+            assert_eq!(protected.find(Path::new(path)), Some(Protection::Own), "{path}");
+            assert_eq!(protected.is_private(Path::new(path)), is_private, "{path}");
+        }
+        for path in ["/home/me/.config", "/home/me/.config/tiller-notes", "/data"] {
+            assert_eq!(
+                (protected.find(Path::new(path)), protected.is_private(Path::new(path))),
+                (None, false)
+            );
+        }
     }
 }

@@ -12,6 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use self::protected::ProtectedFolders;
 use crate::files::open_beneath::{self, stable_path};
 use crate::files::walk::{Entry, Walk, WalkOptions, walk};
+use crate::protected_path::ProtectedPaths;
 
 mod protected;
 
@@ -55,9 +56,9 @@ pub enum WorkspaceError {
         /// The link.
         path: PathBuf,
     },
-    /// A link on the way leads to where git keeps what it runs, which the path doesn't say.
-    #[error("{path} leads into .git by a symbolic link; name the file itself: {real}")]
-    IntoGit {
+    /// A link on the way leads to where writing needs approval, which the path doesn't say.
+    #[error("{path} leads by a symbolic link to where writing needs approval; name the file itself: {real}")]
+    HiddenTarget {
         /// The path, as given.
         path: String,
         /// Where it leads.
@@ -92,6 +93,8 @@ pub struct Workspace {
     /// Folders that may be read whatever the others say, and take nothing from them.
     readable: Vec<PathBuf>,
     protected: ProtectedFolders,
+    /// Paths where writing needs approval; what a link hides of them is refused.
+    approved: ProtectedPaths,
 }
 
 /// A path that may be touched.
@@ -129,7 +132,13 @@ impl Workspace {
         let no_root = |source| WorkspaceError::NoRoot { path: given.to_owned(), source };
         let root = fs::canonicalize(given).map_err(no_root)?;
         fs::read_dir(&root).map_err(no_root)?;
-        Ok(Self { root, added: Vec::new(), readable: Vec::new(), protected: ProtectedFolders::default() })
+        Ok(Self {
+            root,
+            added: Vec::new(),
+            readable: Vec::new(),
+            protected: ProtectedFolders::default(),
+            approved: ProtectedPaths::default(),
+        })
     }
 
     /// Adds an absolute folder, which need not exist yet, or a single file, to read from or also to write to. Where folders lie in
@@ -155,6 +164,13 @@ impl Workspace {
         self
     }
 
+    /// Refuses writes whose path hides behind a link that it leads to one of these.
+    #[must_use]
+    pub fn with_approved_paths(mut self, paths: ProtectedPaths) -> Self {
+        self.approved = paths;
+        self
+    }
+
     /// The working directory, without links.
     #[must_use]
     pub fn root(&self) -> &Path {
@@ -173,9 +189,10 @@ impl Workspace {
             return Err(WorkspaceError::Outside { path: path.to_owned(), root: self.root.clone() });
         }
         let real = follow(&self.root, Path::new(path))?;
-        // Whoever allows a call goes by the path that it names.
-        if purpose == Purpose::Write && is_in_git(&real) && !is_in_git(&self.root.join(path)) {
-            return Err(WorkspaceError::IntoGit { path: path.to_owned(), real });
+        // Approvals go by the path that a call names.
+        let (protection, named) = (self.approved.find(&real), self.approved.find(&self.root.join(path)));
+        if purpose == Purpose::Write && protection.is_some() && named.is_none() {
+            return Err(WorkspaceError::HiddenTarget { path: path.to_owned(), real });
         }
         if self.protected.hold(&real)
             && (purpose == Purpose::Write || !self.is_readable_though_protected(&real))
@@ -294,10 +311,6 @@ impl Folder {
     }
 }
 
-fn is_in_git(path: &Path) -> bool {
-    path.components().any(|component| component.as_os_str().eq_ignore_ascii_case(".git"))
-}
-
 /// Where `path` leads when every link is followed, as the system would, through the part of it that exists.
 fn follow(root: &Path, path: &Path) -> Result<PathBuf, WorkspaceError> {
     let mut real = root.to_owned();
@@ -414,11 +427,25 @@ mod tests {
         fs::create_dir_all(root.join(".git/hooks")).unwrap();
         symlink(".git/hooks", root.join("hooks")).unwrap();
         let real = root.join(".git/hooks/pre-commit").display().to_string();
-        let refusal =
-            format!("hooks/pre-commit leads into .git by a symbolic link; name the file itself: {real}");
+        let refusal = format!(
+            "hooks/pre-commit leads by a symbolic link to where writing needs approval; name the file itself: {real}"
+        );
         assert_eq!(shown(&workspace, "hooks/pre-commit"), Err(refusal));
         assert_eq!(shown(&workspace, ".git/hooks/pre-commit"), Ok(".git/hooks/pre-commit".into()));
         assert!(workspace.resolve("hooks/pre-commit", Purpose::Read).is_ok());
+    }
+
+    #[test]
+    fn resolve_link_to_a_startup_file_is_refused() {
+        let (folder, workspace) = folders();
+        let home = folder.path().canonicalize().unwrap();
+        fs::write(home.join(".bashrc"), "").unwrap();
+        symlink("../.bashrc", home.join("inside/notes")).unwrap();
+        let paths = ProtectedPaths { homes: vec![home.clone()], ..ProtectedPaths::default() };
+        let workspace = workspace.with_folder(&home, Purpose::Write).with_approved_paths(paths);
+        assert!(shown(&workspace, "notes").unwrap_err().contains("to where writing needs approval"));
+        assert!(shown(&workspace, "../.bashrc").is_ok(), "the question has been asked");
+        assert!(workspace.resolve("notes", Purpose::Read).is_ok());
     }
 
     #[test]

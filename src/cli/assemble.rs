@@ -109,7 +109,7 @@ pub(super) fn assemble_around(
     notices.extend(extensions.unreachable_commands(&sources.taken));
     extensions.contribute(&mut sources);
     let resources = Resources::load(sources);
-    let tools = tools(&resources, (&cwd, &added), config.folders.all(), environment)?;
+    let tools = tools(&resources, (&cwd, &added), config, environment)?;
     let tools = extensions.equip(tools, &mut notices);
     let offer = offer(arguments, config, &tools)?;
     let folders = added.iter().map(added::told).collect();
@@ -147,14 +147,17 @@ pub(super) fn now() -> UnixMs {
 fn tools(
     resources: &Resources,
     (cwd, added): (&Path, &[Added]),
-    protected: Vec<PathBuf>,
+    config: &Config,
     environment: impl FnOnce(Workspace) -> ToolEnvironment,
 ) -> Result<Tools, Failure> {
     let readable = resources.readable(cwd).into_iter();
     let workspace = Workspace::new(cwd).map_err(Failure::usage)?;
     let workspace =
         added.iter().fold(workspace, |workspace, (path, purpose)| workspace.with_folder(path, *purpose));
-    let workspace = readable.fold(workspace, Workspace::with_readable).with_protected(protected);
+    let workspace = readable
+        .fold(workspace, Workspace::with_readable)
+        .with_protected(config.folders.all())
+        .with_approved_paths(config.protected_paths());
     Ok(Tools::built_in(environment(workspace)))
 }
 

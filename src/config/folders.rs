@@ -52,6 +52,12 @@ impl Folders {
         vec![self.config.clone(), self.data.clone(), self.state.clone()]
     }
 
+    /// What commands may read of them: skills, the user's and the built-in ones, and outputs of earlier commands.
+    #[must_use]
+    pub fn readable(&self) -> Vec<PathBuf> {
+        vec![self.config.join("skills"), self.state.join("skills"), self.state.join("outputs")]
+    }
+
     /// The file of keys.
     #[must_use]
     pub fn auth(&self) -> PathBuf {

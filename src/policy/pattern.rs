@@ -81,7 +81,7 @@ fn is_plain_operand(word: &str, place: Place<'_>) -> bool {
     !word.starts_with('@')
         && !word.contains("://")
         && !sets_variable
-        && place.protection(word) != Some(Protection::Home)
+        && !matches!(place.protection(word), Some(Protection::Home | Protection::Own))
 }
 
 fn listed(options: &str) -> impl Iterator<Item = &str> {

@@ -91,6 +91,7 @@ mod tests {
 
     use super::*;
     use crate::policy::risk::Place;
+    use crate::protected_path::ProtectedPaths;
 
     #[test]
     fn rule_for_call_shows_what_it_covers() {
@@ -111,7 +112,8 @@ mod tests {
             ("cargo test | tail", "exactly `cargo test | tail`"),
             ("make", "exactly `make`"),
         ] {
-            let pattern = CommandPattern::find(line, Place::new(Path::new("/work"), &[]));
+            let pattern =
+                CommandPattern::find(line, Place::new(Path::new("/work"), &ProtectedPaths::default()));
             assert_eq!(Rule::for_call("bash", Some(line), pattern).to_string(), shown);
         }
     }

@@ -62,6 +62,27 @@ fn own_folders_are_refused_to_tools_started_at_home() {
 }
 
 #[test]
+fn commands_that_name_own_folders_ask_in_auto() {
+    let house = House::new();
+    let script = house.script(&[
+        r#"{"calls": [{"name": "bash", "arguments": {"command": "cat $HOME/tiller/auth.json; ls"}},
+            {"name": "bash", "arguments": {"command": "echo x >> ~/.bashrc"}},
+            {"name": "bash", "arguments": {"command": "echo free"}}]}"#
+            .replace('\n', "")
+            .as_str(),
+        r#"{"text": "Tried."}"#,
+    ]);
+    let fixed = ["-p", "--approval", "auto", "--provider", "scripted", "--model", script.as_str()];
+    assert_eq!(house.run(&[&fixed[..], &["go"]].concat()).code, Some(0));
+    let results: Vec<String> =
+        house.said().into_iter().filter(|line| line.starts_with("toolResult")).collect();
+    assert!(results[0].contains("reaches tiller's own configuration, keys or sessions"), "{results:?}");
+    assert!(results[1].contains("changes startup or credential files in your home directory"), "{results:?}");
+    assert_eq!(results[2].trim_end(), "toolResult: free");
+    assert!(!house.home().join(".bashrc").exists());
+}
+
+#[test]
 fn links_in_a_repository_neither_hang_nor_take_keys() {
     for (name, target) in [(".gitignore", "/dev/tty"), (".ignore", "/dev/zero"), ("AGENTS.md", "/dev/tty")] {
         let house = House::new();

@@ -134,7 +134,7 @@ pub(super) fn options(
             mode: settings.text(&setting::APPROVAL).and_then(Mode::parse).unwrap_or_default(),
             asking: if arguments.agent.yes { Asking::Yes } else { Asking::User },
             root: cwd,
-            homes: config.home_folders(),
+            protected: config.protected_paths(),
         },
         audience: front.audience(),
         output,

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{CommandPattern, Options, TABLE, listed};
 use crate::message::{Access, ToolSpec};
 use crate::policy::{Policy, SessionRules, Verdict};
+use crate::protected_path::ProtectedPaths;
 
 /// A command that was allowed for the session, and commands that have to ask nevertheless.
 const WIDENINGS: &[(&str, &[&str])] = &[
@@ -349,7 +350,11 @@ fn covers(allowed: &str, later: &str) -> bool {
         parameters: Arc::new(json!({})),
         access: Access::Executes,
     };
-    let policy = Policy { root: "/home/me/work".into(), homes: vec!["/home/me".into()], ..Policy::default() };
+    let policy = Policy {
+        root: "/home/me/work".into(),
+        protected: ProtectedPaths { homes: vec!["/home/me".into()], ..ProtectedPaths::default() },
+        ..Policy::default()
+    };
     let mut rules = SessionRules::default();
     match policy.judge(&bash, &json!({ "command": allowed }), &rules) {
         Verdict::Ask { rule, .. } => rules.add(rule),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::shell::Segment;
 use super::{program, targets};
-use crate::protected_path::{Protection, normalize};
+use crate::protected_path::{ProtectedPaths, Protection, normalize};
 
 /// Names of the home directory in a shell.
 const HOME_NAMES: &[&str] = &["~", "$HOME", "${HOME}"];
@@ -19,19 +19,28 @@ pub(in crate::policy) struct Place<'a> {
     pub(super) root: &'a Path,
     /// The folder that `cd` led to.
     pub(super) here: &'a Path,
-    /// The names of the home directory.
-    pub(super) homes: &'a [PathBuf],
+    /// The protected folders.
+    pub(super) protected: &'a ProtectedPaths,
 }
 
 impl<'a> Place<'a> {
     /// The working directory, before any `cd`.
-    pub(in crate::policy) const fn new(root: &'a Path, homes: &'a [PathBuf]) -> Self {
-        Self { root, here: root, homes }
+    pub(in crate::policy) const fn new(root: &'a Path, protected: &'a ProtectedPaths) -> Self {
+        Self { root, here: root, protected }
     }
 
     /// The reason why writing to a path needs a question.
     pub(in crate::policy) fn protection(self, path: &str) -> Option<Protection> {
-        Protection::find(&self.resolve(path), self.homes)
+        self.protected.find(&self.resolve(path))
+    }
+
+    /// Whether a word names something in tiller's own folders, as a path or as the value of an option or variable.
+    pub(super) fn names_private(self, word: &str) -> bool {
+        let value = word.split_once('=').map_or(word, |(_, value)| value);
+        // `curl -d @FILE`
+        let paths = [word, value, value.trim_start_matches('@')];
+        word.contains("TILLER_HOME")
+            || paths.iter().any(|path| self.protected.is_private(&self.resolve(path)))
     }
 
     /// Whether a path is, or may be, the working directory itself or something that doesn't lie beneath it. A `cd` may fail, so
@@ -59,13 +68,13 @@ impl<'a> Place<'a> {
 
     fn entered(self, path: &str) -> PathBuf {
         let real = normalize(&self.resolve(path));
-        let is_home = self.beneath_home(path).is_some() && !self.homes.is_empty();
+        let is_home = self.beneath_home(path).is_some() && !self.protected.homes.is_empty();
         let is_known = is_home || !(path.starts_with('~') || path.contains('$'));
         if is_known { real } else { Path::new(UNKNOWN).join(real.strip_prefix("/").unwrap_or(&real)) }
     }
 
     fn resolve(self, path: &str) -> PathBuf {
-        match (self.beneath_home(path), self.homes.first()) {
+        match (self.beneath_home(path), self.protected.homes.first()) {
             (Some(beneath), Some(home)) => home.join(beneath),
             (Some(_) | None, _) => self.here.join(path),
         }
@@ -74,8 +83,9 @@ impl<'a> Place<'a> {
     /// The rest of a path that begins with the home directory: `~/x`, `$HOME/x`, `${HOME}/x`, `~NAME/x`.
     fn beneath_home(self, path: &str) -> Option<&str> {
         let (first, beneath) = path.split_once('/').unwrap_or((path, ""));
-        let is_own =
-            |name: &str| self.homes.iter().filter_map(|home| home.file_name()).any(|own| own == name);
+        let is_own = |name: &str| {
+            self.protected.homes.iter().filter_map(|home| home.file_name()).any(|own| own == name)
+        };
         let is_home = HOME_NAMES.contains(&first) || first.strip_prefix('~').is_some_and(is_own);
         is_home.then(|| beneath.trim_start_matches('/'))
     }
