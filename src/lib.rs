@@ -23,6 +23,7 @@ pub mod session;
 pub mod setting;
 pub mod skill;
 pub mod spelling;
+pub mod surrogates;
 pub mod template;
 pub mod theme;
 pub mod tool;

@@ -123,7 +123,8 @@ table! {
     RETRY_BASE_MS = "retry.base_ms", Kind::Count { min: 0, max: 3_600_000 }, "2000";
     /// Most milliseconds between two tries, unless the provider asks for more.
     RETRY_CAP_MS = "retry.cap_ms", Kind::Count { min: 0, max: 3_600_000 }, "60000";
-    /// Seconds to wait for an answer's first byte; unset is 300, and 900 for a server on this machine or network.
+    /// Seconds to wait for an answer's first byte, and within it for more content, whatever pings come; unset is 300, and 900 for a
+    /// server on this machine or network.
     REQUEST_FIRST_BYTE_S = "request.first_byte_s", Kind::Count { min: 1, max: 86_400 }, "";
     /// Seconds of silence within an answer after which it counts as broken off; pings are no silence.
     REQUEST_STALL_S = "request.stall_s", Kind::Count { min: 1, max: 86_400 }, "120";

@@ -65,6 +65,8 @@ impl Say {
 pub(crate) enum Reply {
     /// A stream.
     Stream(Stream),
+    /// A stream of these bytes, whatever they are.
+    Bytes(Vec<u8>),
     /// A status with headers and a body.
     Status { status: u16, headers: Vec<(String, String)>, body: String },
 }
@@ -258,6 +260,9 @@ async fn answer(State(play): State<Arc<Mutex<Play>>>, request: Request) -> Respo
     };
     match reply {
         Some(Reply::Stream(stream)) => streamed(&stream, protocol),
+        Some(Reply::Bytes(bytes)) => {
+            Response::builder().header("content-type", "text/event-stream").body(Body::from(bytes)).unwrap()
+        }
         Some(Reply::Status { status, headers, body }) => {
             let response = Response::builder().status(status);
             let add = |response: axum::http::response::Builder, pair: &(String, String)| {

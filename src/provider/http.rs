@@ -47,11 +47,37 @@ pub fn ensure_crypto() {
 
 /// What turns a protocol's events into parts.
 pub(super) trait Decode: Send {
-    /// Takes an event.
-    fn take(&mut self, event: &Event, parts: &mut Vec<Result<Part, Fault>>);
+    /// Decodes an event. An event of an unknown type is traced; one that doesn't fit the protocol ends the answer.
+    fn take(&mut self, event: &Event, parts: &mut Vec<Part>) -> Result<(), Fault>;
 
-    /// Takes the end of the stream: [`Part::Finished`] when what came was complete all the same.
-    fn end(&mut self) -> Option<Part>;
+    /// Takes the end of the stream: the parts that complete the answer, or an error when it isn't complete.
+    fn end(&mut self, parts: &mut Vec<Part>) -> Result<(), Fault>;
+}
+
+/// A violation of the protocol within an answer. What came before it can't be trusted to be whole, so the answer
+/// counts as broken off and the request is retried.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Damage {
+    #[error("an event holds bytes that are not UTF-8")]
+    Encoding,
+    #[error("an event is not what the protocol says: {0}")]
+    Shape(#[from] serde_json::Error),
+    #[error("{0}")]
+    Order(&'static str),
+}
+
+impl Damage {
+    /// Traces the damaged event and returns the error that ends the answer.
+    pub(super) fn report(self, event: &Event, parts: &mut Vec<Part>) -> Fault {
+        parts.push(trace("damaged_event", event));
+        Fault::new(Failure::Interrupted, format!("the answer is damaged: {self}"))
+            .with_hint(advice::BROKEN_OFF)
+    }
+}
+
+/// The error of an answer that ended too early.
+pub(super) fn incomplete() -> Fault {
+    Fault::new(Failure::Interrupted, "the answer ended before it was complete").with_hint(advice::BROKEN_OFF)
 }
 
 /// A request in a protocol's own words.
@@ -84,12 +110,12 @@ impl Wire {
             let fault = Fault::new(Failure::Fatal, format!("no HTTP client: {}", causes(&error)));
             explain(&endpoint, fault)
         })?;
-        let wire = Self { endpoint, client };
-        match Url::parse(&wire.endpoint.base_url) {
-            Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(wire),
-            Ok(_) | Err(_) => {
-                let message = format!("base URL `{}` is not an http or https URL", wire.endpoint.base_url);
-                Err(explain(&wire.endpoint, Fault::new(Failure::Fatal, message)))
+        match base_url_fault(&endpoint.base_url) {
+            None => Ok(Self { endpoint, client }),
+            Some(fault) => {
+                let setting = advice::server_setting(&endpoint.name);
+                let message = format!("{setting} is `{}`: {fault}", endpoint.base_url);
+                Err(explain(&endpoint, Fault::new(Failure::Fatal, message)))
             }
         }
     }
@@ -184,6 +210,17 @@ impl Wire {
     }
 }
 
+/// The fault of a base URL that can't be used.
+fn base_url_fault(base_url: &str) -> Option<String> {
+    match Url::parse(base_url) {
+        Ok(url) if !matches!(url.scheme(), "http" | "https") => {
+            Some(format!("the scheme is `{}`, not http or https", url.scheme()))
+        }
+        Ok(url) => (!url.has_host()).then(|| "it has no host".to_owned()),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
 /// Servers that forget the header still stream; a page or a document is none.
 fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -241,6 +278,8 @@ enum Silence {
     Unanswered,
     /// Within an answer.
     Stalled,
+    /// Within an answer that goes on without content: pings, comments, empty deltas.
+    Empty,
 }
 
 impl Silence {
@@ -248,6 +287,9 @@ impl Silence {
         let (what, limit, setting) = match self {
             Self::Unanswered => ("no answer", timeouts.first_byte, "request.first_byte_s"),
             Self::Stalled => ("the answer stalled: nothing", timeouts.stall, "request.stall_s"),
+            Self::Empty => {
+                ("the answer stalled: no content", timeouts.without_content(), "request.first_byte_s")
+            }
         };
         Fault::new(Failure::Interrupted, format!("{what} within {} s", limit.as_secs_f64()))
             .with_hint(advice::of_silence(setting))
@@ -317,6 +359,9 @@ mod tests {
             let error = Wire::new(Endpoint::new("x", url, "X_KEY")).err().unwrap();
             assert_eq!(error.failure, Failure::Fatal, "{url}");
         }
+        let error = Wire::new(Endpoint::new("openai", "htp://localhost", "X_KEY")).err().unwrap();
+        let message = "OPENAI_BASE_URL is `htp://localhost`: the scheme is `htp`, not http or https";
+        assert_eq!(error.message, message);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! difference: an event that the end of the stream leaves without its blank line is still told ([`Decoder::finish`]),
 //! because some servers end that way. What the events mean is the providers' business.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use memchr::memchr2;
@@ -24,6 +25,8 @@ pub struct Event {
     pub data: String,
     /// The last `id:` seen up to here.
     pub id: Option<String>,
+    /// Its data held bytes that are no UTF-8; U+FFFD stands in their place.
+    pub is_damaged: bool,
 }
 
 /// An event grew past [`MAX_EVENT_BYTES`] without coming to its end.
@@ -114,6 +117,9 @@ impl Decoder {
         let text = String::from_utf8_lossy(line);
         let (field, value) = text.split_once(':').unwrap_or((&text, ""));
         self.take_field(field, value.strip_prefix(' ').unwrap_or(value));
+        if matches!(text, Cow::Owned(_)) && field == "data" {
+            self.event.get_or_insert_default().is_damaged = true;
+        }
         None
     }
 
@@ -160,7 +166,7 @@ mod tests {
     }
 
     fn event(name: &str, data: &str) -> Event {
-        Event { name: name.into(), data: data.into(), id: None }
+        Event { name: name.into(), data: data.into(), ..Event::default() }
     }
 
     #[test]
@@ -196,6 +202,13 @@ mod tests {
     #[test]
     fn a_byte_order_mark_is_no_part_of_the_first_field() {
         assert_eq!(decode(&[b"\xEF\xBB", b"\xBFdata: 1\n\n"]), [event("", "1")]);
+    }
+
+    #[test]
+    fn event_with_data_that_is_no_utf_8_is_damaged() {
+        let events = decode(&[b"data: a\xff\n\n: \xff\ndata: b\n\n"]);
+        let data: Vec<_> = events.iter().map(|event| (event.data.as_str(), event.is_damaged)).collect();
+        assert_eq!(data, [("a\u{fffd}", true), ("b", false)]);
     }
 
     #[test]

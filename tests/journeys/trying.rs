@@ -2,10 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::house::{House, Ran};
-use crate::support::{Ending, MockServer, Reply, Say};
+use crate::support::{Ending, MockServer, Protocol, Reply, Say, pieces};
 
 fn house(server: &str) -> House {
     House::new()
@@ -116,4 +116,29 @@ fn a_server_that_is_not_there_is_tried_as_often_as_was_said() {
     assert_eq!((ran.code, endings(&house).len()), (Some(1), 3));
     assert!(ran.out.contains("can't connect to 127.0.0.1"), "{}", ran.out);
     assert!(ran.out.contains("→ nothing answers there: start the server, or check"), "{}", ran.out);
+}
+
+#[test]
+fn answer_with_a_damaged_call_is_retried_and_the_call_never_runs() {
+    let call =
+        |path: &str| Reply::says([Say::call("c", "write_file", json!({ "path": path, "content": "a" }))]);
+    let frames = |reply: &Reply| {
+        let Reply::Stream(stream) = reply else { unreachable!("a stream") };
+        pieces(stream, Protocol::Anthropic)
+    };
+    let mut cut = frames(&call("cut.txt"));
+    cut[4] = b"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"ind\n\n".to_vec();
+    let mut without_start = frames(&call("start.txt"));
+    without_start.remove(1);
+    let damaged = [cut, without_start].map(|frames| Reply::Bytes(frames.concat()));
+    let server = MockServer::start(damaged.into_iter().chain([hello()]));
+    let house = house(&server.url).with("TILLER_APPROVAL", "auto");
+    let ran = ask(&house);
+    assert_eq!(
+        (ran.code, endings(&house)),
+        (Some(0), ["error", "error", "stop"].map(str::to_owned).to_vec())
+    );
+    let told = events(&ran).into_iter().find(|event| event["type"] == "auto_retry_start").unwrap();
+    assert!(told["errorMessage"].as_str().unwrap().contains("the answer is damaged"), "{told}");
+    assert_eq!(std::fs::read_dir(house.project()).unwrap().count(), 0, "nothing was written");
 }

@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tiller::message::{StopReason, Usage};
-use tiller::provider::{Part, Provider};
+use tiller::provider::{Failure, Part, Provider};
 use tiller::unit::Tokens;
 
 use crate::support::{Call, MockServer, Reply, Say};
@@ -63,7 +63,7 @@ async fn put_together(provider: &dyn Provider) -> Whole {
 const THOUGHT: &str = "Let me see — größer als 😀?";
 const TEXT: &str = "Zwei Dateien: \"a\" und „b“.\r\nReady.";
 
-fn says() -> Vec<Say> {
+pub(crate) fn says() -> Vec<Say> {
     let call = |id: &str, name: &str, arguments| Call { id: id.into(), name: name.into(), arguments };
     vec![
         Say::thought(THOUGHT, "c2VhbA=="),
@@ -121,25 +121,40 @@ proptest! {
 }
 
 #[tokio::test]
-async fn a_chunk_that_is_no_json_is_traced_and_the_stream_goes_on() {
-    let garbage = r#"{"type": "content_block_del hush-hush-key"#;
-    let says = || {
-        [
-            Say::text("before"),
-            Say::Raw(garbage.into()),
-            Say::Raw("{\"type\":\"new\"}".into()),
-            Say::text("after"),
-        ]
-    };
+async fn stream_event_of_unknown_type_is_traced() {
+    let says =
+        || [Say::text("before"), Say::Raw("{\"type\":\"new hush-hush-key\"}".into()), Say::text("after")];
     let server = MockServer::start([Reply::says(says()), Reply::says(says())]);
     for provider in both(&server) {
         let whole = put_together(&*provider).await;
         let text: String = whole.blocks.iter().map(|block| block.text.as_str()).collect();
         assert_eq!(text, "beforeafter");
         assert_eq!(whole.finished, Some(StopReason::Stop));
-        let raw = r#"{"type": "content_block_del [key]"#;
-        assert_eq!(whole.traces[0], json!({ "event": "", "raw": raw }));
-        assert_eq!(whole.traces[1]["raw"], "{\"type\":\"new\"}");
+        assert_eq!(whole.traces, [json!({ "event": "", "raw": "{\"type\":\"new [key]\"}" })]);
+    }
+}
+
+#[tokio::test]
+async fn stream_event_that_is_no_json_breaks_off_the_answer() {
+    let garbage = r#"{"type": "content_block_del hush-hush-key"#;
+    let says = || [Say::text("before"), Say::Raw(garbage.into()), Say::text("after")];
+    let server = MockServer::start([Reply::says(says()), Reply::says(says())]);
+    for provider in both(&server) {
+        let mut parts = collect(&*provider, hello("some-model")).await;
+        let error = parts.pop().unwrap().unwrap_err();
+        assert_eq!(error.failure, Failure::Interrupted);
+        assert!(error.message.starts_with("the answer is damaged: "), "{error}");
+        let Some(Ok(Part::Trace { data, .. })) = parts.pop() else { panic!("the damaged event is traced") };
+        assert_eq!(data["raw"], r#"{"type": "content_block_del [key]"#);
+        let text: String = parts.into_iter().filter_map(|part| text_of(part.unwrap())).collect();
+        assert_eq!(text, "before");
+    }
+}
+
+fn text_of(part: Part) -> Option<String> {
+    match part {
+        Part::Text { text, .. } => Some(text),
+        _ => None,
     }
 }
 

@@ -22,7 +22,8 @@ const STALL: Duration = Duration::from_secs(120);
 pub struct Timeouts {
     /// For a connection; 30 s.
     pub connect: Duration,
-    /// From sending the request to the answer's first byte; 300 s, for a local server 900 s.
+    /// From sending the request to the answer's first byte; 300 s, for a local server 900 s. Within the answer, the
+    /// longest time without content, however many pings come.
     pub first_byte: Duration,
     /// Between two pieces of the answer, pings included; 120 s.
     pub stall: Duration,
@@ -34,6 +35,11 @@ impl Timeouts {
     pub fn for_url(base_url: &str) -> Self {
         let first_byte = if is_local(base_url) { LOCAL_FIRST_BYTE } else { FIRST_BYTE };
         Self { connect: CONNECT, first_byte, stall: STALL }
+    }
+
+    /// The longest time within an answer without content. Models think for minutes while the server pings.
+    pub(super) fn without_content(&self) -> Duration {
+        self.first_byte.max(self.stall)
     }
 }
 

@@ -1,63 +1,83 @@
 //! From Chat Completions' chunks to [`Part`]s.
 //!
 //! Servers differ: some give a call no id or no index, some the index 0 to every call, some end with `stop` though
-//! they called, some without `[DONE]`. What makes sense is taken.
+//! they called, some without `[DONE]`. What makes sense is taken. A chunk that can't be parsed, a call without a name and an
+//! end without a finish reason are damage: the answer is broken off, so that none of its tool calls run.
+
+use std::borrow::Cow;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::id::CallId;
 use crate::message::{StopReason, Usage};
 use crate::provider::error::{Fault, classify, refusal_in};
-use crate::provider::http::{Decode, trace};
+use crate::provider::http::{Damage, Decode, incomplete, trace};
 use crate::provider::sse::Event;
 use crate::provider::{Failure, Part};
+use crate::surrogates::{Joiner, Wtf8};
 use crate::unit::Tokens;
 
 /// The data of the event behind the last chunk.
 const DONE: &str = "[DONE]";
 
+/// The `object` of a chunk that has choices.
+const CHUNK: &str = "chat.completion.chunk";
+
+/// Most bytes of arguments that wait for the names of their calls: 1 MiB.
+const MAX_UNNAMED_BYTES: usize = 1024 * 1024;
+
 #[derive(Deserialize)]
-struct Chunk {
-    choices: Option<Vec<Choice>>,
-    usage: Option<Counts>,
-    error: Option<Value>,
+struct Chunk<'a> {
+    #[serde(borrow)]
+    object: Option<&'a RawValue>,
+    #[serde(borrow)]
+    choices: Option<Vec<Choice<'a>>>,
+    /// Servers vary, and it is no content: counts that can't be parsed are left out.
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
-    #[serde(default)]
-    delta: Delta,
-    finish_reason: Option<String>,
+struct Choice<'a> {
+    #[serde(borrow)]
+    delta: Option<Delta<'a>>,
+    #[serde(borrow)]
+    finish_reason: Option<Cow<'a, str>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Delta {
-    content: Option<String>,
+struct Delta<'a> {
+    content: Option<Wtf8>,
     /// A refusal in words; shown as the answer it is.
-    refusal: Option<String>,
+    refusal: Option<Wtf8>,
     /// DeepSeek's, llama.cpp's and vLLM's name for thoughts.
-    reasoning_content: Option<String>,
+    reasoning_content: Option<Wtf8>,
     /// OpenRouter's, Ollama's and Groq's name for them.
-    reasoning: Option<String>,
-    tool_calls: Option<Vec<CallDelta>>,
+    reasoning: Option<Wtf8>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<CallDelta<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct CallDelta {
+struct CallDelta<'a> {
     index: Option<u64>,
     id: Option<String>,
-    function: Option<FunctionDelta>,
+    #[serde(borrow)]
+    function: Option<FunctionDelta<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct FunctionDelta {
+struct FunctionDelta<'a> {
     name: Option<String>,
     /// A string; some servers forget to make one of the object.
-    arguments: Option<Value>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -104,8 +124,11 @@ pub(super) struct Decoder {
     /// How many blocks have begun.
     blocks: usize,
     /// The block of prose being written.
-    prose: Option<(Prose, usize)>,
+    prose: Option<ProseBlock>,
     calls: Vec<Call>,
+    /// Bytes of arguments that wait for the names of their calls, and 1 KiB for each call.
+    unnamed_bytes: usize,
+    has_calls: bool,
     stop: Option<StopReason>,
 }
 
@@ -115,11 +138,28 @@ enum Prose {
     Thinking,
 }
 
+impl Prose {
+    fn part(self, block: usize, text: String) -> Part {
+        match self {
+            Self::Text => Part::Text { block, text },
+            Self::Thinking => Part::Thinking { block, text },
+        }
+    }
+}
+
+/// A block of text or thinking.
+struct ProseBlock {
+    kind: Prose,
+    number: usize,
+    joiner: Joiner,
+}
+
 /// A call as far as it has come.
 struct Call {
     index: Option<u64>,
     id: String,
     begun: Begun,
+    joiner: Joiner,
 }
 
 /// A call begins when its name is known.
@@ -131,51 +171,74 @@ enum Begun {
 }
 
 impl Decode for Decoder {
-    fn take(&mut self, event: &Event, parts: &mut Vec<Result<Part, Fault>>) {
+    fn take(&mut self, event: &Event, parts: &mut Vec<Part>) -> Result<(), Fault> {
         if event.data.trim() == DONE {
-            parts.extend(self.end_blocks().into_iter().map(Ok));
-            parts.push(Ok(Part::Finished(self.stop_reason())));
-            return;
+            return self.finish(parts).map_err(|damage| damage.report(event, parts));
         }
-        match serde_json::from_str::<Chunk>(&event.data) {
-            Ok(Chunk { error: Some(error), .. }) if !error.is_null() => {
-                parts.push(Err(classify(&refusal_in(0, &event.data))));
+        let chunk = match serde_json::from_str::<Chunk<'_>>(&event.data) {
+            Ok(chunk) => chunk,
+            Err(error) => return Err(Damage::from(error).report(event, parts)),
+        };
+        if chunk.error.is_some() {
+            return Err(classify(&refusal_in(0, &event.data)));
+        }
+        if chunk.choices.is_none() && chunk.usage.is_none() {
+            let is_chunk =
+                chunk.object.and_then(|object| serde_json::from_str::<Cow<'_, str>>(object.get()).ok());
+            if is_chunk.is_some_and(|object| object == CHUNK) {
+                return Err(Damage::Order("a chunk has no choices").report(event, parts));
             }
-            Ok(Chunk { choices: None, usage: None, .. }) => parts.push(Ok(trace("unknown_event", event))),
-            Ok(chunk) => self.take_chunk(chunk, parts),
-            Err(_) => parts.push(Ok(trace("unparsable_chunk", event))),
+            parts.push(trace("unknown_event", event));
+            return Ok(());
+        }
+        match self.take_chunk(chunk, parts) {
+            Ok(reason) => self.take_reason(reason.as_deref().unwrap_or_default()),
+            Err(damage) => Err(damage.report(event, parts)),
         }
     }
 
-    fn end(&mut self) -> Option<Part> {
-        self.stop.map(|_| Part::Finished(self.stop_reason()))
+    fn end(&mut self, parts: &mut Vec<Part>) -> Result<(), Fault> {
+        self.finish(parts).map_err(|_| incomplete())
     }
 }
 
 impl Decoder {
     pub(super) fn new(stamp: String) -> Self {
-        Self { stamp, blocks: 0, prose: None, calls: Vec::new(), stop: None }
+        Self {
+            stamp,
+            blocks: 0,
+            prose: None,
+            calls: Vec::new(),
+            unnamed_bytes: 0,
+            has_calls: false,
+            stop: None,
+        }
     }
 
-    fn take_chunk(&mut self, chunk: Chunk, parts: &mut Vec<Result<Part, Fault>>) {
+    /// Decodes a chunk and returns its finish reason, if it has one.
+    fn take_chunk<'a>(
+        &mut self,
+        chunk: Chunk<'a>,
+        parts: &mut Vec<Part>,
+    ) -> Result<Option<Cow<'a, str>>, Damage> {
+        let mut reason = None;
         // Only one choice is ever asked for. Usage comes with none.
         for choice in chunk.choices.into_iter().flatten().take(1) {
-            let delta = choice.delta;
-            let mut told = Vec::new();
-            self.write(Prose::Thinking, delta.reasoning_content.or(delta.reasoning), &mut told);
-            self.write(Prose::Text, delta.content, &mut told);
-            self.write(Prose::Text, delta.refusal, &mut told);
+            let delta = choice.delta.unwrap_or_default();
+            self.write(Prose::Thinking, delta.reasoning_content.or(delta.reasoning), parts);
+            self.write(Prose::Text, delta.content, parts);
+            self.write(Prose::Text, delta.refusal, parts);
             for call in delta.tool_calls.into_iter().flatten() {
-                self.take_call(call, &mut told);
+                self.take_call(call, parts)?;
             }
-            parts.extend(told.into_iter().map(Ok));
-            if let Some(reason) = choice.finish_reason.as_deref().filter(|reason| !reason.is_empty()) {
-                parts.extend(self.take_reason(reason));
+            reason = choice.finish_reason.filter(|reason| !reason.is_empty());
+            if reason.is_some() {
+                self.end_blocks(parts)?;
             }
         }
-        if let Some(counts) = chunk.usage {
-            parts.push(Ok(Part::Usage(counts.usage())));
-        }
+        let counts = chunk.usage.and_then(|usage| serde_json::from_str::<Counts>(usage.get()).ok());
+        parts.extend(counts.map(|counts| Part::Usage(counts.usage())));
+        Ok(reason)
     }
 
     fn next_block(&mut self) -> usize {
@@ -183,57 +246,67 @@ impl Decoder {
         self.blocks - 1
     }
 
-    fn write(&mut self, kind: Prose, text: Option<String>, parts: &mut Vec<Part>) {
+    fn write(&mut self, kind: Prose, text: Option<Wtf8>, parts: &mut Vec<Part>) {
         let Some(text) = text.filter(|text| !text.is_empty()) else { return };
-        let block = match self.prose {
-            Some((current, block)) if current == kind => block,
-            _ => {
-                self.end_prose(parts);
-                self.next_block()
-            }
-        };
-        self.prose = Some((kind, block));
-        parts.push(match kind {
-            Prose::Text => Part::Text { block, text },
-            Prose::Thinking => Part::Thinking { block, text },
-        });
+        if self.prose.as_ref().is_none_or(|prose| prose.kind != kind) {
+            self.end_prose(parts);
+            let number = self.next_block();
+            self.prose = Some(ProseBlock { kind, number, joiner: Joiner::default() });
+        }
+        parts.extend(self.prose.as_mut().map(|prose| kind.part(prose.number, prose.joiner.push(text))));
     }
 
     fn end_prose(&mut self, parts: &mut Vec<Part>) {
-        parts.extend(self.prose.take().map(|(_, block)| Part::End { block }));
+        if let Some(mut prose) = self.prose.take() {
+            parts.extend(prose.joiner.finish().map(|text| prose.kind.part(prose.number, text)));
+            parts.push(Part::End { block: prose.number });
+        }
     }
 
-    fn take_call(&mut self, delta: CallDelta, parts: &mut Vec<Part>) {
-        let at = self.call_of(&delta).unwrap_or_else(|| {
-            self.end_prose(parts);
-            let id = delta.id.clone().filter(|id| !id.is_empty());
-            let id = id.unwrap_or_else(|| format!("call_{}_{}", self.stamp, self.calls.len()));
-            self.calls.push(Call { index: delta.index, id, begun: Begun::No(String::new()) });
-            self.calls.len() - 1
-        });
+    fn take_call(&mut self, delta: CallDelta<'_>, parts: &mut Vec<Part>) -> Result<(), Damage> {
+        let at = self.call_of(&delta).unwrap_or_else(|| self.add_call(&delta, parts));
         let function = delta.function.unwrap_or_default();
         let name = function.name.filter(|name| !name.is_empty());
+        let call = &mut self.calls[at];
         let mut arguments = match function.arguments {
-            None | Some(Value::Null) => String::new(),
-            Some(Value::String(json)) => json,
-            Some(other) => other.to_string(),
+            None => String::new(),
+            Some(json) if json.get().starts_with('"') => call.joiner.push(Wtf8::parse(json)?),
+            Some(object) => object.get().to_owned(),
         };
-        if let (Begun::No(held), Some(name)) = (&mut self.calls[at].begun, name) {
+        if let (Begun::No(held), Some(name)) = (&mut call.begun, name) {
             arguments.insert_str(0, held);
-            let block = self.next_block();
-            self.calls[at].begun = Begun::As(block);
-            parts.push(Part::Call { block, id: CallId::new(&self.calls[at].id), name });
+            let block = self.blocks;
+            self.blocks += 1;
+            call.begun = Begun::As(block);
+            parts.push(Part::Call { block, id: CallId::new(&call.id), name });
         }
-        match &mut self.calls[at].begun {
-            Begun::No(held) => held.push_str(&arguments),
+        match &mut call.begun {
+            Begun::No(held) => {
+                self.unnamed_bytes += arguments.len();
+                held.push_str(&arguments);
+                if self.unnamed_bytes > MAX_UNNAMED_BYTES {
+                    return Err(Damage::Order("too many arguments came before the name of their call"));
+                }
+            }
             Begun::As(_) if arguments.is_empty() => {}
             Begun::As(block) => parts.push(Part::Arguments { block: *block, json: arguments }),
         }
+        Ok(())
+    }
+
+    fn add_call(&mut self, delta: &CallDelta<'_>, parts: &mut Vec<Part>) -> usize {
+        self.end_prose(parts);
+        self.unnamed_bytes += 1024;
+        let id = delta.id.clone().filter(|id| !id.is_empty());
+        let id = id.unwrap_or_else(|| format!("call_{}_{}", self.stamp, self.calls.len()));
+        let begun = Begun::No(String::new());
+        self.calls.push(Call { index: delta.index, id, begun, joiner: Joiner::default() });
+        self.calls.len() - 1
     }
 
     /// The call that a delta goes on with: the last of its index, of its id, or of all. A new id together with a name
     /// begins another, whatever the index.
-    fn call_of(&self, delta: &CallDelta) -> Option<usize> {
+    fn call_of(&self, delta: &CallDelta<'_>) -> Option<usize> {
         let id = delta.id.as_deref().filter(|id| !id.is_empty());
         let names = delta.function.as_ref().and_then(|function| function.name.as_deref());
         let begins = names.is_some_and(|name| !name.is_empty());
@@ -247,46 +320,48 @@ impl Decoder {
         (!is_other).then_some(at)
     }
 
-    /// Ends what is open. A call that never got a name is told all the same, to be answered with an error.
-    fn end_blocks(&mut self) -> Vec<Part> {
-        let mut parts = Vec::new();
-        self.end_prose(&mut parts);
-        for call in std::mem::take(&mut self.calls) {
-            let block = match call.begun {
-                Begun::As(block) => block,
-                Begun::No(json) => {
-                    let block = self.next_block();
-                    parts.push(Part::Call { block, id: CallId::new(&call.id), name: String::new() });
-                    parts.push(Part::Arguments { block, json });
-                    block
-                }
+    /// Ends what is open. A call that never got a name is damage: its first delta was lost.
+    fn end_blocks(&mut self, parts: &mut Vec<Part>) -> Result<(), Damage> {
+        self.end_prose(parts);
+        for mut call in std::mem::take(&mut self.calls) {
+            let Begun::As(block) = call.begun else {
+                return Err(Damage::Order("a tool call has no name"));
             };
+            parts.extend(call.joiner.finish().map(|json| Part::Arguments { block, json }));
             parts.push(Part::End { block });
-            self.stop =
-                Some(self.stop.filter(|stop| *stop != StopReason::Stop).unwrap_or(StopReason::ToolUse));
+            self.has_calls = true;
         }
-        parts
+        Ok(())
     }
 
-    fn take_reason(&mut self, reason: &str) -> Vec<Result<Part, Fault>> {
-        let meaning = match reason {
-            "length" | "max_tokens" => StopReason::Length,
-            "tool_calls" | "function_call" => StopReason::ToolUse,
+    fn take_reason(&mut self, reason: &str) -> Result<(), Fault> {
+        self.stop = match reason {
+            "" => self.stop,
+            "length" | "max_tokens" => Some(StopReason::Length),
+            "tool_calls" | "function_call" => Some(StopReason::ToolUse),
             "content_filter" => {
                 let fault = Fault::new(Failure::Fatal, "the provider's content filter stopped the answer");
-                return vec![Err(fault.with_hint("put it differently, or ask another model"))];
+                return Err(fault.with_hint("put it differently, or ask another model"));
             }
-            "error" => {
-                return vec![Err(Fault::new(Failure::Interrupted, "the provider broke off the answer"))];
-            }
-            _ => StopReason::Stop,
+            "error" => return Err(Fault::new(Failure::Interrupted, "the provider broke off the answer")),
+            _ => Some(StopReason::Stop),
         };
-        self.stop = Some(meaning);
-        self.end_blocks().into_iter().map(Ok).collect()
+        Ok(())
     }
 
-    fn stop_reason(&self) -> StopReason {
-        self.stop.unwrap_or_default()
+    /// Completes the answer.
+    fn finish(&mut self, parts: &mut Vec<Part>) -> Result<(), Damage> {
+        self.end_blocks(parts)?;
+        let reason = match (self.stop, self.has_calls) {
+            (None, _) => return Err(Damage::Order("the answer ended without a finish reason")),
+            (Some(StopReason::ToolUse), false) => {
+                return Err(Damage::Order("the answer stopped for tool calls and has none"));
+            }
+            (Some(StopReason::Stop), true) => StopReason::ToolUse,
+            (Some(reason), _) => reason,
+        };
+        parts.push(Part::Finished(reason));
+        Ok(())
     }
 }
 
@@ -296,12 +371,77 @@ mod tests {
 
     fn decode(datas: &[&str]) -> Vec<Result<Part, Fault>> {
         let mut decoder = Decoder::new("T".into());
-        let mut parts = Vec::new();
+        let mut all = Vec::new();
         for data in datas {
             let event = Event { data: (*data).to_owned(), ..Event::default() };
-            decoder.take(&event, &mut parts);
+            let mut parts = Vec::new();
+            let taken = decoder.take(&event, &mut parts);
+            all.extend(parts.into_iter().map(Ok));
+            if let Err(fault) = taken {
+                all.push(Err(fault));
+                break;
+            }
         }
-        parts
+        all
+    }
+
+    const STOP: &str = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+    const TOOL_CALLS: &str = r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#;
+
+    fn text(piece: &str) -> String {
+        format!(r#"{{"choices":[{{"delta":{{"content":"{piece}"}}}}]}}"#)
+    }
+
+    #[test]
+    fn answer_with_damaged_or_misplaced_chunk_is_broken_off() {
+        let nameless =
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}}]}"#;
+        let long = format!(
+            r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":0,"function":{{"arguments":"{}"}}}}]}}}}]}}"#,
+            "x".repeat(MAX_UNNAMED_BYTES)
+        );
+        let hi = text("hi");
+        let cases: &[&[&str]] = &[
+            &[&hi, &hi[..hi.len() - 4]],
+            &[&hi, ""],
+            &[&hi, "[]"],
+            &[&hi, r#"{"choices":[{"delta":{"content":7}}]}"#],
+            &[&hi, r#"{"choices":{}}"#],
+            &[&hi, r#"{"object":"chat.completion.chunk","choicez":[]}"#],
+            &[&hi, "[DONE]"],
+            &["[DONE]"],
+            &[&hi, TOOL_CALLS, "[DONE]"],
+            &[nameless, STOP],
+            &[nameless, "[DONE]"],
+            &[STOP, nameless, "[DONE]"],
+            &[&long],
+        ];
+        for case in cases {
+            let parts = decode(case);
+            let Some(Err(fault)) = parts.last() else { panic!("{case:?}: {parts:?}") };
+            assert_eq!(fault.failure, Failure::Interrupted, "{case:?}");
+            assert!(fault.message.starts_with("the answer is damaged: "), "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn delta_halves_of_a_surrogate_pair_are_joined() {
+        for key in ["content", "reasoning", "refusal"] {
+            let half = |half: &str| text(half).replace("content", key);
+            let parts = decode(&[&half(r"a\ud83d"), &half(r"\ude00b\ud83d"), STOP]);
+            let texts = parts.into_iter().filter_map(|part| match part.unwrap() {
+                Part::Text { text, .. } | Part::Thinking { text, .. } => Some(text),
+                _ => None,
+            });
+            assert_eq!(texts.collect::<String>(), "a😀b\u{fffd}", "{key}");
+        }
+        let call = |json: &str, name: &str| {
+            format!(
+                r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":0,"id":"a","function":{{"name":"{name}","arguments":"{json}"}}}}]}}}}]}}"#
+            )
+        };
+        let parts = decode(&[&call(r#"{\"a\":\"\ud83d"#, ""), &call(r#"\ude00\"}"#, "ls"), TOOL_CALLS]);
+        assert_eq!(parts[1], arguments(0, r#"{"a":"😀"}"#));
     }
 
     fn call(block: usize, id: &str, name: &str) -> Result<Part, Fault> {
@@ -347,7 +487,7 @@ mod tests {
                     r#"{{"choices":[{{"delta":{{"tool_calls":[{{{index}"id":"{id}","function":{{"name":"{name}","arguments":"{{}}"}}}}]}}}}]}}"#
                 )
             };
-            let parts = decode(&[&delta("a", "ls"), &delta("b", "rg"), "[DONE]"]);
+            let parts = decode(&[&delta("a", "ls"), &delta("b", "rg"), STOP, "[DONE]"]);
             let expected = [
                 call(0, "a", "ls"),
                 arguments(0, "{}"),
@@ -374,22 +514,15 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_come_late_or_never() {
+    fn a_name_may_come_late() {
         let parts = decode(&[
             r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{\"x\""}}]}}]}"#,
             r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"ls","arguments":":1}"}}]}}]}"#,
-            r#"{"choices":[{"delta":{"tool_calls":[{"index":1,"id":"b"}]},"finish_reason":"stop"}]}"#,
+            STOP,
             "[DONE]",
         ]);
-        let expected = [
-            call(0, "a", "ls"),
-            arguments(0, r#"{"x":1}"#),
-            END_0,
-            call(1, "b", ""),
-            arguments(1, ""),
-            END_1,
-            Ok(Part::Finished(StopReason::ToolUse)),
-        ];
+        let expected =
+            [call(0, "a", "ls"), arguments(0, r#"{"x":1}"#), END_0, Ok(Part::Finished(StopReason::ToolUse))];
         assert_eq!(parts, expected);
     }
 
@@ -440,8 +573,10 @@ mod tests {
     #[test]
     fn every_finish_reason_has_its_meaning() {
         let finish = |reason: &str| {
+            let call = r#"{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"ls","arguments":"{}"}}]}}]}"#;
             let chunk = format!(r#"{{"choices":[{{"delta":{{}},"finish_reason":"{reason}"}}]}}"#);
-            decode(&[&chunk, "[DONE]"]).remove(0)
+            let first = if reason == "tool_calls" { call } else { r#"{"choices":[]}"# };
+            decode(&[first, &chunk, "[DONE]"]).pop().unwrap()
         };
         assert_eq!(finish("stop"), Ok(Part::Finished(StopReason::Stop)));
         assert_eq!(finish("length"), Ok(Part::Finished(StopReason::Length)));
@@ -453,22 +588,23 @@ mod tests {
     #[test]
     fn an_end_without_done_is_one_if_the_reason_was_told() {
         let mut decoder = Decoder::new("T".into());
-        assert_eq!(decoder.end(), None);
+        assert_eq!(decoder.end(&mut Vec::new()).unwrap_err().failure, Failure::Interrupted);
         let data = r#"{"choices":[{"delta":{},"finish_reason":"length"}]}"#.to_owned();
-        decoder.take(&Event { data, ..Event::default() }, &mut Vec::new());
-        assert_eq!(decoder.end(), Some(Part::Finished(StopReason::Length)));
+        decoder.take(&Event { data, ..Event::default() }, &mut Vec::new()).unwrap();
+        let mut parts = Vec::new();
+        decoder.end(&mut parts).unwrap();
+        assert_eq!(parts, [Part::Finished(StopReason::Length)]);
     }
 
     #[test]
     fn errors_and_oddities_in_the_stream() {
         let parts = decode(&[
-            r#"{"error":{"message":"Rate limit reached","code":429}}"#,
-            "{\"choices\":[{\"del",
             r#"{"object":"keep-alive"}"#,
+            r#"{"choices":[{"delta":null}],"usage":"none","error":null}"#,
+            r#"{"error":{"message":"Rate limit reached","code":429}}"#,
         ]);
-        let Err(fault) = &parts[0] else { panic!("an error") };
+        assert!(matches!(&parts[0], Ok(Part::Trace { name: "unknown_event", .. })));
+        let Err(fault) = &parts[1] else { panic!("an error: {parts:?}") };
         assert_eq!(fault.failure, Failure::Transient { retry_after: None });
-        assert!(matches!(&parts[1], Ok(Part::Trace { name: "unparsable_chunk", .. })));
-        assert!(matches!(&parts[2], Ok(Part::Trace { name: "unknown_event", .. })));
     }
 }
