@@ -35,7 +35,7 @@ impl Keyless {
                 let advice = advice::of_missing_key(&model.provider, key_name);
                 (format!("there is no key for {named}"), format!("{advice}; or {ANOTHER}"))
             }
-            ModelError::NoProvider { .. } | ModelError::Unknown { .. } => {
+            ModelError::NoProvider { .. } | ModelError::Unknown { .. } | ModelError::Misconfigured { .. } => {
                 (missing.to_string(), ANOTHER.to_owned())
             }
         };

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::Provider;
 use super::catalog::{self, ModelFacts};
 use super::error::advice;
-use super::{Keyless, demo};
+use super::{Keyless, ProviderError, demo};
 use crate::message::{ModelRef, ThinkingLevel};
 use crate::unit::Tokens;
 
@@ -58,12 +58,20 @@ pub struct Providers {
     found_windows: BTreeMap<String, Tokens>,
 }
 
-/// A provider that could be asked if there were a key.
+/// A provider that can't be asked.
 #[derive(Clone)]
 struct Locked {
-    /// Where the key would come from: `OPENAI_API_KEY`.
-    key_name: String,
+    cause: LockCause,
     models: Vec<ModelFacts>,
+}
+
+/// Why a provider can't be asked.
+#[derive(Clone)]
+enum LockCause {
+    /// There is no key; this variable would hold it: `OPENAI_API_KEY`.
+    NoKey(String),
+    /// Its settings are wrong, as this error says.
+    Misconfigured(String),
 }
 
 /// What a person's words came to.
@@ -105,6 +113,14 @@ pub enum ModelError {
         /// The variable that would hold the key.
         key_name: String,
     },
+    /// The settings of the provider are wrong.
+    #[error("{model} can't be used: {reason}")]
+    Misconfigured {
+        /// The model, as `provider/id`.
+        model: String,
+        /// The setting and its fault.
+        reason: String,
+    },
     /// There is no such provider.
     #[error("provider `{provider}` is not usable; usable: {usable}")]
     NoProvider {
@@ -135,8 +151,24 @@ impl Providers {
     /// known to serve. Nothing happens if the provider is there.
     pub fn lock(&mut self, provider: &str, key_name: impl Into<String>, models: Vec<ModelFacts>) {
         if !self.providers.contains_key(provider) {
-            self.locked.insert(provider.to_owned(), Locked { key_name: key_name.into(), models });
+            let cause = LockCause::NoKey(key_name.into());
+            self.locked.insert(provider.to_owned(), Locked { cause, models });
         }
+    }
+
+    /// Notes a provider that can't be asked because its settings are wrong, as `error` says, with the models it is known
+    /// to serve. Other providers don't suffer from it.
+    pub fn reject(&mut self, error: &ProviderError, models: Vec<ModelFacts>) {
+        let cause = LockCause::Misconfigured(error.message.clone());
+        self.locked.insert(error.provider.clone(), Locked { cause, models });
+    }
+
+    /// The providers whose settings are wrong, each with its error.
+    pub fn misconfigured(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.locked.iter().filter_map(|(provider, locked)| match &locked.cause {
+            LockCause::NoKey(_) => None,
+            LockCause::Misconfigured(reason) => Some((provider.as_str(), reason.as_str())),
+        })
     }
 
     /// Takes a provider away, and notes it as one that has no key. One that isn't there is left as it is.
@@ -181,11 +213,16 @@ impl Providers {
     /// The models that could be asked if there were a key for their provider, each with the variable that would hold it.
     #[must_use]
     pub fn locked(&self) -> Vec<(ModelFacts, String)> {
-        let of = |locked: &Locked| {
-            let key_name = locked.key_name.clone();
-            locked.models.clone().into_iter().map(move |facts| (facts, key_name.clone()))
-        };
-        self.locked.values().flat_map(of).collect()
+        let mut models = Vec::new();
+        for Locked { cause, models: its } in self.locked.values() {
+            match cause {
+                LockCause::NoKey(name) => {
+                    models.extend(its.iter().map(|facts| (facts.clone(), name.clone())))
+                }
+                LockCause::Misconfigured(_) => {}
+            }
+        }
+        models
     }
 
     fn model(&self, facts: Arc<ModelFacts>) -> Option<Model> {
@@ -250,10 +287,10 @@ impl Providers {
 
     /// Why nobody can be asked for the model `id` of a provider.
     fn missing(&self, provider: &str, id: &str) -> ModelError {
-        match self.locked.get(provider) {
-            Some(locked) => {
-                ModelError::NoKey { model: format!("{provider}/{id}"), key_name: locked.key_name.clone() }
-            }
+        let model = format!("{provider}/{id}");
+        match self.locked.get(provider).map(|locked| locked.cause.clone()) {
+            Some(LockCause::NoKey(key_name)) => ModelError::NoKey { model, key_name },
+            Some(LockCause::Misconfigured(reason)) => ModelError::Misconfigured { model, reason },
             None => ModelError::NoProvider {
                 provider: provider.to_owned(),
                 usable: listing(self.names().map(str::to_owned)),

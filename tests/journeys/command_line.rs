@@ -4,6 +4,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::house::House;
+use crate::support::{MockServer, Reply, Say};
 use crate::terminal::Key;
 
 fn scripted(house: &House, lines: &[&str], more: &[&str]) -> super::house::Ran {
@@ -292,4 +293,27 @@ fn tools_reach_a_folder_that_is_added_and_no_other() {
     assert_eq!(std::fs::read_to_string(other.path().join("note")).unwrap(), "x");
     let ran = house.run(&["-p", "--provider", "demo", "--add-dir", "no/such/folder", "hi"]);
     assert!(ran.code == Some(2) && ran.err.contains("--add-dir no/such/folder"), "{}", ran.err);
+}
+
+#[test]
+fn base_url_that_is_wrong_stops_only_its_provider() {
+    let server = MockServer::start([Reply::says([Say::text("Fine.")])]);
+    let house = House::new()
+        .with("ANTHROPIC_API_KEY", "k")
+        .with("ANTHROPIC_BASE_URL", &server.url)
+        .with("OPENAI_API_KEY", "k")
+        .with("OPENAI_BASE_URL", "htp:/nowhere");
+    let reason = "openai can't be used: OPENAI_BASE_URL is `htp:/nowhere`: the scheme is `htp`";
+    let ran = house.run(&["-p", "hello"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("Fine.\n", Some(0)), "{}", ran.err);
+    assert!(ran.err.contains(reason), "{}", ran.err);
+    for arguments in [["--provider", "openai"], ["--model", "openai/gpt-5"], ["--model", "gpt-5"]] {
+        let ran = house.run(&[&arguments[..], &["-p", "hello"]].concat());
+        assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{arguments:?}");
+        assert!(ran.err.contains("OPENAI_BASE_URL is `htp:/nowhere`"), "{arguments:?}: {}", ran.err);
+    }
+    let alone = House::new().with("OPENAI_BASE_URL", "htp:/nowhere");
+    let ran = alone.run(&["-p", "hello"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains(reason), "{}", ran.err);
 }

@@ -16,12 +16,15 @@ use crate::provider::anthropic::{self, Anthropic};
 use crate::provider::demo::{self, Demo};
 use crate::provider::openai_chat::{self, OpenAiChat};
 use crate::provider::scripted::{self, Scripted};
-use crate::provider::{Endpoint, Known, Model, ModelError, Provider, Providers, Timeouts, catalog};
+use crate::provider::{
+    Endpoint, Known, Model, ModelError, Provider, ProviderError, Providers, Timeouts, catalog,
+};
 use crate::setting;
 use crate::unit::Tokens;
 
-/// The same providers with what is cycled through; patterns that mean nothing are told of.
+/// The same providers with what is cycled through. Warns of providers with wrong settings and patterns without a match.
 pub(super) fn scoped(mut providers: Providers, config: &Config, notices: &mut Vec<String>) -> Providers {
+    notices.extend(providers.misconfigured().map(|(name, reason)| format!("{name} can't be used: {reason}")));
     let unmatched = providers.limit_scope(config.settings.list(&setting::MODELS).unwrap_or_default());
     notices.extend(unmatched.iter().map(|pattern| format!("models: no usable model matches `{pattern}`")));
     providers
@@ -41,11 +44,12 @@ pub(super) fn providers(arguments: &Arguments, config: &Config) -> Result<Provid
         );
     }
     for name in PUBLIC {
-        match public(arguments, config, name)? {
-            ProviderChange::Open(provider, models) => providers.add(provider, models),
-            ProviderChange::Shut { provider, key_name } => {
+        match make_public(arguments, config, name) {
+            Ok(ProviderChange::Open(provider, models)) => providers.add(provider, models),
+            Ok(ProviderChange::Shut { provider, key_name }) => {
                 providers.lock(&provider, key_name, catalog::known(&provider));
             }
+            Err(error) => providers.reject(&error, catalog::known(name)),
         }
     }
     if named == Some(scripted::NAME) {
@@ -71,15 +75,23 @@ pub(in crate::cli) fn public(
     config: &Config,
     name: &'static str,
 ) -> Result<ProviderChange, Failure> {
+    make_public(arguments, config, name).map_err(Failure::usage)
+}
+
+fn make_public(
+    arguments: &Arguments,
+    config: &Config,
+    name: &'static str,
+) -> Result<ProviderChange, ProviderError> {
     let models = catalog::known(name);
     let base_url = if name == "anthropic" { anthropic::BASE_URL } else { openai_chat::BASE_URL };
     let Some(endpoint) = endpoint(arguments, config, name, base_url) else {
         return Ok(ProviderChange::Shut { provider: name.to_owned(), key_name: config::key_name(name) });
     };
     let provider: Arc<dyn Provider> = if name == "anthropic" {
-        Arc::new(Anthropic::new(endpoint).map_err(Failure::usage)?)
+        Arc::new(Anthropic::new(endpoint)?)
     } else {
-        Arc::new(OpenAiChat::new(endpoint).map_err(Failure::usage)?)
+        Arc::new(OpenAiChat::new(endpoint)?)
     };
     Ok(ProviderChange::Open(provider, models))
 }
@@ -121,7 +133,7 @@ pub(super) fn model(
     let choice = if on_flags { Choice::Caller } else { Choice::Log };
     let level_on_flags = arguments.model.thinking.is_some();
     if let Some(provider) = provider.filter(|provider| providers.names().all(|name| name != *provider)) {
-        return Err(no_provider(provider));
+        return Err(misconfigured(providers, Some(provider)).unwrap_or_else(|| no_provider(provider)));
     }
     let (model, level, known) = match (provider, words) {
         (Some(provider), Some(words)) => in_provider(providers, provider, words)?,
@@ -179,11 +191,19 @@ fn first(providers: &Providers, provider: Option<&str>, front: Front) -> Result<
     let model = models.iter().find(fits).cloned();
     match model {
         Some(model) if !front.has_person() && provider.is_none() && model.facts.provider == demo::NAME => {
-            Err(connect(Failure::usage(anyhow!("there is no model to ask"))))
+            let nobody = || connect(Failure::usage(anyhow!("there is no model to ask")));
+            Err(misconfigured(providers, None).unwrap_or_else(nobody))
         }
         Some(model) => Ok(model),
         None => Err(Failure::usage(anyhow!("which model? --model names one"))),
     }
+}
+
+/// The error of a provider whose settings are wrong: of this one, or of any.
+fn misconfigured(providers: &Providers, provider: Option<&str>) -> Option<Failure> {
+    let mut rejected = providers.misconfigured();
+    let (name, reason) = rejected.find(|(name, _)| provider.is_none_or(|provider| provider == *name))?;
+    Some(Failure::usage(anyhow!("{name} can't be used: {reason}")))
 }
 
 fn no_provider(provider: &str) -> Failure {
@@ -199,7 +219,7 @@ fn no_provider(provider: &str) -> Failure {
 /// An error that names the missing key needs no hint.
 fn not_found(error: ModelError) -> Failure {
     match error {
-        ModelError::NoKey { .. } => Failure::usage(error),
+        ModelError::NoKey { .. } | ModelError::Misconfigured { .. } => Failure::usage(error),
         ModelError::Unknown { .. } | ModelError::NoProvider { .. } => connect(Failure::usage(error)),
     }
 }
