@@ -35,10 +35,15 @@ pub struct UserMessage {
     /// Text, or text and images.
     pub content: Content,
     /// When it was said.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub timestamp: UnixMs,
     /// What was typed, where a template made the content of it.
-    #[serde(default, rename = "tillerTyped", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "lenient",
+        rename = "tillerTyped",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub typed: Option<String>,
 }
 
@@ -201,13 +206,13 @@ pub struct AssistantMessage {
     /// Text, thinking and tool calls in the order they came.
     pub content: Vec<AssistantBlock>,
     /// The protocol spoken: `anthropic-messages`, `openai-completions`, `scripted`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub api: String,
     /// The provider's name: `anthropic`, `openai`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub provider: String,
     /// The model's id as it was asked for.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub model: String,
     /// What the answer cost.
     #[serde(default, deserialize_with = "lenient")]
@@ -215,10 +220,10 @@ pub struct AssistantMessage {
     /// Why it ended.
     pub stop_reason: StopReason,
     /// What went wrong, with `error` and `aborted`; secrets removed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
     /// When the request was sent.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub timestamp: UnixMs,
 }
 
@@ -263,7 +268,7 @@ pub enum AssistantBlock {
         /// The thought, or a summary of it; empty when the provider hides it.
         thinking: String,
         /// The provider's seal, sent back unchanged so that it can go on from the thought.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         thinking_signature: Option<String>,
     },
     /// A call of a tool.
@@ -434,7 +439,7 @@ pub struct ToolResultMessage {
     /// The call it answers.
     pub tool_call_id: CallId,
     /// The called tool's name.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub tool_name: String,
     /// What the model reads.
     pub content: Vec<UserBlock>,
@@ -442,10 +447,10 @@ pub struct ToolResultMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
     /// Whether the call failed, was refused or was skipped.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub is_error: bool,
     /// When it ended.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub timestamp: UnixMs,
 }
 
@@ -458,16 +463,16 @@ pub struct BashExecutionMessage {
     /// Both of its streams as a terminal shows them, cut to the output limits.
     pub output: String,
     /// Its exit code; absent when it was killed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// Whether the user, or tiller's own end, stopped it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub cancelled: bool,
     /// Whether `output` is less than the whole.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub truncated: bool,
     /// The file with the whole output, when `truncated`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub full_output_path: Option<String>,
     /// True for `!!`: logged and shown, never sent to a model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -481,7 +486,7 @@ pub struct BashExecutionMessage {
     )]
     pub strokes: Vec<Stroke>,
     /// When it ended.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub timestamp: UnixMs,
 }
 
@@ -506,7 +511,7 @@ pub struct SystemMessage {
     #[serde(default, deserialize_with = "text_of_content")]
     pub content: String,
     /// When it was written.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub timestamp: UnixMs,
 }
 

@@ -35,14 +35,14 @@ pub struct Header {
     pub version: u64,
     /// The session's id.
     pub id: SessionId,
-    /// When it began, ISO-8601.
-    #[serde(default)]
+    /// When it began, ISO-8601. A value of another type counts as absent, here and in the optional keys below.
+    #[serde(default, deserialize_with = "lenient")]
     pub timestamp: String,
     /// The working directory it belongs to, absolute.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub cwd: String,
     /// The log it was forked from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<String>,
 }
 
@@ -173,7 +173,7 @@ pub enum EntryBody {
         /// What it says.
         content: Content,
         /// Whether people see it too.
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient")]
         display: bool,
     },
     /// Another entry gets a label, or loses it.
@@ -217,10 +217,10 @@ pub struct MessageEntry {
     /// The message.
     pub message: Arc<Message>,
     /// The queued message that this one delivers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub tiller_queue_id: Option<QueueId>,
     /// At which point it was delivered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub tiller_receipt: Option<Receipt>,
 }
 
@@ -233,7 +233,7 @@ pub struct Compaction {
     /// The first entry that stays as it is; the compaction's own id keeps nothing.
     pub first_kept_entry_id: EntryId,
     /// Size of the context before.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub tokens_before: Tokens,
     /// Files read and modified, among others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -294,10 +294,10 @@ pub enum OwnFact {
         /// Tiller's version.
         version: String,
         /// The working directory, where it isn't the header's.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         cwd: Option<String>,
         /// The origin of the repository that it is in, without credentials.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         remote: Option<String>,
     },
     /// A `!` command begins.
@@ -339,7 +339,7 @@ pub enum OwnFact {
         /// The session's id there.
         session: String,
         /// The program's version, or its format's.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         version: Option<String>,
     },
 }
@@ -357,10 +357,10 @@ pub enum QueueChange {
         /// What it says.
         text: String,
         /// What was typed, where a template made the text of it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         typed: Option<String>,
         /// What it shows.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Vec::is_empty")]
         images: Vec<Image>,
     },
     /// A message that waits reads differently, or stands elsewhere.
@@ -372,10 +372,10 @@ pub enum QueueChange {
         /// What it says from now on.
         text: String,
         /// What it shows from now on.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Vec::is_empty")]
         images: Vec<Image>,
         /// How many messages stand before it from now on; where it is missing it keeps its place.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
         order: Option<usize>,
     },
     /// A message no longer waits, and wasn't delivered.

@@ -226,7 +226,11 @@ impl Check {
                 format!("version {version} is newer than the {VERSION} of this tiller, which only reads it"),
             );
         }
-        self.check_moment(place, Some(&header.timestamp.into()));
+        if let Some(odd) = body::header_misfit(bytes) {
+            self.found.error(place, format!("{odd}; it is read as absent"));
+        }
+        let moment = body::key(bytes, "timestamp").unwrap_or_default();
+        self.check_moment(place, Some(&moment).filter(|moment| !moment.is_null()));
     }
 
     fn take_entry(&mut self, line: &Line<'_>) {
@@ -373,6 +377,9 @@ impl Check {
         if let Some(odd) = read.usage {
             self.found
                 .error(place, format!("its usage is not in numbers: {odd}; what it cost is not counted"));
+        }
+        if let Some(odd) = body::entry_misfit(line.bytes).filter(|_| read.body.is_ok()) {
+            self.found.error(place, format!("{odd}; it is read as absent"));
         }
         match read.body {
             Ok(_) if head.kind == EntryKind::Unknown => {

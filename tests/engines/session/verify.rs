@@ -271,6 +271,30 @@ fn a_log_that_tiller_writes_has_nothing_to_find() {
 }
 
 #[test]
+fn optional_key_of_the_wrong_type_costs_only_itself() {
+    let place = Place::new();
+    let header = HEADER.replace("}", r#","parentSession":7}"#);
+    let one = line("a", None, "one");
+    let odd =
+        line("b", Some("a"), "two").replace(r#""type":"message","#, r#""type":"message","tillerQueueId":7,"#);
+    assert_ne!(odd, line("b", Some("a"), "two"));
+    let path = place.file([&header, &one, &odd, ""].join("\n"));
+    let reader = Reader::open(&path).unwrap();
+    assert_eq!(
+        (texts(&reader), reader.header().parent_session.clone()),
+        (vec!["one".into(), "two".into()], None)
+    );
+    let (entries, findings) = checked(&path);
+    assert_eq!(entries, 2);
+    let expected = ["parentSession", "tillerQueueId"]
+        .map(|key| format!("error: its optional key `{key}` is 7; it is read as absent"));
+    assert_eq!(findings.len(), 2, "{findings:?}");
+    for (finding, expected) in findings.iter().zip(&expected) {
+        assert!(finding.ends_with(expected), "{finding}");
+    }
+}
+
+#[test]
 fn a_compaction_of_the_first_version_counts_entries() {
     let place = Place::new();
     let header = r#"{"type":"session","id":"s","timestamp":"2026-11-21T03:16:58.249Z","cwd":"/"}"#;
