@@ -115,12 +115,16 @@ pub enum EventKind {
     },
     /// The queues changed.
     QueueUpdate {
-        /// Texts of the steering messages that wait.
+        /// Texts of the steering messages among those that are [`listed`].
         steering: Vec<String>,
-        /// Texts of the follow-ups that wait.
+        /// Texts of the follow-ups among those that are [`listed`].
         follow_up: Vec<String>,
-        /// The same with ids and states, in the order of delivery.
-        items: Vec<QueueItem>,
+        /// All messages with ids and states, in the order of delivery. As JSON only those that are [`listed`]: each event
+        /// repeats them, and a long queue would be told anew with every message that joins it.
+        #[serde(serialize_with = "serialize_listed")]
+        items: Vec<Arc<QueueItem>>,
+        /// How many messages wait.
+        total: usize,
     },
     /// An entry is in the log.
     EntryAppended {
@@ -478,6 +482,45 @@ pub enum QueueKind {
     Steer,
     /// When the agent would otherwise be done.
     FollowUp,
+}
+
+impl EventKind {
+    /// The update that tells of these waiting messages.
+    #[must_use]
+    pub fn queue_update(items: Vec<impl Into<Arc<QueueItem>>>) -> Self {
+        let items: Vec<Arc<QueueItem>> = items.into_iter().map(Into::into).collect();
+        let texts = |kind: QueueKind| {
+            let of_kind = listed(&items).iter().filter(|item| item.kind == kind);
+            of_kind.map(|item| item.text.clone()).collect()
+        };
+        Self::QueueUpdate {
+            steering: texts(QueueKind::Steer),
+            follow_up: texts(QueueKind::FollowUp),
+            total: items.len(),
+            items,
+        }
+    }
+}
+
+/// Most messages that a `queue_update` lists as JSON.
+const MAX_LISTED: usize = 100;
+
+/// Most bytes of text that a `queue_update` lists as JSON, once: 64 KiB.
+const MAX_LISTED_BYTES: usize = 64 * 1024;
+
+/// The first of the waiting messages: at most 100 with at most 64 KiB of text. `get_queue` tells of all.
+#[must_use]
+pub fn listed(items: &[Arc<QueueItem>]) -> &[Arc<QueueItem>] {
+    let mut bytes = 0;
+    let fits = |item: &&Arc<QueueItem>| {
+        bytes += item.text.len() + item.typed.as_ref().map_or(0, String::len);
+        bytes <= MAX_LISTED_BYTES
+    };
+    &items[..items.iter().take(MAX_LISTED).take_while(fits).count()]
+}
+
+fn serialize_listed<S: Serializer>(items: &[Arc<QueueItem>], serializer: S) -> Result<S::Ok, S::Error> {
+    listed(items).serialize(serializer)
 }
 
 /// A message that waits.

@@ -10,6 +10,9 @@ use crate::session::EntryBody;
 use crate::session::entry::{Entry, OwnFact, QueueChange, Waited};
 use crate::unit::UnixMs;
 
+/// Most messages that may wait: far more than a person queues, and few enough to be told of and kept in memory.
+pub const MAX_WAITING: usize = 1_000;
+
 /// How many waiting messages go in at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeliveryMode {
@@ -37,7 +40,8 @@ pub struct QueueEdit {
 /// The messages that wait, in the order of their delivery within each kind.
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
-    items: Vec<QueueItem>,
+    /// Shared with the events that tell of them.
+    items: Vec<Arc<QueueItem>>,
     /// What became of each of them so far.
     stories: HashMap<QueueId, Story>,
 }
@@ -90,7 +94,7 @@ impl Queue {
     pub fn add(&mut self, item: QueueItem, at: UnixMs) {
         let story = Story { queued_at: at, queued_as: item.kind, edited: false, was_held: item.held };
         self.stories.insert(item.id.clone(), story);
-        self.items.push(item);
+        self.items.push(Arc::new(item));
     }
 
     /// What became of a message that waits.
@@ -108,7 +112,7 @@ impl Queue {
     /// Changes a message, if it waits; answers with the entry that says so.
     pub fn edit(&mut self, id: &QueueId, edit: QueueEdit) -> Option<EntryBody> {
         let at = self.items.iter().position(|item| item.id == *id)?;
-        let mut item = self.items.remove(at);
+        let mut item = Arc::unwrap_or_clone(self.items.remove(at));
         let QueueEdit { text, images, kind, place } = edit;
         if let Some(story) = self.stories.get_mut(id) {
             story.edited |= text.as_ref().is_some_and(|text| *text != item.text);
@@ -131,21 +135,21 @@ impl Queue {
             images: item.images.to_vec(),
             order: place,
         };
-        self.items.insert(place.unwrap_or(at).min(self.items.len()), item);
+        self.items.insert(place.unwrap_or(at).min(self.items.len()), Arc::new(item));
         Some(EntryBody::own(&OwnFact::Queue(change)))
     }
 
     /// Holds one message for as long as somebody is at it; its receipt says nothing of that.
     pub fn hold(&mut self, id: &QueueId) {
         for item in self.items.iter_mut().filter(|item| item.id == *id) {
-            item.held = true;
+            Arc::make_mut(item).held = true;
         }
     }
 
     /// Lets a held message go in at the next occasion.
     pub fn release(&mut self, id: &QueueId) {
         for item in self.items.iter_mut().filter(|item| item.id == *id) {
-            item.held = false;
+            Arc::make_mut(item).held = false;
         }
     }
 
@@ -153,7 +157,7 @@ impl Queue {
     pub fn remove(&mut self, id: &QueueId) -> Option<QueueItem> {
         let at = self.items.iter().position(|item| item.id == *id)?;
         self.stories.remove(id);
-        Some(self.items.remove(at))
+        Some(Arc::unwrap_or_clone(self.items.remove(at)))
     }
 
     /// Takes the next messages of a kind for delivery, with what became of each; held ones stay.
@@ -166,7 +170,7 @@ impl Queue {
         self.items.retain(|item| {
             let take = item.kind == kind && !item.held && taken.len() < most;
             if take {
-                taken.push(item.clone());
+                taken.push(QueueItem::clone(item));
             }
             !take
         });
@@ -187,7 +191,7 @@ impl Queue {
     /// Holds everything that waits: it is sent only when the user says so.
     pub fn hold_all(&mut self) {
         for item in &mut self.items {
-            item.held = true;
+            Arc::make_mut(item).held = true;
             if let Some(story) = self.stories.get_mut(&item.id) {
                 story.was_held = true;
             }
@@ -196,21 +200,26 @@ impl Queue {
 
     /// What waits, held or not.
     #[must_use]
-    pub fn items(&self) -> &[QueueItem] {
+    pub fn items(&self) -> &[Arc<QueueItem>] {
         &self.items
+    }
+
+    /// A copy of the messages that a predicate picks.
+    #[must_use]
+    pub fn cloned(&self, pick: impl Fn(&QueueItem) -> bool) -> Vec<QueueItem> {
+        self.items.iter().filter(|item| pick(item)).map(|item| QueueItem::clone(item)).collect()
+    }
+
+    /// A copy of one message, if it waits.
+    #[must_use]
+    pub fn find(&self, id: &QueueId) -> Option<QueueItem> {
+        self.items.iter().find(|item| item.id == *id).map(|item| QueueItem::clone(item))
     }
 
     /// Tells front ends what waits.
     #[must_use]
     pub fn update(&self) -> EventKind {
-        let texts = |kind: QueueKind| {
-            self.items.iter().filter(|item| item.kind == kind).map(|item| item.text.clone()).collect()
-        };
-        EventKind::QueueUpdate {
-            steering: texts(QueueKind::Steer),
-            follow_up: texts(QueueKind::FollowUp),
-            items: self.items.clone(),
-        }
+        EventKind::queue_update(self.items.clone())
     }
 }
 
@@ -253,7 +262,32 @@ mod tests {
             entry(removed(&"q3".into())),
         ];
         let expected = [held("q2", QueueKind::FollowUp, "two", &[])];
-        assert_eq!(Queue::left_over(&log).items(), expected);
+        assert_eq!(Queue::left_over(&log).cloned(|_| true), expected);
+    }
+
+    #[test]
+    fn update_of_a_long_queue_is_bounded() {
+        let update = |count: usize, bytes: usize| {
+            let mut queue = Queue::default();
+            for at in 0..count {
+                let text = "x".repeat(bytes);
+                queue.add(item(&format!("q{at}"), QueueKind::FollowUp, &text), UnixMs(0));
+            }
+            let json = serde_json::to_value(queue.update()).unwrap();
+            let listed = json["items"].as_array().unwrap().len();
+            assert_eq!(
+                (json["followUp"].as_array().unwrap().len(), json["steering"].as_array()),
+                (listed, Some(&vec![]))
+            );
+            (listed, json["total"].as_u64().unwrap(), json.to_string().len())
+        };
+        for (count, bytes, expected) in
+            [(3, 10, 3), (101, 10, 100), (1_000, 1_024, 64), (5, 40_000, 1), (1, 70_000, 0)]
+        {
+            let (listed, total, length) = update(count, bytes);
+            assert_eq!((listed, total), (expected, count as u64), "{count} of {bytes}");
+            assert!(length < 160 * 1024, "{length}");
+        }
     }
 
     fn held(id: &str, kind: QueueKind, text: &str, images: &[Image]) -> QueueItem {
@@ -312,7 +346,7 @@ mod tests {
             held("q2", QueueKind::FollowUp, "zwei", &[picture]),
             held("q1", QueueKind::Steer, "one", &[]),
         ];
-        assert_eq!(queue.items(), expected);
+        assert_eq!(queue.cloned(|_| true), expected);
         assert_eq!(Queue::left_over(&log), queue);
     }
 

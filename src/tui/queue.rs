@@ -7,6 +7,8 @@
 mod keys;
 pub(super) mod perform;
 
+use std::borrow::Borrow;
+
 use super::app::{App, Report, Typed};
 use super::editor::Draft;
 use crate::event::{QueueItem, QueueKind};
@@ -137,8 +139,8 @@ pub(super) fn typed(item: &QueueItem) -> String {
 
 impl App {
     /// Other messages wait than before, or in another order.
-    pub(super) fn queue_changed(&mut self, items: &[QueueItem]) {
-        self.work.queue = items.to_vec();
+    pub(super) fn queue_changed(&mut self, items: &[impl Borrow<QueueItem>]) {
+        self.work.queue = items.iter().map(|item| item.borrow().clone()).collect();
         let Some(id) = self.queue.chosen().cloned() else {
             if let Focus::Choosing(None) = self.queue.focus {
                 self.choose_row(usize::MAX);

@@ -62,7 +62,7 @@ fn work_shows_each_call_and_what_waits() {
             item(QueueKind::Steer, "and add a test for a lone \\r", false),
             item(QueueKind::FollowUp, "then run the whole suite", true),
         ];
-        stage.event(EventKind::QueueUpdate { steering: vec![], follow_up: vec![], items });
+        stage.event(EventKind::queue_update(items));
         insta::assert_snapshot!(format!("work_{width}x{height}"), stage.screen());
     }
 }
@@ -123,7 +123,7 @@ fn a_message_of_a_skill_is_shown_as_it_was_typed_wherever_it_stands() {
         images: [].into(),
         held: false,
     };
-    let update = |items| EventKind::QueueUpdate { steering: vec![], follow_up: vec![], items };
+    let update = |items| EventKind::queue_update(items);
     stage.event(update(vec![item.clone()]));
     assert!(stage.screen().contains("↳ steer   /skill:tidy gently"), "{}", stage.screen());
     stage.input(Input::Report(Report::Queue(vec![item])));

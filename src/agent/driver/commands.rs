@@ -11,7 +11,7 @@ use crate::agent::approvals::Audience;
 use crate::agent::handle::{
     AgentError, Beside, Command, Elsewhere, Expansion, Moved, PromptOptions, Reply, StreamingBehavior, Target,
 };
-use crate::agent::queue::{self, Queue, QueueEdit};
+use crate::agent::queue::{self, MAX_WAITING, Queue, QueueEdit};
 use crate::agent::turn::{Input, Prompt, QueueFate};
 use crate::event::{Decision, EventKind, QueueItem, QueueKind, SessionChange};
 use crate::id::{CallId, EntryId, QueueId};
@@ -96,6 +96,9 @@ impl Driver {
             None | Some(StreamingBehavior::Steer) => QueueKind::Steer,
             Some(StreamingBehavior::FollowUp) => QueueKind::FollowUp,
         };
+        if let Some(full) = self.queue_full() {
+            return answer(reply, Err(full));
+        }
         let prompt = match self.said(text, kind, options) {
             Ok(prompt) => prompt,
             Err(error) => return answer(reply, Err(error)),
@@ -110,12 +113,21 @@ impl Driver {
         if text.is_none() && !self.turn.queue().waits(QueueKind::Steer) {
             return answer(reply, Err(AgentError::Gone("steering message")));
         }
+        if let Some(full) = self.queue_full().filter(|_| text.is_some()) {
+            return answer(reply, Err(full));
+        }
         let prompt = match text.map(|text| self.said(text, QueueKind::Steer, options)).transpose() {
             Ok(prompt) => prompt,
             Err(error) => return answer(reply, Err(error)),
         };
         let so_far = self.so_far();
         self.apply_and_reply(Input::SteerNow { prompt, so_far }, |result| answer(reply, result));
+    }
+
+    /// The error of a message that would have to wait behind [`MAX_WAITING`] others.
+    fn queue_full(&self) -> Option<AgentError> {
+        let waiting = self.turn.queue().items().len();
+        (self.turn.is_running() && waiting >= MAX_WAITING).then_some(AgentError::QueueFull(waiting))
     }
 
     /// What the user says, expanded, with what the machine has to know of it.
@@ -142,7 +154,7 @@ impl Driver {
     fn edit_queued(&mut self, id: QueueId, edit: QueueEdit, reply: Reply<QueueItem>) {
         let mut queue = self.turn.queue().clone();
         queue.edit(&id, edit.clone());
-        let Some(item) = queue.items().iter().find(|item| item.id == id).cloned() else {
+        let Some(item) = queue.find(&id) else {
             return answer(reply, Err(AgentError::Gone("message")));
         };
         self.apply_and_reply(Input::EditQueued { id, edit }, |result| answer(reply, result.map(|()| item)));
@@ -173,8 +185,7 @@ impl Driver {
             self.stop_summary();
         }
         let is_handed_back = self.turn.is_running() && queue == QueueFate::HandBack;
-        let items = self.turn.queue().items().iter().filter(|item| is_handed_back && !item.held);
-        let items = items.cloned().collect();
+        let items = self.turn.queue().cloned(|item| is_handed_back && !item.held);
         let so_far = self.so_far();
         self.apply_and_hand_back(Input::Abort { so_far, queue }, items, |result| answer(reply, result));
     }
@@ -188,16 +199,14 @@ impl Driver {
     }
 
     fn clear_queue(&mut self, kind: Option<QueueKind>, reply: Reply<Vec<QueueItem>>) {
-        let items = self.turn.queue().items().iter();
-        let items: Vec<QueueItem> =
-            items.filter(|item| kind.is_none_or(|kind| item.kind == kind)).cloned().collect();
+        let items = self.turn.queue().cloned(|item| kind.is_none_or(|kind| item.kind == kind));
         let ids = items.iter().map(|item| item.id.clone()).collect();
         self.apply_and_hand_back(Input::Unqueue(ids), items, |result| answer(reply, result));
     }
 
     fn remove_queued(&mut self, id: &QueueId, reply: Reply<QueueItem>) {
         const GONE: AgentError = AgentError::Gone("message");
-        match self.turn.queue().items().iter().find(|item| item.id == *id).cloned() {
+        match self.turn.queue().find(id) {
             Some(item) => {
                 let taken = Input::Unqueue(vec![id.clone()]);
                 self.apply_and_hand_back(taken, vec![item], |result| {

@@ -20,7 +20,7 @@ impl Driver {
             retry: self.teller.told.retry.clone().filter(|_| self.turn.is_retrying()),
             partial: self.partial.as_ref().map(|_| self.answer_so_far()),
             calls: self.jobs.calls().cloned().collect(),
-            queue: self.turn.queue().items().to_vec(),
+            queue: self.turn.queue().cloned(|_| true),
             approvals: self.approvals.waiting().to_vec(),
             bash: self.jobs.bash_running().cloned(),
             summary: self.summaries.shown(),
@@ -60,7 +60,7 @@ impl Driver {
                 is_retrying: self.turn.is_retrying(),
             },
             queue: QueueStatus {
-                items: self.turn.queue().items().to_vec(),
+                items: self.turn.queue().cloned(|_| true),
                 steering_point: options.steering_point,
                 steering_mode: options.steering_mode,
                 follow_up_mode: options.follow_up_mode,

@@ -10,6 +10,9 @@ pub enum AgentError {
     /// A prompt came while the agent was at work, without saying what should become of it.
     #[error("the agent is at work; say whether this steers it or follows up")]
     Busy,
+    /// As many messages wait as may.
+    #[error("{0} messages are waiting; send more when some are delivered, or clear the queue")]
+    QueueFull(usize),
     /// The command needs the agent to be idle.
     #[error("the agent is at work, and this needs it to be at rest")]
     Running,

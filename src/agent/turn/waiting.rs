@@ -84,7 +84,7 @@ impl Turn {
             if let Some(kind) = kind {
                 self.look_at_steering(kind, out);
             }
-        } else if let Some(item) = self.queue.items().iter().find(|item| item.id == *id).cloned() {
+        } else if let Some(item) = self.queue.find(id) {
             // It overtakes nothing: whatever it was queued as, it begins.
             let item = QueueItem { kind: QueueKind::FollowUp, ..item };
             let waited = self.queue.waited(&item);

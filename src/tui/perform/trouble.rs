@@ -31,6 +31,7 @@ pub(in crate::tui) fn failed(error: &AgentError, text: Option<Typed>) -> Report 
             Some("stop it first, or wait for its end".to_owned())
         }
         AgentError::Busy
+        | AgentError::QueueFull(_)
         | AgentError::BashRunning
         | AgentError::Empty
         | AgentError::Store(_)

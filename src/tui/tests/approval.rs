@@ -396,7 +396,7 @@ fn enter_that_answered_a_call_does_not_hurry_what_waits_when_it_is_pressed_again
         images: [].into(),
         held: false,
     };
-    stage.event(EventKind::QueueUpdate { steering: vec![], follow_up: vec![], items: vec![item] });
+    stage.event(EventKind::queue_update(vec![item]));
     stage.asked(command("cargo test"));
     stage.wait(400);
     stage.key(KeyCode::Right);

@@ -197,7 +197,7 @@ pub(super) fn waiting(stage: &mut Stage) {
         held: false,
     };
     let items = ["first", "second", "third"].map(item).to_vec();
-    stage.event(EventKind::QueueUpdate { steering: vec![], follow_up: vec![], items });
+    stage.event(EventKind::queue_update(items));
 }
 
 #[test]

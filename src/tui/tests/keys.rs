@@ -112,7 +112,7 @@ fn enter_again_hurries_what_steers_and_ctrl_enter_steers_at_once() {
         images: [].into(),
         held: false,
     };
-    let waits = EventKind::QueueUpdate { steering: vec![], follow_up: vec![], items: vec![item] };
+    let waits = EventKind::queue_update(vec![item]);
     stage.event(waits.clone());
     assert_eq!(stage.press(KeyCode::Enter, KeyModifiers::NONE), [], "nothing is in flight");
     at_work(&mut stage);

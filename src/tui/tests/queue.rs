@@ -31,7 +31,7 @@ fn three() -> Vec<QueueItem> {
 
 impl Stage {
     fn waits(&mut self, items: Vec<QueueItem>) {
-        self.event(EventKind::QueueUpdate { steering: vec![], follow_up: vec![], items });
+        self.event(EventKind::queue_update(items));
     }
 
     fn alt_up(&mut self) -> Vec<Action> {

@@ -19,7 +19,7 @@ impl Stage {
             images: [].into(),
             held: false,
         };
-        self.event(EventKind::QueueUpdate { steering: vec![], follow_up: vec![], items: vec![item] });
+        self.event(EventKind::queue_update(vec![item]));
     }
 
     fn button(&mut self, kind: MouseEventKind, (column, row): (u16, u16)) -> Vec<Action> {
@@ -330,9 +330,7 @@ fn no_order_of_keys_and_events_makes_it_fall_over() {
                 9 => _ = stage.button(MouseEventKind::ScrollUp, place),
                 10 => stage.wait(500),
                 11 => stage.input(Input::Paste("pasted\n".repeat(random(12)))),
-                12 => {
-                    stage.event(EventKind::QueueUpdate { steering: vec![], follow_up: vec![], items: vec![] })
-                }
+                12 => stage.event(EventKind::queue_update(Vec::<QueueItem>::new())),
                 13 => stage.input(Input::Report(Report::Attached(picture()))),
                 14..=18 => _ = stage.press(keys[random(keys.len())], modifiers[random(4)]),
                 _ => _ = stage.press(KeyCode::Char(letters[random(letters.len())]), modifiers[random(4)]),

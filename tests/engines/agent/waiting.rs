@@ -60,6 +60,29 @@ async fn a_queue_that_was_edited_is_delivered_and_comes_back_as_edited() {
 }
 
 #[tokio::test]
+async fn queue_that_is_full_refuses_and_keeps_what_it_has() {
+    let mut stage = Stage::new(Access::Writes, vec![calls(&[json!({})])]);
+    stage.prompt("go").await;
+    stage.begun.notified().await;
+    for at in 0..queue::MAX_WAITING {
+        stage.agent.follow_up(format!("message {at}")).await.unwrap();
+    }
+    let refused = stage.agent.follow_up("one more").await.unwrap_err();
+    assert!(matches!(refused, AgentError::QueueFull(queue::MAX_WAITING)), "{refused}");
+    assert!(refused.to_string().starts_with("1000 messages are waiting; "), "{refused}");
+    assert!(matches!(
+        stage.agent.steer_now("now", PromptOptions::default()).await,
+        Err(AgentError::QueueFull(_))
+    ));
+    let waiting = waiting(&stage).await;
+    assert_eq!((waiting.len(), waiting[999].text.as_str()), (1_000, "message 999"));
+    stage.agent.remove_queued(waiting[0].id.clone()).await.unwrap();
+    stage.agent.follow_up("one more").await.unwrap();
+    stage.agent.abort().await.unwrap();
+    assert_eq!(stage.settled().await, RunOutcome::Aborted);
+}
+
+#[tokio::test]
 async fn the_images_of_a_prompt_reach_the_model_and_the_log() {
     let mut stage = Stage::new(Access::Reads, vec![says("a cat")]);
     let options = PromptOptions { images: vec![picture()], ..PromptOptions::default() };

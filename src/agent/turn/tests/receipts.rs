@@ -85,7 +85,7 @@ fn a_message_that_was_taken_out_is_put_back_where_it_was() {
     for text in ["one", "two"] {
         step(&mut turn, follow_up(text));
     }
-    let item = turn.queue().items()[0].clone();
+    let item = turn.queue().cloned(|_| true).remove(0);
     step(&mut turn, Input::Unqueue(vec![item.id.clone()]));
     let put_back = || Input::PutBack { item: item.clone(), place: 0 };
     let expected =
