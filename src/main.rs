@@ -16,8 +16,19 @@ fn main() -> ExitCode {
         Some(first) if first == tiller::html::SERVICE => {
             tiller::html::serve(arguments, io::stdout().lock(), io::stderr().lock())
         }
-        _ => tiller::cli::main(std::env::args_os()),
+        _ => {
+            hide_environment();
+            tiller::cli::main(std::env::args_os())
+        }
     }
+}
+
+/// Keeps other processes of the user from reading `/proc/PID/environ` and the memory of this one: commands of the model
+/// run as the same user, and the environment may hold keys. It also means that there is no core dump.
+fn hide_environment() {
+    // Linux since 2.3.20; elsewhere there is no such file. Without it tiller works all the same.
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::prctl::set_dumpable(false);
 }
 
 /// Tells words of code apart for the tiller that started this one.

@@ -1,7 +1,7 @@
 //! Commands: start one, stream what it prints, stop it with everything it started.
 //!
 //! A [`Runner`] starts commands through the [`helper`], a small process of our own binary that outlives tiller just long
-//! enough to clean up. Three pipes join the two: the helper's stdin is its lifeline (closed means stop, whoever closed
+//! enough to clean up; on Linux it has a watchdog of its own. Three pipes join the two: the helper's stdin is its lifeline (closed means stop, whoever closed
 //! it), its stdout is what the command prints, its stderr carries one report. What a command may do is the policy's
 //! business, not decided here. A program to talk with ([`Runner::converse`]) gets what is written to that lifeline.
 

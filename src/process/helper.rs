@@ -3,13 +3,14 @@
 //! It leads a session of its own without a terminal, starts the program in a group of its own with stdin empty, and
 //! waits for whichever comes first: the program's end, or the end of its own stdin, which means that tiller died or wants
 //! it stopped. Either way it kills everything the program started, says one line on stderr, and exits. It has one
-//! thread, no runtime, and no state but its children.
+//! thread, no runtime, and no state but its children. On Linux a `watchdog` stands between it and tiller.
 //!
 //! A program to converse with gets what comes on the helper's stdin (`pump`), has a stderr of its own, and is given a moment
 //! to end by itself when its stdin ends.
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
+use std::iter::Peekable;
 use std::os::fd::AsFd as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{self, Child, Command, ExitCode, Stdio};
@@ -23,6 +24,8 @@ use super::{Exit, ExitStatus};
 mod family;
 mod news;
 mod pump;
+#[cfg(target_os = "linux")]
+mod watchdog;
 
 use family::Family;
 use news::{Doorbell, News, Newsroom};
@@ -46,20 +49,32 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 /// Runs the program that `arguments` (those after [`NAME`]) name and watches over it. `main` calls it before it starts
 /// anything, above all before any thread.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let report = supervise(arguments).unwrap_or_else(Report::Failed);
+    let mut arguments = arguments.peekable();
+    #[cfg(target_os = "linux")]
+    if arguments.next_if(|first| first == watchdog::SUPERVISED).is_none() {
+        return match watchdog::watch(arguments) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(reason) => report(&Report::Failed(reason)),
+        };
+    }
+    report(&supervise(&mut arguments).unwrap_or_else(Report::Failed))
+}
+
+fn report(report: &Report) -> ExitCode {
     // Nobody may be left to read it. It has a line of its own, also after a program that left its last one open.
     let _ = io::stderr().write_all(format!("\n{}", report.encode()).as_bytes());
     ExitCode::SUCCESS
 }
 
-fn supervise(arguments: impl Iterator<Item = OsString>) -> Result<Report, String> {
-    let mut arguments = arguments.peekable();
+fn supervise(arguments: &mut Peekable<impl Iterator<Item = OsString>>) -> Result<Report, String> {
     let manner =
         if arguments.next_if(|first| first == CONVERSE).is_some() { Manner::Converse } else { Manner::Run };
     let program = arguments.next().ok_or("no program to run")?;
     nix::unistd::setsid().map_err(|errno| format!("cannot leave the terminal: {errno}"))?;
     family::adopt_orphans();
     let doorbell = Doorbell::hang().map_err(|error| format!("cannot listen to signals: {error}"))?;
+    #[cfg(target_os = "linux")]
+    watchdog::die_with_parent();
     let mut command = Command::new(&program);
     command.args(arguments);
     let mut shell =

@@ -160,6 +160,56 @@ async fn a_killed_helper_is_an_error_and_not_a_hang() {
     assert!(matches!(running.wait().await, Err(ProcessError::Lost)));
 }
 
+/// Waits until no process works in a folder.
+#[cfg(target_os = "linux")]
+fn assert_abandoned(folder: &Path) {
+    let start = Instant::now();
+    loop {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let there: Vec<_> = processes
+            .filter(|process| std::fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == folder))
+            .map(|process| std::fs::read_to_string(process.path().join("cmdline")).unwrap_or_default())
+            .collect();
+        if there.is_empty() {
+            return;
+        }
+        assert!(start.elapsed() < PATIENCE, "{there:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn command_that_kills_its_supervisor_leaves_nobody() {
+    let watchdog = "watchdog=$(awk '{print $4}' /proc/$PPID/stat)";
+    for attack in [
+        "kill -9 $PPID; sleep 1000".to_owned(),
+        "kill -9 -$PPID; sleep 1000".to_owned(),
+        format!("{DAEMON}; sleep 1000 & kill -9 $PPID; sleep 1000"),
+        "(trap '' TERM HUP; setsid bash -c 'kill -9 '$PPID'; sleep 1000 & sleep 1000') & sleep 1000"
+            .to_owned(),
+        format!("{watchdog}; {DAEMON}; kill -9 $watchdog; sleep 1000"),
+        format!("{watchdog}; {DAEMON}; kill -TERM $watchdog; sleep 1000"),
+    ] {
+        let folder = TempDir::new().unwrap();
+        let running = start(folder.path(), &attack);
+        // Lost, or stopped by a signal where the supervisor could still report.
+        drop(running.wait().await);
+        assert_abandoned(folder.path());
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn command_that_suspends_its_supervisor_can_be_stopped() {
+    let folder = TempDir::new().unwrap();
+    let mut running = start(folder.path(), "kill -STOP $PPID; echo up; sleep 1000");
+    assert_eq!(running.chunk().await.as_deref(), Some(b"up\n".as_slice()));
+    running.stop();
+    assert!(matches!(running.wait().await, Err(ProcessError::Lost)));
+    assert_abandoned(folder.path());
+}
+
 #[tokio::test]
 async fn a_missing_folder_is_named() {
     let runner = Runner::with_helper(env!("CARGO_BIN_EXE_tiller"));

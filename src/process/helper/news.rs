@@ -27,6 +27,18 @@ pub(super) enum News {
     Other,
 }
 
+/// The reason that a watchdog woke up for.
+#[cfg(target_os = "linux")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wakeup {
+    /// A signal asks to stop.
+    Signal,
+    /// Stdin was closed at its other end.
+    Hangup,
+    /// Maybe a child ended, maybe time ran out.
+    Other,
+}
+
 /// Signals that would end the helper are orders: `pkill tiller` must not set its children free.
 const ORDERS: [Signal; 3] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM];
 
@@ -123,6 +135,33 @@ impl Newsroom {
             Err(_) => return News::Order,
         }
         if has_news(&sources[0]) || self.signals_order() { News::Order } else { News::Other }
+    }
+
+    /// Waits without reading stdin, which is another process's to read: for ever if no time is given. Once time is given, a
+    /// hangup is known and is not waited for.
+    #[cfg(target_os = "linux")]
+    pub(super) fn wait_for_hangup(&self, timeout: Option<Duration>) -> Wakeup {
+        if self.doorbell.0.swap(false, Ordering::Relaxed) {
+            return Wakeup::Signal;
+        }
+        let stdin = io::stdin();
+        let signals = PollFd::new(self.signals.as_fd(), PollFlags::POLLIN);
+        let mut sources = vec![signals];
+        if timeout.is_none() {
+            // A hangup is reported without being asked for.
+            sources.push(PollFd::new(stdin.as_fd(), PollFlags::empty()));
+        }
+        match poll(&mut sources, poll_timeout(timeout)) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(_) => return Wakeup::Hangup,
+        }
+        if self.signals_order() {
+            Wakeup::Signal
+        } else if sources.get(1).is_some_and(has_news) {
+            Wakeup::Hangup
+        } else {
+            Wakeup::Other
+        }
     }
 
     /// Waits for news, or a moment.
