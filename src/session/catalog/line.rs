@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use crate::message::Usage;
+use crate::message::{Usage, lenient};
 use crate::session::EntryKind;
 use crate::session::head::Head;
 use crate::session::repair::repaired;
@@ -26,7 +26,7 @@ struct Raw<'a> {
     kind: Cow<'a, str>,
     #[serde(default)]
     id: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     timestamp: Option<String>,
     #[serde(default, borrow)]
     message: Option<RawMessage<'a>>,
@@ -86,9 +86,9 @@ struct RawBlock<'a> {
 /// What `tiller.run` says of the place.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 pub(super) struct Run {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) cwd: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) remote: Option<String>,
 }
 
@@ -277,6 +277,11 @@ mod tests {
         assert_eq!(read(b"{\"type\":\"session_info\",\"name\":\"caf\xe9\"}").unwrap().fact, {
             Fact::Name(Some("caf\u{fffd}".into()))
         });
+        let odd_time = r#"{"type":"session_info","timestamp":7,"name":"x"}"#;
+        assert_eq!(words(odd_time).as_deref(), Some("x"));
+        let odd_run = r#"{"type":"custom","customType":"tiller.run","data":{"cwd":7,"remote":"here"}}"#;
+        let expected = Run { cwd: None, remote: Some("here".into()) };
+        assert_eq!(read(odd_run.as_bytes()).unwrap().fact, Fact::Run(expected));
         assert_eq!(read(b"{\"id\":\"a\"}"), None);
         assert_eq!(read(b"not json"), None);
     }
