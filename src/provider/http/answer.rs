@@ -263,11 +263,14 @@ mod tests {
     const STALL: Duration = Duration::from_secs(10);
     const CONTENT: Duration = Duration::from_secs(30);
 
+    fn wire() -> Wire {
+        let timeouts = Timeouts { connect: STALL, first_byte: CONTENT, stall: STALL };
+        Wire::new(Endpoint { timeouts, ..Endpoint::new("x", "http://localhost", "X_KEY") }).unwrap()
+    }
+
     /// The texts and the error of an answer whose pieces come one after the other, each after its time.
     async fn play(pieces: Vec<(Duration, Bytes)>) -> (usize, Result<(), String>) {
-        let timeouts = Timeouts { connect: STALL, first_byte: CONTENT, stall: STALL };
-        let endpoint = Endpoint { timeouts, ..Endpoint::new("x", "http://localhost", "X_KEY") };
-        let wire = Arc::new(Wire::new(endpoint).unwrap());
+        let wire = Arc::new(wire());
         let bytes = stream::iter(pieces).then(|(wait, bytes)| async move {
             tokio::time::sleep(wait).await;
             Ok(bytes)
@@ -305,6 +308,17 @@ mod tests {
                 assert!(began.elapsed() <= CONTENT);
             }
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answer_with_a_flood_of_pings_is_broken_off() {
+        let wire = Arc::new(wire());
+        let pings = stream::iter((0..1_000).map(|_| Ok(Bytes::from_static(b": ping\n\n"))));
+        let mut answer = Answer::from_bytes(wire, pings.boxed(), Plain, Instant::now() + CONTENT);
+        answer.progress = Progress::Begun;
+        tokio::time::advance(CONTENT).await;
+        let error = answer.next().await.unwrap().unwrap_err();
+        assert_eq!(error.message, "the answer stalled: no content within 30 s");
     }
 
     #[tokio::test(start_paused = true)]
