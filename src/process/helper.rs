@@ -40,6 +40,10 @@ pub const CONVERSE: &str = "--converse";
 /// How long leftovers may finish by themselves: bash doesn't wait for `>(tee log)`, which has yet to write.
 const GRACE: Duration = Duration::from_millis(250);
 
+/// How long a program to converse with may go on after its stdin has ended: what was on its way has to be read, also on a
+/// busy machine.
+const LEAVE_TIMEOUT: Duration = Duration::from_millis(500);
+
 /// How long to go on killing. Only processes stuck in the kernel survive a kill, and those die when it lets go of them.
 const PERSISTENCE: Duration = Duration::from_secs(5);
 
@@ -131,7 +135,7 @@ fn converse(
         }
         if pump.has_ended() {
             // Whatever it still reads or saves, it has this long.
-            let deadline = *deadline.get_or_insert_with(|| Instant::now() + GRACE);
+            let deadline = *deadline.get_or_insert_with(|| Instant::now() + LEAVE_TIMEOUT);
             if Instant::now() > deadline {
                 return Ok(None);
             }

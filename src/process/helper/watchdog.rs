@@ -15,7 +15,7 @@ use nix::unistd::Pid;
 
 use super::family::Family;
 use super::news::{Doorbell, Newsroom, Wakeup};
-use super::{GRACE, NAME, PERSISTENCE, family, kill_all, until_true};
+use super::{LEAVE_TIMEOUT, NAME, PERSISTENCE, family, kill_all, until_true};
 use crate::process::this_program;
 
 /// The argument after [`NAME`] that makes the process the supervisor.
@@ -23,7 +23,8 @@ pub(super) const SUPERVISED: &str = "--supervised";
 
 /// How long a supervisor that was told to stop may take: its own limits, and a moment to say how it went. One that is
 /// suspended never does.
-const STOP_TIMEOUT: Duration = GRACE.saturating_add(PERSISTENCE).saturating_add(Duration::from_secs(1));
+const STOP_TIMEOUT: Duration =
+    LEAVE_TIMEOUT.saturating_add(PERSISTENCE).saturating_add(Duration::from_secs(1));
 
 /// Starts the supervisor with these arguments, waits for its end, and kills what is left.
 pub(super) fn watch(arguments: impl Iterator<Item = OsString>) -> Result<(), String> {
