@@ -180,7 +180,7 @@ fn rest_beneath<'a>(folder: &Path, path: &'a Path) -> Option<&'a Path> {
     let is_beneath = normalize(folder)
         .components()
         .all(|name| rest.next().is_some_and(|part| part.as_os_str().eq_ignore_ascii_case(name)));
-    is_beneath.then(|| rest.as_path())
+    is_beneath.then_some(rest.as_path())
 }
 
 fn is_protected_in(home: &Path, path: &Path) -> bool {
