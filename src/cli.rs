@@ -88,9 +88,7 @@ impl From<crate::config::ConfigError> for Failure {
 /// Runs the program with these arguments, the first being its name.
 #[must_use]
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    std::panic::set_hook(Box::new(|panic| {
-        stderr_line!("tiller had to stop because of a fault of its own: {panic}")
-    }));
+    std::panic::set_hook(Box::new(|panic| stderr_line!("internal error: {panic}")));
     let typed: Vec<OsString> = arguments.into_iter().collect();
     // What stands behind it is a prompt, whatever it looks like.
     let is_plainly_said = typed.iter().any(|argument| argument == "--");

@@ -300,9 +300,21 @@ impl Config {
         named.into_iter().chain(real).collect()
     }
 
+    /// Lists the folders that tools never reach: tiller's own, and where the sessions are kept if that is elsewhere, unless it
+    /// holds the working directory.
+    #[must_use]
+    pub fn private_folders(&self, cwd: &Path) -> Vec<PathBuf> {
+        let named = self.settings.text(&setting::SESSION_DIR).map(|folder| cwd.join(folder));
+        let sessions = named.filter(|folder| {
+            let real = folder.canonicalize();
+            !cwd.starts_with(real.as_ref().unwrap_or(folder))
+        });
+        self.folders.all().into_iter().chain(sessions).collect()
+    }
+
     /// The folders that commands and writing tools may not reach without a question.
     #[must_use]
-    pub fn protected_paths(&self) -> ProtectedPaths {
+    pub fn protected_paths(&self, cwd: &Path) -> ProtectedPaths {
         let named = |folders: Vec<PathBuf>| {
             let real = folders.iter().filter_map(|folder| folder.canonicalize().ok());
             let mut all: Vec<PathBuf> = real.chain(folders.iter().cloned()).collect();
@@ -312,7 +324,7 @@ impl Config {
         };
         ProtectedPaths {
             homes: self.home_folders(),
-            own: named(self.folders.all()),
+            own: named(self.private_folders(cwd)),
             readable: named(self.folders.readable()),
         }
     }

@@ -19,6 +19,7 @@ use std::os::unix::fs::{
 use std::path::Path;
 
 use nix::fcntl::OFlag;
+use nix::sys::stat::FileStat;
 
 pub mod git;
 pub mod open_beneath;
@@ -37,6 +38,14 @@ pub struct FileId {
 impl From<&Metadata> for FileId {
     fn from(metadata: &Metadata) -> Self {
         Self { device: metadata.dev(), inode: metadata.ino() }
+    }
+}
+
+impl From<&FileStat> for FileId {
+    fn from(facts: &FileStat) -> Self {
+        // The types differ between systems; on macOS a device is an i32.
+        #[allow(clippy::unnecessary_cast, clippy::cast_sign_loss, reason = "needed elsewhere")]
+        Self { device: facts.st_dev as u64, inode: facts.st_ino as u64 }
     }
 }
 
@@ -66,6 +75,9 @@ pub fn open_with(path: &Path, options: &OpenOptions) -> io::Result<File> {
 /// # Errors
 /// When it can't be read, isn't a regular file, or is larger.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    if is_null_device(path) {
+        return Ok(Vec::new());
+    }
     read_limited(open(path)?, limit)
 }
 
@@ -74,7 +86,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`read`], and when it isn't UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
-    text(read(path, limit)?)
+    into_text(read(path, limit)?)
 }
 
 /// Opens a regular file whose real path lies beneath `root`.
@@ -90,7 +102,7 @@ pub fn open_within(root: &Path, path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Why a file that a link finds outside of the project isn't read.
+/// The reason why a link out of the project isn't followed.
 pub const OUTSIDE: &str = "it lies outside of the project";
 
 /// Reads a regular file of at most `limit` bytes whose real path lies beneath `root`.
@@ -106,7 +118,7 @@ pub fn read_within(root: &Path, path: &Path, limit: u64) -> io::Result<Vec<u8>> 
 /// # Errors
 /// As [`read_within`], and when it isn't UTF-8.
 pub fn read_text_within(root: &Path, path: &Path, limit: u64) -> io::Result<String> {
-    text(read_within(root, path, limit)?)
+    into_text(read_within(root, path, limit)?)
 }
 
 /// Reads a UTF-8 text of at most `limit` bytes from a regular file or a pipe that the user named; a pipe may block until
@@ -115,12 +127,17 @@ pub fn read_text_within(root: &Path, path: &Path, limit: u64) -> io::Result<Stri
 /// # Errors
 /// When it can't be read, is a device, folder or socket, is larger, or isn't UTF-8.
 pub fn read_stream(path: &Path, limit: u64) -> io::Result<String> {
-    let file = if path.metadata()?.file_type().is_fifo() {
-        OpenOptions::new().read(true).open(path)?
-    } else {
-        open(path)?
-    };
-    text(read_limited(file, limit)?)
+    if !path.metadata()?.file_type().is_fifo() {
+        return read_text(path, limit);
+    }
+    into_text(read_limited(OpenOptions::new().read(true).open(path)?, limit)?)
+}
+
+/// Tells `/dev/null`, by which people say that a file is empty, from other devices.
+fn is_null_device(path: &Path) -> bool {
+    let device =
+        |path: &Path| path.metadata().ok().filter(|it| it.file_type().is_char_device()).map(|it| it.rdev());
+    device(path).is_some_and(|found| device(Path::new("/dev/null")) == Some(found))
 }
 
 /// The rest of an opened file, at most `limit` bytes.
@@ -159,7 +176,7 @@ pub fn make_private(path: &Path) -> io::Result<()> {
     }
 }
 
-fn text(bytes: Vec<u8>) -> io::Result<String> {
+fn into_text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not UTF-8 text"))
 }
 

@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use self::protected::ProtectedFolders;
 use crate::files::open_beneath::{self, stable_path};
-use crate::files::walk::{Entry, Walk, WalkOptions, walk};
+use crate::files::walk::{FileWalk, WalkEntry, WalkOptions, walk};
 use crate::protected_path::ProtectedPaths;
 
 mod protected;
@@ -45,7 +45,7 @@ pub enum WorkspaceError {
         path: String,
     },
     /// The path lies in one of tiller's own folders.
-    #[error("{path} belongs to tiller itself, where tools reach nothing; the user can change it")]
+    #[error("{path} is one of tiller's own files, which tools can't access; ask the user to change it")]
     Protected {
         /// The path, as given.
         path: String,
@@ -191,7 +191,7 @@ impl Workspace {
         let real = follow(&self.root, Path::new(path))?;
         // Approvals go by the path that a call names.
         let (protection, named) = (self.approved.find(&real), self.approved.find(&self.root.join(path)));
-        if purpose == Purpose::Write && protection.is_some() && named.is_none() {
+        if purpose == Purpose::Write && protection.is_some() && named != protection {
             return Err(WorkspaceError::HiddenTarget { path: path.to_owned(), real });
         }
         if self.protected.hold(&real)
@@ -210,7 +210,7 @@ impl Workspace {
 
     fn is_readable_though_protected(&self, real: &Path) -> bool {
         let readable = self.readable.iter().filter_map(|folder| folder.canonicalize().ok());
-        readable.filter(|folder| real.starts_with(folder)).any(|folder| self.protected.hold_beneath(&folder))
+        readable.filter(|folder| real.starts_with(folder)).any(|folder| self.protected.allow_reading(&folder))
     }
 
     /// The folder that decides on a path, without links, and what it may be used for.
@@ -248,14 +248,14 @@ impl Workspace {
     ///
     /// # Errors
     /// When it can't be opened, or the way to it became a link since it was resolved.
-    pub fn walk(&self, folder: &Resolved, options: WalkOptions) -> io::Result<Walk> {
+    pub fn walk(&self, folder: &Resolved, options: WalkOptions) -> io::Result<FileWalk> {
         let opened = open_beneath::open_folder(&folder.root, &folder.below)?;
         Ok(walk(opened, &folder.path(), WalkOptions { excluded: self.protected.ids(), ..options }))
     }
 
     /// The path of an entry that [`Workspace::walk`] found.
     #[must_use]
-    pub fn found(&self, folder: &Resolved, entry: &Entry) -> Resolved {
+    pub fn found(&self, folder: &Resolved, entry: &WalkEntry) -> Resolved {
         let below = folder.below.join(&entry.below);
         let path = folder.root.join(&below);
         let shown = path.strip_prefix(&self.root).unwrap_or(&path).display().to_string();
@@ -265,14 +265,9 @@ impl Workspace {
     /// Opens a file for reading. A pipe or device is opened without waiting for its other end.
     ///
     /// # Errors
-    /// When it can't be opened, or the way to it became a link since it was resolved, or it is a protected file by another
-    /// name.
+    /// When it can't be opened, or the way to it became a link since it was resolved.
     pub fn open(&self, resolved: &Resolved) -> io::Result<File> {
-        let file = open_beneath::open(&resolved.root, &resolved.below)?;
-        if self.protected.hold_by_hard_link(&file.metadata()?) {
-            return Err(io::Error::other("it is a file of tiller's own under another name"));
-        }
-        Ok(file)
+        open_beneath::open(&resolved.root, &resolved.below)
     }
 
     /// The folder that a file is to be written in, made if it isn't there. Paths made from [`Folder::path`] stay in it

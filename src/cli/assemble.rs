@@ -156,12 +156,11 @@ fn tools(
         added.iter().fold(workspace, |workspace, (path, purpose)| workspace.with_folder(path, *purpose));
     let workspace = readable
         .fold(workspace, Workspace::with_readable)
-        .with_protected(config.folders.all())
-        .with_approved_paths(config.protected_paths());
+        .with_protected(config.private_folders(cwd))
+        .with_approved_paths(config.protected_paths(cwd));
     Ok(Tools::built_in(environment(workspace)))
 }
 
-/// Which of all tools, those of extensions among them, the model is told of.
 /// A warning for sessions whose working directory holds what other programs are configured with.
 fn home_notice(config: &Config, cwd: &Path) -> Option<String> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -179,6 +178,7 @@ fn home_notice(config: &Config, cwd: &Path) -> Option<String> {
     })
 }
 
+/// Which of all tools, those of extensions among them, the model is told of.
 fn offer(arguments: &Arguments, config: &Config, tools: &Tools) -> Result<Offer, Failure> {
     if arguments.agent.no_tools {
         return Ok(Offer::Only { names: Vec::new(), says: "--no-tools".to_owned() });

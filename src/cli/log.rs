@@ -24,6 +24,12 @@ pub(super) fn path(config: &Config) -> Option<PathBuf> {
 
 /// Begins to log. The file is made with the first line; one that can't be made costs a warning, not the session.
 pub(super) fn begin(config: &Config) -> Option<String> {
+    // Earlier versions left it to the umask.
+    if config.folders.state.is_dir()
+        && let Err(error) = files::make_private(&config.folders.state)
+    {
+        return Some(format!("{}: others may read what is in it: {error}", config.folders.state.display()));
+    }
     let (path, level) = (path(config)?, config.settings.text(&setting::LOG_LEVEL).unwrap_or("off"));
     if let Err(error) = prepare(&path) {
         return Some(format!("{}: can't be written: {error}", path.display()));
@@ -43,8 +49,6 @@ pub(super) fn begin(config: &Config) -> Option<String> {
 fn prepare(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         files::make_private_folder(folder)?;
-        // Earlier versions left it to the umask.
-        files::make_private(folder)?;
     }
     match fs::metadata(path) {
         Ok(facts) if facts.len() > LARGEST => fs::rename(path, path.with_extension("old.log")),
@@ -55,7 +59,9 @@ fn prepare(path: &Path) -> io::Result<()> {
 
 fn open(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-    files::make_private(path)?;
+    if file.metadata()?.is_file() {
+        files::make_private(path)?;
+    }
     Ok(file)
 }
 

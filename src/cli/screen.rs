@@ -94,7 +94,7 @@ fn options(given: &Given, cwd: &Path, themes: &Themes) -> TuiOptions {
         keybindings: Some(config.folders.config.join("keybindings.json")),
         log: log::path(config).filter(|_| !arguments.session.no_session),
         reports: kept("reports"),
-        protected: config.folders.all(),
+        protected: config.private_folders(cwd),
     };
     TuiOptions {
         cwd: cwd.to_owned(),

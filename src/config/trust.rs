@@ -71,14 +71,16 @@ impl Project {
 
     fn read(root: PathBuf) -> Self {
         let single = [settings_of(&root), root.join(".env")];
-        let is_read = |path: &PathBuf| files::open_within(&root, path).is_ok();
-        let mut acting: Vec<PathBuf> = single.into_iter().filter(is_read).collect();
+        let mut acting: Vec<PathBuf> = single.into_iter().filter(|path| path.is_file()).collect();
+        let outside = acting.iter().find(|path| !is_within(&root, path)).map(|path| link_out(path));
         let mut beneath = Vec::new();
         let listed = list(&root, &root.join(FOLDER).join("extensions"), &mut beneath);
         beneath.sort();
         acting.extend(beneath);
-        let fingerprint =
-            listed.and_then(|()| fingerprint(&root, &acting)).map_err(|error| error.to_string());
+        let fingerprint = outside
+            .map_or(listed, Err)
+            .and_then(|()| fingerprint(&root, &acting))
+            .map_err(|error| error.to_string());
         Self { root, acting, fingerprint }
     }
 
@@ -182,23 +184,31 @@ fn list(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> 
             list(root, &path, files)?;
             continue;
         }
-        let target = path.canonicalize().unwrap_or_default();
-        let what = match () {
-            () if path.is_dir() => Some("a folder"),
-            () if path.exists() && !target.starts_with(root) => Some("a file outside of the project"),
+        let hindrance = match () {
+            () if path.is_dir() => {
+                Some(io::Error::other(format!("{} is a link to a folder", path.display())))
+            }
+            () if !is_within(root, &path) => Some(link_out(&path)),
             () => None,
         };
-        if let Some(what) = what {
-            let hindrance = format!("{} is a link to {what}", path.display());
-            files.push(path);
-            return Err(io::Error::other(hindrance));
-        }
         files.push(path);
+        if let Some(hindrance) = hindrance {
+            return Err(hindrance);
+        }
         if files.len() > MOST_FILES {
             return Err(io::Error::other(format!("more than {MOST_FILES} files in {}", folder.display())));
         }
     }
     Ok(())
+}
+
+/// Decides whether a path, links followed, lies in the project; one that leads nowhere does.
+fn is_within(root: &Path, path: &Path) -> bool {
+    path.canonicalize().map_or(true, |real| real.starts_with(root))
+}
+
+fn link_out(path: &Path) -> io::Error {
+    io::Error::other(format!("{} is a link to a file outside of the project", path.display()))
 }
 
 /// A hash over names, executable bits and contents.
@@ -220,9 +230,10 @@ fn fingerprint(root: &Path, files: &[PathBuf]) -> io::Result<String> {
 /// Hashes a file of at most `left` bytes, and takes its size from them. A link that leads nowhere, a pipe and a device have no
 /// content.
 fn content_hash(root: &Path, path: &Path, left: &mut u64) -> io::Result<String> {
-    let Ok(mut file) = files::open_within(root, path) else {
+    if !path.is_file() {
         return Ok(format!("no file: {:?}", fs::read_link(path).unwrap_or_default()));
-    };
+    }
+    let mut file = files::open_within(root, path)?;
     let (mut digest, mut chunk) = (Sha256::new(), vec![0; CHUNK]);
     loop {
         let count = file.read(&mut chunk)?;

@@ -3,8 +3,9 @@
 //! Linux opens in one call, openat2(2) with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS (since 5.6, 2020). Elsewhere, and
 //! where a sandbox forbids that call, each component is opened from the descriptor of the one before.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use nix::dir::Dir;
@@ -15,12 +16,21 @@ use nix::sys::stat::{Mode, mkdirat};
 /// Flags for a folder on the way.
 const FOLDER: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY);
 
+/// Opens a folder by its path; links are followed, and anything else is refused without waiting for it.
+///
+/// # Errors
+/// When it can't be opened or isn't a folder.
+pub fn open_root(root: &Path) -> io::Result<File> {
+    let flags = OFlag::O_DIRECTORY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    OpenOptions::new().read(true).custom_flags(flags.bits()).open(root)
+}
+
 /// Opens a file for reading, without waiting where it is a pipe or a device. An empty `below` is the root itself.
 ///
 /// # Errors
 /// When it can't be opened, or a link is on the way from `root`.
 pub fn open(root: &Path, below: &Path) -> io::Result<File> {
-    open_at(&File::open(root)?, below, OFlag::O_RDONLY)
+    open_at(&open_root(root)?, below, OFlag::O_RDONLY)
 }
 
 /// Opens a folder.
@@ -28,7 +38,7 @@ pub fn open(root: &Path, below: &Path) -> io::Result<File> {
 /// # Errors
 /// When it can't be opened, isn't a folder, or a link is on the way from `root`.
 pub fn open_folder(root: &Path, below: &Path) -> io::Result<File> {
-    open_at(&File::open(root)?, below, FOLDER)
+    open_at(&open_root(root)?, below, FOLDER)
 }
 
 /// Opens a folder and makes the missing part of the way to it.
@@ -36,7 +46,7 @@ pub fn open_folder(root: &Path, below: &Path) -> io::Result<File> {
 /// # Errors
 /// When it can't be made or opened, or a link is on the way from `root`.
 pub fn make_folder(root: &Path, below: &Path) -> io::Result<File> {
-    let mut folder = File::open(root)?;
+    let mut folder = open_root(root)?;
     for component in below.components() {
         let name = name_of(component)?;
         let next = open_at(&folder, name, FOLDER);

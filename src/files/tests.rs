@@ -17,7 +17,11 @@ const TRAPS: [(&str, Trap); 9] = [
     ("a link to an endless device", |path| symlink("/dev/zero", path).unwrap()),
     ("a link to the terminal", |path| symlink("/dev/tty", path).unwrap()),
     ("a link to the kernel's messages", |path| symlink("/proc/kmsg", path).unwrap()),
-    ("a link to a file outside", |path| symlink("/etc/passwd", path).unwrap()),
+    ("a link to a file outside", |path| {
+        let outside = path.ancestors().nth(2).unwrap().join("outside-rules");
+        fs::write(&outside, "a\nb\n").unwrap();
+        symlink(outside, path).unwrap();
+    }),
     ("a link to itself", |path| symlink(path, path).unwrap()),
     ("a pipe", |path| mkfifo(path, Mode::S_IRWXU).unwrap()),
     ("a link to a pipe", |path| {
@@ -33,9 +37,11 @@ const TRAPS: [(&str, Trap); 9] = [
 fn read_within_trap_is_an_error_at_once() {
     for (name, trap) in TRAPS {
         let folder = TempDir::new().unwrap();
-        let path = folder.path().join("settings.json");
+        let root = folder.path().join("root");
+        fs::create_dir(&root).unwrap();
+        let path = root.join("settings.json");
         trap(&path);
-        assert!(read_within(folder.path(), &path, CONFIG_LIMIT).is_err(), "{name}");
+        assert!(read_within(&root, &path, CONFIG_LIMIT).is_err(), "{name}");
         let is_users_own = name == "a link to a file outside";
         assert_eq!(read(&path, CONFIG_LIMIT).is_ok(), is_users_own, "{name}");
     }
@@ -83,6 +89,27 @@ fn read_stream_takes_pipes_up_to_the_limit() {
     assert!(read_stream(Path::new("/dev/zero"), 3).is_err());
 }
 
+#[test]
+fn git_folder_that_is_a_trap_is_none() {
+    for (name, trap) in TRAPS {
+        let folder = tree(&[("root/x", "")]);
+        let root = folder.path().join("root");
+        trap(&root.join("there"));
+        fs::write(root.join(".git"), "gitdir: there\n").unwrap();
+        let found = git::folder(&root.join(".git")).and_then(|folder| git::read_file(&folder, "HEAD"));
+        assert_eq!(found, None, "{name}");
+        let mut names = walked(&root, WalkOptions { hidden: HiddenFiles::Skipped, ..WalkOptions::default() });
+        names.retain(|name| !name.starts_with("there"));
+        assert_eq!(names, ["x"], "{name}");
+    }
+}
+
+#[test]
+fn read_null_device_is_empty() {
+    assert_eq!(read_text(Path::new("/dev/null"), 1).unwrap(), "");
+    assert_eq!(read_stream(Path::new("/dev/null"), 1).unwrap(), "");
+}
+
 fn tree(files: &[(&str, &str)]) -> TempDir {
     let folder = TempDir::new().unwrap();
     for (name, text) in files {
@@ -102,11 +129,12 @@ fn walked(folder: &Path, options: WalkOptions) -> Vec<String> {
 fn walk_ignore_files_that_are_traps_count_for_nothing() {
     for file in [".gitignore", ".ignore", ".git/info/exclude", "sub/.gitignore"] {
         for (name, trap) in TRAPS {
-            let folder = tree(&[("a", ""), ("sub/b", ""), (".git/info/x", "")]);
-            trap(&folder.path().join(file));
+            let folder = tree(&[("root/a", ""), ("root/sub/b", ""), ("root/.git/info/x", "")]);
+            let root = folder.path().join("root");
+            trap(&root.join(file));
             let options = WalkOptions { hidden: HiddenFiles::Skipped, ..WalkOptions::default() };
-            let mut found = walked(folder.path(), options);
-            found.retain(|path| !path.ends_with(".pipe"));
+            let mut found = walked(&root, options);
+            found.retain(|path| !path.ends_with(".pipe") && !path.ends_with("outside-rules"));
             assert_eq!(found, ["a", "sub", "sub/b"], "{file}: {name}");
         }
     }

@@ -23,7 +23,7 @@ use super::{CONFIG_LIMIT, FileId, git, open_beneath, read, read_limited};
 /// Deepest folder that is entered; each level holds a descriptor open.
 const MAX_DEPTH: usize = 128;
 
-/// Tells long work that its result is no longer wanted.
+/// A flag that asks long work to stop.
 #[derive(Clone, Debug, Default)]
 pub struct CancelFlag(Arc<AtomicBool>);
 
@@ -33,39 +33,39 @@ impl CancelFlag {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether to stop.
+    /// Returns true once the work is to stop.
     #[must_use]
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Whether files and folders whose names begin with a dot are walked.
+/// The treatment of files and folders whose names begin with a dot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HiddenFiles {
-    /// They are; `.git` is not.
+    /// They are walked; `.git` is not.
     #[default]
     Included,
-    /// They aren't.
+    /// They are left out.
     Skipped,
 }
 
-/// How to walk.
+/// The options of a walk.
 #[derive(Clone, Debug, Default)]
 pub struct WalkOptions {
-    /// Whether hidden files are walked.
+    /// The treatment of hidden files.
     pub hidden: HiddenFiles,
-    /// How many levels to list; all by default.
+    /// The number of levels to list; all by default.
     pub max_depth: Option<usize>,
-    /// Folders that are left out with everything beneath them.
+    /// Files, and folders with everything beneath them, that are left out.
     pub excluded: Vec<FileId>,
     /// Ends the walk when it is set.
     pub cancel: CancelFlag,
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EntryKind {
+pub enum WalkEntryKind {
     /// A folder.
     Folder,
     /// A regular file.
@@ -76,35 +76,35 @@ pub enum EntryKind {
 
 /// A file or folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct WalkEntry {
     /// The path from the folder that is walked.
     pub below: PathBuf,
-    /// What it is.
-    pub kind: EntryKind,
-    /// When it last changed; the epoch where that isn't known.
+    /// Its kind.
+    pub kind: WalkEntryKind,
+    /// The time of its last change, in whole seconds.
     pub modified: SystemTime,
 }
 
 /// Walks a folder that is open and was found at `path`, depth first, in the order of names. What can't be read is left
 /// out, as by `ls`.
 #[must_use]
-pub fn walk(folder: File, path: &Path, options: WalkOptions) -> Walk {
+pub fn walk(folder: File, path: &Path, options: WalkOptions) -> FileWalk {
     let rules = Rules::above(path);
-    let mut walk = Walk { path: path.to_owned(), rules, levels: Vec::new(), options };
+    let mut walk = FileWalk { path: path.to_owned(), rules, levels: Vec::new(), options };
     walk.enter(folder, PathBuf::new());
     walk
 }
 
 /// A walk; see [`walk`].
 #[derive(Debug)]
-pub struct Walk {
+pub struct FileWalk {
     path: PathBuf,
     rules: Rules,
     levels: Vec<Level>,
     options: WalkOptions,
 }
 
-/// A folder on the way to where the walk is.
+/// A folder that the walk is in.
 #[derive(Debug)]
 struct Level {
     folder: File,
@@ -113,10 +113,10 @@ struct Level {
     names: Vec<OsString>,
 }
 
-impl Iterator for Walk {
-    type Item = Entry;
+impl Iterator for FileWalk {
+    type Item = WalkEntry;
 
-    fn next(&mut self) -> Option<Entry> {
+    fn next(&mut self) -> Option<WalkEntry> {
         while !self.options.cancel.is_set() {
             let level = self.levels.last_mut()?;
             let Some(name) = level.names.pop() else {
@@ -125,30 +125,27 @@ impl Iterator for Walk {
                 continue;
             };
             let below = level.below.join(&name);
-            let Some((kind, modified)) = facts(&level.folder, &name) else { continue };
-            if self.rules.ignore(&self.path.join(&below), kind) {
+            let Some((kind, modified, id)) = stat_entry(&level.folder, &name) else { continue };
+            if self.options.excluded.contains(&id) || self.rules.ignore(&self.path.join(&below), kind) {
                 continue;
             }
-            if kind == EntryKind::Folder {
-                match open_beneath::open_at(&level.folder, Path::new(&name), OFlag::O_DIRECTORY) {
-                    Ok(folder) if self.is_excluded(&folder) => continue,
-                    Ok(folder) if self.goes_deeper() => self.enter(folder, below.clone()),
-                    Ok(_) | Err(_) => {}
+            if kind == WalkEntryKind::Folder && self.levels.len() < self.depth() {
+                let level = self.levels.last()?;
+                // One that can't be opened, or was swapped for a link, is listed and not entered.
+                if let Ok(folder) = open_beneath::open_at(&level.folder, Path::new(&name), OFlag::O_DIRECTORY)
+                {
+                    self.enter(folder, below.clone());
                 }
             }
-            return Some(Entry { below, kind, modified });
+            return Some(WalkEntry { below, kind, modified });
         }
         None
     }
 }
 
-impl Walk {
-    fn goes_deeper(&self) -> bool {
-        self.levels.len() < self.options.max_depth.unwrap_or(MAX_DEPTH).min(MAX_DEPTH)
-    }
-
-    fn is_excluded(&self, folder: &File) -> bool {
-        folder.metadata().is_ok_and(|metadata| self.options.excluded.contains(&FileId::from(&metadata)))
+impl FileWalk {
+    fn depth(&self) -> usize {
+        self.options.max_depth.unwrap_or(MAX_DEPTH).min(MAX_DEPTH)
     }
 
     fn enter(&mut self, folder: File, below: PathBuf) {
@@ -175,18 +172,18 @@ fn names_in(folder: &File) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-fn facts(folder: &File, name: &OsStr) -> Option<(EntryKind, SystemTime)> {
+fn stat_entry(folder: &File, name: &OsStr) -> Option<(WalkEntryKind, SystemTime, FileId)> {
     let facts = fstatat(folder, name, AtFlags::AT_SYMLINK_NOFOLLOW).ok()?;
     let kind = match SFlag::from_bits_truncate(facts.st_mode) & SFlag::S_IFMT {
-        SFlag::S_IFDIR => EntryKind::Folder,
-        SFlag::S_IFREG => EntryKind::File,
-        _ => EntryKind::Other,
+        SFlag::S_IFDIR => WalkEntryKind::Folder,
+        SFlag::S_IFREG => WalkEntryKind::File,
+        _ => WalkEntryKind::Other,
     };
     let since_epoch = Duration::from_secs(u64::try_from(facts.st_mtime).unwrap_or_default());
-    Some((kind, SystemTime::UNIX_EPOCH + since_epoch))
+    Some((kind, SystemTime::UNIX_EPOCH + since_epoch, FileId::from(&facts)))
 }
 
-/// What the ignore files from the repository's root down to the current folder say.
+/// The rules of the ignore files from the repository's root down to the current folder.
 #[derive(Debug)]
 struct Rules {
     /// Outermost first.
@@ -206,24 +203,29 @@ struct LevelRules {
 }
 
 impl Rules {
-    /// The rules that hold for a folder before its own are read.
+    /// Reads the rules of the folders above one, up to its repository's root, or where it has none of all.
     fn above(path: &Path) -> Self {
-        let mut above = git::up_to_repository(path);
+        let has_git = |folder: &&Path| folder.join(".git").exists();
+        let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
+        if has_git(&path) {
+            above.clear();
+        } else if let Some(at) = above.iter().position(has_git) {
+            above.truncate(at + 1);
+        }
         above.reverse();
-        above.pop();
         let levels = above.into_iter().filter_map(|folder| {
-            let opened = File::open(folder).ok()?;
+            let opened = open_beneath::open_root(folder).ok()?;
             let names = [".git", ".gitignore", ".ignore"].map(OsString::from);
             Some(LevelRules::read(&opened, folder, &names))
         });
         let own = ignore::gitignore::gitconfig_excludes_path();
         let own = own.and_then(|path| read(&path, CONFIG_LIMIT).ok()).unwrap_or_default();
-        Self { levels: levels.collect(), global: matcher(path, &own) }
+        Self { levels: levels.collect(), global: parse_rules(path, &own) }
     }
 
-    /// Whether an entry of the current folder is ignored: `.ignore` decides before git's files, inner ones before outer.
-    fn ignore(&self, path: &Path, kind: EntryKind) -> bool {
-        let is_folder = kind == EntryKind::Folder;
+    /// Decides whether an entry of the current folder is ignored: `.ignore` decides before git's files, inner ones before outer.
+    fn ignore(&self, path: &Path, kind: WalkEntryKind) -> bool {
+        let is_folder = kind == WalkEntryKind::Folder;
         let mut git = Match::None;
         let mut exclude = Match::None;
         let mut in_repository = true;
@@ -249,25 +251,25 @@ impl LevelRules {
     fn read(folder: &File, path: &Path, names: &[OsString]) -> Self {
         let has = |name: &str| names.iter().any(|other| other == name);
         let rules = |name: &str| {
-            let bytes = if has(name) { read_beneath(folder, name) } else { None };
-            matcher(path, &bytes.unwrap_or_default())
+            let bytes = if has(name) { read_ignore_file(folder, name) } else { None };
+            parse_rules(path, &bytes.unwrap_or_default())
         };
         let exclude = has(".git").then(|| {
             let text = git::common_folder(&path.join(".git"))
                 .and_then(|common| git::read_file(&common, "info/exclude"));
-            matcher(path, text.unwrap_or_default().as_bytes())
+            parse_rules(path, text.unwrap_or_default().as_bytes())
         });
         Self { ignore: rules(".ignore"), git: rules(".gitignore"), exclude }
     }
 }
 
-/// An ignore file. As git does, one that is a link is passed over.
-fn read_beneath(folder: &File, name: &str) -> Option<Vec<u8>> {
+/// Reads an ignore file. One that is a link is passed over, as git does with `.gitignore`.
+fn read_ignore_file(folder: &File, name: &str) -> Option<Vec<u8>> {
     let file = open_beneath::open_at(folder, Path::new(name), OFlag::O_RDONLY).ok()?;
     file.metadata().ok()?.is_file().then(|| read_limited(file, CONFIG_LIMIT).ok()).flatten()
 }
 
-fn matcher(folder: &Path, rules: &[u8]) -> Gitignore {
+fn parse_rules(folder: &Path, rules: &[u8]) -> Gitignore {
     if rules.is_empty() {
         return Gitignore::empty();
     }

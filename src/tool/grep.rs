@@ -1,6 +1,7 @@
 //! `grep`: which lines of which files match.
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -14,9 +15,9 @@ use super::pattern::Pattern;
 use super::replace::describe;
 use super::truncation::{Extent, OutputLimits};
 use super::{Progress, ToolOutput, Work};
-use crate::files::walk::{CancelFlag, EntryKind, WalkOptions};
+use crate::files::walk::{CancelFlag, WalkEntryKind, WalkOptions};
 use crate::message::Access;
-use crate::workspace::{Purpose, Resolved, Workspace};
+use crate::workspace::{Purpose, Workspace};
 
 mod found;
 
@@ -138,22 +139,21 @@ fn grep(
         let entries =
             workspace.walk(&resolved, options).map_err(|error| describe(resolved.shown(), &error))?;
         let is_meant = |path: &Path| glob.as_ref().is_none_or(|glob| glob.matches(path));
-        for entry in entries.filter(|entry| entry.kind == EntryKind::File && is_meant(&entry.below)) {
+        for entry in entries.filter(|entry| entry.kind == WalkEntryKind::File && is_meant(&entry.below)) {
             let found = workspace.found(&resolved, &entry);
-            let Ok(file) = regular(workspace, &found) else { continue };
+            let Ok(file) = require_file(workspace.open(&found), found.shown()) else { continue };
             if !search(&file, found.shown()) {
                 break;
             }
         }
     } else {
-        search(&regular(workspace, &resolved)?, resolved.shown());
+        search(&require_file(workspace.open(&resolved), resolved.shown())?, resolved.shown());
     }
     Ok(show(found, limits))
 }
 
-fn regular(workspace: &Workspace, resolved: &Resolved) -> Result<File, String> {
-    let shown = resolved.shown();
-    let file = workspace.open(resolved).map_err(|error| describe(shown, &error))?;
+fn require_file(opened: io::Result<File>, shown: &str) -> Result<File, String> {
+    let file = opened.map_err(|error| describe(shown, &error))?;
     match file.metadata() {
         Ok(metadata) if metadata.is_file() => Ok(file),
         Ok(_) => Err(format!("{shown} is neither a file nor a folder")),

@@ -9,7 +9,7 @@ use super::pattern::Pattern;
 use super::replace::describe;
 use super::truncation::{Extent, OutputLimits};
 use super::{Progress, ToolOutput, Work};
-use crate::files::walk::{CancelFlag, EntryKind, WalkOptions};
+use crate::files::walk::{CancelFlag, WalkEntryKind, WalkOptions};
 use crate::message::Access;
 use crate::workspace::{Purpose, Workspace};
 
@@ -88,7 +88,7 @@ fn list(
     let entries = workspace.walk(&resolved, options).map_err(|error| describe(shown, &error))?;
     let mut names = entries.filter_map(|entry| {
         let is_meant = pattern.as_ref().is_none_or(|pattern| pattern.matches(&entry.below));
-        let mark = if entry.kind == EntryKind::Folder { "/" } else { "" };
+        let mark = if entry.kind == WalkEntryKind::Folder { "/" } else { "" };
         is_meant.then(|| format!("{}{mark}\n", entry.below.display()))
     });
     let listed: Vec<String> = names.by_ref().take(limit).collect();

@@ -3,8 +3,7 @@
 //! They are known by their real path and, since bind mounts and case-insensitive file systems give a folder several paths,
 //! by device and inode. They are looked up at each use, because they may come to be at any time.
 
-use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::follow;
@@ -19,38 +18,43 @@ impl ProtectedFolders {
         self.0.extend(folders);
     }
 
-    /// Whether a path without links is one of the folders or lies beneath one. It need not exist.
+    /// Decides whether a path without links is one of the folders or lies beneath one, or in what a link in one leads to. It need
+    /// not exist.
     pub(super) fn hold(&self, real: &Path) -> bool {
         let ids = self.ids();
-        self.real().any(|folder| real.starts_with(folder))
+        self.real().chain(self.linked()).any(|folder| real.starts_with(folder))
             || real.ancestors().any(|path| id_of(path).is_some_and(|id| ids.contains(&id)))
     }
 
-    /// Whether a path without links lies beneath one of the folders and neither is nor holds one.
-    pub(super) fn hold_beneath(&self, real: &Path) -> bool {
-        real.parent().is_some_and(|parent| self.hold(parent))
-            && !self.real().any(|folder| folder.starts_with(real))
+    /// Decides whether a folder without links holds none of the folders, so that reading it may be allowed.
+    pub(super) fn allow_reading(&self, real: &Path) -> bool {
+        !self.real().any(|folder| folder.starts_with(real))
     }
 
-    /// Whether this is a file directly in one of the folders, or in its `extensions`, under another name.
-    pub(super) fn hold_by_hard_link(&self, metadata: &Metadata) -> bool {
-        let is_linked = metadata.is_file() && metadata.nlink() > 1;
-        is_linked && self.file_ids().any(|id| id == FileId::from(metadata))
-    }
-
-    /// The identities of those that exist.
+    /// Lists the identities of the folders, of the files directly in them and in `extensions`, and of what links there lead to.
     pub(super) fn ids(&self) -> Vec<FileId> {
-        self.0.iter().filter_map(|folder| id_of(folder)).collect()
+        self.0.iter().filter_map(|folder| id_of(folder)).chain(self.entry_ids()).collect()
     }
 
     fn real(&self) -> impl Iterator<Item = PathBuf> {
         self.0.iter().map(|folder| follow(Path::new("/"), folder).unwrap_or_else(|_| folder.clone()))
     }
 
-    fn file_ids(&self) -> impl Iterator<Item = FileId> {
+    /// The real paths that links in the folders lead to.
+    fn linked(&self) -> impl Iterator<Item = PathBuf> {
+        self.entries().filter(|path| path.is_symlink()).filter_map(|path| path.canonicalize().ok())
+    }
+
+    /// Files and links; other folders are known by where they lie.
+    fn entry_ids(&self) -> impl Iterator<Item = FileId> {
+        self.entries().filter(|path| path.is_symlink() || path.is_file()).filter_map(|path| id_of(&path))
+    }
+
+    fn entries(&self) -> impl Iterator<Item = PathBuf> {
         let folders = self.0.iter().flat_map(|folder| [folder.clone(), folder.join("extensions")]);
-        let entries = folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
-        entries.filter_map(|entry| entry.metadata().ok()).map(|metadata| FileId::from(&metadata))
+        folders
+            .flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten())
+            .map(|entry| entry.path())
     }
 }
 
@@ -165,17 +169,15 @@ mod tests {
     }
 
     #[test]
-    fn protected_file_under_another_name_is_not_opened() {
+    fn protected_file_under_another_name_is_refused() {
         let (_folder, home, workspace) = home();
         for (at, file) in ["auth.json", ".env", "extensions/guard"].into_iter().enumerate() {
             let name = format!("hard-link-{at}");
             fs::hard_link(home.join(".config/tiller").join(file), home.join(&name)).unwrap();
-            let resolved = workspace.resolve(&name, Purpose::Read).unwrap();
-            assert!(workspace.open(&resolved).is_err(), "{file}");
+            assert!(is_refused(&workspace, &name, Purpose::Read), "{file}");
         }
         fs::hard_link(home.join("project"), home.join("mine-too")).unwrap();
-        let resolved = workspace.resolve("mine-too", Purpose::Read).unwrap();
-        assert!(workspace.open(&resolved).is_ok());
+        assert!(workspace.resolve("mine-too", Purpose::Read).is_ok());
     }
 
     #[test]
@@ -192,5 +194,29 @@ mod tests {
         let skills = workspace.resolve(".config/tiller/skills", Purpose::Read).unwrap();
         let found = workspace.walk(&skills, crate::files::walk::WalkOptions::default()).unwrap().count();
         assert_eq!(found, 2, "the skill's folder and its file");
+    }
+
+    #[test]
+    fn protected_files_that_are_links_protect_their_targets() {
+        let (_folder, home, workspace) = home();
+        let dotfiles = home.join("dotfiles");
+        fs::create_dir_all(dotfiles.join("skills/x")).unwrap();
+        for (link, target) in [
+            (".config/tiller/settings.json", "settings.json"),
+            (".config/tiller/extensions/linked", "linked"),
+            (".local/share/tiller/index.db", "index.db"),
+        ] {
+            fs::write(dotfiles.join(target), "old").unwrap();
+            symlink(dotfiles.join(target), home.join(link)).unwrap();
+            let path = format!("dotfiles/{target}");
+            assert!(is_refused(&workspace, &path, Purpose::Write), "{path}");
+            assert!(is_refused(&workspace, &path, Purpose::Read), "{path}");
+        }
+        fs::remove_dir_all(home.join(".config/tiller/skills")).unwrap();
+        symlink(dotfiles.join("skills"), home.join(".config/tiller/skills")).unwrap();
+        assert!(workspace.resolve("dotfiles/skills/x", Purpose::Read).is_ok(), "skills may be read");
+        assert!(is_refused(&workspace, "dotfiles/skills/x/SKILL.md", Purpose::Write));
+        let root = workspace.resolve("dotfiles", Purpose::Read).unwrap();
+        assert_eq!(workspace.walk(&root, crate::files::walk::WalkOptions::default()).unwrap().count(), 0);
     }
 }

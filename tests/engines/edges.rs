@@ -6,11 +6,8 @@ use crate::engines::source_code::{production_code, root};
 /// Ways to open a file, each with the files that may use it because the path is tiller's own or nothing is read.
 const OPENING: &[(&str, &[&str])] = &[
     (
-        "File::open(",
+        "File::open",
         &[
-            // The functions that all others use.
-            "files/open_beneath.rs",
-            "files/walk.rs",
             // Folders, opened to be walked or synced.
             "session/disk.rs",
             "session/import/target.rs",
@@ -20,9 +17,11 @@ const OPENING: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "OpenOptions::new(",
+        "OpenOptions::new",
         &[
+            // The functions that all others use.
             "files.rs",
+            "files/open_beneath.rs",
             // Files that tiller makes and appends to in its own folders.
             "cli/log.rs",
             "session/catalog/database.rs",
@@ -31,10 +30,15 @@ const OPENING: &[(&str, &[&str])] = &[
             "tui/history.rs",
         ],
     ),
+    // A log's time of change is set back after it was renamed.
+    ("File::options", &["cli/sessions/change.rs", "session/manager.rs"]),
+    ("File::create", &[]),
+    ("fs::copy", &[]),
+    ("openat(", &["files/open_beneath.rs"]),
     // The kernel's list of processes.
     ("fs::read(", &["process/helper/family.rs"]),
     // A temporary file that an editor wrote.
-    ("fs::read_to_string(", &["tui/event_loop/away.rs"]),
+    ("fs::read_to_string", &["tui/event_loop/away.rs"]),
     // Would read ignore files by itself; see `files::walk`.
     ("WalkBuilder", &[]),
     ("tokio::fs", &["tool/gathered.rs"]),
@@ -48,7 +52,7 @@ const PRINTING: &[(&str, &[&str])] = &[
     ("eprint!(", &[]),
     ("dbg!", &[]),
     (
-        "io::stdout()",
+        "io::stdout",
         &[
             // Sanitized there.
             "cli/console.rs",
@@ -64,7 +68,7 @@ const PRINTING: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "io::stderr()",
+        "io::stderr",
         &[
             "cli/console.rs",
             "tui/report.rs",

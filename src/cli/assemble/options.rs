@@ -133,8 +133,8 @@ pub(super) fn options(
         policy: Policy {
             mode: settings.text(&setting::APPROVAL).and_then(Mode::parse).unwrap_or_default(),
             asking: if arguments.agent.yes { Asking::Yes } else { Asking::User },
+            protected: config.protected_paths(&cwd),
             root: cwd,
-            protected: config.protected_paths(),
         },
         audience: front.audience(),
         output,

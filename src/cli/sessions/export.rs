@@ -177,7 +177,7 @@ fn store(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
         return Err(Failure::usage(missing).hint("make it first, or name another one"));
     }
     if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-        let what = anyhow!("{}: it is there and not a regular file", failed());
+        let what = anyhow!("{}: it exists and is not a regular file", failed());
         return Err(Failure::usage(what).hint("name another file; `-o -` writes to stdout"));
     }
     let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed).map_err(Failure::usage)?;

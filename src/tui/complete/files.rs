@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use super::{Offer, Then};
 use crate::files::FileId;
-use crate::files::walk::{EntryKind, HiddenFiles, WalkOptions, walk};
+use crate::files::walk::{HiddenFiles, WalkEntryKind, WalkOptions, walk};
 use crate::tui::call::one_line;
 use crate::tui::picker::{Query, Way};
 
@@ -38,7 +38,7 @@ pub(in crate::tui) fn list_files(cwd: &Path, excluded: &[PathBuf]) -> FileList {
         .take(MOST)
         .filter_map(|entry| {
             let name = entry.below.to_str()?.to_owned();
-            Some((entry.modified, if entry.kind == EntryKind::Folder { name + "/" } else { name }))
+            Some((entry.modified, if entry.kind == WalkEntryKind::Folder { name + "/" } else { name }))
         })
         .collect();
     files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
