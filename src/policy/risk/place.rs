@@ -29,18 +29,18 @@ impl<'a> Place<'a> {
         Self { root, here: root, protected }
     }
 
-    /// The reason why writing to a path needs a question.
+    /// Finds out why writing to a path needs a question. A `cd` may fail or end with its subshell, so the path is looked up from
+    /// where `cd` leads and from where it began.
     pub(in crate::policy) fn protection(self, path: &str) -> Option<Protection> {
-        self.protected.find(&self.resolve(path))
+        self.resolve(path).iter().find_map(|path| self.protected.find(path))
     }
 
-    /// Whether a word names something in tiller's own folders, as a path or as the value of an option or variable.
+    /// Checks whether a word names something in tiller's own folders, as a path or in an option, an address or a variable.
     pub(super) fn names_private(self, word: &str) -> bool {
-        let value = word.split_once('=').map_or(word, |(_, value)| value);
         // `curl -d @FILE`
-        let paths = [word, value, value.trim_start_matches('@')];
+        let paths = named_paths(word).into_iter().flat_map(|path| [path, path.trim_start_matches('@')]);
         word.contains("TILLER_HOME")
-            || paths.iter().any(|path| self.protected.is_private(&self.resolve(path)))
+            || paths.flat_map(|path| self.resolve(path)).any(|path| self.protected.is_private(&path))
     }
 
     /// Whether a path is, or may be, the working directory itself or something that doesn't lie beneath it. A `cd` may fail, so
@@ -67,17 +67,17 @@ impl<'a> Place<'a> {
     }
 
     fn entered(self, path: &str) -> PathBuf {
-        let real = normalize(&self.resolve(path));
+        let [real, _] = self.resolve(path);
+        let real = normalize(&real);
         let is_home = self.beneath_home(path).is_some() && !self.protected.homes.is_empty();
         let is_known = is_home || !(path.starts_with('~') || path.contains('$'));
         if is_known { real } else { Path::new(UNKNOWN).join(real.strip_prefix("/").unwrap_or(&real)) }
     }
 
-    fn resolve(self, path: &str) -> PathBuf {
-        match (self.beneath_home(path), self.protected.homes.first()) {
-            (Some(beneath), Some(home)) => home.join(beneath),
-            (Some(_) | None, _) => self.here.join(path),
-        }
+    /// Resolves a path from where `cd` led and from the working directory.
+    fn resolve(self, path: &str) -> [PathBuf; 2] {
+        let home = self.beneath_home(path).and_then(|rest| Some(self.protected.homes.first()?.join(rest)));
+        [self.here, self.root].map(|from| home.clone().unwrap_or_else(|| from.join(path)))
     }
 
     /// The rest of a path that begins with the home directory: `~/x`, `$HOME/x`, `${HOME}/x`, `~NAME/x`.
@@ -89,4 +89,25 @@ impl<'a> Place<'a> {
         let is_home = HOME_NAMES.contains(&first) || first.strip_prefix('~').is_some_and(is_own);
         is_home.then(|| beneath.trim_start_matches('/'))
     }
+}
+
+/// Lists the paths that a word may name: the word, its parts between `=`, `:` and `,`, and what stands behind the letters of an
+/// option (`-C/x`, `-d@x`). Of addresses only those of files have a path.
+fn named_paths(word: &str) -> Vec<&str> {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let mut paths = vec![word];
+    paths.extend(word.strip_prefix('-').map(|rest| rest.trim_start_matches(is_letter)));
+    let mut before = "";
+    for part in word.split(['=', ':', ',']) {
+        match part.strip_prefix("//") {
+            Some(address) if before.to_ascii_lowercase().ends_with("file") => {
+                paths.extend(address.find('/').map(|at| &address[at..]));
+            }
+            Some(_) if !before.is_empty() => {}
+            Some(_) | None => paths.push(part),
+        }
+        before = part;
+    }
+    paths.retain(|path| !path.is_empty());
+    paths
 }

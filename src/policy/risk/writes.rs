@@ -268,6 +268,8 @@ mod tests {
             "echo x >> /home/me/.bashrc",
             "echo x > /home/me/work/../.bashrc",
             "cd && echo x >> .bashrc",
+            "(cd /tmp && ls); echo x >> ../.bashrc",
+            "cd /nope; cat k >> ../.ssh/authorized_keys",
             "cd ~; echo x >> .bashrc",
             "cd \"$HOME\" && echo x >> .bashrc",
             "cd ..; echo x >> .bashrc",
