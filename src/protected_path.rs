@@ -61,6 +61,7 @@ const HOME_FILES: &[&str] = &[
 
 /// Folders of the home directory, and files deeper in it; all that is beneath them counts.
 const HOME_FOLDERS: &[&str] = &[
+    ".agents",
     ".aws",
     ".azure",
     ".bashrc.d",
@@ -71,6 +72,8 @@ const HOME_FOLDERS: &[&str] = &[
     ".cargo/credentials",
     ".cargo/credentials.toml",
     ".cargo/env",
+    ".claude",
+    ".codex",
     ".config",
     ".docker",
     ".emacs.d",
@@ -162,11 +165,26 @@ impl ProtectedPaths {
         self.homes.iter().any(|home| is_protected_in(home, &path)).then_some(Protection::Home)
     }
 
-    /// Whether a path lies in tiller's own folders, where commands may not even read without a question.
+    /// Checks whether a path lies in tiller's own folders, where commands may not even read without a question.
     #[must_use]
     pub fn is_private(&self, path: &Path) -> bool {
         let path = normalize(path);
         is_beneath_any(&self.own, &path) && !is_beneath_any(&self.readable, &path)
+    }
+
+    /// Checks whether a path may not be read by a command that was allowed for another path: it lies in a protected folder of
+    /// the home directory or in tiller's own, is a protected file, or holds one of them.
+    #[must_use]
+    pub fn is_secret(&self, path: &Path) -> bool {
+        let path = normalize(path);
+        let is_above = |folder: &Path| rest_beneath(&path, &normalize(folder)).is_some();
+        let holds_protected =
+            |home: &PathBuf| is_above(home) || HOME_FOLDERS.iter().any(|folder| is_above(&home.join(folder)));
+        let is_in_home = self.homes.iter().any(|home| is_protected_in(home, &path));
+        (is_in_home && !is_beneath_any(&self.readable, &path))
+            || self.is_private(&path)
+            || self.homes.iter().any(holds_protected)
+            || self.own.iter().any(|folder| is_above(folder))
     }
 }
 
@@ -277,6 +295,44 @@ mod tests {
             assert_eq!(find(path), Some(Protection::Git), "{path}");
         }
         assert_eq!(find("/w/.gitignore"), None);
+    }
+
+    #[test]
+    fn is_secret_path_that_is_in_or_holds_protected_is_true() {
+        let protected = ProtectedPaths {
+            homes: vec!["/home/me".into()],
+            own: vec!["/home/me/.config/tiller".into(), "/data/tiller/".into()],
+            readable: vec!["/home/me/.config/tiller/skills".into(), "/home/me/.agents/skills".into()],
+        };
+        for path in [
+            "/",
+            "/home",
+            "/home/me",
+            "/HOME/me",
+            "/home/me/x/..",
+            "/home/me/.ssh/x",
+            "/home/me/.netrc",
+            "/home/me/.config",
+            "/home/me/.cargo",
+            "/home/me/.local",
+            "/home/me/Library",
+            "/data",
+            "/data/tiller",
+            "/data/tiller/auth.json",
+            "/home/me/.claude/settings.json",
+        ] {
+            assert!(protected.is_secret(Path::new(path)), "{path}");
+        }
+        for path in [
+            "/home/me/work",
+            "/home/me/.cargo/registry",
+            "/home/other",
+            "/etc",
+            "/home/me/.config/tiller/skills/x",
+            "/home/me/.agents/skills/x/SKILL.md",
+        ] {
+            assert!(!protected.is_secret(Path::new(path)), "{path}");
+        }
     }
 
     #[test]

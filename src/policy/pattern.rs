@@ -5,7 +5,6 @@ use std::fmt;
 
 use super::risk::Place;
 use super::shell;
-use crate::protected_path::Protection;
 
 mod table;
 #[cfg(test)]
@@ -19,6 +18,19 @@ pub struct CommandPattern {
     /// The program and its subcommands, as they are typed.
     command: &'static str,
     options: Options,
+    operands: Operands,
+}
+
+/// The operands that a pattern covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operands {
+    /// Any text: the program only prints, searches or records.
+    Text,
+    /// None that
+    /// - begins with `@`, and so may name a file with options in it;
+    /// - is an address, and so names a remote;
+    /// - sets a variable of a build.
+    Names,
 }
 
 /// The options that a pattern covers besides [`UNIVERSAL_OPTIONS`], separated by spaces. `-n=` and `--format=` may have a value,
@@ -64,24 +76,24 @@ impl CommandPattern {
         })
     }
 
+    /// Checks whether a word is covered. No word that may name a credential file is, for the first command didn't show it.
     fn covers(&self, word: &str, place: Place<'_>) -> bool {
-        if word.starts_with('-') { self.options.cover(word) } else { is_plain_operand(word, place) }
+        let is_harmless =
+            if word.starts_with('-') { self.options.cover(word) } else { self.operands.cover(word) };
+        is_harmless && !place.names_secret(word)
     }
 }
 
-/// Whether an operand is no more than that to any program of the table. It isn't where it
-/// - begins with `@`, and so may name a file with options in it;
-/// - is an address, and so names a remote;
-/// - sets a variable of a build;
-/// - is a credential file, which the first command didn't show.
-fn is_plain_operand(word: &str, place: Place<'_>) -> bool {
-    let sets_variable = word.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
-    });
-    !word.starts_with('@')
-        && !word.contains("://")
-        && !sets_variable
-        && !matches!(place.protection(word), Some(Protection::Home | Protection::Own))
+impl Operands {
+    fn cover(self, word: &str) -> bool {
+        let is_upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+        let sets_variable =
+            || word.split_once('=').is_some_and(|(name, _)| !name.is_empty() && name.chars().all(is_upper));
+        match self {
+            Self::Text => true,
+            Self::Names => !word.starts_with('@') && !word.contains("://") && !sets_variable(),
+        }
+    }
 }
 
 fn listed(options: &str) -> impl Iterator<Item = &str> {

@@ -8,7 +8,7 @@
 //! pytest 8, gh 2, docker 28, kubectl 1.33.
 
 use super::Options::{Any, Joined, Whole};
-use super::{CommandPattern, Options};
+use super::{CommandPattern, Operands, Options};
 
 /// Options that are harmless to every command of the table.
 pub(super) const UNIVERSAL_OPTIONS: &str = "-- -q -v --quiet --verbose";
@@ -41,31 +41,36 @@ const GO: &str =
     "-run= -count= -race -short -cover -timeout= -bench= -benchmem -failfast -json -tags= -parallel=";
 
 const fn pattern(command: &'static str, options: Options) -> CommandPattern {
-    CommandPattern { command, options }
+    CommandPattern { command, options, operands: Operands::Names }
+}
+
+/// A program that only prints, searches or records its operands.
+const fn reader(command: &'static str, options: Options) -> CommandPattern {
+    CommandPattern { command, options, operands: Operands::Text }
 }
 
 /// No command is the beginning of another one.
 pub(super) const TABLE: &[CommandPattern] = &[
     // These only print.
-    pattern("cat", Any),
-    pattern("cut", Any),
-    pattern("df", Any),
-    pattern("du", Any),
-    pattern("echo", Any),
-    pattern("grep", Any),
-    pattern("head", Any),
-    pattern("ls", Any),
-    pattern("pwd", Any),
-    pattern("stat", Any),
-    pattern("tail", Any),
-    pattern("wc", Any),
-    pattern("which", Any),
+    reader("cat", Any),
+    reader("cut", Any),
+    reader("df", Any),
+    reader("du", Any),
+    reader("echo", Any),
+    reader("grep", Any),
+    reader("head", Any),
+    reader("ls", Any),
+    reader("pwd", Any),
+    reader("stat", Any),
+    reader("tail", Any),
+    reader("wc", Any),
+    reader("which", Any),
     // `-l` runs pr.
-    pattern("diff", Joined("-u -r -N -w -b -B -i -s -y -U= --unified --recursive --brief --color")),
+    reader("diff", Joined("-u -r -N -w -b -B -i -s -y -U= --unified --recursive --brief --color")),
     // `-C` writes.
-    pattern("file", Whole("-b -i -L --brief --mime --mime-type")),
+    reader("file", Whole("-b -i -L --brief --mime --mime-type")),
     // `-exec`, `-ok`, `-delete` and `-fprint` aren't here.
-    pattern(
+    reader(
         "find",
         Whole(
             "-name -iname -path -ipath -regex -iregex -type -maxdepth -mindepth -depth -size -mtime -mmin -newer -empty \
@@ -73,7 +78,7 @@ pub(super) const TABLE: &[CommandPattern] = &[
         ),
     ),
     // `--pre`, `--hostname-bin` and `-z` run programs.
-    pattern(
+    reader(
         "rg",
         Joined(
             "-n -i -l -w -F -c -s -S -x -o -U -H -I -N -P -a -L -g= -t= -T= -e= -A= -B= -C= -m= -j= --hidden --no-ignore \
@@ -83,7 +88,7 @@ pub(super) const TABLE: &[CommandPattern] = &[
         ),
     ),
     // `-o` writes, also where it is joined to `-L`.
-    pattern("tree", Whole("-# -a -d -f -s -h -L -I -P --dirsfirst --noreport --gitignore")),
+    reader("tree", Whole("-# -a -d -f -s -h -L -I -P --dirsfirst --noreport --gitignore")),
     pattern("cargo bench", Joined(CARGO)),
     pattern("cargo build", Joined(CARGO)),
     pattern("cargo check", Joined(CARGO)),
@@ -115,21 +120,18 @@ pub(super) const TABLE: &[CommandPattern] = &[
     pattern("gh run list", Whole("-L --limit= --status= --json=")),
     pattern("gh run view", Whole("--log --log-failed --json=")),
     // `-f`, `-e`, `-i` and `-p` aren't here.
-    pattern("git add", Joined("-A -u -n -N --all --update --dry-run --intent-to-add")),
-    pattern(
-        "git blame",
-        Joined("-L= -w -M -C -s -e -l -t --porcelain --line-porcelain --date= --show-email"),
-    ),
-    pattern("git cat-file", Whole("-p -t -s -e")),
+    reader("git add", Joined("-A -u -n -N --all --update --dry-run --intent-to-add")),
+    reader("git blame", Joined("-L= -w -M -C -s -e -l -t --porcelain --line-porcelain --date= --show-email")),
+    reader("git cat-file", Whole("-p -t -s -e")),
     // Neither another message's file, nor `--amend`, nor `--no-verify`.
-    pattern("git commit", Joined("-a -m= -s --all --message= --signoff")),
-    pattern(
+    reader("git commit", Joined("-a -m= -s --all --message= --signoff")),
+    reader(
         "git describe",
         Whole("--tags --always --dirty --long --abbrev= --all --match= --exact-match --contains"),
     ),
-    pattern("git diff", Joined(GIT_LOG)),
+    reader("git diff", Joined(GIT_LOG)),
     // `-O` runs a pager.
-    pattern(
+    reader(
         "git grep",
         Joined(
             "-n -i -l -L -w -c -E -F -G -P -h -H -o -a -I -W -p -e= -A= -B= -C= -m= --cached --untracked --line-number --count \
@@ -137,30 +139,30 @@ pub(super) const TABLE: &[CommandPattern] = &[
              --max-depth=",
         ),
     ),
-    pattern("git log", Joined(GIT_LOG)),
-    pattern(
+    reader("git log", Joined(GIT_LOG)),
+    reader(
         "git ls-files",
         Joined("-c -d -m -o -s -u -z --cached --deleted --modified --others --stage --exclude-standard"),
     ),
-    pattern("git ls-tree", Joined("-r -t -d -l -z --name-only --long --full-tree --full-name --abbrev=")),
-    pattern("git merge-base", Whole("--is-ancestor --all --fork-point --octopus")),
-    pattern(
+    reader("git ls-tree", Joined("-r -t -d -l -z --name-only --long --full-tree --full-name --abbrev=")),
+    reader("git merge-base", Whole("--is-ancestor --all --fork-point --octopus")),
+    reader(
         "git rev-list",
         Joined(
             "-# -n= --count --all --max-count= --since= --until= --no-merges --merges --reverse --left-right",
         ),
     ),
-    pattern(
+    reader(
         "git rev-parse",
         Whole(
             "--short --short= --abbrev-ref --show-toplevel --show-prefix --git-dir --verify --symbolic-full-name --is-inside-work-tree",
         ),
     ),
-    pattern("git shortlog", Joined("-s -n -e --summary --numbered --email --since= --until= --no-merges")),
-    pattern("git show", Joined(GIT_LOG)),
-    pattern("git stash list", Joined(GIT_LOG)),
-    pattern("git stash show", Joined(GIT_LOG)),
-    pattern(
+    reader("git shortlog", Joined("-s -n -e --summary --numbered --email --since= --until= --no-merges")),
+    reader("git show", Joined(GIT_LOG)),
+    reader("git stash list", Joined(GIT_LOG)),
+    reader("git stash show", Joined(GIT_LOG)),
+    reader(
         "git status",
         Joined(
             "-s -b -u= -z --short --branch --porcelain --porcelain= --long --untracked-files= --ignored --show-stash",

@@ -254,7 +254,12 @@ const WIDENINGS: &[(&str, &[&str])] = &[
     ("docker image ls", &["docker image rm x", "docker image prune"]),
     (
         "kubectl get pods",
-        &["kubectl delete pods x", "kubectl get secrets", "kubectl get pods --kubeconfig evil"],
+        &[
+            "kubectl delete pods x",
+            "kubectl get secrets",
+            "kubectl get pods --kubeconfig evil",
+            "kubectl get pods -o go-template-file=/home/me/.netrc",
+        ],
     ),
     ("kubectl config view", &["kubectl config set-context x", "kubectl config view --raw"]),
     ("terraform plan", &["terraform plan -destroy", "terraform plan -out=x", "terraform apply"]),
@@ -265,7 +270,14 @@ const WIDENINGS: &[(&str, &[&str])] = &[
     ),
     (
         "rg x",
-        &["rg --pre ./evil x", "rg --pre=./evil x", "rg -z x", "rg --hostname-bin=./evil x", "rg -nz x"],
+        &[
+            "rg --pre ./evil x",
+            "rg --pre=./evil x",
+            "rg -z x",
+            "rg --hostname-bin=./evil x",
+            "rg -nz x",
+            "rg --hidden . ~",
+        ],
     ),
     ("diff a b", &["diff --output=x a b", "diff -l a b", "diff --paginate a b"]),
     ("tree", &["tree -o x", "tree -ao x", "tree -Lo 2 x"]),
@@ -280,9 +292,35 @@ const WIDENINGS: &[(&str, &[&str])] = &[
             "cat ~/.s*/id_rsa",
             "cat ../.ssh/id_rsa",
             "cat /home/me/.netrc",
+            "cat /proc/self/cwd/../.ssh/id_rsa",
+            "cat /proc/self/root/home/me/.ssh/id_rsa",
+            "cat /proc/self/environ",
+            "cat /dev/fd/../cwd/../.ssh/id_rsa",
+            "cat link/../.ssh/id_rsa",
+            "cat ~root/.ssh/id_rsa",
+            "cat ~/.config/tiller/auth.json",
+            "cat ~/.config/tiller/skills/../auth.json",
+            "cat ~/.local/state/tiller/auth.json",
             "catx",
         ],
     ),
+    (
+        "grep -n x y",
+        &[
+            "grep -rh PRIVATE /home/me",
+            "grep -r sk- ..",
+            "grep -r sk- ../",
+            "grep -r sk- ~",
+            "grep -r sk- /",
+            "grep -r sk- ~/.config",
+            "grep -r token ~/.cargo",
+            "grep -r sk- ~/.local/state",
+            "grep -f/home/me/.ssh/id_rsa -v x",
+            "grep -f../.netrc -v x",
+            "grep --file=../.netrc x",
+        ],
+    ),
+    ("wc -l a", &["wc --files0-from=/home/me/.ssh/id_rsa", "wc --files0-from=../.netrc"]),
     ("ls", &["ls; rm x", "ls && ./evil", "ls $(./evil)", "ls `./evil`", "ls\n./evil", "lsof"]),
     ("sort x", &["sort -o src/lib.rs x", "sort --compress-program=./evil x"]),
     ("sed -n 1p x", &["sed -i 1d x", "sed -n w/etc/x y", "sed -n 1e x"]),
@@ -295,6 +333,29 @@ const WIDENINGS: &[(&str, &[&str])] = &[
 
 /// A command that was allowed for the session, and commands that the rule covers: an ordinary day.
 const COVERED: &[(&str, &[&str])] = &[
+    (
+        "tail a",
+        &["tail -50 ~/.local/state/tiller/outputs/x.txt", "tail /home/me/.local/state/tiller/outputs/x.txt"],
+    ),
+    (
+        "cat a",
+        &["cat ~/.config/tiller/skills/x/SKILL.md", "cat ../other/x", "cat /etc/hosts", "cat ~/notes.txt"],
+    ),
+    (
+        "grep -n x y",
+        &[
+            "grep -rn @Override src",
+            "grep -rn https://x src",
+            "grep -rn 'http://' src",
+            "grep -n PATH= .env",
+            "grep -rn x .",
+            "grep -rn x /home/me/work",
+            "grep -rn x ~/src/other",
+            "grep -rn x --include=*.rs src",
+        ],
+    ),
+    ("git commit -m x", &["git commit -m 'see https://x/y'", "git commit -m '@me: X=1'"]),
+    ("git diff", &["git diff @~1", "git diff @~", "git diff main...@"]),
     (
         "cargo test",
         &["cargo test parse", "cargo test -- --nocapture", "cargo test --lib parse -q", "cargo -q test"],
@@ -352,7 +413,14 @@ fn covers(allowed: &str, later: &str) -> bool {
     };
     let policy = Policy {
         root: "/home/me/work".into(),
-        protected: ProtectedPaths { homes: vec!["/home/me".into()], ..ProtectedPaths::default() },
+        protected: ProtectedPaths {
+            homes: vec!["/home/me".into()],
+            own: vec!["/home/me/.config/tiller".into(), "/home/me/.local/state/tiller".into()],
+            readable: vec![
+                "/home/me/.config/tiller/skills".into(),
+                "/home/me/.local/state/tiller/outputs".into(),
+            ],
+        },
         ..Policy::default()
     };
     let mut rules = SessionRules::default();

@@ -12,6 +12,9 @@ const HOME_NAMES: &[&str] = &["~", "$HOME", "${HOME}"];
 /// Stands before a folder that the line doesn't tell; nothing is beneath the working directory there.
 const UNKNOWN: &str = "$";
 
+/// Folders of links to anything that is open or running.
+const LINK_FOLDERS: &[&str] = &["/proc", "/dev/fd"];
+
 /// The folders that the paths of a command are relative to.
 #[derive(Clone, Copy)]
 pub(in crate::policy) struct Place<'a> {
@@ -41,6 +44,27 @@ impl<'a> Place<'a> {
         let paths = named_paths(word).into_iter().flat_map(|path| [path, path.trim_start_matches('@')]);
         word.contains("TILLER_HOME")
             || paths.flat_map(|path| self.resolve(path)).any(|path| self.protected.is_private(&path))
+    }
+
+    /// Checks whether a word of a command may name files that the user didn't see when they allowed another one: secret ones, those
+    /// of an unknown user, what `/proc` leads to, and what stands behind a folder that `..` leaves again, for it may be a link.
+    pub(in crate::policy) fn names_secret(self, word: &str) -> bool {
+        named_paths(word).into_iter().any(|path| {
+            let is_other_home =
+                path.strip_prefix('~').is_some_and(|name| name.starts_with(char::is_alphabetic))
+                    && self.beneath_home(path).is_none();
+            is_other_home || leaves_folder(path) || self.resolve(path).iter().any(|path| self.is_secret(path))
+        })
+    }
+
+    /// The working directory may lie in a folder that holds secrets, or hold some; all that is beneath it and isn't secret itself
+    /// is free.
+    fn is_secret(self, path: &Path) -> bool {
+        let path = normalize(path);
+        let is_hidden = LINK_FOLDERS.iter().any(|folder| path.starts_with(folder));
+        let is_protected =
+            || self.protected.find(&path) == Some(Protection::Home) || self.protected.is_private(&path);
+        is_hidden || (self.protected.is_secret(&path) && (is_protected() || !path.starts_with(self.root)))
     }
 
     /// Whether a path is, or may be, the working directory itself or something that doesn't lie beneath it. A `cd` may fail, so
@@ -110,4 +134,10 @@ fn named_paths(word: &str) -> Vec<&str> {
     }
     paths.retain(|path| !path.is_empty());
     paths
+}
+
+/// Checks whether `..` stands behind a folder in a path.
+fn leaves_folder(path: &str) -> bool {
+    let mut names = path.split('/').skip_while(|name| ["", ".", ".."].contains(name));
+    names.any(|name| name == "..")
 }
