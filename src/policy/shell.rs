@@ -80,8 +80,12 @@ fn segments_of(line: &str, heredocs: usize) -> Vec<Segment> {
                 let is_plain = |next: char| !"\n'\"".contains(next);
                 take(&mut rest, is_plain).into_iter().for_each(|next| reader.push(next));
             }
-            (Quote::Single, '\'') | (Quote::Double, '"') => reader.reading.quote = Quote::None,
+            (Quote::Single | Quote::Escaped, '\'') | (Quote::Double, '"') => {
+                reader.reading.quote = Quote::None
+            }
             (Quote::Single, _) => reader.push(c),
+            (Quote::Escaped, '\\') => reader.push(take_escape(&mut rest)),
+            (Quote::Escaped, _) => reader.push(c),
             (_, '\\') => {
                 take(&mut rest, |_| true)
                     .into_iter()
@@ -93,6 +97,13 @@ fn segments_of(line: &str, heredocs: usize) -> Vec<Segment> {
                 reader.substitute();
             }
             (Quote::Double, _) => reader.push(c),
+            // `$'x'` and `$"x"` are `x`.
+            (Quote::None, '$')
+                if reader.comment.is_none() && take(&mut rest, |next| next == '\'').is_some() =>
+            {
+                reader.open(Quote::Escaped)
+            }
+            (Quote::None, '$') if rest.starts_with('"') => {}
             (Quote::None, '\'') => reader.open(Quote::Single),
             (Quote::None, '"') => reader.open(Quote::Double),
             (Quote::None, _) => reader.unquoted(c, &mut rest),
@@ -109,6 +120,25 @@ fn take(rest: &mut &str, is_meant: impl Fn(char) -> bool) -> Option<char> {
     Some(first)
 }
 
+/// Takes what stands behind a backslash in `$'…'` and returns its character; control characters are a space.
+fn take_escape(rest: &mut &str) -> char {
+    let Some(c) = take(rest, |_| true) else { return '\\' };
+    let (radix, most, first) = match c {
+        'x' => (16, 2, 0),
+        'u' => (16, 4, 0),
+        'U' => (16, 8, 0),
+        '0'..='7' => (8, 2, c.to_digit(8).unwrap_or_default()),
+        'a' | 'b' | 'c' | 'e' | 'E' | 'f' | 'n' | 'r' | 't' | 'v' => return ' ',
+        _ => return c,
+    };
+    let mut code = first;
+    for _ in 0..most {
+        let Some(digit) = take(rest, |next| next.is_digit(radix)) else { break };
+        code = code * radix + digit.to_digit(radix).unwrap_or_default();
+    }
+    char::from_u32(code).filter(|c| !c.is_control()).unwrap_or(' ')
+}
+
 fn ends_word(c: char) -> bool {
     c.is_whitespace() || ";&|<>()`".contains(c)
 }
@@ -118,6 +148,8 @@ enum Quote {
     #[default]
     None,
     Single,
+    /// `$'…'`, in which a backslash escapes.
+    Escaped,
     Double,
 }
 
@@ -420,6 +452,9 @@ mod tests {
         for (line, expected) in [
             ("a b; c && d|e & f\ng", vec!["a b", "c", "d", "e", "f", "g"]),
             ("echo 'a; b' \"c | d\" e\\;f", vec!["echo a; b c | d e;f"]),
+            ("a $'b' $\"c $d\" '$'e $", vec!["a b c $d $e $"]),
+            ("a $'b\\'; c' d; e", vec!["a b'; c d", "e"]),
+            ("a $'\\x2egi\\164\\u002f\\U0000002f\\q\\n'", vec!["a .git//q "]),
             ("(cd x; ls) > out 2>&1", vec!["cd x", "ls", ""]),
             ("make 2>err >>log a", vec!["make a"]),
             ("exec {log}>err {log_2}<in a", vec!["exec a", "exec", "in a"]),
@@ -506,6 +541,7 @@ mod tests {
     fn quotes_in_comments_and_here_documents_end_with_them() {
         for (line, expected) in [
             ("# don't\nsudo ls", vec!["# dont", "sudo ls"]),
+            ("# a $'b\nc", vec!["# a $b", "c"]),
             ("a # it's \\\nb", vec!["a # its", "b"]),
             ("a \"$(b # c)\" d; e", vec!["a $(…) d", "a", "d", "b # c", "e"]),
             ("# (a) :) don't\nb", vec!["#", "a", ":", "dont", "b"]),

@@ -9,6 +9,9 @@ use crate::protected_path::{ProtectedPaths, Protection, normalize};
 /// Names of the home directory in a shell.
 const HOME_NAMES: &[&str] = &["~", "$HOME", "${HOME}"];
 
+/// Names of the folder that a shell is in.
+const HERE_NAMES: &[&str] = &["~+", "$PWD", "${PWD}"];
+
 /// Stands before a folder that the line doesn't tell; nothing is beneath the working directory there.
 const UNKNOWN: &str = "$";
 
@@ -93,15 +96,16 @@ impl<'a> Place<'a> {
     fn entered(self, path: &str) -> PathBuf {
         let [real, _] = self.resolve(path);
         let real = normalize(&real);
+        let relative = strip_here(path);
         let is_home = self.beneath_home(path).is_some() && !self.protected.homes.is_empty();
-        let is_known = is_home || !(path.starts_with('~') || path.contains('$'));
+        let is_known = is_home || !(relative.starts_with('~') || relative.contains('$'));
         if is_known { real } else { Path::new(UNKNOWN).join(real.strip_prefix("/").unwrap_or(&real)) }
     }
 
     /// Resolves a path from where `cd` led and from the working directory.
     fn resolve(self, path: &str) -> [PathBuf; 2] {
         let home = self.beneath_home(path).and_then(|rest| Some(self.protected.homes.first()?.join(rest)));
-        [self.here, self.root].map(|from| home.clone().unwrap_or_else(|| from.join(path)))
+        [self.here, self.root].map(|from| home.clone().unwrap_or_else(|| from.join(strip_here(path))))
     }
 
     /// The rest of a path that begins with the home directory: `~/x`, `$HOME/x`, `${HOME}/x`, `~NAME/x`.
@@ -113,6 +117,12 @@ impl<'a> Place<'a> {
         let is_home = HOME_NAMES.contains(&first) || first.strip_prefix('~').is_some_and(is_own);
         is_home.then(|| beneath.trim_start_matches('/'))
     }
+}
+
+/// Removes the name of the folder that a shell is in from the beginning of a path: `$PWD/x` is `x`.
+fn strip_here(path: &str) -> &str {
+    let (first, beneath) = path.split_once('/').unwrap_or((path, ""));
+    if HERE_NAMES.contains(&first) { beneath.trim_start_matches('/') } else { path }
 }
 
 /// Lists the paths that a word may name: the word, its parts between `=`, `:` and `,`, and what stands behind the letters of an
