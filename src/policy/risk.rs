@@ -77,6 +77,7 @@ fn of_words(words: &[String], place: Place<'_>, depth: usize) -> Option<String> 
     programs(words).into_iter().find_map(|(name, arguments)| {
         of_program((name, arguments), place, depth)
             .or_else(|| writes::protection(name, arguments, place).map(|it| it.reason().to_owned()))
+            .or_else(|| writes::linked(name, arguments, place))
     })
 }
 
@@ -96,7 +97,10 @@ fn of_program((name, arguments): (&str, &[String]), place: Place<'_>, depth: usi
         "fdisk" | "parted" | "sfdisk" | "wipefs" => Some(format!("changes a disk ({name})")),
         "shutdown" | "reboot" | "halt" | "poweroff" => Some(format!("stops the machine ({name})")),
         "find" => find::of(arguments, place, depth),
-        "git" => loss::of(arguments, place, depth).or_else(|| git::told_to_run(arguments)),
+        "git" => loss::of(arguments, place, depth).or_else(|| git::told_to_run(arguments)).or_else(|| {
+            let is_system = writes::changes_system_config(arguments);
+            is_system.then(|| "changes git's configuration for all users".into())
+        }),
         "eval" => of_nested(&arguments.join(" "), place, depth),
         _ if name.starts_with("mkfs") => Some(format!("changes a disk ({name})")),
         _ if SHELLS.contains(&name) => {
@@ -370,6 +374,7 @@ mod tests {
             ("if a; then b; elif sudo ls; then c; fi", "runs as another user (sudo)"),
             (":(){ :|:& };:", "looks like a fork bomb"),
             ("f () { f | f & }; f", "looks like a fork bomb"),
+            ("git config --system user.name x", "changes git's configuration for all users"),
             ("reboot", "stops the machine (reboot)"),
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(expected), "{line}");

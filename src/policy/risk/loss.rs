@@ -37,7 +37,7 @@ pub(super) fn of(arguments: &[String], place: Place<'_>, depth: usize) -> Option
 }
 
 /// Git's command and the words behind it.
-fn command(arguments: &[String]) -> Option<(&str, &[String])> {
+pub(super) fn command(arguments: &[String]) -> Option<(&str, &[String])> {
     let mut words = arguments.iter();
     let mut command = words.next()?;
     while command.starts_with('-') {

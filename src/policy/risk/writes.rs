@@ -1,6 +1,8 @@
 //! Which paths a program writes to, as far as its arguments tell.
 
-use super::{Place, base_name, has_flag, targets};
+use std::path::Path;
+
+use super::{Place, base_name, has_flag, loss, targets};
 use crate::protected_path::Protection;
 
 /// Actions of find with a file to write in the next word (GNU findutils 4.10).
@@ -9,6 +11,41 @@ const FIND_OUTPUTS: &[&str] = &["-fls", "-fprint", "-fprint0", "-fprintf"];
 /// The reason why what a program writes to needs a question.
 pub(super) fn protection(name: &str, arguments: &[String], place: Place<'_>) -> Option<Protection> {
     written_paths(name, arguments).iter().filter(|path| *path != "-").find_map(|path| place.protection(path))
+}
+
+const LINKS_OUT: &str = "makes a link that leads out of the working directory";
+
+/// Finds out why the source of a link that a program makes needs a question: a command may write or read through the link.
+pub(super) fn linked(name: &str, arguments: &[String], place: Place<'_>) -> Option<String> {
+    let sources = linked_paths(name, arguments);
+    let protection = sources.iter().find_map(|path| place.protection(path));
+    protection.map(|it| it.reason().to_owned()).or_else(|| {
+        let leads_out = sources.iter().any(|path| place.leads_out(path));
+        leads_out.then(|| LINKS_OUT.to_owned())
+    })
+}
+
+/// Lists the paths that the links lead to which a program makes. The target of a symbolic link is relative to the folder of the
+/// link, be it the last operand or the one that holds it.
+fn linked_paths(name: &str, arguments: &[String]) -> Vec<String> {
+    let is_symbolic = match name {
+        "ln" => has_flag(arguments, 's', "symbolic") && !has_flag(arguments, 'r', "relative"),
+        "cp" if has_flag(arguments, 's', "symbolic-link") || has_flag(arguments, 'l', "link") => false,
+        _ => return Vec::new(),
+    };
+    let operands: Vec<&String> = targets(arguments).collect();
+    let folders = target_folders(arguments);
+    let (sources, last) = match operands.as_slice() {
+        [sources @ .., last] if !sources.is_empty() && folders.is_empty() => (sources, last.as_str()),
+        all => (all, ""),
+    };
+    let parent = last.rsplit_once('/').map_or("", |(parent, _)| parent);
+    let bases: Vec<&str> = [last, parent].into_iter().chain(folders).collect();
+    let led = |source: &str| match is_symbolic && !source.starts_with(['/', '~', '$']) {
+        true => bases.iter().map(|base| Path::new(base).join(source).display().to_string()).collect(),
+        false => vec![source.to_owned()],
+    };
+    sources.iter().flat_map(|source| led(source)).collect()
 }
 
 /// The paths that a program changes, an empty one for the folder that it runs in.
@@ -89,8 +126,8 @@ fn edits_in_place(arguments: &[String]) -> bool {
     arguments.iter().any(in_place) || has_flag(arguments, 'i', "in-place")
 }
 
-/// The files and folders that options of git name for what it prints (`--output` of log, `-o` of archive and format-patch), and
-/// the folder of a clone. `-C` changes the folder first.
+/// The files and folders that options of git name for what it prints (`--output` of log, `-o` of archive and format-patch), the
+/// folder of a clone, and the file of a configuration that it changes. `-C` changes the folder first.
 fn written_by_git(arguments: &[String]) -> Vec<String> {
     let folder = values(arguments, 'C', "").fold(String::new(), |folder, next| match next.starts_with('/') {
         true => format!("{next}/"),
@@ -100,8 +137,60 @@ fn written_by_git(arguments: &[String]) -> Vec<String> {
     if let Some(at) = arguments.iter().position(|word| word == "clone") {
         paths.extend(targets(&arguments[at + 1..]).skip(1).map(String::as_str));
     }
+    if let Some(("config", rest)) = loss::command(arguments)
+        && !reads_config(rest)
+    {
+        paths.extend(values(rest, 'f', "file"));
+        let is_global = rest.iter().any(|word| is_cut(word, "--global"));
+        paths.extend(is_global.then_some("~/.gitconfig"));
+    }
     let led = paths.iter().filter(|path| !path.starts_with('/')).map(|path| format!("{folder}{path}"));
     paths.iter().map(|path| (*path).to_owned()).chain(led).collect()
+}
+
+/// Options of `git config` that change something without a value (git 2.51).
+const CONFIG_CHANGES: &[&str] =
+    &["-e", "--edit", "--remove-section", "--rename-section", "--unset", "--unset-all"];
+
+/// Options of `git config` with a value in the next word (git 2.51).
+const CONFIG_VALUES: &[&str] = &["--blob", "--comment", "--default", "--file", "--type", "--url", "--value"];
+
+/// Checks whether git writes the configuration of all users.
+pub(super) fn changes_system_config(arguments: &[String]) -> bool {
+    loss::command(arguments).is_some_and(|(command, rest)| {
+        command == "config" && !reads_config(rest) && rest.iter().any(|word| is_cut(word, "--system"))
+    })
+}
+
+/// Checks whether `git config` with these arguments only reads: by its subcommand or an option, or because a key stands alone.
+fn reads_config(arguments: &[String]) -> bool {
+    let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
+    let mut operands = Vec::new();
+    let mut changes = false;
+    let mut words = arguments[..end].iter();
+    while let Some(word) = words.next() {
+        let is_valued = |option: &&str| is_cut(word, option);
+        match word.as_str() {
+            "--list" | "-l" => return true,
+            word if word.starts_with("--get") => return true,
+            "-f" => drop(words.next()),
+            word if word.starts_with("--") && CONFIG_VALUES.iter().any(is_valued) => drop(words.next()),
+            word if word.starts_with('-') => changes |= CONFIG_CHANGES.iter().any(|it| is_cut(word, it)),
+            word => operands.push(word),
+        }
+    }
+    operands.extend(arguments[end..].iter().skip(1).map(String::as_str));
+    match operands.as_slice() {
+        ["get" | "list", ..] => true,
+        ["edit", ..] => false,
+        [_] => !changes,
+        _ => false,
+    }
+}
+
+/// Checks whether a word is a long option, which may be cut.
+fn is_cut(word: &str, option: &str) -> bool {
+    word == option || (word.len() > 3 && word.starts_with("--") && option.starts_with(word))
 }
 
 /// Whether tar takes files out of an archive; its first word may be flags without a dash.
@@ -131,6 +220,7 @@ pub(super) fn values<'a>(
 #[cfg(test)]
 mod tests {
     use super::super::risk_in_work;
+    use super::LINKS_OUT;
     use crate::protected_path::Protection;
 
     #[test]
@@ -176,9 +266,35 @@ mod tests {
             "curl --output-dir .git/hooks -O https://x/pre-commit",
             "cd .git/hooks && curl -sO https://x/pre-commit",
             "wget -qO .git/hooks/pre-commit https://x",
+            "ln -s .git/hooks h && cp x h/pre-commit",
+            "ln -s ../.git/hooks sub/h",
+            "ln .git/config c",
+            "cp -rs .git h",
+            "git config -f .git/config user.name x",
+            "echo x > $'.git/hooks/pre-commit'",
+            "echo x > $'.g\\x69t/hooks/pre-commit'",
+            "echo x > $\".git/hooks/pre-commit\"",
             "wget --output-document=.git/config https://x",
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Git.reason()), "{line}");
+        }
+    }
+
+    #[test]
+    fn link_out_of_the_working_directory_asks() {
+        for line in [
+            "ln -s ~ h; cat h/.config/x",
+            "ln -s .. h",
+            "ln -s ../x y",
+            "ln -s / h",
+            "ln -sf /etc etc",
+            "ln -s $X h",
+            "ln /home/me/notes n",
+            "ln -sr ../x sub/y",
+            "cp -as /etc e",
+            "cp --link ../x y",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(LINKS_OUT), "{line}");
         }
     }
 
@@ -241,6 +357,14 @@ mod tests {
             "sed -n 1p .git/config",
             "cp x .github/workflows/ci.yml",
             "cat .git/HEAD | tee head.txt",
+            "git config -f .git/config --get user.name",
+            "git config --file .git/config user.name",
+            "git config --file .git/config --list",
+            "ln -s lib/x y",
+            "ln -s ../lib/x bin/x",
+            "ln -s /home/me/work/x y",
+            "ln -sr lib/x bin/y",
+            "ln x y",
             "tar czf /tmp/git.tgz -C .git .",
             "tar xf hooks.tar -C /tmp",
             "unzip -l .git/x.zip",
@@ -269,6 +393,24 @@ mod tests {
             "echo x > /home/me/work/../.bashrc",
             "cd && echo x >> .bashrc",
             "(cd /tmp && ls); echo x >> ../.bashrc",
+            "echo x >> $PWD/../.bashrc",
+            "echo x >> \"${PWD}/../.bashrc\"",
+            "echo x >> ~+/../.bashrc",
+            "cd $PWD/.. && echo x >> .bashrc",
+            "ln -s ~/.ssh s; cat k >> s/authorized_keys",
+            "ln -s /home/me/.ssh",
+            "ln -t . -s ../.ssh",
+            "git config --global user.name x",
+            "git config user.name x --global",
+            "git config --glob user.name x",
+            "git config set --global user.name x",
+            "git config --global --edit",
+            "git config --global --unset user.name",
+            "git config --global -- user.name -l",
+            "git config -f ~/.gitconfig user.name x",
+            "git config --file=../.gitconfig user.name x",
+            "git -C .. config -f .gitconfig user.name x",
+            "git config --file ~/.gitconfig --type bool x.y true",
             "cd /nope; cat k >> ../.ssh/authorized_keys",
             "cd ~; echo x >> .bashrc",
             "cd \"$HOME\" && echo x >> .bashrc",
@@ -337,6 +479,14 @@ mod tests {
             "ls -la ~ ~/.ssh 2>&1",
             "cd ~ && ls .ssh > /tmp/x",
             "git clone https://x ~/src/x",
+            "git config --global user.name",
+            "git config --global --get user.name",
+            "git config get --global user.name",
+            "git config --global --list",
+            "git config -l",
+            "git config list --system",
+            "git config -f x user.name y",
+            "git config user.name x",
             "tar czf x.tgz ~/.config",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
