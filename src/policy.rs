@@ -19,9 +19,9 @@ mod shell;
 pub use pattern::CommandPattern;
 pub use rule::{Rule, SessionRules};
 
-use risk::Place;
+use risk::CommandFolders;
 
-/// What asks.
+/// The mode: the calls that ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Commands ask, and writing to a [protected path](crate::protected_path); reading, and writing elsewhere in the working
@@ -55,7 +55,7 @@ impl Mode {
     }
 }
 
-/// What is done where the policy would ask.
+/// The answer where the policy would ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Asking {
     /// The user is asked.
@@ -65,21 +65,21 @@ pub enum Asking {
     Yes,
 }
 
-/// What may happen to a call.
+/// The decision on a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It may run.
     Allow,
     /// Somebody has to say yes first.
     Ask {
-        /// Why, for the user.
+        /// The reason, for the user.
         reason: String,
-        /// What "always" allows for the rest of the session; its `Display` is the text to show.
+        /// The calls that "always" allows for the rest of the session; its `Display` is the text to show.
         rule: Rule,
     },
     /// It may not run.
     Deny {
-        /// Why, for the model.
+        /// The reason, for the model.
         reason: String,
     },
 }
@@ -87,9 +87,9 @@ pub enum Verdict {
 /// The policy of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// What asks.
+    /// The mode: the calls that ask.
     pub mode: Mode,
-    /// What is done where it would ask.
+    /// The answer where it would ask.
     pub asking: Asking,
     /// The working directory; deleting beneath it is less of a risk than elsewhere.
     pub root: PathBuf,
@@ -114,7 +114,7 @@ impl Policy {
     /// Decides on a call that writes, as far as its argument `path` tells where.
     fn judge_writing(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> Verdict {
         let path = arguments.get("path").and_then(Value::as_str);
-        let protected = path.and_then(|path| Some((path, self.place().protection(path)?)));
+        let protected = path.and_then(|path| Some((path, self.folders().protection(path)?)));
         // The workspace refuses tiller's own files, so there is nothing to ask.
         let Some((path, protection)) = protected.filter(|(_, it)| *it != Protection::Own) else {
             return Verdict::Allow;
@@ -127,10 +127,10 @@ impl Policy {
 
     fn judge_execution(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> Verdict {
         let command = arguments.get("command").and_then(Value::as_str);
-        let risk = command.and_then(|line| risk::of(line, self.place()));
+        let risk = command.and_then(|line| risk::of(line, self.folders()));
         let is_free = self.mode == Mode::Auto && risk.is_none();
         let pattern =
-            command.filter(|_| risk.is_none()).and_then(|line| CommandPattern::find(line, self.place()));
+            command.filter(|_| risk.is_none()).and_then(|line| CommandPattern::find(line, self.folders()));
         if is_free || self.asking == Asking::Yes || rules.allow(tool, command, pattern) {
             return Verdict::Allow;
         }
@@ -142,8 +142,8 @@ impl Policy {
         Verdict::Ask { reason, rule }
     }
 
-    fn place(&self) -> Place<'_> {
-        Place::new(&self.root, &self.protected)
+    fn folders(&self) -> CommandFolders<'_> {
+        CommandFolders::new(&self.root, &self.protected)
     }
 }
 
@@ -276,7 +276,7 @@ mod tests {
                     rules.add(Rule::for_call(
                         "bash",
                         Some(other),
-                        CommandPattern::find(other, policy.place()),
+                        CommandPattern::find(other, policy.folders()),
                     ));
                 }
                 assert_eq!(judge(&policy, "bash", Access::Executes, &arguments, &rules), expected);

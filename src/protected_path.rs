@@ -1,5 +1,6 @@
-//! Paths that no write may reach without a question: git runs what is in `.git`, and shells, logins and clients read the
-//! startup and credential files of the home directory. Pure: paths are compared by their letters, links aren't followed.
+//! Paths that no write may reach without a question: git runs what is in `.git`, shells, logins and clients read the startup
+//! and credential files of the home directory, and tiller's own folders hold its configuration, keys, sessions and state.
+//! Pure: paths are compared by their letters, links aren't followed.
 
 use std::path::{Component, Path, PathBuf};
 

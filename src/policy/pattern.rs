@@ -1,9 +1,9 @@
-//! What "allow for this session" covers: the same program and subcommand with other operands, and with options that are known
+//! The commands that "allow for this session" covers: the same program and subcommand with other operands, and with options that are known
 //! to be harmless. [`TABLE`] lists the commands for which this is safe; any other command is allowed word for word only.
 
 use std::fmt;
 
-use super::risk::Place;
+use super::risk::CommandFolders;
 use super::shell;
 
 mod table;
@@ -58,13 +58,13 @@ impl fmt::Display for CommandPattern {
 
 impl CommandPattern {
     /// Finds the pattern that covers all words of a line; `None` where a part of it may do more than the pattern says.
-    pub(super) fn find(line: &str, place: Place<'_>) -> Option<&'static Self> {
+    pub(super) fn find(line: &str, folders: CommandFolders<'_>) -> Option<&'static Self> {
         let words = shell::simple_words(line)?;
         let (program, rest) = words.split_first()?;
         let global =
             GLOBAL_OPTIONS.iter().find(|(name, _)| name == program).map_or("", |(_, options)| options);
         let global_count =
-            rest.iter().take_while(|word| listed(global).any(|option| option == *word)).count();
+            rest.iter().take_while(|word| split_options(global).any(|option| option == *word)).count();
         let rest = &rest[global_count..];
         TABLE.iter().find(|pattern| {
             let mut names = pattern.command.split(' ');
@@ -72,15 +72,15 @@ impl CommandPattern {
             names.next() == Some(program)
                 && rest.len() >= subcommands
                 && names.eq(rest[..subcommands].iter())
-                && rest[subcommands..].iter().all(|word| pattern.covers(word, place))
+                && rest[subcommands..].iter().all(|word| pattern.covers(word, folders))
         })
     }
 
     /// Checks whether a word is covered. No word that may name a credential file is, for the first command didn't show it.
-    fn covers(&self, word: &str, place: Place<'_>) -> bool {
+    fn covers(&self, word: &str, folders: CommandFolders<'_>) -> bool {
         let is_harmless =
             if word.starts_with('-') { self.options.cover(word) } else { self.operands.cover(word) };
-        is_harmless && !place.names_secret(word)
+        is_harmless && !folders.names_secret(word)
     }
 }
 
@@ -96,12 +96,12 @@ impl Operands {
     }
 }
 
-fn listed(options: &str) -> impl Iterator<Item = &str> {
+fn split_options(options: &str) -> impl Iterator<Item = &str> {
     options.split_ascii_whitespace()
 }
 
 impl Options {
-    /// Whether a word that begins with `-` is made of harmless options alone, wherever it stands: behind `--`, or as the value of
+    /// Checks whether a word that begins with `-` is made of harmless options alone, wherever it stands: behind `--`, or as the value of
     /// another option, it is judged in the same way.
     fn cover(self, word: &str) -> bool {
         let (own, is_joined) = match self {
@@ -109,7 +109,7 @@ impl Options {
             Self::Joined(own) => (own, true),
             Self::Whole(own) => (own, false),
         };
-        let options = || listed(UNIVERSAL_OPTIONS).chain(listed(own));
+        let options = || split_options(UNIVERSAL_OPTIONS).chain(split_options(own));
         let is_number = word.len() > 1 && word[1..].chars().all(|c| c.is_ascii_digit());
         let is_listed = options().any(|option| match option.strip_suffix('=') {
             Some(name) => {
@@ -121,7 +121,7 @@ impl Options {
     }
 }
 
-/// Whether short options that are joined in a word are all listed, up to one that takes the rest as its value.
+/// Checks whether short options that are joined in a word are all listed, up to one that takes the rest as its value.
 fn covers_joined<'a, I: Iterator<Item = &'a str>>(letters: &str, options: impl Fn() -> I) -> bool {
     for letter in letters.chars() {
         if !letter.is_ascii_alphanumeric() {

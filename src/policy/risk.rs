@@ -1,15 +1,15 @@
-//! Which commands look dangerous. A small, honest list: it catches slips, not malice, which has a thousand other ways.
+//! Recognizes commands that look dangerous. The list is small: it catches mistakes, not malice.
 
 use super::shell::{self, Segment};
 use crate::protected_path::Protection;
 
+mod command_folders;
 mod find;
 mod git;
 mod loss;
-mod place;
 mod writes;
 
-pub(super) use place::Place;
+pub(super) use command_folders::CommandFolders;
 
 const SHELLS: &[&str] = &["bash", "dash", "fish", "ksh", "sh", "zsh"];
 const INTERPRETERS: &[&str] = &["node", "perl", "php", "python", "python3", "ruby"];
@@ -24,15 +24,17 @@ const WRAPPERS: &[&str] = &[
 /// Devices that take any output without harm.
 const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
-/// How deep shells and other programs that run what they are given (`bash -c "sh -c …"`) are looked into.
+/// The depth to which shells and other programs that run what they are given (`bash -c "sh -c …"`) are looked into.
 const DEPTH: usize = 4;
 
-/// What is dangerous about a command line, for the user; `None` if nothing is known to be.
-pub(super) fn of(line: &str, place: Place<'_>) -> Option<String> {
-    is_fork_bomb(line).then(|| "looks like a fork bomb".to_owned()).or_else(|| of_line(line, place, DEPTH))
+/// Finds the danger of a command line, for the user; `None` if none is known.
+pub(super) fn of(line: &str, folders: CommandFolders<'_>) -> Option<String> {
+    is_fork_bomb(line)
+        .then(|| "looks like a fork bomb".to_owned())
+        .or_else(|| judge_line(line, folders, DEPTH))
 }
 
-fn of_line(line: &str, place: Place<'_>, depth: usize) -> Option<String> {
+fn judge_line(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<String> {
     let segments = shell::segments(line);
     let runs = |meant: &[&str]| {
         segments.iter().flat_map(|it| programs(&it.words)).any(|(name, _)| meant.contains(&name))
@@ -40,11 +42,11 @@ fn of_line(line: &str, place: Place<'_>, depth: usize) -> Option<String> {
     if runs(DOWNLOADERS) && (runs(SHELLS) || runs(INTERPRETERS)) {
         return Some("runs what it downloads".into());
     }
-    let (mut here, mut before) = (place.here.to_owned(), place.here.to_owned());
+    let (mut here, mut before) = (folders.here.to_owned(), folders.here.to_owned());
     let mut protection = None;
     for segment in &segments {
-        let place = Place { here: &here, ..place };
-        if let Some(what) = of_segment(segment, place, depth) {
+        let folders = CommandFolders { here: &here, ..folders };
+        if let Some(what) = judge_segment(segment, folders, depth) {
             // There may be worse behind a write.
             let write = Protection::ALL.into_iter().find(|it| it.reason() == what);
             if write.is_none() {
@@ -52,41 +54,45 @@ fn of_line(line: &str, place: Place<'_>, depth: usize) -> Option<String> {
             }
             protection = protection.or(write);
         }
-        if let Some(next) = place.after_cd(segment, &before) {
+        if let Some(next) = folders.find_cd_target(segment, &before) {
             before = std::mem::replace(&mut here, next);
         }
     }
-    find::deleted_by_xargs(&segments, Place { here: &here, ..place })
+    find::judge_xargs(&segments, CommandFolders { here: &here, ..folders })
         .or_else(|| protection.map(|it| it.reason().to_owned()))
 }
 
-fn of_segment(segment: &Segment, place: Place<'_>, depth: usize) -> Option<String> {
+fn judge_segment(segment: &Segment, folders: CommandFolders<'_>, depth: usize) -> Option<String> {
     if let Some(device) = segment.outputs.iter().find(|path| is_device(path)) {
         return Some(format!("writes to the device {device}"));
     }
     let private = || {
         let words = segment.words.iter().chain(&segment.outputs);
-        words.into_iter().any(|word| place.names_private(word)).then(|| Protection::Own.reason().to_owned())
+        words.into_iter().any(|word| folders.names_private(word)).then(|| Protection::Own.reason().to_owned())
     };
-    of_words(&segment.words, place, depth).or_else(private).or_else(|| {
-        segment.outputs.iter().find_map(|path| place.protection(path)).map(|it| it.reason().to_owned())
+    judge_words(&segment.words, folders, depth).or_else(private).or_else(|| {
+        segment.outputs.iter().find_map(|path| folders.protection(path)).map(|it| it.reason().to_owned())
     })
 }
 
-fn of_words(words: &[String], place: Place<'_>, depth: usize) -> Option<String> {
+fn judge_words(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<String> {
     programs(words).into_iter().find_map(|(name, arguments)| {
-        of_program((name, arguments), place, depth)
-            .or_else(|| writes::protection(name, arguments, place).map(|it| it.reason().to_owned()))
-            .or_else(|| writes::linked(name, arguments, place))
+        judge_program((name, arguments), folders, depth)
+            .or_else(|| writes::protection(name, arguments, folders).map(|it| it.reason().to_owned()))
+            .or_else(|| writes::judge_links(name, arguments, folders))
     })
 }
 
-fn of_program((name, arguments): (&str, &[String]), place: Place<'_>, depth: usize) -> Option<String> {
+fn judge_program(
+    (name, arguments): (&str, &[String]),
+    folders: CommandFolders<'_>,
+    depth: usize,
+) -> Option<String> {
     match name {
         "sudo" | "doas" | "su" | "pkexec" => Some(format!("runs as another user ({name})")),
-        "rm" => of_rm(arguments, place),
+        "rm" => judge_rm(arguments, folders),
         "chmod" | "chown" | "chgrp" if has_flag(arguments, 'R', "recursive") => {
-            let target = targets(arguments).skip(1).find(|path| place.leads_out(path))?;
+            let target = targets(arguments).skip(1).find(|path| folders.leads_out(path))?;
             Some(format!("changes everything beneath {target}"))
         }
         "dd" => arguments
@@ -96,33 +102,35 @@ fn of_program((name, arguments): (&str, &[String]), place: Place<'_>, depth: usi
             .map(|device| format!("writes to the device {device}")),
         "fdisk" | "parted" | "sfdisk" | "wipefs" => Some(format!("changes a disk ({name})")),
         "shutdown" | "reboot" | "halt" | "poweroff" => Some(format!("stops the machine ({name})")),
-        "find" => find::of(arguments, place, depth),
-        "git" => loss::of(arguments, place, depth).or_else(|| git::told_to_run(arguments)).or_else(|| {
-            let is_system = writes::changes_system_config(arguments);
-            is_system.then(|| "changes git's configuration for all users".into())
-        }),
-        "eval" => of_nested(&arguments.join(" "), place, depth),
+        "find" => find::of(arguments, folders, depth),
+        "git" => {
+            loss::of(arguments, folders, depth).or_else(|| git::find_git_setting(arguments)).or_else(|| {
+                let is_system = writes::changes_system_config(arguments);
+                is_system.then(|| "changes git's configuration for all users".into())
+            })
+        }
+        "eval" => judge_nested(&arguments.join(" "), folders, depth),
         _ if name.starts_with("mkfs") => Some(format!("changes a disk ({name})")),
         _ if SHELLS.contains(&name) => {
-            line_of_shell(arguments).and_then(|line| of_nested(line, place, depth))
+            line_of_shell(arguments).and_then(|line| judge_nested(line, folders, depth))
         }
         _ => None,
     }
 }
 
-fn of_nested(line: &str, place: Place<'_>, depth: usize) -> Option<String> {
-    deeper(depth, |depth| of_line(line, place, depth))
+fn judge_nested(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<String> {
+    judge_deeper(depth, |depth| judge_line(line, folders, depth))
 }
 
-/// What is dangerous about what a program runs: words, of which a single one is a line for a shell.
-fn of_run(words: &[String], place: Place<'_>, depth: usize) -> Option<String> {
+/// Finds the danger of the command that a program runs: words, of which a single one is a line for a shell.
+fn judge_run(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<String> {
     match words {
-        [line] => of_nested(line, place, depth),
-        words => deeper(depth, |depth| of_words(words, place, depth)),
+        [line] => judge_nested(line, folders, depth),
+        words => judge_deeper(depth, |depth| judge_words(words, folders, depth)),
     }
 }
 
-fn deeper(depth: usize, judge: impl FnOnce(usize) -> Option<String>) -> Option<String> {
+fn judge_deeper(depth: usize, judge: impl FnOnce(usize) -> Option<String>) -> Option<String> {
     match depth.checked_sub(1) {
         Some(depth) => judge(depth),
         None => Some("hides what it runs in shells within shells".into()),
@@ -139,7 +147,7 @@ fn is_command_flag(word: &str) -> bool {
     word.starts_with('-') && !word.starts_with("--") && word.ends_with('c')
 }
 
-/// What a command runs, and what the path that is assigned before it leads to: a later command may run that, as
+/// Returns the program of a command, and the path that is assigned before it: a later command may run that, as
 /// `X=/usr/bin/sudo; $X ls` does.
 fn programs(words: &[String]) -> Vec<(&str, &[String])> {
     let (name, arguments) = program(words);
@@ -149,7 +157,7 @@ fn programs(words: &[String]) -> Vec<(&str, &[String])> {
     [(name, arguments)].into_iter().chain(assigned).collect()
 }
 
-/// Whether a word sets a variable: `X=…`, `X+=…`, `X[1]=…`.
+/// Checks whether a word sets a variable: `X=…`, `X+=…`, `X[1]=…`.
 fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else { return false };
     let name = name.trim_end_matches('+').split('[').next().unwrap_or(name);
@@ -161,7 +169,7 @@ fn base_name(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// What a command runs, by name without folder, and its arguments; assignments and wrappers left off.
+/// Returns the program of a command, by name without folder, and its arguments; assignments and wrappers left off.
 fn program(mut words: &[String]) -> (&str, &[String]) {
     let mut is_wrapped = false;
     while let [word, rest @ ..] = words {
@@ -178,12 +186,13 @@ fn program(mut words: &[String]) -> (&str, &[String]) {
     ("", &[])
 }
 
-fn of_rm(arguments: &[String], place: Place<'_>) -> Option<String> {
-    let target = targets(arguments).find(|path| place.leads_out(path)).filter(|_| is_recursive(arguments))?;
+fn judge_rm(arguments: &[String], folders: CommandFolders<'_>) -> Option<String> {
+    let target =
+        targets(arguments).find(|path| folders.leads_out(path)).filter(|_| is_recursive(arguments))?;
     Some(format!("deletes everything beneath {target}"))
 }
 
-/// Whether `rm` with these arguments deletes folders.
+/// Checks whether `rm` with these arguments deletes folders.
 fn is_recursive(arguments: &[String]) -> bool {
     has_flag(arguments, 'r', "recursive") || has_flag(arguments, 'R', "recursive")
 }
@@ -221,7 +230,7 @@ fn risk_in_work(line: &str) -> Option<String> {
         own: vec!["/home/me/.config/tiller".into(), "/data/tiller".into()],
         readable: vec!["/home/me/.config/tiller/skills".into()],
     };
-    of(line, Place::new(std::path::Path::new("/home/me/work"), &protected))
+    of(line, CommandFolders::new(std::path::Path::new("/home/me/work"), &protected))
 }
 
 #[cfg(test)]

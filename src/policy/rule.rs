@@ -1,10 +1,10 @@
-//! What the user allowed for the rest of the session, no wider than what they saw when they did.
+//! The calls that the user allowed for the rest of the session, no wider than what they saw when they did.
 
 use std::fmt;
 
 use super::pattern::CommandPattern;
 
-/// What one "always" covers.
+/// The calls that one "always" covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// Commands of a tool with other operands, unless they look dangerous.
@@ -73,7 +73,7 @@ impl SessionRules {
         self.rules.iter()
     }
 
-    /// Whether one of the rules covers a call: the rule that would be offered for it, or the one for its very command.
+    /// Checks whether one of the rules covers a call: the rule that would be offered for it, or the one for its very command.
     pub(super) fn allow(
         &self,
         tool: &str,
@@ -90,7 +90,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::policy::risk::Place;
+    use crate::policy::risk::CommandFolders;
     use crate::protected_path::ProtectedPaths;
 
     #[test]
@@ -112,8 +112,10 @@ mod tests {
             ("cargo test | tail", "exactly `cargo test | tail`"),
             ("make", "exactly `make`"),
         ] {
-            let pattern =
-                CommandPattern::find(line, Place::new(Path::new("/work"), &ProtectedPaths::default()));
+            let pattern = CommandPattern::find(
+                line,
+                CommandFolders::new(Path::new("/work"), &ProtectedPaths::default()),
+            );
             assert_eq!(Rule::for_call("bash", Some(line), pattern).to_string(), shown);
         }
     }

@@ -25,7 +25,7 @@ pub(super) fn simple_words(line: &str) -> Option<Vec<String>> {
     (!segment.words.first()?.contains('=')).then_some(segment.words)
 }
 
-/// Whether a wildcard begins a word, which may become an option then (a file can be called `--output=x`), or stands in a path that
+/// Checks whether a wildcard begins a word, which may become an option then (a file can be called `--output=x`), or stands in a path that
 /// is absolute, leads upward or is hidden. The line has no escapes.
 fn has_risky_wildcard(line: &str) -> bool {
     let mut quote = None;
@@ -47,20 +47,20 @@ fn is_risky_before_wildcard(word: &str) -> bool {
     word.is_empty() || beneath.starts_with(['/', '~', '.']) || beneath.contains("/.")
 }
 
-/// What stands, while a word is read, for a substitution in it and for braces outside of quotes. A command can't have the
+/// Characters that stand, while a word is read, for a substitution in it and for braces outside of quotes. A command can't have the
 /// first in it, and hardly has the others.
 const SUBSTITUTION: char = '\0';
 const OPEN: char = '\x01';
 const CLOSE: char = '\x02';
 const MARKS: [char; 3] = [SUBSTITUTION, OPEN, CLOSE];
 
-/// What a word begins with that is no argument: what the input is taken from, or nothing where `&>` stands.
+/// The beginning of a word that is no argument: what the input is taken from, or nothing where `&>` stands.
 const ASIDE: char = '\x03';
 
-/// How many here-documents of a line are looked for, and how deep they are within each other.
+/// The number of here-documents of a line that are looked for, and how deep they are within each other.
 const HEREDOCS: usize = 64;
 
-/// How deep in substitutions and subshells a command still goes on behind a substitution in it. Deeper ones end it, for a command
+/// The depth in substitutions and subshells at which a command still goes on behind a substitution in it. Deeper ones end it, for a command
 /// that goes on is put before all that is in it.
 const SUBSTITUTIONS: usize = 64;
 
@@ -153,7 +153,7 @@ enum Quote {
     Double,
 }
 
-/// What the next word is, if it is no argument.
+/// The kind of the next word, if it is no argument.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Redirect {
     #[default]
@@ -173,7 +173,7 @@ struct Reading {
     word: Option<String>,
     redirect: Redirect,
     quote: Quote,
-    /// Where it goes among the segments: before those of its substitutions, which may `cd`.
+    /// Its index among the segments: before those of its substitutions, which may `cd`.
     at: usize,
 }
 
@@ -181,14 +181,14 @@ struct Reading {
 struct Reader {
     segments: Vec<Segment>,
     reading: Reading,
-    /// What the substitutions and subshells being read stand in.
+    /// The commands that the substitutions and subshells being read stand in.
     outer: Vec<Reading>,
     in_backticks: bool,
-    /// How deep in the outer ones the comment began that is being read.
+    /// The depth in the outer ones at which the comment began that is being read.
     comment: Option<usize>,
     /// Last lines of here-documents that begin with the next line.
     awaited: Vec<String>,
-    /// How many more are looked for.
+    /// The number of those that are still looked for.
     heredocs: usize,
 }
 
@@ -231,13 +231,13 @@ impl Reader {
         });
     }
 
-    /// What follows is also judged as if it stood alone.
+    /// Marks that the next words are also judged as if it stood alone.
     fn set_aside(&mut self) {
         self.end_word();
         self.reading.segment.words.push(ASIDE.to_string());
     }
 
-    /// What follows `<` is no argument.
+    /// Reads a `<`; the next word is no argument.
     fn take_input(&mut self, rest: &mut &str) {
         self.drop_descriptor();
         self.set_aside();
@@ -404,7 +404,7 @@ fn with_pieces(marked: &Segment) -> Vec<Segment> {
 /// A command whose words still have marks, and behind it what stands between them as commands of their own. For what seems to
 /// end a substitution may be the `)` of a pattern in it, and some programs run what they are given: `ssh ${host} reboot`.
 fn pieces(marked: &Segment) -> Vec<Segment> {
-    let plain = |words: &[String]| words.iter().flat_map(|word| braces::expanded(word)).map(shown).collect();
+    let plain = |words: &[String]| words.iter().flat_map(|word| braces::expand(word)).map(shown).collect();
     let mut segments = vec![Segment { words: plain(&marked.words), outputs: plain(&marked.outputs) }];
     if marked.words.iter().chain(&marked.outputs).any(|word| word.contains(MARKS)) {
         let mut piece =
@@ -425,7 +425,7 @@ fn pieces(marked: &Segment) -> Vec<Segment> {
     segments
 }
 
-/// What stands before the first mark of a word that has any.
+/// Returns the part before the first mark of a word that has any.
 fn head(word: &str) -> Option<String> {
     let (head, _) = word.split_once(MARKS)?;
     (!head.is_empty()).then(|| head.to_owned())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{CommandPattern, Options, TABLE, listed};
+use super::{CommandPattern, Options, TABLE, split_options};
 use crate::message::{Access, ToolSpec};
 use crate::policy::{Policy, SessionRules, Verdict};
 use crate::protected_path::ProtectedPaths;
@@ -403,7 +403,7 @@ const COVERED: &[(&str, &[&str])] = &[
     ("kubectl get pods", &["kubectl get pods web", "kubectl get pods -n other"]),
 ];
 
-/// Whether the rule that is offered for a command, allowed for the session, covers another one.
+/// Checks whether the rule that is offered for a command, allowed for the session, covers another one.
 fn covers(allowed: &str, later: &str) -> bool {
     let bash = ToolSpec {
         name: "bash".into(),
@@ -497,8 +497,8 @@ fn table_options_that_write_or_run_are_not_listed() {
     for pattern in TABLE {
         let (Options::Joined(options) | Options::Whole(options)) = pattern.options else { continue };
         for never in NEVER_LISTED {
-            let is_listed =
-                listed(options).any(|option| option == *never || option.trim_end_matches('=') == *never);
+            let is_listed = split_options(options)
+                .any(|option| option == *never || option.trim_end_matches('=') == *never);
             // Known exceptions, where the letter means something else: a lint, lines of context, copies, a format.
             let is_other = matches!(
                 (pattern.command, *never),

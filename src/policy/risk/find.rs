@@ -1,17 +1,17 @@
-//! What `find` deletes, and what it runs.
+//! Finds the files that `find` deletes and the commands that it runs.
 
 use super::shell::{self, Segment};
-use super::{Place, SHELLS, base_name, is_recursive, line_of_shell, of_run, program};
+use super::{CommandFolders, SHELLS, base_name, is_recursive, judge_run, line_of_shell, program};
 
-/// What has a command behind it, up to `;` or `+`.
+/// Actions that have a command behind them, up to `;` or `+`.
 const RUNNERS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir"];
 
-/// What is dangerous about find with these arguments: what it deletes, if that isn't somewhere within the working directory
+/// Finds the danger of find with these arguments: what it deletes, if that isn't somewhere within the working directory
 /// alone, or what it runs.
-pub(super) fn of(arguments: &[String], place: Place<'_>, depth: usize) -> Option<String> {
+pub(super) fn of(arguments: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<String> {
     let runs_rm = arguments.split(|word| is_runner(word)).skip(1).any(|words| deletes(words, |_| true));
     if runs_rm || arguments.iter().any(|word| word == "-delete") {
-        let searched = places(arguments).into_iter().find(|path| place.leads_out(path));
+        let searched = list_searched(arguments).into_iter().find(|path| folders.leads_out(path));
         if searched.is_some() {
             return searched.map(|path| format!("deletes what it finds beneath {path}"));
         }
@@ -20,7 +20,7 @@ pub(super) fn of(arguments: &[String], place: Place<'_>, depth: usize) -> Option
     while let Some(at) = rest.iter().position(|word| is_runner(word)) {
         rest = &rest[at + 1..];
         let end = rest.iter().position(|word| word == ";" || word == "+").unwrap_or(rest.len());
-        if let Some(what) = of_run(&rest[..end], place, depth) {
+        if let Some(what) = judge_run(&rest[..end], folders, depth) {
             return Some(what);
         }
         rest = &rest[end..];
@@ -33,15 +33,15 @@ fn is_runner(word: &str) -> bool {
 }
 
 /// The places it searches.
-fn places(arguments: &[String]) -> Vec<&str> {
+fn list_searched(arguments: &[String]) -> Vec<&str> {
     let options = arguments.iter().take_while(|word| ["-H", "-L", "-P"].contains(&word.as_str())).count();
     let is_expression = |word: &&str| word.starts_with(['-', '(', '!']);
-    let places = arguments[options..].iter().map(String::as_str);
-    let places: Vec<&str> = places.take_while(|word| !is_expression(word)).collect();
-    if places.is_empty() { vec!["."] } else { places }
+    let paths = arguments[options..].iter().map(String::as_str);
+    let paths: Vec<&str> = paths.take_while(|word| !is_expression(word)).collect();
+    if paths.is_empty() { vec!["."] } else { paths }
 }
 
-/// Whether a command deletes what it is given, be it in a shell, by an `rm` with arguments that are meant.
+/// Checks whether a command deletes what it is given, be it in a shell, by an `rm` with arguments that are meant.
 fn deletes(words: &[String], is_meant: fn(&[String]) -> bool) -> bool {
     match program(words) {
         ("rm", arguments) => is_meant(arguments),
@@ -55,22 +55,22 @@ fn deletes(words: &[String], is_meant: fn(&[String]) -> bool) -> bool {
 /// Options of xargs with a value in the next word (`xargs --help`, GNU findutils 4.10).
 const WITH_VALUES: &[&str] = &["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"];
 
-/// What is deleted with all that is beneath it by the `xargs` behind a find, if that isn't somewhere within the working directory
+/// Finds the folder that is deleted by the `xargs` behind a find, if that isn't somewhere within the working directory
 /// alone. An `rm` of single files is left alone, as it is when they are named.
-pub(super) fn deleted_by_xargs(segments: &[Segment], place: Place<'_>) -> Option<String> {
+pub(super) fn judge_xargs(segments: &[Segment], folders: CommandFolders<'_>) -> Option<String> {
     let searched = segments.iter().enumerate().find_map(|(at, segment)| {
         let ("find", arguments) = program(&segment.words) else { return None };
-        let path = places(arguments).into_iter().find(|path| place.leads_out(path))?;
+        let path = list_searched(arguments).into_iter().find(|path| folders.leads_out(path))?;
         Some((at, path))
     });
     let (at, path) = searched?;
     let is_deleted =
-        segments[at + 1..].iter().any(|segment| deletes(run_by_xargs(&segment.words), is_recursive));
+        segments[at + 1..].iter().any(|segment| deletes(find_xargs_command(&segment.words), is_recursive));
     is_deleted.then(|| format!("deletes what it finds beneath {path}"))
 }
 
-/// What xargs runs in a command; nothing where it isn't there.
-fn run_by_xargs(words: &[String]) -> &[String] {
+/// Returns the command that xargs runs; nothing without an xargs.
+fn find_xargs_command(words: &[String]) -> &[String] {
     let Some(at) = words.iter().position(|word| base_name(word) == "xargs") else { return &[] };
     let mut rest = &words[at + 1..];
     while let [option, behind @ ..] = rest

@@ -1,4 +1,4 @@
-//! Which commands tell git the name of a program to run.
+//! Recognizes commands that tell git the name of a program to run.
 
 use super::writes::values;
 use super::{HARMLESS_DEVICES, INTERPRETERS, SHELLS, targets};
@@ -29,8 +29,8 @@ const RUNNING_KEYS: &[(&str, &str)] = &[
 /// Keys that name a file or a folder with what git runs.
 const LEADING_KEYS: &[(&str, &str)] = &[("core", "hookspath"), ("include", "path"), ("includeif", "path")];
 
-/// What a command of git tells git to run, from now on or just this time.
-pub(super) fn told_to_run(arguments: &[String]) -> Option<String> {
+/// Finds the setting by which a command tells git to run something, from now on or just this time.
+pub(super) fn find_git_setting(arguments: &[String]) -> Option<String> {
     // `clone` has a long name for it.
     let once = values(arguments, 'c', "config");
     // The value is in a variable, so anything. This name can't be cut, unlike that of `clone` (git 2.47).
@@ -51,7 +51,7 @@ pub(super) fn told_to_run(arguments: &[String]) -> Option<String> {
     Some(format!("tells git what to run ({key})"))
 }
 
-/// Whether git runs something that wasn't there before if a key has a value. What is only called by its name is there already.
+/// Checks whether git runs something that wasn't there before if a key has a value. What is only called by its name is there already.
 fn runs(key: &str, value: &str) -> bool {
     let key = key.to_ascii_lowercase();
     let (Some((section, _)), Some((_, last))) = (key.split_once('.'), key.rsplit_once('.')) else {

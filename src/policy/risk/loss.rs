@@ -1,8 +1,8 @@
-//! Which commands of git lose what isn't committed, stashed or pushed elsewhere. The words are all there is: whether `git
+//! Recognizes commands of git that lose changes which aren't committed, stashed or pushed elsewhere. The words are all there is: whether `git
 //! checkout x` means a branch or a file only the repository knows.
 
 use super::writes::values;
-use super::{Place, has_flag, of_nested, of_run};
+use super::{CommandFolders, has_flag, judge_nested, judge_run};
 
 const UNCOMMITTED: &str = "discards uncommitted changes";
 const PUSHED: &str = "overwrites what others have pushed";
@@ -13,12 +13,12 @@ const UNKNOWN: &str = "deletes files that git doesn't know";
 const WITH_VALUES: &[&str] =
     &["-C", "-c", "--attr-source", "--config-env", "--git-dir", "--namespace", "--work-tree"];
 
-/// What is lost by git with these arguments, or by what it is told to run.
-pub(super) fn of(arguments: &[String], place: Place<'_>, depth: usize) -> Option<String> {
+/// Finds the loss by git with these arguments, or by a command that it runs.
+pub(super) fn of(arguments: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<String> {
     let (command, rest) = command(arguments)?;
     let lost = match command {
         "checkout" => discards_by_checkout(rest).then_some(UNCOMMITTED),
-        "clean" | "push" | "reset" => of_plain(command, rest),
+        "clean" | "push" | "reset" => judge_plain(command, rest),
         "restore" => {
             let is_staged = has_flag(rest, 'S', "staged") && !has_flag(rest, 'W', "worktree");
             (!is_staged && !rest.is_empty()).then_some(UNCOMMITTED)
@@ -31,7 +31,10 @@ pub(super) fn of(arguments: &[String], place: Place<'_>, depth: usize) -> Option
             let discards = rest.iter().any(|word| word == "--discard-changes");
             (discards || forces(rest, ['c', 'C'])).then_some(UNCOMMITTED)
         }
-        _ => return of_what_runs(command, rest, place, depth).or_else(|| of_behind(rest).map(str::to_owned)),
+        _ => {
+            return judge_what_runs(command, rest, folders, depth)
+                .or_else(|| judge_behind(rest).map(str::to_owned));
+        }
     };
     lost.map(str::to_owned)
 }
@@ -50,7 +53,7 @@ pub(super) fn command(arguments: &[String]) -> Option<(&str, &[String])> {
 }
 
 /// Commands that are known by their name and a flag, wherever they stand.
-fn of_plain(command: &str, rest: &[String]) -> Option<&'static str> {
+fn judge_plain(command: &str, rest: &[String]) -> Option<&'static str> {
     match command {
         "clean" => has_flag(rest, 'f', "force").then_some(UNKNOWN),
         "push" => {
@@ -64,28 +67,33 @@ fn of_plain(command: &str, rest: &[String]) -> Option<&'static str> {
 }
 
 /// Commands of git that run another one.
-fn of_what_runs(command: &str, rest: &[String], place: Place<'_>, depth: usize) -> Option<String> {
+fn judge_what_runs(
+    command: &str,
+    rest: &[String],
+    folders: CommandFolders<'_>,
+    depth: usize,
+) -> Option<String> {
     match command {
-        "bisect" => of_run(behind(rest, "run"), place, depth),
-        "rebase" => values(rest, 'x', "exec").find_map(|line| of_nested(line, place, depth)),
-        "submodule" => of_run(behind(rest, "foreach"), place, depth),
+        "bisect" => judge_run(behind(rest, "run"), folders, depth),
+        "rebase" => values(rest, 'x', "exec").find_map(|line| judge_nested(line, folders, depth)),
+        "submodule" => judge_run(behind(rest, "foreach"), folders, depth),
         _ => None,
     }
 }
 
 /// An alias, or a command of git that runs one in a way that isn't known here.
-fn of_behind(rest: &[String]) -> Option<&'static str> {
-    rest.iter().enumerate().find_map(|(at, word)| of_plain(word, &rest[at + 1..]))
+fn judge_behind(rest: &[String]) -> Option<&'static str> {
+    rest.iter().enumerate().find_map(|(at, word)| judge_plain(word, &rest[at + 1..]))
 }
 
-/// What stands behind a word and the flags behind that.
+/// Returns the words behind a word and the flags that follow it.
 fn behind<'a>(words: &'a [String], word: &str) -> &'a [String] {
     let words = words.iter().position(|other| other == word).map_or(&[][..], |at| &words[at + 1..]);
     let flags = words.iter().take_while(|word| word.starts_with('-')).count();
     &words[flags..]
 }
 
-/// Whether a flag forces, and isn't the name of a new branch behind the flag for one: `-bfix`.
+/// Checks whether a flag forces, and isn't the name of a new branch behind the flag for one: `-bfix`.
 fn forces(words: &[String], named: [char; 2]) -> bool {
     let is_short = |word: &&String| word.starts_with('-') && !word.starts_with("--");
     let has_short = |word: &String| word.split(named).next().is_some_and(|flags| flags.contains('f'));
@@ -108,7 +116,7 @@ fn discards_by_checkout(rest: &[String]) -> bool {
         || (!takes_no_paths(meant) && has_paths())
 }
 
-/// Whether `git checkout` makes a branch or leaves all of them, and so takes no paths.
+/// Checks whether `git checkout` makes a branch or leaves all of them, and so takes no paths.
 fn takes_no_paths(rest: &[String]) -> bool {
     rest.iter().any(|word| match word.strip_prefix("--") {
         Some(name) => ["detach", "orphan", "track"].contains(&name.split('=').next().unwrap_or(name)),
@@ -123,7 +131,7 @@ fn names_paths(rest: &[String]) -> bool {
     words.len() > 1 || words.first().is_some_and(|word| is_like_a_path(word))
 }
 
-/// Whether a word is a path rather than a branch, by a wildcard or the ending of its name. `v1.2`, `release-1.x` and `@{1.day.ago}`
+/// Checks whether a word is a path rather than a branch, by a wildcard or the ending of its name. `v1.2`, `release-1.x` and `@{1.day.ago}`
 /// are none; a branch called `fix.js` is taken for one.
 fn is_like_a_path(word: &str) -> bool {
     let has_ending = word.rsplit_once('.').is_some_and(|(_, ending)| {

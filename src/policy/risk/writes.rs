@@ -1,40 +1,44 @@
-//! Which paths a program writes to, as far as its arguments tell.
+//! Finds the paths that a program writes or links to, as far as its arguments tell.
 
 use std::path::Path;
 
-use super::{Place, base_name, has_flag, loss, targets};
+use super::{CommandFolders, base_name, has_flag, loss, targets};
 use crate::protected_path::Protection;
 
 /// Actions of find with a file to write in the next word (GNU findutils 4.10).
 const FIND_OUTPUTS: &[&str] = &["-fls", "-fprint", "-fprint0", "-fprintf"];
 
 /// The reason why what a program writes to needs a question.
-pub(super) fn protection(name: &str, arguments: &[String], place: Place<'_>) -> Option<Protection> {
-    written_paths(name, arguments).iter().filter(|path| *path != "-").find_map(|path| place.protection(path))
+pub(super) fn protection(
+    name: &str,
+    arguments: &[String],
+    folders: CommandFolders<'_>,
+) -> Option<Protection> {
+    list_written(name, arguments).iter().filter(|path| *path != "-").find_map(|path| folders.protection(path))
 }
 
 const LINKS_OUT: &str = "makes a link that leads out of the working directory";
 
 /// Finds out why the source of a link that a program makes needs a question: a command may write or read through the link.
-pub(super) fn linked(name: &str, arguments: &[String], place: Place<'_>) -> Option<String> {
-    let sources = linked_paths(name, arguments);
-    let protection = sources.iter().find_map(|path| place.protection(path));
+pub(super) fn judge_links(name: &str, arguments: &[String], folders: CommandFolders<'_>) -> Option<String> {
+    let sources = list_link_sources(name, arguments);
+    let protection = sources.iter().find_map(|path| folders.protection(path));
     protection.map(|it| it.reason().to_owned()).or_else(|| {
-        let leads_out = sources.iter().any(|path| place.leads_out(path));
+        let leads_out = sources.iter().any(|path| folders.leads_out(path));
         leads_out.then(|| LINKS_OUT.to_owned())
     })
 }
 
 /// Lists the paths that the links lead to which a program makes. The target of a symbolic link is relative to the folder of the
 /// link, be it the last operand or the one that holds it.
-fn linked_paths(name: &str, arguments: &[String]) -> Vec<String> {
+fn list_link_sources(name: &str, arguments: &[String]) -> Vec<String> {
     let is_symbolic = match name {
         "ln" => has_flag(arguments, 's', "symbolic") && !has_flag(arguments, 'r', "relative"),
         "cp" if has_flag(arguments, 's', "symbolic-link") || has_flag(arguments, 'l', "link") => false,
         _ => return Vec::new(),
     };
     let operands: Vec<&String> = targets(arguments).collect();
-    let folders = target_folders(arguments);
+    let folders = list_target_folders(arguments);
     let (sources, last) = match operands.as_slice() {
         [sources @ .., last] if !sources.is_empty() && folders.is_empty() => (sources, last.as_str()),
         all => (all, ""),
@@ -49,14 +53,16 @@ fn linked_paths(name: &str, arguments: &[String]) -> Vec<String> {
 }
 
 /// The paths that a program changes, an empty one for the folder that it runs in.
-fn written_paths(name: &str, arguments: &[String]) -> Vec<String> {
+fn list_written(name: &str, arguments: &[String]) -> Vec<String> {
     let named = |short, long| values(arguments, short, long).map(str::to_owned);
     let operands = || targets(arguments).cloned();
     let here = || std::iter::once(String::new());
     match name {
-        "cp" | "install" | "ln" => copies(&sources(arguments), &target_folders(arguments)),
-        "mv" => operands().chain(copies(&sources(arguments), &target_folders(arguments))).collect(),
-        "rsync" | "scp" => copies(&targets(arguments).map(String::as_str).collect::<Vec<_>>(), &[]),
+        "cp" | "install" | "ln" => list_copies(&collect_sources(arguments), &list_target_folders(arguments)),
+        "mv" => operands()
+            .chain(list_copies(&collect_sources(arguments), &list_target_folders(arguments)))
+            .collect(),
+        "rsync" | "scp" => list_copies(&targets(arguments).map(String::as_str).collect::<Vec<_>>(), &[]),
         "chmod" | "mkdir" | "patch" | "rm" | "rmdir" | "shred" | "tee" | "touch" | "truncate" | "unlink" => {
             operands().collect()
         }
@@ -68,7 +74,7 @@ fn written_paths(name: &str, arguments: &[String]) -> Vec<String> {
             let outputs = arguments.windows(2).filter(|pair| FIND_OUTPUTS.contains(&pair[0].as_str()));
             outputs.map(|pair| pair[1].clone()).collect()
         }
-        "git" => written_by_git(arguments),
+        "git" => list_written_by_git(arguments),
         // It writes where it stands, and so do the members that are named.
         "tar" | "bsdtar" if extracts(arguments) => {
             here().chain(operands()).chain(named('C', "directory")).collect()
@@ -93,18 +99,18 @@ fn written_paths(name: &str, arguments: &[String]) -> Vec<String> {
 }
 
 /// The operands of a program to which a folder is the same with a slash behind it; to rsync that is all in it.
-fn sources(arguments: &[String]) -> Vec<&str> {
+fn collect_sources(arguments: &[String]) -> Vec<&str> {
     targets(arguments).map(|path| path.trim_end_matches('/')).collect()
 }
 
 /// The folders that options of cp, install, ln and mv name.
-fn target_folders(arguments: &[String]) -> Vec<&str> {
+fn list_target_folders(arguments: &[String]) -> Vec<&str> {
     values(arguments, 't', "target-directory").collect()
 }
 
-/// What a program makes that copies, moves or links: the last operand, or in that folder files with the names of the others.
+/// Lists the files that a program makes which copies, moves or links: the last operand, or in that folder files with the names of the others.
 /// The first operand is read; the value of a flag may stand behind the last.
-fn copies(operands: &[&str], folders: &[&str]) -> Vec<String> {
+fn list_copies(operands: &[&str], folders: &[&str]) -> Vec<String> {
     let made = operands.iter().skip(1).copied().chain(folders.iter().copied());
     // `ln FILE` makes a link in the folder where it runs.
     let here = if operands.len() == 1 { "." } else { "" };
@@ -128,7 +134,7 @@ fn edits_in_place(arguments: &[String]) -> bool {
 
 /// The files and folders that options of git name for what it prints (`--output` of log, `-o` of archive and format-patch), the
 /// folder of a clone, and the file of a configuration that it changes. `-C` changes the folder first.
-fn written_by_git(arguments: &[String]) -> Vec<String> {
+fn list_written_by_git(arguments: &[String]) -> Vec<String> {
     let folder = values(arguments, 'C', "").fold(String::new(), |folder, next| match next.starts_with('/') {
         true => format!("{next}/"),
         false => format!("{folder}{next}/"),
@@ -193,7 +199,7 @@ fn is_cut(word: &str, option: &str) -> bool {
     word == option || (word.len() > 3 && word.starts_with("--") && option.starts_with(word))
 }
 
-/// Whether tar takes files out of an archive; its first word may be flags without a dash.
+/// Checks whether tar takes files out of an archive; its first word may be flags without a dash.
 fn extracts(arguments: &[String]) -> bool {
     let is_bundled = arguments.first().is_some_and(|word| !word.starts_with('-') && word.contains('x'));
     is_bundled || ["extract", "get"].iter().any(|long| has_flag(arguments, 'x', long))

@@ -1,13 +1,13 @@
-//! What a shell makes of braces in a word: `a{b,c}` is two words. `{}`, `@{0}` and `{1..3}` are left as they are, for they
+//! Expands braces in a word: `a{b,c}` is two words. `{}`, `@{0}` and `{1..3}` are left as they are, for they
 //! lead nowhere else. The braces are marks here, for quoted ones mean nothing.
 
 use super::{CLOSE, OPEN};
 
-/// How many words one with braces may become; nobody types more.
+/// The most words that one with braces may become; nobody types more.
 const MOST_EXPANDED: usize = 64;
 
 /// The words that one with braces becomes: `a{b,c}` is `ab` and `ac`. Whatever has too many is a `$`: it may be anything.
-pub(super) fn expanded(word: &str) -> Vec<String> {
+pub(super) fn expand(word: &str) -> Vec<String> {
     let mut words = vec![];
     let mut open = vec![word.to_owned()];
     while let Some(word) = open.pop() {
@@ -22,7 +22,7 @@ pub(super) fn expanded(word: &str) -> Vec<String> {
     words
 }
 
-/// What a word may be for the first of its braces with commas between them.
+/// Lists the words that one may become by the first of its braces with commas between them.
 fn alternatives(word: &str) -> Option<Vec<String>> {
     word.match_indices(OPEN).filter(|(at, _)| !word[..*at].ends_with('$')).find_map(|(at, _)| {
         let mut depth = 0_usize;
@@ -52,7 +52,7 @@ mod tests {
 
     fn words(word: &str) -> Vec<String> {
         let marked = word.replace('{', &OPEN.to_string()).replace('}', &CLOSE.to_string());
-        expanded(&marked).iter().map(|word| word.replace(OPEN, "{").replace(CLOSE, "}")).collect()
+        expand(&marked).iter().map(|word| word.replace(OPEN, "{").replace(CLOSE, "}")).collect()
     }
 
     #[test]
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn quoted_braces_mean_nothing() {
-        assert_eq!(expanded("{a,b}"), ["{a,b}"]);
+        assert_eq!(expand("{a,b}"), ["{a,b}"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Where a command runs and what its paths mean there, as far as its line tells.
+//! The folders that a command may run in and the meaning of its paths there, as far as its line tells.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ const LINK_FOLDERS: &[&str] = &["/proc", "/dev/fd"];
 
 /// The folders that the paths of a command are relative to.
 #[derive(Clone, Copy)]
-pub(in crate::policy) struct Place<'a> {
+pub(in crate::policy) struct CommandFolders<'a> {
     /// The working directory.
     pub(super) root: &'a Path,
     /// The folder that `cd` led to.
@@ -29,7 +29,7 @@ pub(in crate::policy) struct Place<'a> {
     pub(super) protected: &'a ProtectedPaths,
 }
 
-impl<'a> Place<'a> {
+impl<'a> CommandFolders<'a> {
     /// The working directory, before any `cd`.
     pub(in crate::policy) const fn new(root: &'a Path, protected: &'a ProtectedPaths) -> Self {
         Self { root, here: root, protected }
@@ -44,7 +44,7 @@ impl<'a> Place<'a> {
     /// Checks whether a word names something in tiller's own folders, as a path or in an option, an address or a variable.
     pub(super) fn names_private(self, word: &str) -> bool {
         // `curl -d @FILE`
-        let paths = named_paths(word).into_iter().flat_map(|path| [path, path.trim_start_matches('@')]);
+        let paths = list_paths(word).into_iter().flat_map(|path| [path, path.trim_start_matches('@')]);
         word.contains("TILLER_HOME")
             || paths.flat_map(|path| self.resolve(path)).any(|path| self.protected.is_private(&path))
     }
@@ -52,10 +52,10 @@ impl<'a> Place<'a> {
     /// Checks whether a word of a command may name files that the user didn't see when they allowed another one: secret ones, those
     /// of an unknown user, what `/proc` leads to, and what stands behind a folder that `..` leaves again, for it may be a link.
     pub(in crate::policy) fn names_secret(self, word: &str) -> bool {
-        named_paths(word).into_iter().any(|path| {
+        list_paths(word).into_iter().any(|path| {
             let is_other_home =
                 path.strip_prefix('~').is_some_and(|name| name.starts_with(char::is_alphabetic))
-                    && self.beneath_home(path).is_none();
+                    && self.strip_home(path).is_none();
             is_other_home || leaves_folder(path) || self.resolve(path).iter().any(|path| self.is_secret(path))
         })
     }
@@ -70,7 +70,7 @@ impl<'a> Place<'a> {
         is_hidden || (self.protected.is_secret(&path) && (is_protected() || !path.starts_with(self.root)))
     }
 
-    /// Whether a path is, or may be, the working directory itself or something that doesn't lie beneath it. A `cd` may fail, so
+    /// Checks whether a path is, or may be, the working directory itself or something that doesn't lie beneath it. A `cd` may fail, so
     /// the path has to lie there from where `cd` leads and from where it began.
     pub(super) fn leads_out(self, path: &str) -> bool {
         if path.starts_with('~') || path.contains('$') {
@@ -83,33 +83,33 @@ impl<'a> Place<'a> {
     }
 
     /// The folder that the command leads to if it is a `cd`; `before` is the one before this.
-    pub(super) fn after_cd(self, segment: &Segment, before: &Path) -> Option<PathBuf> {
+    pub(super) fn find_cd_target(self, segment: &Segment, before: &Path) -> Option<PathBuf> {
         let (name, arguments) = program(&segment.words);
         let is_back = name == "popd" || arguments.iter().any(|word| word == "-");
         match name {
             "cd" | "popd" | "pushd" if is_back => Some(before.to_owned()),
-            "cd" | "pushd" => Some(self.entered(targets(arguments).next().map_or("~", String::as_str))),
+            "cd" | "pushd" => Some(self.enter(targets(arguments).next().map_or("~", String::as_str))),
             _ => None,
         }
     }
 
-    fn entered(self, path: &str) -> PathBuf {
+    fn enter(self, path: &str) -> PathBuf {
         let [real, _] = self.resolve(path);
         let real = normalize(&real);
         let relative = strip_here(path);
-        let is_home = self.beneath_home(path).is_some() && !self.protected.homes.is_empty();
+        let is_home = self.strip_home(path).is_some() && !self.protected.homes.is_empty();
         let is_known = is_home || !(relative.starts_with('~') || relative.contains('$'));
         if is_known { real } else { Path::new(UNKNOWN).join(real.strip_prefix("/").unwrap_or(&real)) }
     }
 
     /// Resolves a path from where `cd` led and from the working directory.
     fn resolve(self, path: &str) -> [PathBuf; 2] {
-        let home = self.beneath_home(path).and_then(|rest| Some(self.protected.homes.first()?.join(rest)));
+        let home = self.strip_home(path).and_then(|rest| Some(self.protected.homes.first()?.join(rest)));
         [self.here, self.root].map(|from| home.clone().unwrap_or_else(|| from.join(strip_here(path))))
     }
 
     /// The rest of a path that begins with the home directory: `~/x`, `$HOME/x`, `${HOME}/x`, `~NAME/x`.
-    fn beneath_home(self, path: &str) -> Option<&str> {
+    fn strip_home(self, path: &str) -> Option<&str> {
         let (first, beneath) = path.split_once('/').unwrap_or((path, ""));
         let is_own = |name: &str| {
             self.protected.homes.iter().filter_map(|home| home.file_name()).any(|own| own == name)
@@ -127,7 +127,7 @@ fn strip_here(path: &str) -> &str {
 
 /// Lists the paths that a word may name: the word, its parts between `=`, `:` and `,`, and what stands behind the letters of an
 /// option (`-C/x`, `-d@x`). Of addresses only those of files have a path.
-fn named_paths(word: &str) -> Vec<&str> {
+fn list_paths(word: &str) -> Vec<&str> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let mut paths = vec![word];
     paths.extend(word.strip_prefix('-').map(|rest| rest.trim_start_matches(is_letter)));
