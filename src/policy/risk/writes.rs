@@ -399,25 +399,6 @@ mod tests {
             "echo x > /home/me/work/../.bashrc",
             "cd && echo x >> .bashrc",
             "(cd /tmp && ls); echo x >> ../.bashrc",
-            "echo x >> $PWD/../.bashrc",
-            "echo x >> \"${PWD}/../.bashrc\"",
-            "echo x >> ~+/../.bashrc",
-            "cd $PWD/.. && echo x >> .bashrc",
-            "ln -s ~/.ssh s; cat k >> s/authorized_keys",
-            "ln -s /home/me/.ssh",
-            "ln -t . -s ../.ssh",
-            "git config --global user.name x",
-            "git config user.name x --global",
-            "git config --glob user.name x",
-            "git config set --global user.name x",
-            "git config --global --edit",
-            "git config --global --unset user.name",
-            "git config --global -- user.name -l",
-            "git config -f ~/.gitconfig user.name x",
-            "git config --file=../.gitconfig user.name x",
-            "git -C .. config -f .gitconfig user.name x",
-            "git config --file ~/.gitconfig --type bool x.y true",
-            "cd /nope; cat k >> ../.ssh/authorized_keys",
             "cd ~; echo x >> .bashrc",
             "cd \"$HOME\" && echo x >> .bashrc",
             "cd ..; echo x >> .bashrc",
@@ -462,6 +443,41 @@ mod tests {
             "true && env X=1 tee ~/.kube/config",
             "find . -name x -exec cp {} ~/.aws/credentials \\;",
             "echo \"$(tee ~/.docker/config.json)\"",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Home.reason()), "{line}");
+        }
+    }
+
+    #[test]
+    fn path_from_the_current_folder_or_link_source_asks() {
+        for line in [
+            "echo x >> $PWD/../.bashrc",
+            "echo x >> \"${PWD}/../.bashrc\"",
+            "echo x >> ~+/../.bashrc",
+            "cd $PWD/.. && echo x >> .bashrc",
+            "ln -s ~/.ssh s; cat k >> s/authorized_keys",
+            "ln -s /home/me/.ssh",
+            "ln -t . -s ../.ssh",
+        ] {
+            assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Home.reason()), "{line}");
+        }
+    }
+
+    #[test]
+    fn git_config_outside_of_the_repository_asks() {
+        for line in [
+            "git config --global user.name x",
+            "git config user.name x --global",
+            "git config --glob user.name x",
+            "git config set --global user.name x",
+            "git config --global --edit",
+            "git config --global --unset user.name",
+            "git config --global -- user.name -l",
+            "git config -f ~/.gitconfig user.name x",
+            "git config --file=../.gitconfig user.name x",
+            "git -C .. config -f .gitconfig user.name x",
+            "git config --file ~/.gitconfig --type bool x.y true",
+            "cd /nope; cat k >> ../.ssh/authorized_keys",
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(Protection::Home.reason()), "{line}");
         }
