@@ -12,7 +12,6 @@ use std::time::Duration;
 use futures_util::{FutureExt, Stream, StreamExt};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::{Instant, sleep};
 
 use super::hooks::Considered;
 use super::summary::{Maker, SummaryNews};
@@ -33,10 +32,6 @@ use crate::tool::{Gathered, Invocation, Progress, Tool, ToolOutput};
 
 /// Longest that a question waits for a look at what the call would do: a slow disk's time for a large file.
 const LOOK: Duration = Duration::from_secs(2);
-
-/// Least time between two looks at a stream that is faster than that: what comes meanwhile is taken at once, for it is being woken
-/// that costs, not the parts. A stream as fast as one reads isn't held up at all.
-const GATHER: Duration = Duration::from_millis(10);
 
 /// What a job reports.
 pub(crate) enum Report {
@@ -302,60 +297,15 @@ impl Jobs {
     }
 }
 
-/// Reports the parts of a stream as long as somebody listens, those of a fast one in bunches.
+/// Reports the parts of a stream as long as somebody listens.
 async fn forward<T, R>(
     mut parts: impl Stream<Item = T> + Unpin,
     report: mpsc::Sender<R>,
     told: impl Fn(T) -> R,
 ) {
-    let mut looked = Instant::now();
     while let Some(part) = parts.next().await {
-        let is_fast = looked.elapsed() < GATHER;
-        let mut ready = Some(part);
-        while let Some(part) = ready {
-            if report.send(told(part)).await.is_err() {
-                return;
-            }
-            // What is there already comes along.
-            ready = match parts.next().now_or_never() {
-                Some(None) => return,
-                next => next.flatten(),
-            };
+        if report.send(told(part)).await.is_err() {
+            return;
         }
-        if is_fast {
-            sleep(GATHER).await;
-        }
-        looked = Instant::now();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use futures_util::stream;
-
-    use super::*;
-
-    /// When each of some parts was passed on, in ms, of a stream that has them at these times.
-    async fn passed(times: &[u64]) -> Vec<u64> {
-        let began = Instant::now();
-        let parts = stream::iter(times.to_vec()).then(|at| async move {
-            tokio::time::sleep_until(began + Duration::from_millis(at)).await;
-        });
-        let (report, mut reports) = mpsc::channel(times.len());
-        forward(Box::pin(parts), report, |()| began.elapsed()).await;
-        let mut passed = Vec::new();
-        reports.recv_many(&mut passed, times.len()).await;
-        passed.into_iter().map(|at| at.as_millis().try_into().unwrap()).collect()
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_slow_stream_is_passed_on_as_it_comes_and_a_fast_one_in_bunches() {
-        assert_eq!(passed(&[20, 40, 60]).await, [20, 40, 60]);
-        let fast: Vec<u64> = (100..200).collect();
-        let mut times = passed(&fast).await;
-        assert_eq!((times.len(), times[0]), (100, 100));
-        assert!(times.iter().zip(&fast).all(|(passed, came)| passed - came <= 11), "{times:?}");
-        times.dedup();
-        assert!(times.len() <= 12, "{times:?}");
     }
 }

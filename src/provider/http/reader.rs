@@ -1,28 +1,34 @@
 //! The thread that reads answers from the network.
 //!
-//! A fast model sends a thousand pieces a second, each in a packet of its own, and every one that wakes somebody costs
-//! more than all that is done with it. So the network has a runtime of its own, on one thread that rests for a moment
-//! after each look that brought something: what comes meanwhile waits in the kernel and is read at once. A slow answer
-//! is passed on as it comes; what waits for the rest to end is at most another request that is sent meanwhile.
+//! A fast model sends a thousand pieces a second, each in a packet of its own, and every wakeup on the way to the screen
+//! costs more than the piece. So the network has a runtime on a thread of its own, which sleeps for a moment after it has
+//! read something: what arrives meanwhile waits in the kernel and is read at once. An answer that has just begun is never
+//! held up, nor is its end, a tool call's arguments, or a full buffer; see [`pause_after`].
 
 use std::future::{pending, poll_fn};
 use std::io;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::task::Poll;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::provider::PartStream;
+use crate::provider::{Part, PartStream, ProviderError};
 
-/// How long the thread rests: a screen shows an answer no more often than that.
-const REST: Duration = Duration::from_millis(50);
+/// Time from its first part in which an answer is read without pauses: most answers with tool calls are over by then.
+const PROMPT_FOR: Duration = Duration::from_millis(500);
+
+/// Longest pause: a frame of a screen at 60 Hz.
+const LONGEST_PAUSE: Duration = Duration::from_millis(16);
+
+/// The part of an answer's time so far that one pause may take. Two percent go unnoticed.
+const PAUSE_FRACTION: u32 = 50;
 
 /// Bunches of parts that are read ahead of who takes them.
 const AHEAD: usize = 8;
@@ -30,8 +36,8 @@ const AHEAD: usize = 8;
 /// Most parts in a bunch.
 const BUNCH: usize = 256;
 
-/// Whether there was anything of an answer since the last rest.
-static BROUGHT: AtomicBool = AtomicBool::new(false);
+/// The pause before the thread next waits for the network, in microseconds.
+static PAUSE_US: AtomicU64 = AtomicU64::new(0);
 
 /// Has the network's thread do what `parts` does. It begins with the first poll and ends when the stream is dropped.
 ///
@@ -43,7 +49,7 @@ pub(super) fn read(parts: PartStream) -> io::Result<PartStream> {
         let (bunches, taken) = mpsc::channel(AHEAD);
         // Dropped with the stream, it stops what it began.
         let mut reading = JoinSet::new();
-        reading.spawn_on(pass(parts, bunches), &network);
+        reading.spawn_on(pass(parts, bunches, is_of_call), &network);
         stream::unfold((taken, reading), |(mut taken, reading)| async {
             Some((stream::iter(taken.recv().await?), (taken, reading)))
         })
@@ -52,10 +58,16 @@ pub(super) fn read(parts: PartStream) -> io::Result<PartStream> {
     Ok(Box::pin(stream::once(begun).flatten()))
 }
 
-/// Passes parts on in bunches of what is there at a time.
-async fn pass<T>(parts: impl Stream<Item = T>, bunches: mpsc::Sender<Vec<T>>) {
+/// Passes parts on in bunches of what is there at a time. A bunch that ends in a part that `is_urgent` is followed by no pause.
+async fn pass<T>(
+    parts: impl Stream<Item = T>,
+    bunches: mpsc::Sender<Vec<T>>,
+    is_urgent: impl Fn(&T) -> bool,
+) {
     let mut parts = pin!(parts.ready_chunks(BUNCH));
+    let mut begun = None;
     while let Some(mut bunch) = parts.next().await {
+        let begun = *begun.get_or_insert_with(Instant::now);
         let mut may_go_on = true;
         while may_go_on && bunch.len() < BUNCH {
             // A connection hands over what it has read piece by piece, whenever its own task has its turn.
@@ -67,11 +79,23 @@ async fn pass<T>(parts: impl Stream<Item = T>, bunches: mpsc::Sender<Vec<T>>) {
             }
         }
         // After the last part the next request may come, and that is not to wait.
-        BROUGHT.fetch_or(may_go_on, Ordering::Relaxed);
+        let is_prompt = !may_go_on || bunch.len() >= BUNCH || bunch.last().is_some_and(&is_urgent);
+        let pause = if is_prompt { Duration::ZERO } else { pause_after(begun.elapsed()) };
+        PAUSE_US.store(u64::try_from(pause.as_micros()).unwrap_or_default(), Ordering::Relaxed);
         if bunches.send(bunch).await.is_err() {
             return;
         }
     }
+}
+
+/// The pause after a look at an answer that has lasted this long.
+fn pause_after(lasted: Duration) -> Duration {
+    if lasted < PROMPT_FOR { Duration::ZERO } else { (lasted / PAUSE_FRACTION).min(LONGEST_PAUSE) }
+}
+
+/// Tells parts of tool calls, which decide when the next tool runs.
+fn is_of_call(part: &Result<Part, ProviderError>) -> bool {
+    matches!(part, Ok(Part::Call { .. } | Part::Arguments { .. }))
 }
 
 /// Lets the other tasks of the thread have their turn. tokio's own `yield_now` looks at the network too, which is a system call.
@@ -94,7 +118,7 @@ fn network() -> io::Result<Handle> {
     if let Some(network) = &*network {
         return Ok(network.clone());
     }
-    let runtime = Builder::new_current_thread().enable_all().on_thread_park(rest).build()?;
+    let runtime = Builder::new_current_thread().enable_all().on_thread_park(pause).build()?;
     let handle = runtime.handle().clone();
     thread::Builder::new()
         .name("tiller-network".to_owned())
@@ -102,9 +126,22 @@ fn network() -> io::Result<Handle> {
     Ok(network.insert(handle).clone())
 }
 
-/// Rests before the thread waits for the network again.
-fn rest() {
-    if BROUGHT.swap(false, Ordering::Relaxed) {
-        thread::sleep(REST);
+/// Sleeps before the thread waits for the network again. It is the thread that sleeps, not a task: while the runtime watches
+/// the socket, every packet wakes it.
+fn pause() {
+    let pause = PAUSE_US.swap(0, Ordering::Relaxed);
+    if pause > 0 {
+        thread::sleep(Duration::from_micros(pause));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pause_grows_with_the_answer_up_to_a_frame() {
+        let pauses = [0, 499, 500, 600, 800, 60_000].map(|ms| pause_after(Duration::from_millis(ms)));
+        assert_eq!(pauses.map(|pause| pause.as_millis()), [0, 0, 10, 12, 16, 16]);
     }
 }
