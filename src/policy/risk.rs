@@ -27,6 +27,9 @@ const HARMLESS_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "
 /// The depth to which shells and other programs that run what they are given (`bash -c "sh -c …"`) are looked into.
 const DEPTH: usize = 4;
 
+/// Most folders that a command is looked at in, when its line has several `cd`.
+const MOST_VISITED: usize = 64;
+
 /// Finds the danger of a command line, for the user; `None` if none is known.
 pub(super) fn of(line: &str, folders: CommandFolders<'_>) -> Option<String> {
     is_fork_bomb(line)
@@ -43,9 +46,11 @@ fn judge_line(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<S
         return Some("runs what it downloads".into());
     }
     let (mut here, mut before) = (folders.here.to_owned(), folders.here.to_owned());
+    let mut visited = folders.visited.to_vec();
     let mut protection = None;
     for segment in &segments {
-        let folders = CommandFolders { here: &here, ..folders };
+        let known = visited.clone();
+        let folders = CommandFolders { here: &here, visited: &known, ..folders };
         if let Some(what) = judge_segment(segment, folders, depth) {
             // There may be worse behind a write.
             let write = Protection::ALL.into_iter().find(|it| it.reason() == what);
@@ -55,6 +60,9 @@ fn judge_line(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<S
             protection = protection.or(write);
         }
         if let Some(next) = folders.find_cd_target(segment, &before) {
+            visited.extend(folders.list_cd_targets(segment, &before));
+            visited.dedup();
+            visited.truncate(MOST_VISITED);
             before = std::mem::replace(&mut here, next);
         }
     }
@@ -247,6 +255,8 @@ mod tests {
             "cat \"$HOME/.config/tiller/auth.json\"",
             "cd ~/.config/tiller && cat auth.json",
             "cd ..; cat .config/tiller/auth.json",
+            "cd ..; (cd /tmp); cat .config/tiller/auth.json",
+            "cd /nope; cd ../.config; (cd /tmp && ls); cat tiller/.env",
             "cat < /data/tiller/sessions/x.jsonl",
             "cp evil /home/me/.config/tiller/extensions/guard",
             "cp evil ~/.config/tiller/skills/x/run.sh",

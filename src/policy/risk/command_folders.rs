@@ -25,6 +25,8 @@ pub(in crate::policy) struct CommandFolders<'a> {
     pub(super) root: &'a Path,
     /// The folder that `cd` led to.
     pub(super) here: &'a Path,
+    /// Every other folder that it may be in, because a `cd` may have failed or ended with its subshell.
+    pub(super) visited: &'a [PathBuf],
     /// The protected folders.
     pub(super) protected: &'a ProtectedPaths,
 }
@@ -32,13 +34,17 @@ pub(in crate::policy) struct CommandFolders<'a> {
 impl<'a> CommandFolders<'a> {
     /// The working directory, before any `cd`.
     pub(in crate::policy) const fn new(root: &'a Path, protected: &'a ProtectedPaths) -> Self {
-        Self { root, here: root, protected }
+        Self { root, here: root, visited: &[], protected }
     }
 
-    /// Finds out why writing to a path needs a question. A `cd` may fail or end with its subshell, so the path is looked up from
-    /// where `cd` leads and from where it began.
+    /// Finds out why writing to a path needs a question, wherever the command runs.
     pub(in crate::policy) fn protection(self, path: &str) -> Option<Protection> {
-        self.resolve(path).iter().find_map(|path| self.protected.find(path))
+        let near = Self { visited: &[], ..self }.resolve(path);
+        near.iter().find_map(|path| self.protected.find(path)).or_else(|| {
+            // Going through a `.git` and out again is no write in it.
+            let far = self.resolve(path);
+            far.iter().filter_map(|path| self.protected.find(path)).find(|it| *it != Protection::Git)
+        })
     }
 
     /// Checks whether a word names something in tiller's own folders, as a path or in an option, an address or a variable.
@@ -93,19 +99,30 @@ impl<'a> CommandFolders<'a> {
         }
     }
 
+    /// Lists the folders that a `cd` may lead to, and may not, from every folder that the command may be in.
+    pub(super) fn list_cd_targets(self, segment: &Segment, before: &Path) -> Vec<PathBuf> {
+        let from = [self.here, self.root].into_iter().chain(self.visited.iter().map(PathBuf::as_path));
+        let targets = from.filter_map(|here| Self { here, ..self }.find_cd_target(segment, before));
+        targets.chain([self.here.to_owned()]).collect()
+    }
+
     fn enter(self, path: &str) -> PathBuf {
-        let [real, _] = self.resolve(path);
-        let real = normalize(&real);
+        let real = normalize(&self.resolve_from(self.here, path));
         let relative = strip_here(path);
         let is_home = self.strip_home(path).is_some() && !self.protected.homes.is_empty();
         let is_known = is_home || !(relative.starts_with('~') || relative.contains('$'));
         if is_known { real } else { Path::new(UNKNOWN).join(real.strip_prefix("/").unwrap_or(&real)) }
     }
 
-    /// Resolves a path from where `cd` led and from the working directory.
-    fn resolve(self, path: &str) -> [PathBuf; 2] {
+    /// Resolves a path from every folder that the command may be in.
+    fn resolve(self, path: &str) -> Vec<PathBuf> {
+        let visited = self.visited.iter().map(PathBuf::as_path);
+        [self.here, self.root].into_iter().chain(visited).map(|from| self.resolve_from(from, path)).collect()
+    }
+
+    fn resolve_from(self, from: &Path, path: &str) -> PathBuf {
         let home = self.strip_home(path).and_then(|rest| Some(self.protected.homes.first()?.join(rest)));
-        [self.here, self.root].map(|from| home.clone().unwrap_or_else(|| from.join(strip_here(path))))
+        home.unwrap_or_else(|| from.join(strip_here(path)))
     }
 
     /// The rest of a path that begins with the home directory: `~/x`, `$HOME/x`, `${HOME}/x`, `~NAME/x`.
