@@ -20,7 +20,7 @@ use secrecy::SecretString;
 use serde_json::Value;
 
 use crate::files::{self, CONFIG_LIMIT};
-use crate::protected_path::ProtectedPaths;
+use crate::protected_path::{ProtectedPaths, home_names};
 use crate::setting::{self, InvalidSetting, Scope, Setting, Settings, Source, TABLE};
 
 pub use auth::{Removed, remove_key, store_key};
@@ -322,10 +322,17 @@ impl Config {
             all.dedup();
             all
         };
+        let homes = self.home_folders();
+        let names = homes.iter().flat_map(|home| home_names().map(move |name| home.join(name)));
+        let private = self.private_folders(cwd);
+        let inner = private.iter().flat_map(|folder| [folder.clone(), folder.join("extensions")]);
+        let entries = inner.flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
+        let own_targets: Vec<PathBuf> = entries.filter_map(|entry| link_target(&entry.path())).collect();
         ProtectedPaths {
-            homes: self.home_folders(),
-            own: named(self.private_folders(cwd)),
+            startup: names.filter_map(|path| link_target(&path)).collect(),
+            own: named(private.into_iter().chain(own_targets).collect()),
             readable: named(self.folders.readable()),
+            homes,
         }
     }
 
@@ -334,6 +341,11 @@ impl Config {
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.environment.value(name)
     }
+}
+
+/// The real path that a link leads to; `None` for anything else.
+fn link_target(path: &Path) -> Option<PathBuf> {
+    path.is_symlink().then(|| path.canonicalize().ok()).flatten()
 }
 
 /// Services that sell what models say, as their variables name them.
@@ -501,6 +513,21 @@ mod tests {
             .variables
             .extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         Config::load(environment, Given { flags, ..Given::default() })
+    }
+
+    #[test]
+    fn protected_paths_include_what_links_lead_to() {
+        let home = home_with("{}");
+        let real = home.path().canonicalize().unwrap();
+        std::fs::create_dir(real.join("dot")).unwrap();
+        for (link, target) in [(".bashrc", "bashrc"), ("auth.json", "auth.json")] {
+            std::fs::write(real.join("dot").join(target), "{}").unwrap();
+            std::os::unix::fs::symlink(real.join("dot").join(target), real.join(link)).unwrap();
+        }
+        let config = load(&home, &[("HOME", real.to_str().unwrap())], &[]).unwrap();
+        let protected = config.protected_paths(&real.join("work"));
+        assert_eq!(protected.startup, [real.join("dot/bashrc")]);
+        assert!(protected.is_private(&real.join("dot/auth.json")));
     }
 
     #[test]

@@ -102,6 +102,11 @@ const HOME_FOLDERS: &[&str] = &[
     "Library/LaunchDaemons",
 ];
 
+/// Lists the startup and credential files and folders that are protected, by their paths in the home directory.
+pub fn home_names() -> impl Iterator<Item = &'static str> {
+    HOME_FILES.iter().chain(HOME_FOLDERS).copied()
+}
+
 /// The reason why a path is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {
@@ -133,6 +138,8 @@ impl Protection {
 pub struct ProtectedPaths {
     /// The home directory.
     pub homes: Vec<PathBuf>,
+    /// What links among the [startup and credential files](home_names) lead to, such as a repository of dotfiles.
+    pub startup: Vec<PathBuf>,
     /// Tiller's own folders.
     pub own: Vec<PathBuf>,
     /// Folders in tiller's own that commands may read: skills, and the outputs of earlier commands.
@@ -163,7 +170,11 @@ impl ProtectedPaths {
         if is_beneath_any(&self.own, &path) {
             return Some(Protection::Own);
         }
-        self.homes.iter().any(|home| is_protected_in(home, &path)).then_some(Protection::Home)
+        self.is_startup(&path).then_some(Protection::Home)
+    }
+
+    fn is_startup(&self, path: &Path) -> bool {
+        self.homes.iter().any(|home| is_protected_in(home, path)) || is_beneath_any(&self.startup, path)
     }
 
     /// Checks whether a path lies in tiller's own folders, where commands may not even read without a question.
@@ -181,8 +192,7 @@ impl ProtectedPaths {
         let is_above = |folder: &Path| rest_beneath(&path, &normalize(folder)).is_some();
         let holds_protected =
             |home: &PathBuf| is_above(home) || HOME_FOLDERS.iter().any(|folder| is_above(&home.join(folder)));
-        let is_in_home = self.homes.iter().any(|home| is_protected_in(home, &path));
-        (is_in_home && !is_beneath_any(&self.readable, &path))
+        (self.is_startup(&path) && !is_beneath_any(&self.readable, &path))
             || self.is_private(&path)
             || self.homes.iter().any(holds_protected)
             || self.own.iter().any(|folder| is_above(folder))
@@ -291,6 +301,17 @@ mod tests {
     }
 
     #[test]
+    fn targets_of_linked_startup_files_are_protected() {
+        let startup = vec!["/home/me/dot/zshrc".into(), "/home/me/dot/ssh".into()];
+        let protected = ProtectedPaths { startup, ..ProtectedPaths::default() };
+        for path in ["/home/me/dot/zshrc", "/home/me/dot/ssh/authorized_keys"] {
+            assert_eq!(protected.find(Path::new(path)), Some(Protection::Home), "{path}");
+            assert!(protected.is_secret(Path::new(path)), "{path}");
+        }
+        assert_eq!(protected.find(Path::new("/home/me/dot/notes")), None);
+    }
+
+    #[test]
     fn git_folders_are_protected() {
         for path in ["/w/.git", "/w/.GIT/config", "/w/.git/../x", "/home/me/.ssh/.git/x"] {
             assert_eq!(find(path), Some(Protection::Git), "{path}");
@@ -301,6 +322,7 @@ mod tests {
     #[test]
     fn is_secret_path_that_is_in_or_holds_protected_is_true() {
         let protected = ProtectedPaths {
+            startup: Vec::new(),
             homes: vec!["/home/me".into()],
             own: vec!["/home/me/.config/tiller".into(), "/data/tiller/".into()],
             readable: vec!["/home/me/.config/tiller/skills".into(), "/home/me/.agents/skills".into()],

@@ -234,6 +234,7 @@ fn is_fork_bomb(line: &str) -> bool {
 #[cfg(test)]
 fn risk_in_work(line: &str) -> Option<String> {
     let protected = crate::protected_path::ProtectedPaths {
+        startup: Vec::new(),
         homes: vec!["/home/me".into()],
         own: vec!["/home/me/.config/tiller".into(), "/data/tiller".into()],
         readable: vec!["/home/me/.config/tiller/skills".into()],

@@ -414,6 +414,7 @@ fn covers(allowed: &str, later: &str) -> bool {
     let policy = Policy {
         root: "/home/me/work".into(),
         protected: ProtectedPaths {
+            startup: Vec::new(),
             homes: vec!["/home/me".into()],
             own: vec!["/home/me/.config/tiller".into(), "/home/me/.local/state/tiller".into()],
             readable: vec![
