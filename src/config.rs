@@ -325,11 +325,10 @@ impl Config {
         let homes = self.home_folders();
         let names = homes.iter().flat_map(|home| home_names().map(move |name| home.join(name)));
         let private = self.private_folders(cwd);
-        let inner = private.iter().flat_map(|folder| [folder.clone(), folder.join("extensions")]);
-        let entries = inner.flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
-        let own_targets: Vec<PathBuf> = entries.filter_map(|entry| link_target(&entry.path())).collect();
+        let own_targets: Vec<PathBuf> =
+            files::list_own_entries(&private).filter_map(|path| files::link_target(&path)).collect();
         ProtectedPaths {
-            startup: names.filter_map(|path| link_target(&path)).collect(),
+            startup: names.filter_map(|path| files::link_target(&path)).collect(),
             own: named(private.into_iter().chain(own_targets).collect()),
             readable: named(self.folders.readable()),
             homes,
@@ -341,11 +340,6 @@ impl Config {
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.environment.value(name)
     }
-}
-
-/// The real path that a link leads to; `None` for anything else.
-fn link_target(path: &Path) -> Option<PathBuf> {
-    path.is_symlink().then(|| path.canonicalize().ok()).flatten()
 }
 
 /// Services that sell what models say, as their variables name them.

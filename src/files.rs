@@ -16,7 +16,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{
     DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
 use nix::sys::stat::FileStat;
@@ -152,6 +152,18 @@ pub fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
     file.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit { Err(too_large(limit)) } else { Ok(bytes) }
+}
+
+/// Lists what lies directly in folders of tiller's own and in their `extensions`; those that can't be read have nothing.
+pub fn list_own_entries(folders: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
+    let folders = folders.iter().flat_map(|folder| [folder.clone(), folder.join("extensions")]);
+    folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten()).map(|entry| entry.path())
+}
+
+/// Returns the real path that a link leads to; `None` for anything else.
+#[must_use]
+pub fn link_target(path: &Path) -> Option<PathBuf> {
+    path.is_symlink().then(|| path.canonicalize().ok()).flatten()
 }
 
 /// Makes a folder of tiller's own, and the missing ones above it, for the user alone whatever the umask.

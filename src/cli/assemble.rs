@@ -163,12 +163,13 @@ fn tools(
 
 /// A warning for sessions whose working directory holds what other programs are configured with.
 fn home_notice(config: &Config, cwd: &Path) -> Option<String> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let protected = config.folders.all();
-    if protected.iter().any(|folder| cwd.starts_with(real(folder))) {
-        return Some("the working directory belongs to tiller itself, where tools reach nothing".to_owned());
+    if config.protected_paths(cwd).is_private(cwd) {
+        return Some(
+            "the working directory is one of tiller's own folders, which tools can't access".to_owned(),
+        );
     }
-    let home = real(Path::new(config.variable("HOME")?));
+    // The last of its names has no links, as `cwd` has none.
+    let home = config.home_folders().pop()?;
     home.starts_with(cwd).then(|| {
         let which = if home == cwd { "is" } else { "holds" };
         format!(

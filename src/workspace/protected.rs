@@ -3,11 +3,10 @@
 //! They are known by their real path and, since bind mounts and case-insensitive file systems give a folder several paths,
 //! by device and inode. They are looked up at each use, because they may come to be at any time.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::follow;
-use crate::files::FileId;
+use crate::files::{FileId, link_target, list_own_entries};
 
 /// Absolute folders; they need not exist.
 #[derive(Clone, Debug, Default)]
@@ -42,19 +41,13 @@ impl ProtectedFolders {
 
     /// The real paths that links in the folders lead to.
     fn linked(&self) -> impl Iterator<Item = PathBuf> {
-        self.entries().filter(|path| path.is_symlink()).filter_map(|path| path.canonicalize().ok())
+        list_own_entries(&self.0).filter_map(|path| link_target(&path))
     }
 
     /// Files and links; other folders are known by where they lie.
     fn entry_ids(&self) -> impl Iterator<Item = FileId> {
-        self.entries().filter(|path| path.is_symlink() || path.is_file()).filter_map(|path| id_of(&path))
-    }
-
-    fn entries(&self) -> impl Iterator<Item = PathBuf> {
-        let folders = self.0.iter().flat_map(|folder| [folder.clone(), folder.join("extensions")]);
-        folders
-            .flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten())
-            .map(|entry| entry.path())
+        let entries = list_own_entries(&self.0);
+        entries.filter(|path| path.is_symlink() || path.is_file()).filter_map(|path| id_of(&path))
     }
 }
 
@@ -64,6 +57,7 @@ fn id_of(path: &Path) -> Option<FileId> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     use tempfile::TempDir;
