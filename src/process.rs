@@ -2,27 +2,32 @@
 //!
 //! A [`Runner`] starts commands through the [`helper`], a small process of our own binary that outlives tiller just long
 //! enough to clean up; on Linux it has a watchdog of its own. Three pipes join the two: the helper's stdin is its lifeline (closed means stop, whoever closed
-//! it), its stdout is what the command prints, its stderr carries one report. What a command may do is the policy's
+//! it), its stdout is what the command prints, its stderr carries one report. One may be started ahead of its command
+//! ([`Runner::keep_standby`]). What a command may do is the policy's
 //! business, not decided here. A program to talk with ([`Runner::converse`]) gets what is written to that lifeline.
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::AsyncReadExt;
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use tokio::process::{Child, ChildStderr, ChildStdout};
 use tokio::time::Instant;
 
 mod conversation;
 pub mod helper;
+mod order;
 mod report;
+mod supervisor;
 
 pub use conversation::{Conversation, Program};
+use order::Order;
 use report::Report;
+use supervisor::{Launcher, Standby, Supervisor};
 
 /// How long output is still read after the helper has ended. Then nothing of the command is left, and the pipe ends at
 /// once; only a process that the helper may not kill (another user's, through sudo) can hold it open longer.
@@ -71,12 +76,11 @@ pub enum ProcessError {
 /// Starts commands.
 #[derive(Clone, Debug)]
 pub struct Runner {
-    helper: PathBuf,
+    launcher: Launcher,
+    standby: Arc<Standby>,
     shell: PathBuf,
     /// Stands before every line.
     prefix: Option<String>,
-    /// Variables that commands don't get.
-    withheld: Arc<[String]>,
 }
 
 /// What to run.
@@ -136,7 +140,8 @@ impl Runner {
     /// argument is [`helper::NAME`]. The path has to be absolute.
     #[must_use]
     pub fn with_helper(helper: impl Into<PathBuf>) -> Self {
-        Self { helper: helper.into(), shell: find_shell(), prefix: None, withheld: Arc::default() }
+        let launcher = Launcher { program: helper.into(), withheld: Arc::default() };
+        Self { launcher, standby: Arc::default(), shell: find_shell(), prefix: None }
     }
 
     /// Runs commands in another shell: a path, or a program of that name on `PATH`. It has to take `-c LINE`.
@@ -163,7 +168,9 @@ impl Runner {
     /// Keeps variables of tiller's own environment from commands.
     #[must_use]
     pub fn withholding(self, names: impl IntoIterator<Item = String>) -> Self {
-        Self { withheld: names.into_iter().collect(), ..self }
+        let launcher = Launcher { withheld: names.into_iter().collect(), ..self.launcher };
+        // One that waits has the environment of before.
+        Self { launcher, standby: Arc::default(), ..self }
     }
 
     /// The shell that commands run in: bash where there is one, else sh.
@@ -172,35 +179,43 @@ impl Runner {
         &self.shell
     }
 
+    /// Keeps a supervisor ready from now on, so that commands start sooner. Call it within a tokio runtime.
+    pub fn keep_standby(&self) {
+        self.standby.keep(&self.launcher);
+    }
+
+    /// Ends the supervisor that is kept ready, and starts no more.
+    pub fn end_standby(&self) {
+        self.standby.end();
+    }
+
     /// Starts a command with no terminal and nothing to read on stdin. Call it within a tokio runtime.
     ///
     /// # Errors
     /// When the folder is missing or the helper can't be started.
     pub fn start(&self, command: &Command) -> Result<Running, ProcessError> {
-        if self.helper.as_os_str().is_empty() {
+        if self.launcher.program.as_os_str().is_empty() {
             return Err(ProcessError::NoHelper);
         }
         if !command.cwd.is_dir() {
             return Err(ProcessError::NoFolder { path: command.cwd.clone() });
         }
-        let arguments: [OsString; 4] =
-            [helper::NAME.into(), self.shell.clone().into(), "-c".into(), self.line(command).into()];
-        let mut helper = tokio::process::Command::new(&self.helper);
-        for name in &*self.withheld {
-            helper.env_remove(name);
-        }
-        let mut child = helper
-            .args(arguments)
-            .current_dir(&command.cwd)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|source| ProcessError::Start { helper: self.helper.clone(), source })?;
-        let lifeline = child.stdin.take();
-        let output = child.stdout.take().expect("stdout is piped");
-        let reports = child.stderr.take().expect("stderr is piped");
-        Ok(Running { lifeline, output, reports, helper: child, drain_until: None })
+        let arguments: [OsString; 2] = ["-c".into(), self.line(command).into()];
+        let order = Order { cwd: &command.cwd, program: self.shell.as_os_str(), arguments: &arguments };
+        let supervisor = match self.standby.take(&order) {
+            Some(supervisor) => supervisor,
+            None => self.start_supervisor(&order)?,
+        };
+        self.standby.refill(&self.launcher);
+        let Supervisor { lifeline, output, reports, process } = supervisor;
+        Ok(Running { lifeline: Some(lifeline), output, reports, helper: process, drain_until: None })
+    }
+
+    fn start_supervisor(&self, order: &Order<'_>) -> Result<Supervisor, ProcessError> {
+        let arguments = [order.program].into_iter().chain(order.arguments.iter().map(OsString::as_os_str));
+        self.launcher
+            .start(arguments, order.cwd)
+            .map_err(|source| ProcessError::Start { helper: self.launcher.program.clone(), source })
     }
 
     /// What the shell is given.
@@ -235,7 +250,7 @@ fn on_path(program: &str) -> Option<PathBuf> {
 /// A command at work. Dropping it kills the command and everything it started, within moments.
 #[derive(Debug)]
 pub struct Running {
-    lifeline: Option<ChildStdin>,
+    lifeline: Option<OwnedFd>,
     output: ChildStdout,
     reports: ChildStderr,
     helper: Child,

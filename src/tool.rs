@@ -51,6 +51,10 @@ pub trait Tool: Send + Sync {
     /// A sentence for the model that names the argument and what is expected of it.
     fn check(&self, arguments: &Value) -> Result<(), String>;
 
+    /// Starts what makes a call quicker: the model has named the tool and still writes the arguments. Called within a tokio
+    /// runtime; must return at once. The call may never come.
+    fn prepare(&self) {}
+
     /// Does the work. Dropping the future stops it, with every process it started; what there was of its result until then is
     /// what it gave to [`Progress::if_stopped`], or else what it showed last.
     fn run(&self, invocation: Invocation) -> RunFuture<'_>;

@@ -43,7 +43,7 @@ impl Runner {
         if !program.cwd.is_dir() {
             return Err(ProcessError::NoFolder { path: program.cwd.clone() });
         }
-        let mut command = tokio::process::Command::new(&self.helper);
+        let mut command = tokio::process::Command::new(&self.launcher.program);
         command.arg(helper::NAME).arg(helper::CONVERSE).arg(&program.path).current_dir(&program.cwd);
         for name in &program.withheld {
             command.env_remove(name);
@@ -54,7 +54,7 @@ impl Runner {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|source| ProcessError::Start { helper: self.helper.clone(), source })?;
+            .map_err(|source| ProcessError::Start { helper: self.launcher.program.clone(), source })?;
         Ok(Conversation {
             stdin: helper.stdin.take().expect("stdin is piped"),
             stdout: helper.stdout.take().expect("stdout is piped"),

@@ -1,4 +1,5 @@
-//! The helper's side of a command: `tiller __run PROGRAM ARGUMENT…`, or `tiller __run --converse PROGRAM ARGUMENT…`.
+//! The helper's side of a command: `tiller __run PROGRAM ARGUMENT…`, `tiller __run --converse PROGRAM ARGUMENT…`, or
+//! `tiller __run --standby`, which reads what to run from stdin.
 //!
 //! It leads a session of its own without a terminal, starts the program in a group of its own with stdin empty, and
 //! waits for whichever comes first: the program's end, or the end of its own stdin, which means that tiller died or wants
@@ -9,6 +10,7 @@
 //! to end by itself when its stdin ends.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::iter::Peekable;
 use std::os::fd::AsFd as _;
@@ -18,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
+use super::order::ReceivedOrder;
 use super::report::Report;
 use super::{Exit, ExitStatus};
 
@@ -36,6 +39,9 @@ pub const NAME: &str = "__run";
 
 /// The argument after [`NAME`] that passes stdin through and keeps stderr apart.
 pub const CONVERSE: &str = "--converse";
+
+/// The argument after [`NAME`] that makes the helper wait for an order on stdin.
+pub const STANDBY: &str = "--standby";
 
 /// How long leftovers may finish by themselves: bash doesn't wait for `>(tee log)`, which has yet to write.
 const GRACE: Duration = Duration::from_millis(250);
@@ -61,7 +67,11 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
             Err(reason) => report(&Report::Failed(reason)),
         };
     }
-    report(&supervise(&mut arguments).unwrap_or_else(Report::Failed))
+    match supervise(&mut arguments) {
+        Ok(Some(end)) => report(&end),
+        Ok(None) => ExitCode::SUCCESS,
+        Err(reason) => report(&Report::Failed(reason)),
+    }
 }
 
 fn report(report: &Report) -> ExitCode {
@@ -70,19 +80,15 @@ fn report(report: &Report) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn supervise(arguments: &mut Peekable<impl Iterator<Item = OsString>>) -> Result<Report, String> {
-    let manner =
-        if arguments.next_if(|first| first == CONVERSE).is_some() { Manner::Converse } else { Manner::Run };
-    let program = arguments.next().ok_or("no program to run")?;
+fn supervise(arguments: &mut Peekable<impl Iterator<Item = OsString>>) -> Result<Option<Report>, String> {
     nix::unistd::setsid().map_err(|errno| format!("cannot leave the terminal: {errno}"))?;
     family::adopt_orphans();
-    let doorbell = Doorbell::hang().map_err(|error| format!("cannot listen to signals: {error}"))?;
     #[cfg(target_os = "linux")]
     watchdog::die_with_parent();
-    let mut command = Command::new(&program);
-    command.args(arguments);
-    let mut shell =
-        start(command, manner).map_err(|error| format!("cannot start {}: {error}", program.display()))?;
+    let Some((mut command, manner)) = command(arguments)? else { return Ok(None) };
+    let doorbell = Doorbell::hang().map_err(|error| format!("cannot listen to signals: {error}"))?;
+    let mut shell = start(&mut command, manner)
+        .map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))?;
     // Only now, because the program would inherit blocked signals.
     let newsroom = Newsroom::open(doorbell).map_err(|errno| format!("cannot watch the command: {errno}"))?;
     let family = Family::of(&shell);
@@ -99,7 +105,28 @@ fn supervise(arguments: &mut Peekable<impl Iterator<Item = OsString>>) -> Result
     };
     // Buried here and not left to process 1, which may be slow or no init at all.
     until_true(|| family.is_gone());
-    Ok(Report::Ended(end))
+    Ok(Some(Report::Ended(end)))
+}
+
+/// The command to run, from the arguments or the order on stdin; `None` if stdin was closed before an order came.
+fn command(
+    arguments: &mut Peekable<impl Iterator<Item = OsString>>,
+) -> Result<Option<(Command, Manner)>, String> {
+    if arguments.next_if(|first| first == STANDBY).is_some() {
+        // Unbuffered, and a duplicate: what comes after the order isn't read here.
+        let source = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+        let order = source.and_then(ReceivedOrder::read).map_err(|error| format!("no order: {error}"))?;
+        return Ok(order.map(|ReceivedOrder { cwd, program, arguments }| {
+            let mut command = Command::new(program);
+            command.args(arguments).current_dir(cwd);
+            (command, Manner::Run)
+        }));
+    }
+    let manner =
+        if arguments.next_if(|first| first == CONVERSE).is_some() { Manner::Converse } else { Manner::Run };
+    let mut command = Command::new(arguments.next().ok_or("no program to run")?);
+    command.args(arguments);
+    Ok(Some((command, manner)))
 }
 
 /// What the program is to its user.
@@ -111,7 +138,7 @@ enum Manner {
     Converse,
 }
 
-fn start(mut command: Command, manner: Manner) -> io::Result<Child> {
+fn start(command: &mut Command, manner: Manner) -> io::Result<Child> {
     let output = io::stdout().as_fd().try_clone_to_owned()?;
     let (input, errors) = match manner {
         Manner::Run => (Stdio::null(), output.try_clone()?),

@@ -85,6 +85,10 @@ impl Work for Bash {
         }
     }
 
+    fn prepare(&self) {
+        self.runner.keep_standby();
+    }
+
     async fn run(&self, arguments: Arguments, progress: Progress) -> ToolOutput {
         let seconds = arguments.timeout.unwrap_or(self.times.timeout_s);
         let command = Command { line: arguments.command, cwd: self.cwd.clone() };

@@ -29,6 +29,9 @@ pub trait Work: Send + Sync + 'static {
         Ok(())
     }
 
+    /// Starts what makes a call quicker, as [`Tool::prepare`].
+    fn prepare(&self) {}
+
     /// Does the work, as [`Tool::run`].
     fn run(&self, arguments: Self::Arguments, progress: Progress) -> impl Future<Output = ToolOutput> + Send;
 
@@ -71,6 +74,10 @@ impl<W: Work> Tool for Typed<W> {
 
     fn check(&self, arguments: &Value) -> Result<(), String> {
         self.read(arguments).map(drop)
+    }
+
+    fn prepare(&self) {
+        self.work.prepare();
     }
 
     fn run(&self, invocation: Invocation) -> RunFuture<'_> {

@@ -20,12 +20,9 @@ fn start(folder: &Path, line: &str) -> Running {
 
 async fn run(line: &str) -> (String, Exit) {
     let folder = TempDir::new().unwrap();
-    let mut running = start(folder.path(), line);
-    let mut output = Vec::new();
-    while let Some(chunk) = running.chunk().await {
-        output.extend_from_slice(&chunk);
-    }
-    (String::from_utf8(output).unwrap(), running.wait().await.unwrap())
+    let runner = Runner::with_helper(env!("CARGO_BIN_EXE_tiller"));
+    let (output, exit) = run_with(&runner, folder.path(), line).await;
+    (output, exit.unwrap())
 }
 
 fn code(code: i32) -> Exit {
@@ -360,15 +357,111 @@ async fn a_line_before_every_command_another_shell_and_withheld_variables_reach_
     assert!(runner.shell().ends_with("sh") && !runner.shell().ends_with("bash"));
     let line =
         "echo $greet $(/usr/bin/env | while read -r line; do case $line in PATH=*) echo leak;; esac; done)";
-    let mut running = runner.start(&Command { line: line.into(), cwd: folder.path().into() }).unwrap();
+    let (output, exit) = run_with(&runner, folder.path(), line).await;
+    assert_eq!((output.as_str(), exit.unwrap()), ("hello\n", code(0)));
+    let missing = Runner::with_helper("unused").in_shell("no-such-shell-anywhere").unwrap_err();
+    assert!(matches!(missing, ProcessError::NoShell { .. }), "{missing}");
+}
+
+/// A runner whose helper has a path of its own, by which its processes are found.
+#[cfg(target_os = "linux")]
+fn runner_with_link(folder: &Path) -> (Runner, PathBuf) {
+    let helper = folder.join("helper");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tiller"), &helper).unwrap();
+    (Runner::with_helper(&helper), helper)
+}
+
+/// The processes with this program whose last argument is `--standby`.
+#[cfg(target_os = "linux")]
+fn standbys(helper: &Path) -> Vec<Pid> {
+    let is_standby = |line: &[u8]| {
+        line.starts_with(helper.as_os_str().as_encoded_bytes()) && line.ends_with(b"\0--standby\0")
+    };
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter(|entry| std::fs::read(entry.path().join("cmdline")).is_ok_and(|line| is_standby(&line)))
+        .map(|entry| Pid::from_raw(entry.file_name().into_string().unwrap().parse().unwrap()))
+        .collect()
+}
+
+/// Waits until so many standbys are there, and gives them.
+#[cfg(target_os = "linux")]
+async fn wait_for_standbys(helper: &Path, count: usize) -> Vec<Pid> {
+    let started = Instant::now();
+    loop {
+        let found = standbys(helper);
+        if found.len() == count {
+            return found;
+        }
+        assert!(started.elapsed() < PATIENCE, "{} standbys, not {count}", found.len());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+async fn run_with(runner: &Runner, folder: &Path, line: &str) -> (String, Result<Exit, ProcessError>) {
+    let mut running = runner.start(&Command { line: line.into(), cwd: folder.into() }).unwrap();
     let mut output = Vec::new();
     while let Some(chunk) = running.chunk().await {
         output.extend_from_slice(&chunk);
     }
-    assert_eq!(
-        (String::from_utf8(output).unwrap().as_str(), running.wait().await.unwrap()),
-        ("hello\n", code(0))
-    );
-    let missing = Runner::with_helper("unused").in_shell("no-such-shell-anywhere").unwrap_err();
-    assert!(matches!(missing, ProcessError::NoShell { .. }), "{missing}");
+    (String::from_utf8(output).unwrap(), running.wait().await)
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn standby_runs_the_command_and_is_replaced() {
+    let folder = TempDir::new().unwrap();
+    let (runner, helper) = runner_with_link(folder.path());
+    let runner = runner.withholding(["PATH".to_owned()]).with_prefix("greet='hello you'");
+    runner.keep_standby();
+    let waiting = wait_for_standbys(&helper, 1).await;
+    // Its watchdog is the supervisor's parent.
+    let line = "echo $greet; pwd; /bin/cut -d' ' -f4 /proc/$PPID/stat; /usr/bin/env | /bin/grep -c ^PATH=; exit 3";
+    let (output, exit) = run_with(&runner, folder.path(), line).await;
+    let expected = format!("hello you\n{}\n{}\n0\n", folder.path().display(), waiting[0]);
+    assert_eq!((output, exit.unwrap()), (expected, code(3)));
+    assert_ne!(wait_for_standbys(&helper, 1).await, waiting);
+    runner.end_standby();
+    wait_for_standbys(&helper, 0).await;
+    let (output, _) = run_with(&runner, folder.path(), "echo again").await;
+    assert_eq!((output.as_str(), standbys(&helper)), ("again\n", vec![]));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn standby_that_was_killed_is_not_missed() {
+    let folder = TempDir::new().unwrap();
+    let (runner, helper) = runner_with_link(folder.path());
+    runner.keep_standby();
+    for pid in wait_for_standbys(&helper, 1).await {
+        kill(pid, Signal::SIGKILL).unwrap();
+    }
+    wait_for_standbys(&helper, 0).await;
+    let (output, exit) = run_with(&runner, folder.path(), "echo here").await;
+    assert_eq!((output.as_str(), exit.unwrap()), ("here\n", code(0)));
+    runner.end_standby();
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn standby_too_small_for_a_long_line_is_left_waiting() {
+    let folder = TempDir::new().unwrap();
+    let (runner, helper) = runner_with_link(folder.path());
+    runner.keep_standby();
+    let waiting = wait_for_standbys(&helper, 1).await;
+    let (output, _) = run_with(&runner, folder.path(), &format!("printf %s {}", "x".repeat(100_000))).await;
+    assert_eq!((output.len(), standbys(&helper)), (100_000, waiting));
+    runner.end_standby();
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn standby_ends_with_the_last_runner() {
+    let folder = TempDir::new().unwrap();
+    let (runner, helper) = runner_with_link(folder.path());
+    runner.keep_standby();
+    wait_for_standbys(&helper, 1).await;
+    drop(runner);
+    wait_for_standbys(&helper, 0).await;
 }

@@ -216,7 +216,10 @@ impl Driver {
                 }
                 self.note_run();
             }
-            EventKind::AgentSettled => self.answer_waiting(),
+            EventKind::AgentSettled => {
+                self.fixed.runner.end_standby();
+                self.answer_waiting();
+            }
             EventKind::ToolExecutionEnd { tool_call_id, .. } => self.jobs.forget(tool_call_id),
             EventKind::ApprovalResolved { tool_call_id, .. } => drop(self.approvals.resolved(tool_call_id)),
             _ => {}

@@ -49,6 +49,11 @@ impl Driver {
 
     fn part(&mut self, turn: TurnNumber, part: Part) {
         let Some(partial) = &mut self.partial else { return };
+        if let Part::Call { name, .. } = &part
+            && let Some(tool) = self.fixed.tools.find(name)
+        {
+            tool.prepare();
+        }
         for growth in partial.take(part) {
             match growth {
                 Growth::Delta(delta) => {
