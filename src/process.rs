@@ -3,7 +3,7 @@
 //! A [`Runner`] starts commands through the [`helper`], a small process of our own binary that outlives tiller just long
 //! enough to clean up; on Linux it has a watchdog of its own. Three pipes join the two: the helper's stdin is its lifeline (closed means stop, whoever closed
 //! it), its stdout is what the command prints, its stderr carries one report. One may be started ahead of its command
-//! ([`Runner::keep_standby`]). What a command may do is the policy's
+//! ([`Runner::start_standby`]). What a command may do is the policy's
 //! business, not decided here. A program to talk with ([`Runner::converse`]) gets what is written to that lifeline.
 
 use std::ffi::OsString;
@@ -179,12 +179,20 @@ impl Runner {
         &self.shell
     }
 
-    /// Keeps a supervisor ready from now on, so that commands start sooner. Call it within a tokio runtime.
-    pub fn keep_standby(&self) {
+    /// Starts a supervisor for the next command, unless one waits already, so that the command starts sooner. Call it within
+    /// a tokio runtime.
+    pub fn start_standby(&self) {
         self.standby.keep(&self.launcher);
     }
 
-    /// Ends the supervisor that is kept ready, and starts no more.
+    /// Starts the next supervisor if one was started ahead before: where there was a command, there may well be another.
+    pub fn renew_standby(&self) {
+        if self.standby.is_wanted() {
+            self.standby.keep(&self.launcher);
+        }
+    }
+
+    /// Ends the supervisor that waits for a command.
     pub fn end_standby(&self) {
         self.standby.end();
     }
@@ -206,7 +214,6 @@ impl Runner {
             Some(supervisor) => supervisor,
             None => self.start_supervisor(&order)?,
         };
-        self.standby.refill(&self.launcher);
         let Supervisor { lifeline, output, reports, process } = supervisor;
         Ok(Running { lifeline: Some(lifeline), output, reports, helper: process, drain_until: None })
     }

@@ -380,6 +380,7 @@ impl Driver {
             parts.first.choice,
             parts.first.thinking_choice,
         ));
+        notices.extend(current.too_long_notice());
         notices.extend(parts.resources.problems().iter().map(ToString::to_string));
         let cwd = parts.manager.cwd().to_owned();
         let (tools, crew, warnings) = parts.extensions.join(parts.tools, &mut notices);
@@ -432,6 +433,7 @@ impl Driver {
         self.current = current;
         self.approvals.forget();
         notices.extend(self.current.follow_the_log(&self.fixed.providers, Choice::Log, Choice::Log));
+        notices.extend(self.current.too_long_notice());
         self.begin(queue);
         Ok(notices)
     }

@@ -36,6 +36,7 @@ pub(super) async fn perform(agent: &AgentSession, command: Command) -> Told {
             agent.set_thinking(level).await.map(|level| format!("thinking: {}\n", level.name()))
         }
         Command::Compact(instructions) => agent.compact(instructions).await.map(|_| String::new()),
+        Command::Truncate => agent.truncate().await.map(|_| String::new()),
         Command::Session => facts(agent).await,
         Command::Tree => Ok(tree::text(&agent.reader())),
         Command::Go(fragment) => {

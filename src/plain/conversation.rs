@@ -220,7 +220,10 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
 
     async fn command(&mut self, command: Command) -> io::Result<()> {
         let agent = self.agent.clone();
-        if matches!(command, Command::Compact(_) | Command::Reload | Command::Session | Command::Resume(_)) {
+        if matches!(
+            command,
+            Command::Compact(_) | Command::Truncate | Command::Reload | Command::Session | Command::Resume(_)
+        ) {
             self.jobs.spawn(async move { commands::perform(&agent, command).await });
             return Ok(());
         }

@@ -65,15 +65,14 @@ impl Launcher {
 /// At most one supervisor that waits for its order.
 #[derive(Debug, Default)]
 pub(super) struct Standby {
-    // A mutex, because tools take it from their own tasks; held for a moment only.
+    // A mutex, because tools take it from their own tasks. It is held while a supervisor is started, which takes no
+    // longer than starting another one would.
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     is_wanted: bool,
-    /// One is being started.
-    is_starting: bool,
     ready: Option<Supervisor>,
 }
 
@@ -82,26 +81,33 @@ impl Standby {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps one supervisor ready from now on. Call it within a tokio runtime.
+    /// Starts a supervisor if none waits. Call it within a tokio runtime.
     pub(super) fn keep(self: &Arc<Self>, launcher: &Launcher) {
-        let mut state = self.state();
-        state.is_wanted = true;
-        if state.ready.is_some() || state.is_starting || launcher.program.as_os_str().is_empty() {
-            return;
+        {
+            // Locked: one is being started.
+            let Ok(mut state) = self.state.try_lock() else { return };
+            state.is_wanted = true;
+            if state.ready.is_some() || launcher.program.as_os_str().is_empty() {
+                return;
+            }
         }
-        state.is_starting = true;
         let (standby, launcher) = (Arc::clone(self), launcher.clone());
         tokio::task::spawn_blocking(move || {
-            // It holds no folder, since a command may well remove the one it runs in.
-            let started = launcher.start([helper::STANDBY], Path::new("/"));
             let mut state = standby.state();
-            state.is_starting = false;
-            // A failure is met again, and reported, by the command that has to start its own.
-            state.ready = started.ok().filter(|_| state.is_wanted);
+            if state.is_wanted && state.ready.is_none() {
+                // It holds no folder, since a command may well remove the one it runs in. A failure is met again, and
+                // reported, by the command that has to start its own.
+                state.ready = launcher.start([helper::STANDBY], Path::new("/")).ok();
+            }
         });
     }
 
-    /// Ends the supervisor that waits, and starts no more.
+    /// Whether one was asked for and not ended.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.state.try_lock().is_ok_and(|state| state.is_wanted)
+    }
+
+    /// Ends the supervisor that waits.
     pub(super) fn end(&self) {
         let mut state = self.state();
         state.is_wanted = false;
@@ -115,12 +121,5 @@ impl Standby {
         let mut lifeline = File::from(supervisor.lifeline);
         lifeline.write_all(&order).ok()?;
         Some(Supervisor { lifeline: lifeline.into(), ..supervisor })
-    }
-
-    /// Starts the next one if one was taken.
-    pub(super) fn refill(self: &Arc<Self>, launcher: &Launcher) {
-        if self.state().is_wanted {
-            self.keep(launcher);
-        }
     }
 }

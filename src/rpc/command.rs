@@ -32,6 +32,7 @@ pub(super) enum Command {
     Compact {
         instructions: Option<String>,
     },
+    Truncate,
     AbortCompaction,
     ResolveCompaction(CompactionChoice),
     Approve {
@@ -162,7 +163,7 @@ impl Command {
     /// Whether what runs is stopped first: another session is opened, or this one's context changes.
     pub(super) const fn wants_rest(&self) -> bool {
         match self {
-            Self::Compact { .. } => true,
+            Self::Compact { .. } | Self::Truncate => true,
             Self::Session(command) => command.leaves(),
             Self::Say(_)
             | Self::Ask(_)
@@ -183,7 +184,7 @@ impl Command {
     /// Whether others needn't wait for it: it takes as long as a model, a program or a long log do.
     pub(super) fn is_slow(&self) -> bool {
         match self {
-            Self::Bash { .. } | Self::Compact { .. } | Self::Reload => true,
+            Self::Bash { .. } | Self::Compact { .. } | Self::Truncate | Self::Reload => true,
             Self::Session(SessionCommand::Navigate { summary, .. }) => {
                 matches!(summary, BranchSummary::Made { .. })
             }
@@ -378,6 +379,7 @@ fn work(name: &str, fields: &mut Fields) -> Parsed {
             })?;
             Command::Bash { line, context }
         }
+        "truncate" => Command::Truncate,
         "compact" => Command::Compact { instructions: fields.maybe_text("customInstructions")? },
         "abort_compaction" => Command::AbortCompaction,
         "resolve_compaction" => Command::ResolveCompaction(choice(fields)?),

@@ -97,6 +97,7 @@ impl Performer {
                 let record = agent.execute_bash(line, context).await?;
                 return told(json!(record));
             }
+            Command::Truncate => return told(json!(agent.truncate().await?)),
             Command::Compact { instructions } => return told(json!(agent.compact(instructions).await?)),
             Command::AbortCompaction => agent.abort_compaction().await?,
             Command::ResolveCompaction(choice) => agent.resolve_compaction(choice).await?,

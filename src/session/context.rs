@@ -4,7 +4,7 @@
 //! edits applied; failed and aborted answers and `!!` records are part of it. *Sending* leaves those out and makes the
 //! calls and results pair up, for a provider refuses a conversation in which they don't.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -44,22 +44,38 @@ pub struct Projection {
     pub thinking: ThinkingLevel,
     /// The newest compaction; its summary is the first message.
     pub compaction: Option<Compaction>,
+    /// The part that is left on disk: it stands before the messages, but after a compaction's summary.
+    pub unloaded: Option<Unloaded>,
     /// Whether the newest usage on the path still tells the size of the context: no compaction or edit came after it.
     measured_from: usize,
     estimated: Estimated,
 }
 
-/// The estimate that was asked for last: it is asked for at every request, and then only what came since is looked at. It says nothing
-/// that the messages don't, so every one is like another.
-#[derive(Clone, Debug, Default)]
-struct Estimated(Cell<Estimate>);
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Estimate {
-    from: usize,
-    upto: usize,
-    sum: Tokens,
+/// The older part of a context that is longer than any model reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unloaded {
+    /// Number of messages.
+    pub messages: usize,
+    /// Their size, estimated from the length of their lines in the log.
+    pub tokens: Tokens,
 }
+
+impl Unloaded {
+    /// Adds a message whose line in the log has this length in bytes.
+    pub(super) fn add(&mut self, line: usize) {
+        self.messages += 1;
+        self.tokens += Tokens(line as u64 / UNITS_PER_TOKEN);
+    }
+}
+
+/// Estimates of the first 0, 1, 2, … messages, as far as they were asked for: the size is asked for at every request, and
+/// then only what came since is looked at. They follow from the messages, so they don't count in a comparison.
+#[derive(Clone, Debug, Default)]
+struct Estimated(RefCell<Vec<Tokens>>);
+
+/// The size that a provider counted is not believed where the text by itself, by estimate, is more than this many times as
+/// large: some servers count only what is new, or nothing.
+const CONTRADICTION: u64 = 4;
 
 impl PartialEq for Estimated {
     fn eq(&self, _: &Self) -> bool {
@@ -79,6 +95,12 @@ pub struct Projected {
 /// First stage: what the entries on a path, root first, say to each other.
 #[must_use]
 pub fn project(path: &[Entry]) -> Projection {
+    project_from(path, None)
+}
+
+/// The same, with the messages of the entries from the index `first` on, and not from the first that the compaction keeps:
+/// those before it say who answers and what was edited.
+pub(super) fn project_from(path: &[Entry], first: Option<usize>) -> Projection {
     let mut projection = Projection::default();
     let edits = last_edits(path);
     let compaction = path.iter().enumerate().rev().find_map(|(at, entry)| match &entry.body {
@@ -92,6 +114,7 @@ pub fn project(path: &[Entry]) -> Projection {
         from =
             path[..at].iter().rposition(|entry| entry.id == compaction.first_kept_entry_id).unwrap_or(at + 1);
     }
+    let from = first.unwrap_or(from);
     let reset = path
         .iter()
         .rposition(|entry| matches!(entry.body, EntryBody::Compaction(_) | EntryBody::ContextEdit { .. }));
@@ -158,10 +181,13 @@ impl Projection {
     /// How many messages there are, system prompts of other programs aside.
     #[must_use]
     pub fn message_count(&self) -> usize {
-        self.messages.iter().filter(|projected| !matches!(*projected.message, Message::System(_))).count()
+        let loaded =
+            self.messages.iter().filter(|projected| !matches!(*projected.message, Message::System(_)));
+        self.unloaded.unwrap_or_default().messages + loaded.count()
     }
 
-    /// Size of the context: the provider's count at the newest usable answer, and an estimate of what follows it.
+    /// Size of the context: the provider's count at the newest usable answer, and an estimate of what follows it. All of it is
+    /// estimated where there is no such count, or where the text is more than four times as large as the count says.
     #[must_use]
     pub fn tokens(&self) -> Tokens {
         let measured =
@@ -176,17 +202,28 @@ impl Projection {
                     _ => None,
                 }
             });
-        let (from, known) = measured.unwrap_or((0, Tokens(0)));
-        known + self.estimated_from(from)
+        let unloaded = self.unloaded.unwrap_or_default().tokens;
+        let whole = unloaded + self.estimate_of_first(self.messages.len());
+        let Some((count, known)) = measured else { return whole };
+        let estimated = unloaded + self.estimate_of_first(count);
+        if estimated.0 > known.0.saturating_mul(CONTRADICTION) {
+            return whole;
+        }
+        known + Tokens(whole.0 - estimated.0)
     }
 
-    fn estimated_from(&self, from: usize) -> Tokens {
-        let last = self.estimated.0.get();
-        let begun = last.from == from && (from..=self.messages.len()).contains(&last.upto);
-        let (upto, sum) = if begun { (last.upto, last.sum) } else { (from, Tokens(0)) };
-        let sum = self.messages[upto..].iter().fold(sum, |sum, projected| sum + estimate(&projected.message));
-        self.estimated.0.set(Estimate { from, upto: self.messages.len(), sum });
-        sum
+    /// The estimated size of the first `count` messages.
+    fn estimate_of_first(&self, count: usize) -> Tokens {
+        let mut sums = self.estimated.0.borrow_mut();
+        let mut sum = sums.last().copied().unwrap_or_default();
+        if sums.is_empty() {
+            sums.push(sum);
+        }
+        for projected in self.messages.get(sums.len() - 1..).unwrap_or_default() {
+            sum += estimate(&projected.message);
+            sums.push(sum);
+        }
+        sums[count]
     }
 }
 
@@ -232,6 +269,11 @@ fn message_of(entry: &Entry, edits: &HashMap<&EntryId, Option<&Replacement>>) ->
         }
     }
     Some(projected)
+}
+
+/// The estimated size of an entry's message, before edits.
+pub(super) fn size_of(entry: &Entry) -> Tokens {
+    message_of(entry, &HashMap::new()).map_or(Tokens(0), |projected| estimate(&projected.message))
 }
 
 fn replaced(message: &Message, content: &Content) -> Message {
@@ -671,6 +713,26 @@ mod tests {
         let stays = EntryId::new("0");
         let left = grown.beyond(&HashSet::from([&stays]));
         assert_eq!(left.tokens(), Tokens(3 + 1 + 2), "nothing that was known of the whole counts for a part");
+    }
+
+    #[test]
+    fn tokens_far_below_what_the_text_says_are_not_believed() {
+        let counted = |count| {
+            let usage = Usage { total_tokens: Tokens(count), ..Usage::default() };
+            let answer = AssistantMessage { usage, ..AssistantMessage::default() };
+            let messages = [
+                said("a", user(&"x".repeat(1_600))),
+                said("b", Message::Assistant(answer)),
+                said("c", user("four")),
+            ];
+            project(&messages)
+        };
+        assert_eq!(counted(100).tokens(), Tokens(101));
+        assert_eq!(counted(99).tokens(), Tokens(401));
+        // Most of the text may not even be loaded.
+        let mut long = counted(100);
+        long.unloaded = Some(Unloaded { messages: 9, tokens: Tokens(3_000) });
+        assert_eq!((long.tokens(), long.message_count()), (Tokens(3_401), 12));
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Work for Bash {
     }
 
     fn prepare(&self) {
-        self.runner.keep_standby();
+        self.runner.start_standby();
     }
 
     async fn run(&self, arguments: Arguments, progress: Progress) -> ToolOutput {

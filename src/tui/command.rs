@@ -21,6 +21,7 @@ pub(super) enum Verb {
     Name,
     Label,
     Compact,
+    Truncate,
     Model,
     Thinking,
     Approval,
@@ -64,7 +65,7 @@ impl Command {
 }
 
 /// Every slash command, in the order they are shown.
-pub(super) const TABLE: [Command; 26] = [
+pub(super) const TABLE: [Command; 27] = [
     row(Verb::New, "new", "", "begin a fresh session").also(&["clear"]),
     row(Verb::Resume, "resume", "[WORDS]", "go to another session: by its name, or what was said in it")
         .also(&["continue", "sessions"]),
@@ -85,6 +86,7 @@ pub(super) const TABLE: [Command; 26] = [
         "sum up the older part of the conversation; WORDS say what matters in it",
     )
     .also(&["summarize"]),
+    row(Verb::Truncate, "truncate", "", "leave the older part of the conversation out, without a summary"),
     row(Verb::Model, "model", "[NAME[:LEVEL]]", "choose who answers").also(&["models"]),
     row(
         Verb::Thinking,

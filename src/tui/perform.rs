@@ -149,6 +149,7 @@ impl Worker {
             Action::Queue(order) => queue::perform::perform(agent, order).await?,
             Action::Decide(call, decision) => said(agent.decide(call, decision).await?),
             Action::Compact(words) => self.compact(words, waiting),
+            Action::Truncate => self.truncate(waiting),
             Action::Change(change) => self.change(change).await?,
             Action::InList(deed) => self.in_list(deed, beside).await?,
             Action::Beside(deed) => {

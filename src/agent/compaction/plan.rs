@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use crate::id::EntryId;
 use crate::message::{Message, UserMessage};
-use crate::session::context::{Projected, Projection, estimate};
+use crate::session::context::{Projected, Projection, Unloaded, estimate};
 use crate::session::entry::Compaction;
 use crate::unit::{Tokens, UnixMs, thousands};
 
 use super::cut::{first_kept_whole, is_sent, split_turn, weight};
-use super::{CompactionError, CompactionOptions, Files, Keep, Prompt, Strategy, truncate};
+use super::{CompactionError, CompactionOptions, Files, Keep, Prompt, Question, Strategy, truncate};
 
 /// Most characters of the first message that a summary quotes.
 const QUOTED_CHARS: usize = 2_000;
@@ -43,6 +43,8 @@ pub struct Plan {
     previous: Option<String>,
     /// What is summed up.
     older: Vec<Projected>,
+    /// What stands before that and isn't loaded.
+    unloaded: Unloaded,
     /// The beginning of a turn whose rest is kept; summed up on its own.
     turn: Vec<Projected>,
     /// An estimate of what stays.
@@ -86,7 +88,9 @@ impl Plan {
         let nothing = CompactionError::Nothing { kept: keep.tokens };
         let Some(kept) = messages.get(first) else { return Err(nothing) };
         let replaced = &messages[head..first];
-        if !replaced.iter().any(|projected| is_sent(&projected.message)) {
+        let unloaded = projection.unloaded.unwrap_or_default();
+        let is_any_sent = replaced.iter().any(|projected| is_sent(&projected.message));
+        if unloaded.messages == 0 && !is_any_sent {
             return Err(nothing);
         }
         let (older, turn) = match split_turn(messages, first).map(|at| at.saturating_sub(head)) {
@@ -103,22 +107,27 @@ impl Plan {
             first_message: material.first_message.as_deref().map(quoted),
             previous: projection.compaction.as_ref().map(|earlier| body(&earlier.summary).to_owned()),
             older: older.to_vec(),
+            unloaded,
             turn: turn.to_vec(),
             kept: messages[first..].iter().fold(Tokens(0), |sum, said| sum + estimate(&said.message)),
             files: files(material, replaced),
-            measure: Measure { tokens: weight(&messages[..first]), messages: has_too_many.then_some(first) },
+            measure: Measure {
+                tokens: unloaded.tokens + weight(&messages[..first]),
+                messages: has_too_many.then_some(unloaded.messages + first),
+            },
         })
     }
 
     /// What is to be asked, each with the messages it is about. The answers are taken in the same order.
     #[must_use]
-    pub fn prompts(&self) -> Vec<(Prompt, &[Projected])> {
-        let main = match &self.previous {
+    pub fn questions(&self) -> Vec<Question> {
+        let prompt = match &self.previous {
             None => Prompt::Summary,
             Some(previous) => Prompt::Update { previous: previous.clone() },
         };
-        let turn = (!self.turn.is_empty()).then_some((Prompt::SplitTurn, &*self.turn));
-        std::iter::once((main, &*self.older)).chain(turn).collect()
+        let main = Question { prompt, messages: self.older.clone(), unloaded: self.unloaded.messages };
+        let of_turn = || Question { prompt: Prompt::SplitTurn, messages: self.turn.clone(), unloaded: 0 };
+        std::iter::once(main).chain((!self.turn.is_empty()).then(of_turn)).collect()
     }
 
     /// The entry that the answers make.
@@ -253,7 +262,9 @@ mod tests {
     #[test]
     fn what_is_not_kept_is_summed_up() {
         let plan = plan(&heavy("u a u a"), 2).unwrap();
-        let [(Prompt::Summary, older)] = &plan.prompts()[..] else { panic!("one summary") };
+        let [Question { prompt: Prompt::Summary, messages: older, .. }] = &plan.questions()[..] else {
+            panic!("one summary")
+        };
         assert_eq!(ids(older), ["e0", "e1"]);
         let entry = plan.summarized(&["  ## Goal\nA.\n".into()]).unwrap();
         assert_eq!(entry.summary, "<first-message>\nFix it.\n</first-message>\n\n## Goal\nA.");
@@ -267,9 +278,9 @@ mod tests {
     #[test]
     fn the_beginning_of_a_split_turn_gets_its_own_summary() {
         let plan = plan(&heavy("u a u a1 r1 a2 r2"), 2).unwrap();
-        let [(Prompt::Summary, older), (Prompt::SplitTurn, turn)] = &plan.prompts()[..] else {
-            panic!("two summaries")
-        };
+        let [main, split] = &plan.questions()[..] else { panic!("two summaries") };
+        assert_eq!((&main.prompt, &split.prompt), (&Prompt::Summary, &Prompt::SplitTurn));
+        let (older, turn) = (&main.messages, &split.messages);
         assert_eq!((ids(older), ids(turn)), (vec!["e0", "e1"], vec!["e2", "e3", "e4"]));
         let entry = plan.summarized(&["Main.".into(), "Turn.".into()]).unwrap();
         assert!(
@@ -281,8 +292,23 @@ mod tests {
     #[test]
     fn a_first_turn_that_is_split_is_summed_up_as_a_whole() {
         let plan = plan(&heavy("u a1 r1 a2 r2"), 2).unwrap();
-        let [(Prompt::Summary, older)] = &plan.prompts()[..] else { panic!("one summary") };
+        let [Question { prompt: Prompt::Summary, messages: older, .. }] = &plan.questions()[..] else {
+            panic!("one summary")
+        };
         assert_eq!(ids(older), ["e0", "e1", "e2"]);
+    }
+
+    #[test]
+    fn plan_unloaded_messages_count_and_are_left_out_of_the_question() {
+        let mut material = heavy("u a u a");
+        let unloaded = Unloaded { messages: 7, tokens: Tokens(5_000) };
+        material.projection.unloaded = Some(unloaded);
+        let plan = plan(&material, 2).unwrap();
+        let [question] = &plan.questions()[..] else { panic!("one summary") };
+        assert_eq!((ids(&question.messages), question.unloaded), (vec!["e0", "e1"], 7));
+        // Longer than what is loaded, and still shorter than what it stands for.
+        let entry = plan.summarized(&["word ".repeat(1_000)]).unwrap();
+        assert_eq!(entry.tokens_before, Tokens(5_000 + 2 * 251));
     }
 
     /// A conversation that goes on after a compaction.
@@ -302,7 +328,10 @@ mod tests {
         let entry = plan(&first, 1).unwrap().summarized(&["Main.".into()]).unwrap();
         assert!(entry.summary.ends_with("Main.\n\n<files-read>\na.rs\n</files-read>"), "{entry:?}");
         let second = plan(&compacted(entry, "u a u"), 1).unwrap();
-        let [(Prompt::Update { previous }, newer)] = &second.prompts()[..] else { panic!("an update") };
+        let [Question { prompt: Prompt::Update { previous }, messages: newer, .. }] = &second.questions()[..]
+        else {
+            panic!("an update")
+        };
         assert_eq!((previous.as_str(), ids(newer)), ("Main.", vec!["e0", "e1"]));
         let entry = second.summarized(&["More.".into()]).unwrap();
         let expected =

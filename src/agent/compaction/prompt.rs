@@ -39,6 +39,17 @@ pub enum Prompt {
     Branch,
 }
 
+/// What is wanted of which part of a conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// What is wanted.
+    pub prompt: Prompt,
+    /// The part, oldest first.
+    pub messages: Vec<Projected>,
+    /// Number of earlier messages that are not among them, because they were not loaded.
+    pub unloaded: usize,
+}
+
 /// One question to the one who sums up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
@@ -50,20 +61,19 @@ pub struct Ask {
     pub max_tokens: Tokens,
 }
 
-impl Prompt {
-    /// The question about these messages, within the window of a model. `attempt` counts from 0; each further one leaves out
+impl Question {
+    /// The question in words, within the window of a model. `attempt` counts from 0; each further one leaves out
     /// half of what the one before had room for, because the estimate of tokens was too low.
     ///
     /// # Errors
     /// [`CompactionError::NoRoom`] when the window has no room for any conversation worth the request.
     pub fn ask(
         &self,
-        messages: &[Projected],
         instructions: Option<&str>,
         model: &ModelFacts,
         attempt: u32,
     ) -> Result<Ask, CompactionError> {
-        let wanted = self.wanted(instructions);
+        let wanted = self.prompt.wanted(instructions);
         let max_tokens = Tokens(LONGEST_SUMMARY.0.min(model.max_output.0).min(model.window.0 / 4).max(1));
         let said = (SUMMARIZER.len() + wanted.len()) as u64 / UNITS_PER_TOKEN;
         // What the provider adds by itself, and what the estimate misses.
@@ -72,11 +82,13 @@ impl Prompt {
         if room < LEAST_CONVERSATION {
             return Err(CompactionError::NoRoom);
         }
-        let conversation = transcript(messages, room * UNITS_PER_TOKEN);
+        let conversation = transcript(&self.messages, self.unloaded, room * UNITS_PER_TOKEN);
         let text = format!("<conversation>\n{conversation}\n</conversation>\n\n{wanted}");
         Ok(Ask { system: SUMMARIZER.trim_end(), text, max_tokens })
     }
+}
 
+impl Prompt {
     fn wanted(&self, instructions: Option<&str>) -> String {
         let mut text = match self {
             Self::Summary => SUMMARY.to_owned(),
@@ -125,13 +137,18 @@ mod tests {
     use crate::agent::compaction::cut::tests::talk;
     use crate::provider::catalog;
 
+    fn about(prompt: Prompt, messages: &[Projected]) -> Question {
+        Question { prompt, messages: messages.to_vec(), unloaded: 0 }
+    }
+
     fn model(window: u64) -> ModelFacts {
         ModelFacts { window: Tokens(window), ..catalog::assumed("p", "m") }
     }
 
     #[test]
     fn the_conversation_comes_first_then_what_is_wanted_then_the_users_own_words() {
-        let ask = Prompt::Summary.ask(&talk("u a"), Some("mind the lexer"), &model(100_000), 0).unwrap();
+        let ask =
+            about(Prompt::Summary, &talk("u a")).ask(Some("mind the lexer"), &model(100_000), 0).unwrap();
         assert!(
             ask.text.starts_with(
                 "<conversation>\n[User] said\n\n[Assistant] said\n</conversation>\n\nWrite a summary"
@@ -147,7 +164,7 @@ mod tests {
     fn every_section_that_a_summary_has_is_asked_for() {
         let previous = "It began.".to_owned();
         for prompt in [Prompt::Summary, Prompt::Update { previous }] {
-            let text = prompt.ask(&talk("u a"), None, &model(100_000), 0).unwrap().text;
+            let text = about(prompt.clone(), &talk("u a")).ask(None, &model(100_000), 0).unwrap().text;
             for section in [
                 "## Goal\n",
                 "## Constraints and Preferences\n",
@@ -167,7 +184,7 @@ mod tests {
     #[test]
     fn an_update_carries_the_earlier_summary() {
         let prompt = Prompt::Update { previous: "It began.".into() };
-        let text = prompt.ask(&talk("u a"), None, &model(100_000), 0).unwrap().text;
+        let text = about(prompt.clone(), &talk("u a")).ask(None, &model(100_000), 0).unwrap().text;
         assert!(
             text.contains("</conversation>\n\n<previous-summary>\nIt began.\n</previous-summary>"),
             "{text}"
@@ -178,19 +195,19 @@ mod tests {
     fn the_request_has_room_in_the_window_and_less_at_each_attempt() {
         let long = talk(&"u a ".repeat(4_000));
         let length = |window, attempt| {
-            let ask = Prompt::Summary.ask(&long, None, &model(window), attempt).unwrap();
+            let ask = about(Prompt::Summary, &long).ask(None, &model(window), attempt).unwrap();
             (ask.text.len() + ask.system.len()) as u64 / 4 + ask.max_tokens.0
         };
         assert!(length(8_000, 0) <= 8_000);
         assert!(length(8_000, 0) > 7_000);
         assert!(length(8_000, 1) < length(8_000, 0) - 1_000);
-        let nothing = Prompt::Summary.ask(&long, None, &model(700), 0);
+        let nothing = about(Prompt::Summary, &long).ask(None, &model(700), 0);
         assert_eq!(nothing, Err(CompactionError::NoRoom));
     }
 
     #[test]
     fn the_request_offers_no_tools_and_asks_for_no_thinking() {
-        let ask = Prompt::SplitTurn.ask(&talk("u a1 r1"), None, &model(100_000), 0).unwrap();
+        let ask = about(Prompt::SplitTurn, &talk("u a1 r1")).ask(None, &model(100_000), 0).unwrap();
         let request = ask.into_request(&model(100_000), UnixMs(1));
         assert!(request.tools.is_empty());
         assert_eq!(request.messages.len(), 1);

@@ -18,8 +18,8 @@ const END: &str = "</conversation>";
 const HARMLESS_END: &str = "<\\/conversation>";
 
 /// The messages as text, oldest first, in at most about `most_units` UTF-16 units. The oldest are left out first, and the
-/// text says so.
-pub(super) fn transcript(messages: &[Projected], most_units: u64) -> String {
+/// text says so; `unloaded` of them, which are not among the messages, are always left out.
+pub(super) fn transcript(messages: &[Projected], unloaded: usize, most_units: u64) -> String {
     let texts: Vec<String> = messages.iter().filter_map(|projected| spoken(&projected.message)).collect();
     let mut free = most_units;
     let fits = |text: &&String| {
@@ -37,6 +37,7 @@ pub(super) fn transcript(messages: &[Projected], most_units: u64) -> String {
         parts.push(tail(newest, most_units));
         missing -= 1;
     }
+    missing += unloaded;
     if missing > 0 {
         parts.insert(0, left_out_note(missing));
     }
@@ -160,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_conversation_reads_as_who_said_what() {
-        let text = transcript(&talk("u a12 r1 ! !! e a"), 10_000);
+        let text = transcript(&talk("u a12 r1 ! !! e a"), 0, 10_000);
         assert_eq!(
             text,
             "[User] said\n\n[Assistant calls lo] {}\n[Assistant calls lo] {}\n\n[Result of look] said\n\n\
@@ -181,7 +182,7 @@ mod tests {
             is_error: true,
             timestamp: UnixMs(1),
         };
-        let text = transcript(&[said(Message::ToolResult(result))], 10_000);
+        let text = transcript(&[said(Message::ToolResult(result))], 0, 10_000);
         let expected = format!(
             "[Result of read_file, which failed] {} [… 1,234 more characters] [with a picture]",
             "ä".repeat(SHOWN_CHARS)
@@ -199,7 +200,7 @@ mod tests {
             stop_reason: StopReason::Aborted,
             ..AssistantMessage::default()
         };
-        let text = transcript(&[said(Message::Assistant(answer))], 10_000);
+        let text = transcript(&[said(Message::Assistant(answer))], 0, 10_000);
         assert_eq!(text, "[Assistant] I will [the user stopped the answer here]");
     }
 
@@ -208,22 +209,22 @@ mod tests {
         let talk = [user("one"), user("two"), user("three")];
         let newest_two = units("[User] two") + units("[User] three");
         assert_eq!(
-            transcript(&talk, newest_two),
+            transcript(&talk, 0, newest_two),
             "[1 earlier message is left out here: there is no room for it]\n\n[User] two\n\n[User] three"
         );
         assert_eq!(
-            transcript(&talk, newest_two - 1),
+            transcript(&talk, 0, newest_two - 1),
             "[2 earlier messages are left out here: there is no room for them]\n\n[User] three"
         );
     }
 
     #[test]
     fn of_one_that_is_too_long_the_end_is_shown() {
-        assert_eq!(transcript(&[user("a😀bc")], 4), "[the beginning is left out] 😀bc");
-        assert_eq!(transcript(&[user("a😀bc")], 3), "[the beginning is left out] bc");
+        assert_eq!(transcript(&[user("a😀bc")], 0, 4), "[the beginning is left out] 😀bc");
+        assert_eq!(transcript(&[user("a😀bc")], 0, 3), "[the beginning is left out] bc");
         let expected =
             "[1 earlier message is left out here: there is no room for it]\n\n[the beginning is left out] bc";
-        assert_eq!(transcript(&[user("a"), user("a😀bc")], 3), expected);
+        assert_eq!(transcript(&[user("a"), user("a😀bc")], 0, 3), expected);
     }
 
     #[test]
@@ -233,6 +234,6 @@ mod tests {
             UserBlock::Image { data: "aW1n".into(), mime_type: "image/png".into() },
         ]);
         let user = said(Message::User(UserMessage { content, timestamp: UnixMs(1), typed: None }));
-        assert_eq!(transcript(&[user], 10_000), "[User] look <\\/conversation>\n[a picture, image/png]");
+        assert_eq!(transcript(&[user], 0, 10_000), "[User] look <\\/conversation>\n[a picture, image/png]");
     }
 }

@@ -8,6 +8,7 @@ use super::perform::nobody;
 use super::{Driver, journal, now};
 
 use crate::agent::approvals::Audience;
+use crate::agent::compaction::Strategy;
 use crate::agent::handle::{
     AgentError, Beside, Command, Elsewhere, Expansion, Moved, PromptOptions, Reply, StreamingBehavior, Target,
 };
@@ -69,7 +70,10 @@ impl Driver {
             Command::ForkBeside { entry, reply } => answer(reply, self.fork_beside(entry)),
             Command::Expand { text, reply } => answer(reply, self.shelf.expand(text, Expansion::Expand)),
             Command::Leave { entry, instructions, reply } => self.leave_branch(entry, instructions, reply),
-            Command::Compact { instructions, reply } => self.compact(instructions, reply),
+            Command::Compact { instructions, reply } => {
+                self.compact(self.summaries.options.strategy, instructions, reply);
+            }
+            Command::Truncate { reply } => self.compact(Strategy::Truncate, None, reply),
             Command::AbortCompaction { reply } => answer(reply, self.abort_compaction()),
             Command::ResolveCompaction { choice, reply } => answer(reply, self.resolve_compaction(choice)),
             Command::Resources { order, reply } => self.shelf.order(order, reply),

@@ -8,14 +8,13 @@ use super::commands::answer;
 use super::summaries::{Compacting, Purpose, Spent, Summing};
 use crate::agent::approvals::Audience;
 use crate::agent::compaction::{
-    CompactionError, Material, Plan, Prompt, Strategy, due, first_message, keep_after_overflow,
+    CompactionError, CompactionOptions, Material, Plan, Strategy, due, first_message, keep_after_overflow,
 };
 use crate::agent::handle::{AgentError, Reply};
 use crate::agent::retry::TOO_LONG_HELP;
 use crate::agent::turn::{Input, NotCompacted};
 use crate::event::{CompactionChoice, CompactionReason, CompactionResult, EventKind};
 use crate::session::EntryBody;
-use crate::session::context::Projected;
 use crate::session::entry::Compaction;
 use crate::unit::Tokens;
 
@@ -34,10 +33,14 @@ impl Driver {
         // What is left out at once is left out directly before a request.
         let is_moment = moment == Moment::Request || (!truncates && self.has_audience());
         let is_free = matches!(self.summaries.state, Summing::Nothing);
-        if !is_moment || !is_free || !due(projection, window, &options) || self.is_futile() {
+        // What can't be sent at all is compacted first, like what a provider refused; see `refuse`.
+        let is_sendable = truncates || projection.unloaded.is_none();
+        if !is_moment || !is_free || !is_sendable || !due(projection, window, &options) || self.is_futile() {
             return;
         }
-        let Ok(compacting) = self.plan_compaction(CompactionReason::Threshold, None) else { return };
+        let Ok(compacting) = self.plan_compaction(CompactionReason::Threshold, &options, None) else {
+            return;
+        };
         self.teller.tell(EventKind::CompactionStart { reason: CompactionReason::Threshold });
         if truncates {
             self.truncate_before_request(compacting);
@@ -88,13 +91,13 @@ impl Driver {
                 self.ask_what_to_do(compacting, error);
                 return;
             }
-            _ => self.plan_compaction(REASON, None),
+            _ => self.plan_compaction(REASON, &self.summaries.options, None),
         };
         // Told also of one that comes to nothing, for only its end says why the run is over.
         self.teller.tell(EventKind::CompactionStart { reason: REASON });
         match begun {
             Ok(compacting) => {
-                if let Some(input) = self.begin_compaction(compacting) {
+                if let Some(input) = self.begin_compaction(self.summaries.options.strategy, compacting) {
                     self.step_next(input);
                 }
             }
@@ -105,8 +108,13 @@ impl Driver {
         }
     }
 
-    /// The user wants a smaller context.
-    pub(super) fn compact(&mut self, instructions: Option<String>, reply: Reply<CompactionResult>) {
+    /// The user wants a smaller context, made in this way.
+    pub(super) fn compact(
+        &mut self,
+        strategy: Strategy,
+        instructions: Option<String>,
+        reply: Reply<CompactionResult>,
+    ) {
         const REASON: CompactionReason = CompactionReason::Manual;
         match &self.summaries.state {
             Summing::Nothing => {}
@@ -117,13 +125,14 @@ impl Driver {
             }
         }
         let instructions = instructions.filter(|words| !words.trim().is_empty());
-        let mut compacting = match self.plan_compaction(REASON, instructions) {
+        let options = CompactionOptions { strategy, ..self.summaries.options };
+        let mut compacting = match self.plan_compaction(REASON, &options, instructions) {
             Ok(compacting) => compacting,
             Err(error) => return answer(reply, Err(error.into())),
         };
         compacting.reply = Some(reply);
         self.teller.tell(EventKind::CompactionStart { reason: REASON });
-        if let Some(input) = self.begin_compaction(compacting) {
+        if let Some(input) = self.begin_compaction(strategy, compacting) {
             self.apply(input);
         }
     }
@@ -166,15 +175,16 @@ impl Driver {
     fn plan_compaction(
         &self,
         reason: CompactionReason,
+        options: &CompactionOptions,
         instructions: Option<String>,
     ) -> Result<Compacting, CompactionError> {
-        let (window, options) = (self.current.model.facts.window, self.summaries.options);
+        let window = self.current.model.facts.window;
         let keep = options.keep(window);
         let keep = match reason {
             CompactionReason::Overflow => keep_after_overflow(&self.current.projection, keep),
             CompactionReason::Manual | CompactionReason::Threshold => keep,
         };
-        let plan = Plan::new(&self.material(), keep, &options)?;
+        let plan = Plan::new(&self.material(), keep, options)?;
         let cost = Spent::nothing(self.current.model.reference());
         let after = self.current.compaction();
         Ok(Compacting { reason, plan, instructions, after, cost, reply: None })
@@ -194,8 +204,8 @@ impl Driver {
     }
 
     /// Begins as the strategy says; answers with what the machine is to be told if that is known at once.
-    fn begin_compaction(&mut self, compacting: Compacting) -> Option<Input> {
-        if self.summaries.options.strategy == Strategy::Truncate {
+    fn begin_compaction(&mut self, strategy: Strategy, compacting: Compacting) -> Option<Input> {
+        if strategy == Strategy::Truncate {
             return Some(self.truncate(compacting));
         }
         self.make(compacting);
@@ -208,8 +218,7 @@ impl Driver {
             self.keep_cost(&compacting.cost, "compaction");
             compacting.cost = Spent::nothing(model);
         }
-        let owned = |(prompt, messages): (Prompt, &[Projected])| (prompt, messages.to_vec());
-        let questions = compacting.plan.prompts().into_iter().map(owned).collect();
+        let questions = compacting.plan.questions();
         let instructions = compacting.instructions.clone();
         self.make_summary(questions, instructions, Purpose::Compaction(Box::new(compacting)));
     }

@@ -12,7 +12,7 @@ use crate::provider::{Model, ModelFacts, Providers};
 use crate::session::context::{Projection, Sending};
 use crate::session::entry::OwnFact;
 use crate::session::{Appended, Entry, EntryBody, Finding, Reader, SessionError, Writer};
-use crate::unit::UnixMs;
+use crate::unit::{Tokens, UnixMs};
 
 /// A session at hand.
 pub(super) struct Current {
@@ -92,7 +92,8 @@ impl Current {
             self.projection = Projection::default();
             return Ok(Vec::new());
         };
-        let (projection, damaged) = reader.projection(&leaf)?;
+        let loaded = most_loaded(self.model.facts.window);
+        let (projection, damaged) = reader.newest_projection(&leaf, loaded)?;
         self.projection = projection;
         Ok(damaged)
     }
@@ -109,7 +110,7 @@ impl Current {
         let mut notice = None;
         if model == Choice::Log {
             match providers.exact(&named) {
-                Ok(model) => self.answer_by(model),
+                Ok(model) => notice = self.answer_by(model).err().map(|error| error.to_string()),
                 Err(error) if providers.can_stand_in(&self.model) => {
                     notice = Some(format!("{error}; going on with {}", self.model.reference()));
                 }
@@ -132,8 +133,37 @@ impl Current {
     }
 
     /// Has this model answer from now on.
-    pub(super) fn answer_by(&mut self, model: Model) {
+    ///
+    /// # Errors
+    /// When its window is so large that more of the log has to be read, and that can't be.
+    pub(super) fn answer_by(&mut self, model: Model) -> Result<(), SessionError> {
+        let loaded = most_loaded(self.model.facts.window);
         (self.model, self.usual) = (model, None);
+        if self.projection.unloaded.is_some() && most_loaded(self.model.facts.window) > loaded {
+            self.project()?;
+        }
+        Ok(())
+    }
+
+    /// The same for a person, with what to do.
+    pub(super) fn too_long_notice(&self) -> Option<String> {
+        let reason = self.beyond_any_window()?;
+        Some(format!(
+            "{reason}; /compact has its newest part summarized, /truncate leaves the older part out without a \
+             summary, and the next prompt does what the setting compaction.strategy says"
+        ))
+    }
+
+    /// Why the conversation can't be sent to the model: it is so much longer than the window that not even all of it is loaded.
+    pub(super) fn beyond_any_window(&self) -> Option<String> {
+        self.projection.unloaded?;
+        let (size, facts) = (self.projection.tokens(), &self.model.facts);
+        Some(format!(
+            "the conversation has about {size} tokens, {} times as many as {} reads at once ({})",
+            size.0 / facts.window.0.max(1),
+            facts.id,
+            facts.window
+        ))
     }
 
     /// Who answers in a session that names nobody.
@@ -147,8 +177,7 @@ impl Current {
         let notice = self.follow_the_log(providers, Choice::Log, Choice::Log);
         if was_usual && self.usual.is_some() {
             self.thinking = before.facts.clamp(self.wanted_thinking);
-            self.answer_by(before);
-            return None;
+            return self.answer_by(before).err().map(|error| error.to_string());
         }
         notice
     }
@@ -239,6 +268,14 @@ impl Current {
     pub(super) fn is_introduced(&self) -> bool {
         self.before_first.is_none()
     }
+}
+
+/// How much of a conversation is held in memory while this window is in use: more than any request can take, also where the
+/// estimate is twice too high.
+fn most_loaded(window: Tokens) -> Tokens {
+    /// The largest windows of well-known models, so that another choice among them finds all that it needs.
+    const LARGEST_WINDOW: Tokens = Tokens(1_000_000);
+    Tokens(window.max(LARGEST_WINDOW).0.saturating_mul(2))
 }
 
 pub(super) fn model_change(model: &ModelRef) -> EntryBody {

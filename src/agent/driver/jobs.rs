@@ -9,7 +9,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{FutureExt, Stream, StreamExt};
+use futures_util::{FutureExt, Stream, StreamExt, stream};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -26,7 +26,7 @@ use crate::event::{ApprovalRequest, ToolOutcome};
 use crate::id::{CallId, EntryId};
 use crate::message::{BashExecutionMessage, ToolCall, ToolResultMessage, joined_text};
 use crate::process::Running;
-use crate::provider::{Part, Provider, ProviderError, Request, ToolChoice};
+use crate::provider::{Part, PartStream, Provider, ProviderError, Request, ToolChoice};
 use crate::session::DiskFile;
 use crate::tool::{Gathered, Invocation, Progress, Tool, ToolOutput};
 
@@ -114,13 +114,21 @@ impl Jobs {
 
     /// Streams the answer to a request.
     pub(super) fn stream(&mut self, turn: TurnNumber, provider: &dyn Provider, request: Request) {
+        self.follow(turn, provider.stream(request));
+    }
+
+    /// Answers a request with an error and sends nothing.
+    pub(super) fn refuse(&mut self, turn: TurnNumber, error: ProviderError) {
+        self.follow(turn, Box::pin(stream::iter([Err(error)])));
+    }
+
+    fn follow(&mut self, turn: TurnNumber, parts: PartStream) {
         self.stop_stream();
-        let parts = provider.stream(request);
         let (report, end) = (self.report.clone(), self.report.clone());
-        let stream = forward(parts, report, move |part| Report::Part { turn, part });
+        let forwarding = forward(parts, report, move |part| Report::Part { turn, part });
         let task = async move {
             // A provider that panics has ended its stream too early, like one that breaks off.
-            let _ = AssertUnwindSafe(stream).catch_unwind().await;
+            let _ = AssertUnwindSafe(forwarding).catch_unwind().await;
             let _ = end.send(Report::StreamEnded { turn }).await;
         };
         self.stream = Some(self.tasks.spawn(task));

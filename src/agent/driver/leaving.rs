@@ -3,7 +3,7 @@
 use super::Driver;
 use super::commands::answer;
 use super::summaries::{Leaving, Purpose, Spent};
-use crate::agent::compaction::{BranchPlan, CompactionError};
+use crate::agent::compaction::{BranchPlan, CompactionError, Question};
 use crate::agent::handle::{AgentError, Moved, Reply};
 use crate::event::EventKind;
 use crate::id::EntryId;
@@ -26,7 +26,7 @@ impl Driver {
                 let instructions = instructions.filter(|words| !words.trim().is_empty());
                 self.teller.tell(EventKind::BranchSummaryStart);
                 let (prompt, messages) = plan.prompt();
-                let questions = vec![(prompt, messages.to_vec())];
+                let questions = vec![Question { prompt, messages: messages.to_vec(), unloaded: 0 }];
                 let leaving = Leaving { to, editor, plan, cost, reply };
                 self.make_summary(questions, instructions, Purpose::Branch(Box::new(leaving)));
             }

@@ -13,7 +13,7 @@ use crate::agent::sight::unseen;
 use crate::agent::turn::{Effect, Fate, Input, StoreFailed, TurnNumber};
 use crate::event::{ApprovalRequest, Decision, EventKind, RunOutcome};
 use crate::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
-use crate::provider::{Request, Sight, ToolChoice};
+use crate::provider::{Failure, ModelFacts, ProviderError, Request, Sight, ToolChoice};
 use crate::session::context::unanswered;
 use crate::session::{Appended, Disturbance, EntryBody, SessionError, chain};
 use crate::tool::Tool;
@@ -257,7 +257,11 @@ impl Driver {
         };
         let (provider, name, messages) = (&model.facts.provider, &request.model, request.messages.len());
         tracing::debug!(provider, model = name, messages, thinking = request.thinking.name(), "request");
-        self.jobs.stream(turn, &*model.provider, request);
+        match self.current.beyond_any_window() {
+            None => self.jobs.stream(turn, &*model.provider, request),
+            Some(message) => self.jobs.refuse(turn, not_sent(&model.facts, message)),
+        }
+        self.fixed.runner.renew_standby();
         self.current.asked = Arc::clone(&self.current.model.facts);
         let message = Arc::new(Message::Assistant(head.clone()));
         self.partial = Some(Partial::new(head));
@@ -339,6 +343,11 @@ impl Driver {
 /// The answer where nobody is there.
 pub(super) fn nobody() -> Decision {
     Decision::Deny { reason: "nobody is there to allow it any more".to_owned() }
+}
+
+/// The failure of a request that no model could take. It is compacted like one that the provider found too long.
+fn not_sent(model: &ModelFacts, message: String) -> ProviderError {
+    ProviderError { provider: model.provider.clone(), failure: Failure::Overflow, message, hint: None }
 }
 
 fn bash_record(body: &EntryBody) -> Option<BashExecutionMessage> {

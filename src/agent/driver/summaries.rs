@@ -7,14 +7,13 @@ use tokio::task::AbortHandle;
 
 use super::summary::{Maker, SummaryNews};
 use super::{Driver, now};
-use crate::agent::compaction::{Automatic, BranchPlan, CompactionError, CompactionOptions, Plan, Prompt};
+use crate::agent::compaction::{Automatic, BranchPlan, CompactionError, CompactionOptions, Plan, Question};
 use crate::agent::handle::{Moved, Reply, Summarizing, SummaryOf};
 use crate::agent::turn::{Input, Retry};
 use crate::event::{CompactionReason, CompactionResult, EventKind};
 use crate::id::EntryId;
 use crate::message::{ModelRef, Usage};
 use crate::session::EntryBody;
-use crate::session::context::Projected;
 use crate::unit::{Tokens, UnixMs};
 
 /// What the driver knows of summaries.
@@ -154,7 +153,7 @@ impl Driver {
     /// Has the model answer questions, for a purpose.
     pub(super) fn make_summary(
         &mut self,
-        questions: Vec<(Prompt, Vec<Projected>)>,
+        questions: Vec<Question>,
         instructions: Option<String>,
         purpose: Purpose,
     ) {

@@ -10,13 +10,12 @@ use tokio::sync::mpsc;
 
 use super::jobs::Report;
 use super::{now, reports};
-use crate::agent::compaction::{CompactionError, Prompt};
+use crate::agent::compaction::{CompactionError, Question};
 use crate::agent::partial::{Growth, Partial};
 use crate::agent::retry::{self, RetryOptions, Tried};
 use crate::agent::turn::AfterFailure;
 use crate::message::{AssistantMessage, StopReason, Usage};
 use crate::provider::{Failure, Model, ProviderError, Request};
-use crate::session::context::Projected;
 
 /// How often a conversation is cut in half because the provider finds it too long.
 const MOST_HALVINGS: u32 = 3;
@@ -28,8 +27,7 @@ const CUT_OFF: &str = "\n\n[The summary was cut off here: it reached the output 
 pub(super) struct Maker {
     pub(super) model: Model,
     pub(super) retry: RetryOptions,
-    /// Each with the messages it is about.
-    pub(super) questions: Vec<(Prompt, Vec<Projected>)>,
+    pub(super) questions: Vec<Question>,
     /// The user's own words on what matters.
     pub(super) instructions: Option<String>,
 }
@@ -55,10 +53,10 @@ impl Maker {
 
     async fn make(&self, number: u64, report: &mpsc::Sender<Report>) -> Result<Vec<String>, CompactionError> {
         let mut answers = Vec::new();
-        for (prompt, messages) in &self.questions {
+        for question in &self.questions {
             let (mut times, mut halvings) = (0, 0);
             let answer = loop {
-                let ask = prompt.ask(messages, self.instructions.as_deref(), &self.model.facts, halvings)?;
+                let ask = question.ask(self.instructions.as_deref(), &self.model.facts, halvings)?;
                 let (spent, answer) = self.ask(ask.into_request(&self.model.facts, now())).await;
                 let tell = |news| report.send(Report::Summary { number, news });
                 let _ = tell(SummaryNews::Spent(spent)).await;

@@ -59,6 +59,7 @@ pub(in crate::agent) enum Command {
     Expand { text: String, reply: Reply<String> },
     Leave { entry: EntryId, instructions: Option<String>, reply: Reply<Moved> },
     Compact { instructions: Option<String>, reply: Reply<CompactionResult> },
+    Truncate { reply: Reply<CompactionResult> },
     AbortCompaction { reply: Reply<()> },
     ResolveCompaction { choice: CompactionChoice, reply: Reply<()> },
     Resources { order: Order, reply: Reply<Inventory> },

@@ -55,6 +55,16 @@ impl AgentSession {
         self.ask(|reply| Command::Compact { instructions, reply }).await
     }
 
+    /// Leaves the older part of the context out, without a summary; no model is asked.
+    ///
+    /// Answers when that is in the log.
+    ///
+    /// # Errors
+    /// When there is nothing to leave out, or a summary is being made.
+    pub async fn truncate(&self) -> Result<CompactionResult, AgentError> {
+        self.ask(|reply| Command::Truncate { reply }).await
+    }
+
     /// Stops the summary of the context that is being made, or the question that waits because none could be made.
     ///
     /// # Errors

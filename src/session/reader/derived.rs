@@ -8,11 +8,12 @@ use serde_json::Value;
 use super::Reader;
 use crate::id::{EntryId, QueueId};
 use crate::message::{Message, Usage};
-use crate::session::context::{self, Projection};
+use crate::session::context::{self, Projection, Unloaded};
 use crate::session::entry::{Entry, EntryBody, OwnFact, QueueChange};
 use crate::session::error::SessionError;
 use crate::session::head::Role;
 use crate::session::index::{EntryKind, Finding, Index};
+use crate::unit::Tokens;
 
 /// An entry on a path, as far as its head tells. Paths are walked and not listed: of a long one few entries count.
 #[derive(Clone, Copy)]
@@ -48,20 +49,73 @@ impl Reader {
     /// # Errors
     /// When there is no entry `leaf`, or the file can't be read.
     pub fn projection(&self, leaf: &EntryId) -> Result<(Projection, Vec<Finding>), SessionError> {
+        self.newest_projection(leaf, Tokens(u64::MAX))
+    }
+
+    /// The same, with only the newest messages that come to at least this size by estimate; the rest is
+    /// [`Projection::unloaded`] and not read.
+    ///
+    /// # Errors
+    /// When there is no entry `leaf`, or the file can't be read.
+    pub fn newest_projection(
+        &self,
+        leaf: &EntryId,
+        size: Tokens,
+    ) -> Result<(Projection, Vec<Finding>), SessionError> {
         let leaf = self.position(leaf)?;
         let mut picked = Picked::default();
-        let from = self.pick_compaction(leaf, &mut picked)?;
+        let first = self.pick_compaction(leaf, &mut picked)?;
+        for position in self.on_path(leaf, |step| step.kind == EntryKind::ContextEdit) {
+            self.pick(position, &mut picked)?;
+        }
+        let (from, unloaded) = self.pick_newest(leaf, first, size, &mut picked)?;
         let before = self.back_from(leaf, |step| step.position < from);
         self.pick_last(before, Step::is_model, context::names_model, &mut picked)?;
         let is_level = |step: &Step| step.kind == EntryKind::ThinkingLevelChange;
         self.pick_last(before, is_level, |_| true, &mut picked)?;
-        let counts = |step: &Step| step.position >= from || step.kind == EntryKind::ContextEdit;
-        for position in self.on_path(leaf, counts) {
-            self.pick(position, &mut picked)?;
-        }
         keep_from(from, &mut picked.entries);
+        let first = unloaded.map(|_| picked.entries.range(..from).count());
         let entries: Vec<Entry> = picked.entries.into_values().collect();
-        Ok((context::project(&entries), picked.findings))
+        let mut projection = context::project_from(&entries, first);
+        projection.unloaded = unloaded;
+        // In the order of the file, though it was read from the end.
+        picked.findings.sort_by_key(|finding| finding.byte);
+        Ok((projection, picked.findings))
+    }
+
+    /// Picks entries from `leaf` back to the position `first`, until their messages come to `size`. Answers with the position
+    /// of the oldest that was picked, and with what was not.
+    fn pick_newest(
+        &self,
+        leaf: usize,
+        first: usize,
+        size: Tokens,
+        picked: &mut Picked,
+    ) -> Result<(usize, Option<Unloaded>), SessionError> {
+        let mut rest = self.on_path(leaf, |step| step.position >= first);
+        let (mut from, mut sum) = (leaf + 1, Tokens(0));
+        while sum < size
+            && let Some(position) = rest.pop()
+        {
+            self.pick(position, picked)?;
+            sum += picked.entries.get(&position).map_or(Tokens(0), context::size_of);
+            from = position;
+        }
+        let mut unloaded = Unloaded::default();
+        for &position in &rest {
+            let index = self.shared.index();
+            let is_message = index.entries().speaker(position).0.makes_message();
+            if let Some(entry) = index.entries().at(position).filter(|_| is_message) {
+                unloaded.add(entry.length);
+            }
+        }
+        if unloaded.messages > 0 {
+            return Ok((from, Some(unloaded)));
+        }
+        for position in rest {
+            self.pick(position, picked)?;
+        }
+        Ok((first, None))
     }
 
     /// The first thing that the user said on the path to `leaf` and that no edit took out; `None` when there is no such thing.

@@ -26,6 +26,8 @@ pub(in crate::tui) enum Action {
     Decide(CallId, Decision),
     /// Sum up the older part of the context; the words say what matters.
     Compact(Option<String>),
+    /// Leave the older part of the context out.
+    Truncate,
     /// Change something of the session.
     Change(Change),
     /// What lists want, and what is done in them.

@@ -68,6 +68,7 @@ impl App {
             Verb::Compact => {
                 vec![Action::Compact(Some(argument.to_owned()).filter(|words| !words.is_empty()))]
             }
+            Verb::Truncate => vec![Action::Truncate],
             Verb::Model if argument.is_empty() => self.pick("models", List::Models),
             Verb::Model => vec![Action::Change(Change::SetModel(argument.to_owned()))],
             Verb::Thinking if argument.is_empty() => self.pick("thinking", List::Thinking),

@@ -88,6 +88,7 @@ impl App {
             | Verb::Name
             | Verb::Label
             | Verb::Compact
+            | Verb::Truncate
             | Verb::Copy
             | Verb::FollowUp
             | Verb::Session

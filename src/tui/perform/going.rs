@@ -33,6 +33,12 @@ impl Worker {
         Vec::new()
     }
 
+    pub(super) fn truncate(&self, waiting: &mut JoinSet<()>) -> Vec<Report> {
+        let agent = self.agent.clone();
+        self.await_summary(waiting, async move { agent.truncate().await.map(|_| Vec::new()) });
+        Vec::new()
+    }
+
     /// Waits for a summary while other actions are carried out. That it was stopped is no news to whoever stopped it.
     fn await_summary(
         &self,

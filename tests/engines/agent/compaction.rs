@@ -3,6 +3,7 @@
 use tiller::agent::compaction::{Automatic, CompactionError, Strategy};
 use tiller::agent::{Summarizing, SummaryOf};
 use tiller::event::{CompactionChoice, CompactionReason, CompactionResult};
+use tiller::message::{AssistantBlock, AssistantMessage, Usage, UserMessage};
 use tiller::session::EntryBody;
 use tiller::session::entry::Compaction;
 
@@ -608,4 +609,71 @@ async fn where_nothing_is_left_behind_no_summary_is_made() {
     let leaf = stage.agent.reader().leaf().unwrap();
     stage.agent.navigate(leaf, BranchSummary::Made { instructions: None }).await.unwrap();
     assert_eq!(stage.requests().len(), 1);
+}
+
+/// A session of some three million tokens, twice and a half what is loaded of it, whose answers claim to have cost hardly any.
+fn far_too_long(folder: &TempDir) -> PathBuf {
+    let manager = SessionManager::new(
+        Placement::Flat(folder.path().join("logs")),
+        folder.path().canonicalize().unwrap(),
+    );
+    let mut writer = manager.create(UnixMs(1_700_000_000_000));
+    for at in 0..420 {
+        let prompt = UserMessage::text(format!("prompt {at} {}", "lorem ipsum ".repeat(2_500)), UnixMs(1));
+        let usage = Usage { input: Tokens(10), ..Usage::default() };
+        let content = vec![AssistantBlock::Text { text: format!("answer {at}") }];
+        let answer = AssistantMessage { content, usage, ..AssistantMessage::default() };
+        for message in [Message::User(prompt), Message::Assistant(answer)] {
+            writer.append(EntryBody::message(Arc::new(message)), UnixMs(1)).unwrap();
+        }
+    }
+    writer.reader().path().unwrap().to_owned()
+}
+
+fn stage_far_too_long(answers: Vec<Answer>, tune: impl FnOnce(&mut AgentOptions)) -> Stage {
+    let folder = TempDir::new().unwrap();
+    let open = far_too_long(&folder);
+    let logs = folder.path().join("logs");
+    let manager = SessionManager::new(Placement::Flat(logs), folder.path().canonicalize().unwrap());
+    Stage::tuned(folder, (manager, Some(open)), Access::Reads, answers, |parts| tune(&mut parts.options))
+}
+
+#[tokio::test]
+async fn session_far_beyond_the_window_is_compacted_before_it_is_sent() {
+    let mut stage = stage_far_too_long(vec![summary("## Goal\nTo see."), says("one"), says("two")], |_| {});
+    let notice = stage.agent.notices().join("\n");
+    assert!(notice.contains("the conversation has about 3.1M tokens, 15 times as many as"), "{notice}");
+    assert!(stage.used().await > Tokens(3_000_000));
+    stage.prompt("go on").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    let requests = stage.requests();
+    let [about_summary, about_prompt] = &requests[..] else { panic!("{} requests", requests.len()) };
+    let asked = texts(about_summary).concat();
+    assert!(asked.starts_with("<conversation>\n[") && asked.contains(" earlier messages are left out here"));
+    let sent = texts(about_prompt);
+    assert!(sent[0].contains("<first-message>\nprompt 0 ") && sent[0].contains("To see."), "{}", sent[0]);
+    assert_eq!(sent.last().map(String::as_str), Some("go on"));
+    assert!(stage.used().await < Tokens(40_000));
+}
+
+#[tokio::test]
+async fn session_far_beyond_the_window_is_truncated_on_request() {
+    let mut stage = stage_far_too_long(vec![says("one"), says("two"), says("three")], |_| {});
+    let result = stage.agent.truncate().await.unwrap();
+    assert!(result.tokens_before > Tokens(3_000_000));
+    stage.prompt("go on").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    assert_eq!((stage.requests().len(), stage.sent().last().unwrap().as_str()), (1, "go on"));
+}
+
+#[tokio::test]
+async fn session_far_beyond_the_window_is_never_sent_with_compaction_off() {
+    let mut stage = stage_far_too_long(vec![says("three")], |options| {
+        options.compaction.strategy = Strategy::Off;
+    });
+    stage.prompt("go on").await;
+    assert_eq!(stage.settled().await, RunOutcome::Failed);
+    assert!(stage.requests().is_empty());
+    let last = stage.said().pop().unwrap();
+    assert!(last.starts_with("answer  Error"), "{last}");
 }

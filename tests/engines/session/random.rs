@@ -18,7 +18,7 @@ use tiller::message::{
     ToolCall, ToolResultMessage, Usage, UserBlock,
 };
 use tiller::provider::{Anthropic, Endpoint, OpenAiChat, Provider, Request, ToolChoice};
-use tiller::session::context::{Projected, sendable};
+use tiller::session::context::{Projected, Projection, sendable};
 use tiller::session::entry::{Compaction, MessageEntry, OwnFact, QueueChange, Receipt, Replacement};
 use tiller::session::marks::Marks;
 use tiller::unit::Tokens;
@@ -303,7 +303,7 @@ impl World {
         let options = CompactionOptions { strategy, max_messages: Some(1), ..CompactionOptions::default() };
         let keep = Keep { tokens: Tokens(u64::MAX), messages: Some(keeps) };
         let Ok(plan) = Plan::new(&material, keep, &options) else { return };
-        let answers = vec!["Much was done.".to_owned(); plan.prompts().len()];
+        let answers = vec!["Much was done.".to_owned(); plan.questions().len()];
         let entry = match strategy {
             Strategy::Truncate => plan.truncated(),
             Strategy::Summarize | Strategy::Off => plan.summarized(&answers),
@@ -631,6 +631,21 @@ fn open_ai_takes(messages: &Value) {
     assert!(called.is_empty(), "{messages}");
 }
 
+/// A projection of the newest messages holds the end of the whole one, and counts what is missing.
+fn is_end_of(newest: &Projection, whole: &Projection) {
+    assert_eq!((&newest.model, newest.thinking), (&whole.model, whole.thinking));
+    match newest.unloaded {
+        None => assert_eq!(newest, whole),
+        Some(unloaded) => {
+            let head = usize::from(newest.compaction.is_some());
+            assert!(whole.messages.ends_with(&newest.messages[head..]), "{newest:?}");
+            assert_eq!(newest.messages[..head], whole.messages[..head]);
+            // What an edit took out is no message, but its line is there.
+            assert!(unloaded.messages + newest.messages.len() >= whole.messages.len(), "{newest:?}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
@@ -646,7 +661,11 @@ proptest! {
         let reader = world.reader();
         for node in reader.tree().nodes() {
             let (branch, damaged) = reader.branch(&node.id).unwrap();
-            prop_assert_eq!(reader.projection(&node.id).unwrap(), (context::project(&branch), damaged));
+            let whole = context::project(&branch);
+            for size in [0, 3, 50] {
+                is_end_of(&reader.newest_projection(&node.id, Tokens(size)).unwrap().0, &whole);
+            }
+            prop_assert_eq!(reader.projection(&node.id).unwrap(), (whole, damaged));
         }
         if let Some(path) = reader.path().filter(|path| path.exists()) {
             prop_assert_eq!(crate::strict::check(&fs::read_to_string(path).unwrap()), Ok(()));
