@@ -21,7 +21,8 @@ use serde_json::Value;
 
 use crate::files::{self, CONFIG_LIMIT};
 use crate::protected_path::{ProtectedPaths, home_names};
-use crate::setting::{self, InvalidSetting, Scope, Setting, Settings, Source, TABLE};
+use crate::setting::{self, InvalidSetting, Scope, Setting, SettingValue, Settings, Source, TABLE};
+use crate::spelling;
 
 pub use auth::{Removed, remove_key, store_key};
 pub use folders::Folders;
@@ -198,9 +199,10 @@ impl Config {
         if let Some(path) = given.env_file.or_else(|| dotenv.exists().then_some(&*dotenv)) {
             let text = files::read_stream(path, CONFIG_LIMIT).map_err(unreadable(path))?;
             let parsed = dotenv::parse(&text);
-            warnings.extend(
-                parsed.unread.iter().map(|line| format!("{}, line {line}: not NAME=VALUE", path.display())),
-            );
+            let invalid = parsed.invalid.iter();
+            warnings.extend(invalid.map(|line| {
+                format!("{}, line {line}: not NAME=VALUE (a value with spaces needs quotes)", path.display())
+            }));
             environment.fill(parsed.variables, path);
         }
         if let Some((project, path)) = given.trusted.and_then(|it| Some((it, it.env_file()?))) {
@@ -373,11 +375,15 @@ pub fn key_name(provider: &str) -> String {
     format!("{}_API_KEY", provider.to_uppercase())
 }
 
+/// The variable of other programs that turns the agent into a plain chat.
+const AGENT_MODE: &str = "AGENT_MODE";
+
 /// Whether a project's `.env` may set a variable: keys and servers of providers, and settings that a project may set.
 fn is_a_projects(name: &str) -> bool {
     let names = |setting: &&Setting| setting.env_name() == name || setting.aliases.contains(&name);
     match TABLE.iter().copied().find(names) {
         Some(setting) => setting.scope == Scope::Project,
+        None if name == AGENT_MODE => setting::TOOLS.scope == Scope::Project,
         None => name.ends_with("_API_KEY") || name.ends_with("_BASE_URL"),
     }
 }
@@ -444,7 +450,7 @@ fn take_file(
     flatten("", &object, &mut values);
     for (name, value) in values {
         match TABLE.iter().find(|setting| setting.name == name) {
-            None => complaints.warnings.push(format!("{}: there is no setting `{name}`", path.display())),
+            None => complaints.warnings.push(unknown_setting(path, &name)),
             Some(setting) if (whose, setting.scope) == (Scope::Project, Scope::User) => complaints
                 .warnings
                 .push(format!("{}: `{name}` is for the user alone to set, not a project", path.display())),
@@ -459,6 +465,12 @@ fn take_file(
             },
         }
     }
+}
+
+fn unknown_setting(path: &Path, name: &str) -> String {
+    let near = spelling::nearest(name, TABLE.iter().map(|setting| setting.name));
+    let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    format!("{}: there is no setting `{name}`{meant}", path.display())
 }
 
 /// `{"bash": {"timeout_s": 1}}` and `{"bash.timeout_s": 1}` are the same.
@@ -482,6 +494,19 @@ fn take_environment(settings: &mut Settings, environment: &Environment) -> Resul
             let wrong = |source| ConfigError::Setting { origin: name.to_owned(), source };
             settings.set(setting, setting.parse(value).map_err(wrong)?, Source::Environment(name.to_owned()));
         }
+    }
+    take_agent_mode(settings, environment)
+}
+
+/// Offers no tools where `AGENT_MODE` is off, which is a plain chat. It counts before TOOLS_ENABLED, which may be a list for the
+/// times when it is on, but not before TILLER_TOOLS.
+fn take_agent_mode(settings: &mut Settings, environment: &Environment) -> Result<(), ConfigError> {
+    let Some(text) = environment.value(AGENT_MODE) else { return Ok(()) };
+    let is_on = setting::parse_switch(AGENT_MODE, text)
+        .map_err(|source| ConfigError::Setting { origin: AGENT_MODE.to_owned(), source })?;
+    if !is_on && environment.value(&setting::TOOLS.env_name()).is_none() {
+        let none = SettingValue::List(Vec::new());
+        settings.set(&setting::TOOLS, Some(none), Source::Environment(AGENT_MODE.to_owned()));
     }
     Ok(())
 }
@@ -653,11 +678,91 @@ mod tests {
     }
 
     #[test]
-    fn names_of_other_programs_are_read_where_tillers_own_is_not_set() {
+    fn environment_alias_sets_its_setting() {
         let home = home_with("{}");
-        let settings = load(&home, &[("AGENT_MAX_ITERATIONS", "7")], &[]).unwrap().settings;
-        let expected = Source::Environment("AGENT_MAX_ITERATIONS".into());
-        assert_eq!(settings.value(&setting::MAX_TURNS).1, &expected);
+        let rows = [
+            ("AGENT_MAX_ITERATIONS", "7", &setting::MAX_TURNS, "7"),
+            ("AGENT_MAX_TOKENS", "900", &setting::MAX_TOKENS, "900"),
+            ("AGENT_MAX_MESSAGES", "40", &setting::COMPACTION_MAX_MESSAGES, "40"),
+            ("COMPACT_THRESHOLD", "50", &setting::COMPACTION_MAX_MESSAGES, "50"),
+            ("COMPACT_KEEP_RECENT", "9", &setting::COMPACTION_KEEP_MESSAGES, "9"),
+            ("COMPACT_ENABLED", "false", &setting::COMPACTION_ENABLED, "off"),
+            ("TOOLS_ENABLED", "grep,bash", &setting::TOOLS, "grep,bash"),
+            ("TOOLS_ENABLED", "no", &setting::TOOLS, "off"),
+            ("AGENT_MODE", "0", &setting::TOOLS, "off"),
+        ];
+        for (alias, text, setting, expected) in rows {
+            let settings = load(&home, &[(alias, text)], &[]).unwrap().settings;
+            let (value, source) = settings.value(setting);
+            assert_eq!(value.unwrap().to_string(), expected, "{alias}={text}");
+            assert_eq!(source, &Source::Environment(alias.into()), "{alias}");
+        }
+        for alias in TABLE.iter().flat_map(|setting| setting.aliases) {
+            assert!(rows.iter().any(|row| row.0 == *alias), "{alias} has no row");
+        }
+    }
+
+    #[test]
+    fn environment_alias_yields_to_tillers_own_name() {
+        let home = home_with("{}");
+        let more = [("AGENT_MAX_ITERATIONS", "7"), ("TILLER_MAX_TURNS", "3")];
+        assert_eq!(load(&home, &more, &[]).unwrap().settings.count(&setting::MAX_TURNS), Some(3));
+    }
+
+    #[test]
+    fn tools_enabled_is_a_switch_or_a_list() {
+        let home = home_with(r#"{"tools": ["grep"]}"#);
+        let tools = |more: &[(&str, &str)]| {
+            let settings = load(&home, more, &[]).unwrap().settings;
+            settings.list(&setting::TOOLS).map(<[String]>::to_vec)
+        };
+        for on in ["true", "1", "yes", "on", "TRUE"] {
+            assert_eq!(tools(&[("TOOLS_ENABLED", on)]), None, "{on}");
+        }
+        for off in ["false", "0", "no", "off", "False"] {
+            assert_eq!(tools(&[("TOOLS_ENABLED", off)]), Some(vec![]), "{off}");
+        }
+        assert_eq!(tools(&[("TOOLS_ENABLED", "bash")]), Some(vec!["bash".to_owned()]));
+    }
+
+    #[test]
+    fn agent_mode_off_offers_no_tools() {
+        let home = home_with("{}");
+        let tools = |more: &[(&str, &str)]| {
+            load(&home, more, &[]).map(|it| it.settings.list(&setting::TOOLS).map(<[String]>::len))
+        };
+        for (more, expected) in [
+            (&[("AGENT_MODE", "false")][..], Some(0)),
+            (&[("AGENT_MODE", "true")], None),
+            (&[("AGENT_MODE", "false"), ("TOOLS_ENABLED", "bash")], Some(0)),
+            (&[("AGENT_MODE", "true"), ("TOOLS_ENABLED", "bash")], Some(1)),
+            (&[("AGENT_MODE", "false"), ("TILLER_TOOLS", "bash")], Some(1)),
+        ] {
+            assert_eq!(tools(more).unwrap(), expected, "{more:?}");
+        }
+        let error = tools(&[("AGENT_MODE", "chat")]).unwrap_err();
+        assert_eq!(error.to_string(), "AGENT_MODE");
+        assert!(format!("{error:?}").contains("on or off"), "{error:?}");
+    }
+
+    #[test]
+    fn env_file_value_ends_before_its_comment() {
+        let home = home_with("{}");
+        let text = "OPENAI_API_KEY=sk-1 # mine\nANTHROPIC_API_KEY sk-2\n";
+        std::fs::write(home.path().join(".env"), text).unwrap();
+        let config = load(&home, &[], &[]).unwrap();
+        assert_eq!(key(&config, "openai"), "sk-1");
+        let file = home.path().join(".env").display().to_string();
+        assert!(config.warnings[0].starts_with(&format!("{file}, line 2: not NAME=VALUE")));
+        assert!(!config.warnings[0].contains("sk-2"), "{:?}", config.warnings);
+    }
+
+    #[test]
+    fn unknown_setting_gets_a_suggestion() {
+        let home = home_with(r#"{"thinkin": "high", "bash": {"timout_s": 3}}"#);
+        let warnings = load(&home, &[], &[]).unwrap().warnings;
+        assert!(warnings[0].ends_with("`thinkin`; did you mean `thinking`?"), "{warnings:?}");
+        assert!(warnings[1].ends_with("did you mean `bash.timeout_s`?"), "{warnings:?}");
     }
 
     #[test]
@@ -697,9 +802,9 @@ mod tests {
 
     #[test]
     fn an_unknown_setting_is_passed_over_with_a_warning() {
-        let home = home_with(r#"{"colour": "red"}"#);
+        let home = home_with(r#"{"weather": "red"}"#);
         let warnings = load(&home, &[], &[]).unwrap().warnings;
-        assert!(warnings[0].ends_with("there is no setting `colour`"), "{warnings:?}");
+        assert!(warnings[0].ends_with("there is no setting `weather`"), "{warnings:?}");
     }
 
     fn key(config: &Config, provider: &str) -> String {

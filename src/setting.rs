@@ -58,6 +58,8 @@ pub enum Kind {
     },
     /// Names separated by commas, or unset.
     List,
+    /// Names separated by commas; off is none of them, on is unset.
+    ListOrSwitch,
 }
 
 macro_rules! table {
@@ -95,8 +97,8 @@ table! {
     APPROVAL = "approval", Kind::Choice(&["ask", "auto", "read-only"]), "ask";
     /// Most model requests of one run; unset is no limit in the TUI and 100 where nobody watches.
     MAX_TURNS = "max_turns", Kind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_ITERATIONS"];
-    /// Tools to offer; unset is all of them.
-    TOOLS = "tools", Kind::List, "", aliases &["TOOLS_ENABLED"];
+    /// Tools to offer; unset or on is all of them, off is none.
+    TOOLS = "tools", Kind::ListOrSwitch, "", aliases &["TOOLS_ENABLED"];
     /// Whether skills of the project, of the user and of tiller are loaded.
     SKILLS = "skills", Kind::Choice(&["on", "off"]), "on";
     /// Whether prompt templates of the project, of the user and of tiller are loaded.
@@ -224,7 +226,11 @@ impl Setting {
                 Ok(number) if (min..=max).contains(&number) => SettingValue::Number(number),
                 Ok(_) | Err(_) => return Err(self.invalid(text)),
             },
-            Kind::List => SettingValue::List(
+            Kind::ListOrSwitch if let Some(word) = switch(text) => match word {
+                "off" => SettingValue::List(Vec::new()),
+                _ => return Ok(None),
+            },
+            Kind::List | Kind::ListOrSwitch => SettingValue::List(
                 text.split(',').map(|name| name.trim().to_owned()).filter(|n| !n.is_empty()).collect(),
             ),
             Kind::Choice(_) => return Err(self.invalid(text)),
@@ -242,6 +248,7 @@ impl Setting {
             Value::String(text) => self.parse(text),
             Value::Number(number) => self.parse(&number.to_string()),
             Value::Bool(flag) => self.parse(if *flag { "on" } else { "off" }),
+            Value::Array(items) if items.is_empty() && self.kind == Kind::ListOrSwitch => self.parse("off"),
             Value::Array(items) if items.iter().all(Value::is_string) => {
                 let names: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
                 self.parse(&names.join(","))
@@ -261,9 +268,20 @@ const SWITCH: &[&str] = &["on", "off"];
 /// The same in the words of other programs.
 fn switch(text: &str) -> Option<&'static str> {
     match text.to_ascii_lowercase().as_str() {
-        "true" | "yes" | "1" => Some("on"),
-        "false" | "no" | "0" => Some("off"),
+        "on" | "true" | "yes" | "1" => Some("on"),
+        "off" | "false" | "no" | "0" => Some("off"),
         _ => None,
+    }
+}
+
+/// Parses a variable that is on or off: true/false, yes/no, 1/0.
+///
+/// # Errors
+/// When it is neither.
+pub fn parse_switch(name: &'static str, text: &str) -> Result<bool, InvalidSetting> {
+    match switch(text.trim()) {
+        Some(word) => Ok(word == "on"),
+        None => Err(InvalidSetting { name, given: text.to_owned(), expected: "on or off".to_owned() }),
     }
 }
 
@@ -275,6 +293,7 @@ impl fmt::Display for Kind {
             Self::Count { min, max } => write!(f, "a whole number from {min} to {max}"),
             Self::Number { min, max } => write!(f, "a number from {min} to {max}"),
             Self::List => f.write_str("names separated by commas"),
+            Self::ListOrSwitch => f.write_str("on, off, or names separated by commas"),
         }
     }
 }
@@ -310,13 +329,14 @@ impl fmt::Display for SettingValue {
             Self::Text(text) => f.write_str(text),
             Self::Count(count) => write!(f, "{count}"),
             Self::Number(number) => write!(f, "{number}"),
+            Self::List(items) if items.is_empty() => f.write_str("off"),
             Self::List(items) => f.write_str(&items.join(",")),
         }
     }
 }
 
 /// Where a value came from; later ones win.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The table.
     Default,
@@ -328,6 +348,19 @@ pub enum Source {
     Environment(String),
     /// A flag of the command line, by name.
     Flag(String),
+}
+
+impl Source {
+    /// The place of this kind of source in the order in which later ones win.
+    const fn rank(&self) -> u8 {
+        match self {
+            Self::Default => 0,
+            Self::File(_) => 1,
+            Self::Project(_) => 2,
+            Self::Environment(_) => 3,
+            Self::Flag(_) => 4,
+        }
+    }
 }
 
 impl fmt::Display for Source {
@@ -358,10 +391,10 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Sets a value, unless one of a later source stands already.
+    /// Sets a value, unless one of a later kind of source stands already.
     pub fn set(&mut self, setting: &Setting, value: Option<SettingValue>, source: Source) {
         let slot = self.values.get_mut(setting.name).expect("the table holds every setting");
-        if source >= slot.1 {
+        if source.rank() >= slot.1.rank() {
             *slot = (value, source);
         }
     }

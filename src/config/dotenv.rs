@@ -1,50 +1,127 @@
-//! `.env` files: `NAME=VALUE` lines. Pure.
+//! `.env` files: `NAME=VALUE` lines, parsed by dotenvy. Pure: neither the process's variables nor other files are read.
 
-/// What a file says.
+use std::cell::Cell;
+use std::io::{self, Read};
+
+/// Stands for a `$` while dotenvy parses. No variable can hold it.
+const DOLLAR: char = '\0';
+
+/// The variables of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Parsed {
     pub(super) variables: Vec<(String, String)>,
-    /// Numbers of the lines that say nothing, from 1.
-    pub(super) unread: Vec<usize>,
+    /// The first lines of entries that can't be parsed, from 1. Their text may hold a key, so it isn't kept.
+    pub(super) invalid: Vec<usize>,
 }
 
-/// Reads `NAME=VALUE` lines; `export` before the name, quotes around the value, blank lines and `#` comments are allowed.
+/// Parses `NAME=VALUE` lines: `export`, single and double quotes, `\` escapes and ` # comments` as in a shell, but `$` is
+/// an ordinary character. dotenvy would replace `$NAME` by a variable of the process, which may be a key.
 pub(super) fn parse(text: &str) -> Parsed {
+    let text = text.trim_start_matches('\u{feff}');
+    // dotenvy takes a blank before the end of the file for an open quote.
+    let hidden = hide_dollars(text) + "\n";
+    let lines: Vec<&str> = text.lines().collect();
+    let read = Cell::new(0);
+    let mut entries = dotenvy::from_read_iter(LineReader { rest: hidden.as_bytes(), read: &read });
     let mut parsed = Parsed::default();
-    for (at, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let line = line.strip_prefix("export ").unwrap_or(line);
-        match line.split_once('=') {
-            Some((name, value)) if is_name(name.trim()) => {
-                parsed.variables.push((name.trim().to_owned(), unquoted(value.trim()).to_owned()));
+    loop {
+        let first = first_entry(&lines, read.get());
+        match entries.next() {
+            None => return parsed,
+            Some(Ok((name, value))) => {
+                parsed.variables.push((name, value.replace(DOLLAR, "$")));
             }
-            Some(_) | None => parsed.unread.push(at + 1),
+            Some(Err(_)) => parsed.invalid.push(first),
         }
     }
-    parsed
 }
 
-fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+/// Finds the number of the next line that is neither blank nor a comment.
+fn first_entry(lines: &[&str], read: usize) -> usize {
+    let is_entry = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    let rest = lines.get(read..).unwrap_or_default();
+    read + 1 + rest.iter().position(is_entry).unwrap_or_default()
 }
 
-fn unquoted(value: &str) -> &str {
-    let within = |quote: char| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
-    within('"').or_else(|| within('\'')).unwrap_or(value)
+/// Replaces each `$` that no backslash escapes.
+fn hide_dollars(text: &str) -> String {
+    let mut is_escaped = false;
+    let hide = |c: char| {
+        let hidden = if c == '$' && !is_escaped { DOLLAR } else { c };
+        is_escaped = c == '\\' && !is_escaped;
+        hidden
+    };
+    text.chars().map(hide).collect()
+}
+
+/// Gives out at most one line a call and counts them, so that a buffer around it never reads ahead.
+struct LineReader<'a> {
+    rest: &'a [u8],
+    read: &'a Cell<usize>,
+}
+
+impl Read for LineReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let end = self.rest.iter().position(|byte| *byte == b'\n').map_or(self.rest.len(), |at| at + 1);
+        let (given, rest) = self.rest.split_at(end.min(buffer.len()));
+        buffer[..given.len()].copy_from_slice(given);
+        self.rest = rest;
+        self.read.set(self.read.get() + usize::from(given.ends_with(b"\n")));
+        Ok(given.len())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn value(line: &str) -> String {
+        match &parse(line).variables[..] {
+            [(_, value)] => value.clone(),
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
     #[test]
-    fn names_and_values_are_read_and_the_rest_is_named() {
-        let parsed = parse("# keys\nA=1\nexport B = \"two words\"\n\nnonsense\nC='x=y'\n");
-        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        assert_eq!(parsed.variables, [pair("A", "1"), pair("B", "two words"), pair("C", "x=y")]);
-        assert_eq!(parsed.unread, [5]);
+    fn dotenv_comments_quotes_and_export_are_not_part_of_values() {
+        for (line, expected) in [
+            ("K=sk-1 # mine", "sk-1"),
+            ("K=sk-1 ", "sk-1"),
+            ("K=sk-1\t# mine\r\n", "sk-1"),
+            ("K=sk#1", "sk#1"),
+            ("export K = \"two words\" # mine", "two words"),
+            ("K='x=y # z'", "x=y # z"),
+            ("\u{feff}K=1", "1"),
+            ("K=", ""),
+            ("K=\"two\nlines\"", "two\nlines"),
+        ] {
+            assert_eq!(value(line), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn dotenv_dollar_is_never_replaced() {
+        // PATH is set in every test, and a variable of the file itself would be replaced too.
+        for (line, expected) in [
+            ("K=a$PATH", "a$PATH"),
+            ("K=\"a${PATH}b\"", "a${PATH}b"),
+            ("K='a$PATH'", "a$PATH"),
+            ("K=a\\$PATH", "a$PATH"),
+            ("K=\"a\\\\$PATH\"", "a\\$PATH"),
+            ("K='a\\$PATH'", "a\\$PATH"),
+            ("K=$", "$"),
+        ] {
+            assert_eq!(value(line), expected, "{line:?}");
+        }
+        let parsed = parse("A=1\nB=$A${A}\n");
+        assert_eq!(parsed.variables[1].1, "$A${A}");
+    }
+
+    #[test]
+    fn dotenv_invalid_lines_are_numbered_and_the_rest_is_read() {
+        let parsed = parse("# keys\nA=1\n\nnonsense\nB=\"x\ny\"\n# c\nC=two words\n1D=x\nE=5");
+        let names: Vec<&str> = parsed.variables.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!((names, parsed.invalid), (vec!["A", "B", "E"], vec![4, 8, 9]));
+        assert_eq!(parse("A=1\n# b\nB='open\nC=3\n").invalid, [3]);
     }
 }

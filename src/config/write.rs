@@ -53,6 +53,8 @@ fn json(value: SettingValue) -> Value {
         SettingValue::Text(text) => text.into(),
         SettingValue::Count(count) => count.into(),
         SettingValue::Number(number) => number.into(),
+        // An empty list would be read as unset by a setting that has no switch.
+        SettingValue::List(names) if names.is_empty() => "off".into(),
         SettingValue::List(names) => names.into(),
     }
 }

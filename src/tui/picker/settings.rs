@@ -65,7 +65,9 @@ pub(super) fn change(setting: &Setting, now: &str) -> Change {
     match setting.kind {
         Kind::Choice([one, other]) => Change::To(if now == *one { other } else { one }),
         Kind::Choice(words) => Change::Among(words),
-        Kind::Text | Kind::Count { .. } | Kind::Number { .. } | Kind::List => Change::Typed,
+        Kind::Text | Kind::Count { .. } | Kind::Number { .. } | Kind::List | Kind::ListOrSwitch => {
+            Change::Typed
+        }
     }
 }
 
