@@ -104,6 +104,8 @@ pub enum EventKind {
         /// Whether it failed, was refused or was skipped.
         is_error: bool,
     },
+    /// A call was denied without a question. Its `tool_execution_start` and `tool_execution_end` follow.
+    ToolCallDenied(Denial),
     /// A call waits for somebody's word.
     ApprovalRequested(ApprovalRequest),
     /// A call no longer waits.
@@ -339,6 +341,45 @@ impl From<&ToolResultMessage> for ToolOutcome {
     fn from(message: &ToolResultMessage) -> Self {
         Self { content: message.content.clone(), details: message.details.clone() }
     }
+}
+
+/// A call that was denied without a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Denial {
+    /// The call.
+    pub tool_call_id: CallId,
+    /// The tool.
+    pub tool_name: String,
+    /// The kind of reason.
+    pub cause: DenialCause,
+    /// The reason of the policy or the extension, without the advice that the model gets with it.
+    pub reason: String,
+    /// The least that would have allowed the call, where a flag can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed_by: Option<AllowedBy>,
+}
+
+/// The kind of reason for which a call was denied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DenialCause {
+    /// It asks, and nobody can be asked.
+    NoApprover,
+    /// The approval mode or a rule forbids it.
+    Policy,
+    /// An extension forbids it.
+    Extension,
+}
+
+/// A flag under which a call would run without a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AllowedBy {
+    /// `--approval auto`, and `--yes` too.
+    Auto,
+    /// `--yes`.
+    Yes,
 }
 
 /// A call that waits for somebody's word.

@@ -1,7 +1,10 @@
 //! The front end without a screen: one prompt to its end, the answer or the events on stdout.
 
+mod denials;
+
 use std::io::{self, Write};
 
+use self::denials::Denials;
 use crate::agent::{AgentError, AgentSession, Heard, Listener, PromptOptions};
 use crate::event::{CompactionReason, EventKind, RunOutcome};
 use crate::message::{AssistantMessage, Message};
@@ -71,11 +74,20 @@ struct Printer<'a, Out, Err> {
     outcome: RunOutcome,
     /// Events that were lost because stdout was too slow.
     lost: u64,
+    denials: Denials,
 }
 
 impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
     fn new(output: Output, out: &'a mut Out, err: &'a mut Err) -> Self {
-        Self { output, out, err, answer: None, outcome: RunOutcome::Failed, lost: 0 }
+        Self {
+            output,
+            out,
+            err,
+            answer: None,
+            outcome: RunOutcome::Failed,
+            lost: 0,
+            denials: Denials::default(),
+        }
     }
 
     fn begin(&mut self, header: &Header) -> io::Result<()> {
@@ -120,6 +132,7 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
                 writeln!(self.out, "{}", message.trim_end())?;
             }
             EventKind::MessageEnd { message } => self.note(message),
+            EventKind::ToolCallDenied(denial) => self.denials.add(denial),
             EventKind::AgentEnd { outcome, .. } => self.outcome = *outcome,
             _ => {}
         }
@@ -144,6 +157,9 @@ impl<'a, Out: Write, Err: Write> Printer<'a, Out, Err> {
         if self.output == Output::Text && matches!(self.outcome, RunOutcome::Completed | RunOutcome::MaxTurns)
         {
             writeln!(self.out, "{}", answer.joined_text())?;
+        }
+        if let Some(line) = self.denials.line() {
+            writeln!(self.err, "{line}")?;
         }
         if let Some(message) = &answer.error_message {
             writeln!(self.err, "error: {message}")?;

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use crate::event::ApprovalRequest;
+use crate::event::{AllowedBy, ApprovalRequest, DenialCause};
 use crate::id::CallId;
 use crate::message::{ToolCall, ToolSpec};
 use crate::policy::{Asking, Mode, Policy, SessionRules, Verdict};
 
 use super::extension::Opinion;
-use super::turn::Fate;
+use super::turn::{Denied, Fate};
 
 /// Whether somebody can answer a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,11 +80,22 @@ impl Approvals {
     pub(super) fn fate(&self, call: &ToolCall, spec: &ToolSpec) -> Fate {
         match self.policy.judge(spec, &call.arguments, &self.rules) {
             Verdict::Allow => Fate::Run(spec.access),
-            Verdict::Deny { reason } => Fate::Refuse(format!("denied: {reason}")),
+            Verdict::Deny { reason } => deny(DenialCause::Policy, reason, None),
             Verdict::Ask { reason, rule } if self.audience == Audience::Somebody => {
                 Fate::Ask { reason, rule: rule.to_string() }
             }
-            Verdict::Ask { reason, .. } => unanswerable(&reason),
+            Verdict::Ask { reason, .. } => {
+                deny(DenialCause::NoApprover, reason, Some(self.allowed_by(call, spec)))
+            }
+        }
+    }
+
+    /// Finds the least that allows a call which asks.
+    fn allowed_by(&self, call: &ToolCall, spec: &ToolSpec) -> AllowedBy {
+        let auto = Policy { mode: Mode::Auto, ..self.policy.clone() };
+        match auto.judge(spec, &call.arguments, &self.rules) {
+            Verdict::Allow => AllowedBy::Auto,
+            Verdict::Ask { .. } | Verdict::Deny { .. } => AllowedBy::Yes,
         }
     }
 
@@ -93,12 +104,14 @@ impl Approvals {
     pub(super) fn stricter(&mut self, call: &ToolCall, fate: Fate, opinion: Opinion) -> Fate {
         self.insisted.remove(&call.id);
         match (fate, opinion) {
-            (fate @ Fate::Refuse(_), _) | (fate, Opinion::Fine) => fate,
-            (_, Opinion::Forbidden(reason)) => Fate::Refuse(format!("denied: {reason}")),
+            (fate @ (Fate::Refuse(_) | Fate::Deny(_)), _) | (fate, Opinion::Fine) => fate,
+            (_, Opinion::Forbidden(reason)) => deny(DenialCause::Extension, reason, None),
             (fate, Opinion::Doubtful(_)) if self.policy.asking == Asking::Yes => fate,
-            (_, Opinion::Doubtful(reason)) if self.audience == Audience::Nobody => unanswerable(&reason),
+            (_, Opinion::Doubtful(reason)) if self.audience == Audience::Nobody => {
+                deny(DenialCause::NoApprover, reason, Some(AllowedBy::Yes))
+            }
             (_, Opinion::Unjudged(reason)) if self.audience == Audience::Nobody => {
-                Fate::Refuse(format!("denied: {reason}, and nobody is there to allow it"))
+                deny(DenialCause::NoApprover, reason, None)
             }
             (fate, Opinion::Doubtful(reason) | Opinion::Unjudged(reason)) => self.insist(call, fate, reason),
         }
@@ -109,7 +122,7 @@ impl Approvals {
         self.insisted.insert(call.id.clone());
         let reason = match fate {
             Fate::Ask { reason: own, .. } => format!("{reason}; {own}"),
-            Fate::Run(_) | Fate::Refuse(_) => reason,
+            Fate::Run(_) | Fate::Refuse(_) | Fate::Deny(_) => reason,
         };
         // No rule would keep it from being asked again.
         Fate::Ask { reason, rule: String::new() }
@@ -150,9 +163,6 @@ impl Approvals {
     }
 }
 
-/// A question that nobody is there to answer.
-fn unanswerable(reason: &str) -> Fate {
-    Fate::Refuse(format!(
-        "denied: {reason}, and nobody is there to allow it; run tiller with --yes to allow every call"
-    ))
+fn deny(cause: DenialCause, reason: String, allowed_by: Option<AllowedBy>) -> Fate {
+    Fate::Deny(Denied { cause, reason, allowed_by })
 }

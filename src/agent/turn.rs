@@ -36,7 +36,9 @@ use effect::Out;
 use step::Working;
 
 pub use effect::Effect;
-pub use input::{AfterFailure, Fate, Input, NotCompacted, Planned, Prompt, QueueFate, SoFar, StoreFailed};
+pub use input::{
+    AfterFailure, Denied, Fate, Input, NotCompacted, Planned, Prompt, QueueFate, SoFar, StoreFailed,
+};
 pub use told::{Retry, Told};
 
 /// Most reading calls that run side by side.

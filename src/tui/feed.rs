@@ -146,8 +146,11 @@ impl App {
                 self.question_resolved(tool_call_id);
                 self.transcript.with_call(tool_call_id, unask);
             }
-            // Turns and the ends of messages are drawn from what they are made of, and traces are for the log.
-            EventKind::TurnStart | EventKind::MessageEnd { .. } | EventKind::Trace { .. } => {}
+            // Turns, the ends of messages and denied calls are drawn from what they are made of, and traces are for the log.
+            EventKind::TurnStart
+            | EventKind::MessageEnd { .. }
+            | EventKind::ToolCallDenied(_)
+            | EventKind::Trace { .. } => {}
             // Taken before it came to this.
             EventKind::AgentStart
             | EventKind::AgentEnd { .. }

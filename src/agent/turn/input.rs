@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use super::{Told, TurnNumber};
 use crate::agent::queue::{Queue, QueueEdit};
-use crate::event::{CompactionReason, Decision, QueueItem, QueueKind, ToolOutcome};
+use crate::event::{
+    AllowedBy, CompactionReason, Decision, Denial, DenialCause, EventKind, QueueItem, QueueKind, ToolOutcome,
+};
 use crate::id::{CallId, QueueId};
 use crate::message::{Access, AssistantMessage, BashExecutionMessage, Image, ToolCall, ToolResultMessage};
 use crate::session::entry::Compaction;
@@ -219,6 +221,46 @@ pub enum Fate {
         /// What "always" would allow.
         rule: String,
     },
-    /// It doesn't run; the model reads why: unknown tool, invalid arguments, denied.
+    /// It can't run; the model reads why: unknown tool, invalid arguments.
     Refuse(String),
+    /// It may not run, without a question.
+    Deny(Denied),
+}
+
+/// The reason for which a call may not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denied {
+    /// The kind of reason.
+    pub cause: DenialCause,
+    /// The reason.
+    pub reason: String,
+    /// The least that would have allowed the call, where a flag can.
+    pub allowed_by: Option<AllowedBy>,
+}
+
+impl Denied {
+    /// The text for the model.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let advice = match (self.cause, self.allowed_by) {
+            (DenialCause::NoApprover, Some(_)) => {
+                ", and nobody is there to allow it; run tiller with --yes to allow every call"
+            }
+            (DenialCause::NoApprover, None) => ", and nobody is there to allow it",
+            (DenialCause::Policy | DenialCause::Extension, _) => "",
+        };
+        format!("denied: {}{advice}", self.reason)
+    }
+
+    /// The event that tells of it.
+    #[must_use]
+    pub fn event(self, call: &ToolCall) -> EventKind {
+        EventKind::ToolCallDenied(Denial {
+            tool_call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            cause: self.cause,
+            reason: self.reason,
+            allowed_by: self.allowed_by,
+        })
+    }
 }

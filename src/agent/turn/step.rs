@@ -156,6 +156,12 @@ impl Turn {
                     let refused = working.waiting.pop_front().expect("a front was just seen");
                     self.answer_unrun(&mut working, &refused.call, &reason, out);
                 }
+                Some(Fate::Deny(denied)) => {
+                    let call = working.waiting.pop_front().expect("a front was just seen").call;
+                    let told = denied.told();
+                    out.emit(denied.event(&call));
+                    self.answer_unrun(&mut working, &call, &told, out);
+                }
                 Some(Fate::Ask { reason, rule }) => {
                     let call = working.waiting.pop_front().expect("a front was just seen").call;
                     working.asking = Some(Asking { call: call.clone(), rule: rule.clone() });

@@ -1,0 +1,117 @@
+//! The line that says which calls of a run were denied without a question. Pure.
+
+use crate::event::{AllowedBy, Denial, DenialCause};
+
+/// Reasons that are named; of the rest only their number is.
+const NAMED: usize = 3;
+
+/// The denied calls of a run, grouped by what can be said of them together.
+#[derive(Debug, Default)]
+pub(super) struct Denials {
+    groups: Vec<(Group, usize)>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Group {
+    /// Nobody could be asked; the flag that would have allowed the call, if there is one.
+    NoApprover(Option<AllowedBy>),
+    /// The approval mode, a rule or an extension forbids it, for this reason.
+    Forbidden(String),
+}
+
+impl Denials {
+    pub(super) fn add(&mut self, denial: &Denial) {
+        let group = match denial.cause {
+            DenialCause::NoApprover => Group::NoApprover(denial.allowed_by),
+            DenialCause::Policy | DenialCause::Extension => Group::Forbidden(denial.reason.clone()),
+        };
+        match self.groups.iter_mut().find(|(known, _)| *known == group) {
+            Some((_, count)) => *count += 1,
+            None => self.groups.push((group, 1)),
+        }
+    }
+
+    /// One line for stderr; `None` when nothing was denied.
+    pub(super) fn line(&self) -> Option<String> {
+        let named = self.groups.iter().take(NAMED).map(|(group, count)| group.line(*count));
+        let rest: usize = self.groups.iter().skip(NAMED).map(|(_, count)| count).sum();
+        let rest = (rest > 0).then(|| format!("{} for other reasons", were_denied(rest)));
+        let parts: Vec<String> = named.chain(rest).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+}
+
+impl Group {
+    fn line(&self, count: usize) -> String {
+        let (denied, them) = (were_denied(count), if count == 1 { "it" } else { "them" });
+        match self {
+            Self::NoApprover(Some(AllowedBy::Auto)) => {
+                format!("{denied} (nobody to ask); --yes or --approval auto allows {them}")
+            }
+            Self::NoApprover(Some(AllowedBy::Yes)) => {
+                format!("{denied} (nobody to ask); --yes allows {them}")
+            }
+            Self::NoApprover(None) => format!("{denied} (nobody to ask)"),
+            Self::Forbidden(reason) => {
+                format!("{denied} ({})", reason.split_whitespace().collect::<Vec<_>>().join(" "))
+            }
+        }
+    }
+}
+
+fn were_denied(count: usize) -> String {
+    if count == 1 { "1 call was denied".to_owned() } else { format!("{count} calls were denied") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(denied: &[(DenialCause, &str, Option<AllowedBy>)]) -> Option<String> {
+        let mut denials = Denials::default();
+        for (cause, reason, allowed_by) in denied {
+            denials.add(&Denial {
+                tool_call_id: "c1".into(),
+                tool_name: "bash".into(),
+                cause: *cause,
+                reason: (*reason).to_owned(),
+                allowed_by: *allowed_by,
+            });
+        }
+        denials.line()
+    }
+
+    #[test]
+    fn denials_line_says_what_would_allow_the_calls() {
+        let (asks, auto, yes) = (DenialCause::NoApprover, Some(AllowedBy::Auto), Some(AllowedBy::Yes));
+        for (denied, expected) in [
+            (vec![], None),
+            (
+                vec![(asks, "runs a command", auto), (asks, "runs a command", auto)],
+                Some("2 calls were denied (nobody to ask); --yes or --approval auto allows them"),
+            ),
+            (vec![(asks, "sudo", yes)], Some("1 call was denied (nobody to ask); --yes allows it")),
+            (vec![(asks, "a guard failed", None)], Some("1 call was denied (nobody to ask)")),
+            (
+                vec![(DenialCause::Policy, "the mode is read-only", None), (asks, "x", auto)],
+                Some(
+                    "1 call was denied (the mode is read-only); 1 call was denied (nobody to ask); \
+                     --yes or --approval auto allows it",
+                ),
+            ),
+            (
+                vec![(DenialCause::Extension, "not\non  fridays", None)],
+                Some("1 call was denied (not on fridays)"),
+            ),
+        ] {
+            assert_eq!(line(&denied).as_deref(), expected, "{denied:?}");
+        }
+    }
+
+    #[test]
+    fn denials_line_names_three_reasons_at_most() {
+        let reasons = ["a", "b", "c", "d", "e"].map(|reason| (DenialCause::Policy, reason, None));
+        let line = line(&reasons).unwrap();
+        assert!(line.ends_with("denied (c); 2 calls were denied for other reasons"), "{line}");
+    }
+}
