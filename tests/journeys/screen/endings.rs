@@ -79,7 +79,7 @@ fn no_command_outlives_a_tiller_that_is_killed() {
     let house = House::new();
     let run =
         r#"{"calls": [{"name": "bash", "arguments": {"command": "sleep 1000 & echo $$ $! > ids; wait"}}]}"#;
-    let mut terminal = house.play(&[run], &["run"]);
+    let mut terminal = house.play(&[run], &["run it"]);
     terminal.wait_for("running bash");
     let ids = wait_for_ids(&house);
     assert!(ids.iter().all(|id| is_alive(*id)));
