@@ -165,7 +165,9 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
             return if self.questions.is_empty() { Ok(None) } else { self.show_question().map(|()| None) };
         }
         // A command is none of the answers.
-        if let Some(question) = self.questions.front().filter(|_| !line.trim_start().starts_with('/')) {
+        let is_command =
+            matches!(Typed::parse(line), Typed::Command(Command::Quit)) || line.trim_start().starts_with('/');
+        if let Some(question) = self.questions.front().filter(|_| !is_command) {
             let decided = match question {
                 Question::Approval(request) => {
                     let call = request.tool_call_id.clone();

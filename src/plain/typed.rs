@@ -66,12 +66,20 @@ impl Typed {
         if let Some(text) = text.strip_prefix('>') {
             return said(text, Self::FollowUp);
         }
+        if is_leaving(text) {
+            return Self::Command(Command::Quit);
+        }
         match text.strip_prefix('/') {
             // A path or a comment is something to say.
             Some(rest) if rest.starts_with(|c: char| c.is_ascii_alphabetic()) => slash(rest, text),
             Some(_) | None => Self::Say(text.to_owned()),
         }
     }
+}
+
+/// Tells the words that end a shell or an editor, alone on a line.
+fn is_leaving(text: &str) -> bool {
+    matches!(text, "exit" | "quit" | ":q")
 }
 
 fn bash(line: &str, context: BashContext) -> Typed {
@@ -158,6 +166,10 @@ mod tests {
             ("/name a b", Typed::Command(Command::Name("a b".into()))),
             ("/skill:commit now", other("skill:commit", "/skill:commit now")),
             ("/etc/hosts has what in it?", Typed::Say("/etc/hosts has what in it?".into())),
+            (" exit ", Typed::Command(Command::Quit)),
+            ("quit", Typed::Command(Command::Quit)),
+            (":q", Typed::Command(Command::Quit)),
+            ("exit code 3, why?", Typed::Say("exit code 3, why?".into())),
             ("// is a comment", Typed::Say("// is a comment".into())),
         ];
         for (line, expected) in cases {

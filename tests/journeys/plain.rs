@@ -98,6 +98,16 @@ fn commands_from_a_pipe_wait_for_each_other() {
 }
 
 #[test]
+fn plain_exit_alone_on_a_line_leaves() {
+    for word in ["exit", "quit", ":q"] {
+        let house = House::new();
+        let ran = piped(&house, &[r#"{"text": "Hi."}"#], &format!("hello\n{word}\nnever sent\n"));
+        assert_eq!((ran.out.as_str(), ran.code), ("Hi.\n", Some(0)), "{word}: {}", ran.err);
+        assert_eq!(house.said(), ["user: hello", "assistant: Hi."], "{word}");
+    }
+}
+
+#[test]
 fn a_pipe_needs_a_model_that_was_meant() {
     let house = House::new();
     let ran = house.run_with_stdin(&["--plain"], "hello\n");

@@ -18,6 +18,11 @@ use crate::setting::{self, TABLE};
 use crate::spelling;
 use crate::tui::call::one_line;
 
+/// Tells the words that end a shell or an editor, alone on a line.
+fn is_leaving(line: &str) -> bool {
+    matches!(line, "exit" | "quit" | ":q")
+}
+
 impl App {
     /// Says or does what a line says.
     pub(in crate::tui) fn carry_out(&mut self, text: String, when: When) -> Vec<Action> {
@@ -27,6 +32,9 @@ impl App {
         }
         if let Some(command) = line.strip_prefix('!').filter(|command| !command.trim().is_empty()) {
             return vec![Action::Say(Say::Bash(command.trim().to_owned(), BashContext::Include))];
+        }
+        if is_leaving(line) {
+            return self.command(Verb::Quit, "");
         }
         match parse(line, &self.facts.commands) {
             Meaning::Known(command, argument) if command.argument.is_empty() && !argument.is_empty() => {
@@ -50,7 +58,9 @@ impl App {
     /// Whether a line would be carried out here instead of being said.
     pub(in crate::tui) fn means_command(&self, line: &str) -> bool {
         let line = line.trim();
-        line.starts_with('!') || !matches!(parse(line, &self.facts.commands), Meaning::Agent | Meaning::Text)
+        is_leaving(line)
+            || line.starts_with('!')
+            || !matches!(parse(line, &self.facts.commands), Meaning::Agent | Meaning::Text)
     }
 
     fn command(&mut self, verb: Verb, argument: &str) -> Vec<Action> {
