@@ -107,7 +107,7 @@ pub async fn run(
     }
     if manner == Manner::Conversation && reader.is_kept() {
         // A closed output is nobody to tell.
-        let _ = writeln!(err, "tiller --session {}", reader.id());
+        let _ = writeln!(err, "Resume this session with: tiller --session {}", reader.id());
     }
     ended
 }

@@ -78,10 +78,14 @@ pub(super) fn by_words(
     drop(line);
     match best {
         Some(path) => Ok(Found::Log(path)),
-        None if catalog.most_recent()?.is_none() => moved(&mut catalog, manager, remote, front),
+        None if catalog.most_recent()?.is_none() && !catalog.moved_here(remote)?.is_empty() => {
+            moved(&mut catalog, manager, remote, front)
+        }
         None => {
             let nothing = anyhow!("no session of {} goes by `{words}`", manager.cwd().display());
-            Err(Failure::usage(nothing).hint("`tiller sessions search --all` looks in all directories"))
+            Err(Failure::usage(nothing).hint(
+                "`tiller -r` opens the list; `tiller sessions search --all WORDS` searches the sessions of all directories",
+            ))
         }
     }
 }

@@ -80,7 +80,7 @@ impl Front {
 fn way_back(reader: &Reader) -> Option<String> {
     match (reader.exists(), reader.is_kept()) {
         (false, _) => None,
-        (true, true) => Some(format!("tiller --session {}", reader.id())),
+        (true, true) => Some(format!("Resume this session with: tiller --session {}", reader.id())),
         (true, false) => Some("nothing of this session was kept".to_owned()),
     }
 }
