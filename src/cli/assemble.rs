@@ -23,6 +23,7 @@ use super::{Failure, input, sources};
 use crate::agent::extension::Extensions;
 use crate::agent::{AgentOptions, Offer, OutputOptions, Parts, Resources, SystemPrompt};
 use crate::config::{Config, Environment, Given, Project};
+use crate::protected_path::ProtectedPaths;
 use crate::setting::{self, Source};
 use crate::tool::{ToolEnvironment, Tools};
 use crate::unit::UnixMs;
@@ -91,7 +92,9 @@ pub(super) fn assemble_around(
     let cwd = manager.cwd().to_owned();
     let mut notices: Vec<String> = config.notices().collect();
     notices.extend(begun.notices(&cwd));
-    notices.extend(home_notice(config, &cwd));
+    // Each is several look-ups of links, so it is made once.
+    let protected = config.protected_paths(&cwd);
+    notices.extend(home_notice(&protected, &cwd));
     let Begun { writer, pick, .. } = begun;
     let providers = models::scoped(models::providers(arguments, config)?, config, &mut notices);
     let added = added::folders(&arguments.place.add_dir, &cwd)?;
@@ -109,7 +112,8 @@ pub(super) fn assemble_around(
     notices.extend(extensions.unreachable_commands(&sources.taken));
     extensions.contribute(&mut sources);
     let resources = Resources::load(sources);
-    let tools = tools(&resources, (&cwd, &added), config, environment)?;
+    let workspace = workspace(&resources, (&cwd, &added), config, &protected)?;
+    let tools = Tools::built_in(environment(workspace));
     let tools = extensions.equip(tools, &mut notices);
     let offer = offer(arguments, config, &tools)?;
     let folders = added.iter().map(added::told).collect();
@@ -130,7 +134,7 @@ pub(super) fn assemble_around(
             ..options::options(
                 arguments,
                 config,
-                (front, cwd),
+                (front, cwd, protected),
                 OutputOptions { limits, scratch: scratch.path() },
             )
         },
@@ -144,32 +148,31 @@ pub(super) fn now() -> UnixMs {
     std::time::SystemTime::now().into()
 }
 
-fn tools(
+fn workspace(
     resources: &Resources,
     (cwd, added): (&Path, &[Added]),
     config: &Config,
-    environment: impl FnOnce(Workspace) -> ToolEnvironment,
-) -> Result<Tools, Failure> {
+    protected: &ProtectedPaths,
+) -> Result<Workspace, Failure> {
     let readable = resources.readable(cwd).into_iter();
     let workspace = Workspace::new(cwd).map_err(Failure::usage)?;
     let workspace =
         added.iter().fold(workspace, |workspace, (path, purpose)| workspace.with_folder(path, *purpose));
-    let workspace = readable
+    Ok(readable
         .fold(workspace, Workspace::with_readable)
         .with_protected(config.private_folders(cwd))
-        .with_approved_paths(config.protected_paths(cwd));
-    Ok(Tools::built_in(environment(workspace)))
+        .with_approved_paths(protected.clone()))
 }
 
 /// A warning for sessions whose working directory holds what other programs are configured with.
-fn home_notice(config: &Config, cwd: &Path) -> Option<String> {
-    if config.protected_paths(cwd).is_private(cwd) {
+fn home_notice(protected: &ProtectedPaths, cwd: &Path) -> Option<String> {
+    if protected.is_private(cwd) {
         return Some(
             "the working directory is one of tiller's own folders, which tools can't access".to_owned(),
         );
     }
     // The last of its names has no links, as `cwd` has none.
-    let home = config.home_folders().pop()?;
+    let home = protected.homes.last()?;
     home.starts_with(cwd).then(|| {
         let which = if home == cwd { "is" } else { "holds" };
         format!(

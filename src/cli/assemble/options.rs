@@ -15,6 +15,7 @@ use crate::cli::front::Front;
 use crate::config::{self, Config};
 use crate::policy::{Asking, Mode, Policy};
 use crate::process::Runner;
+use crate::protected_path::ProtectedPaths;
 use crate::setting;
 use crate::tool::{BashTimes, OutputLimits};
 use crate::unit::Tokens;
@@ -96,7 +97,7 @@ pub(super) fn bash_times(config: &Config) -> BashTimes {
 pub(super) fn options(
     arguments: &Arguments,
     config: &Config,
-    (front, cwd): (Front, PathBuf),
+    (front, cwd, protected): (Front, PathBuf, ProtectedPaths),
     output: OutputOptions,
 ) -> AgentOptions {
     let settings = &config.settings;
@@ -133,7 +134,7 @@ pub(super) fn options(
         policy: Policy {
             mode: settings.text(&setting::APPROVAL).and_then(Mode::parse).unwrap_or_default(),
             asking: if arguments.agent.yes { Asking::Yes } else { Asking::User },
-            protected: config.protected_paths(&cwd),
+            protected,
             root: cwd,
         },
         audience: front.audience(),
