@@ -14,6 +14,8 @@ mod import;
 mod input;
 mod log;
 mod login;
+mod manual;
+mod models;
 mod out;
 mod plain;
 mod print;
@@ -28,6 +30,7 @@ mod signals;
 mod slip;
 mod sources;
 mod themes;
+mod trace;
 mod transcript;
 mod trust;
 
@@ -120,6 +123,9 @@ fn dispatch(arguments: Arguments) -> Result<u8, Failure> {
         Some(Command::Settings { json }) => settings::run(&arguments, *json),
         Some(Command::Login { provider }) => login::log_in(&arguments, provider.as_deref()),
         Some(Command::Logout { provider }) => login::log_out(&arguments, provider.as_deref()),
+        Some(Command::Models { query, json }) => models::run(&arguments, query.as_deref(), *json),
+        Some(Command::Completions { shell }) => manual::completions(*shell),
+        Some(Command::Man) => manual::man_page(),
         None => run::run(arguments),
     }
 }

@@ -6,6 +6,7 @@
 //! - [`open`] and [`read`] for paths that the user chose: links are followed, the target must be a regular file.
 //! - [`read_within`] for files of a project: links may not lead out of its root.
 //! - [`read_stream`] for arguments such as `@FILE`, where a shell's `<(command)` gives a pipe.
+//! - [`create_private`] for files to write that the user named.
 //! - [`walk`] lists a folder as git sees it, [`git`] finds the files of a repository, [`open_beneath`] opens below a
 //!   folder without following links.
 //!
@@ -172,6 +173,28 @@ pub fn link_target(path: &Path) -> Option<PathBuf> {
 /// When it can't be made.
 pub fn make_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Creates a file that the user named, or empties the one that is there, for the user alone whatever the umask. Links are
+/// followed; pipes and devices are refused.
+///
+/// # Errors
+/// When it can't be created or emptied, or isn't a regular file.
+pub fn create_private(path: &Path) -> io::Result<File> {
+    match path.metadata() {
+        Ok(there) => require_regular(&there)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    // Emptied only once it is known to be a file, and private.
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600).custom_flags(flags.bits());
+    let file = options.open(path)?;
+    require_regular(&file.metadata()?)?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    file.set_len(0)?;
+    Ok(file)
 }
 
 /// Takes a file or folder of tiller's own from everybody but the user.

@@ -79,6 +79,8 @@ pub struct Opened {
     pub agent: AgentSession,
     /// A prompt to send at once.
     pub prompt: Option<FirstPrompt>,
+    /// A text to paste into the editor.
+    pub paste: Option<String>,
     /// Whether a session is picked first; the prompt then waits in the editor.
     pub pick: bool,
     /// What an empty session shows: the first line stands out. How to connect a model belongs here.

@@ -5,6 +5,7 @@ mod sessions;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
 use crate::config::FlagValue;
 use crate::setting;
@@ -177,9 +178,15 @@ pub(super) struct PlaceArgs {
     /// How the screen looks: a theme's name, or its file; more of them make more files known (repeatable)
     #[arg(long, value_name = "NAME|PATH")]
     pub(super) theme: Vec<String>,
-    /// What goes to tiller's own log file
+    /// Level of tiller's own log file: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", global = true)]
     pub(super) log_level: Option<String>,
+    /// Log at level debug (or --log-level), to stderr as well; with the screen, which is stderr's place, to the log file only
+    #[arg(short, long, global = true)]
+    pub(super) verbose: bool,
+    /// Write every event of the agent to this file, as `--mode json` prints them; an existing file is overwritten
+    #[arg(long, value_name = "FILE")]
+    pub(super) trace: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -203,6 +210,28 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// List the models with their limits and prices, and whether there is a key for them
+    Models {
+        /// Only models whose provider/id contains this
+        query: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the completion script of a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page (roff): tiller man | man -l -
+    Man,
+}
+
+impl PlaceArgs {
+    /// The log level that --verbose stands for, unless --log-level names one.
+    fn verbose_level(&self) -> Option<String> {
+        (self.verbose && self.log_level.is_none()).then(|| "debug".to_owned())
+    }
 }
 
 impl Arguments {
@@ -219,6 +248,7 @@ impl Arguments {
             (&setting::MAX_TURNS, "--max-turns", &self.agent.max_turns),
             (&setting::SESSION_DIR, "--session-dir", &self.session.session_dir),
             (&setting::LOG_LEVEL, "--log-level", &self.place.log_level),
+            (&setting::LOG_LEVEL, "--verbose", &self.place.verbose_level()),
             (&setting::THEME, "--theme", &self.place.theme.first().cloned()),
         ];
         let given = texts.into_iter().filter_map(|(setting, flag, value)| {
@@ -274,6 +304,16 @@ mod tests {
         assert_eq!(message(&["tiller", "--model", "opus", "settings"]), (true, Vec::new()));
         assert_eq!(message(&["tiller", "fix", "settings"]), (false, vec!["fix".into(), "settings".into()]));
         assert_eq!(message(&["tiller", "--", "settings"]), (false, vec!["settings".into()]));
+    }
+
+    #[test]
+    fn verbose_raises_the_log_level_unless_it_is_named() {
+        let level = |line: &[&str]| {
+            let flags = Arguments::try_parse_from(line).unwrap().settings();
+            flags.into_iter().map(|flag| (flag.flag, flag.value)).collect::<Vec<_>>()
+        };
+        assert_eq!(level(&["tiller", "-v"]), [("--verbose", "debug".to_owned())]);
+        assert_eq!(level(&["tiller", "-v", "--log-level", "info"]), [("--log-level", "info".to_owned())]);
     }
 
     #[test]

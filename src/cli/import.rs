@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use anyhow::anyhow;
 
 use super::assemble;
-use super::screen::Given;
+use super::run::Given;
 use super::sessions::import::{everywhere, named, places};
 use super::{Failure, args::Arguments};
 use crate::config::Config;

@@ -1,6 +1,6 @@
 //! What is said first: words of the command line, files they name, stdin.
 
-use std::io::{IsTerminal, Read};
+use std::io::{ErrorKind, IsTerminal, Read};
 use std::path::Path;
 
 use anyhow::Context;
@@ -9,7 +9,7 @@ use super::Failure;
 use crate::agent::{AgentError, AgentSession};
 use crate::files;
 
-/// Largest file that `@FILE` puts into a prompt, in bytes: more than any model's window holds.
+/// Largest file that `@FILE`, or text that stdin, puts into a prompt, in bytes: more than any model's window holds.
 const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 
 /// What is said first.
@@ -24,6 +24,11 @@ impl FirstPrompt {
     /// Whether there is nothing to say.
     pub(super) fn is_empty(&self) -> bool {
         self.piped.is_empty() && self.said.is_empty()
+    }
+
+    /// Whether there is a message besides piped text.
+    pub(super) fn has_message(&self) -> bool {
+        !self.said.is_empty()
     }
 
     /// The whole of it.
@@ -43,7 +48,7 @@ impl FirstPrompt {
 pub(super) fn first_prompt(words: &[String], cwd: &Path, stdin: Stdin) -> Result<FirstPrompt, Failure> {
     let mut piped = String::new();
     if stdin == Stdin::Read && !std::io::stdin().is_terminal() {
-        std::io::stdin().read_to_string(&mut piped).context("can't read stdin").map_err(Failure::usage)?;
+        piped = read_piped(std::io::stdin()).context("can't read stdin").map_err(Failure::usage)?;
         piped.truncate(piped.trim_end().len());
     }
     let mut said = Vec::new();
@@ -54,6 +59,16 @@ pub(super) fn first_prompt(words: &[String], cwd: &Path, stdin: Stdin) -> Result
         }
     }
     Ok(FirstPrompt { piped, said: said.join(" ") })
+}
+
+/// Reads text up to the limit of a file that is put into a prompt.
+fn read_piped(input: impl Read) -> std::io::Result<String> {
+    let mut text = String::new();
+    input.take(LARGEST_FILE + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LARGEST_FILE {
+        return Err(std::io::Error::new(ErrorKind::FileTooLarge, "more than 16 MiB, which is the limit"));
+    }
+    Ok(text)
 }
 
 /// Whether piped stdin is part of the prompt.

@@ -1,4 +1,4 @@
-//! Tiller's own log file, for those who look for a fault: never the screen, never a session.
+//! Tiller's own log, for those who look for a fault: a file, and with `--verbose` stderr; never the screen, never a session.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -7,7 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
+use super::args::Arguments;
+use super::console;
+use super::front::Front;
 use crate::config::Config;
 use crate::files;
 use crate::setting;
@@ -22,27 +27,62 @@ pub(super) fn path(config: &Config) -> Option<PathBuf> {
     (level != "off").then(|| config.folders.state.join(name))
 }
 
+/// The places that the log is written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Targets {
+    file: bool,
+    stderr: bool,
+}
+
+impl Targets {
+    /// Without a session nothing is kept on disk, the log file included. The screen leaves no room for stderr.
+    pub(super) fn choose(arguments: &Arguments, front: Front) -> Self {
+        Self { file: !arguments.session.no_session, stderr: arguments.place.verbose && front != Front::Tui }
+    }
+
+    /// The places for a command that runs no session, such as `tiller sessions`.
+    pub(super) fn of_command(arguments: &Arguments) -> Self {
+        Self { file: true, stderr: arguments.place.verbose }
+    }
+}
+
 /// Begins to log. The file is made with the first line; one that can't be made costs a warning, not the session.
-pub(super) fn begin(config: &Config) -> Option<String> {
+pub(super) fn begin(config: &Config, targets: Targets) -> Option<String> {
+    let (file, warning) = match targets.file.then(|| log_file(config)).flatten() {
+        Some(Ok(file)) => (Some(file), None),
+        Some(Err(warning)) => (None, Some(warning)),
+        None => (None, None),
+    };
+    let stderr = targets
+        .stderr
+        .then(|| tracing_subscriber::fmt::layer().with_ansi(false).with_writer(console::stderr));
+    let file =
+        file.map(|file| tracing_subscriber::fmt::layer().with_ansi(false).with_writer(Mutex::new(file)));
+    if file.is_none() && stderr.is_none() {
+        return warning;
+    }
+    let level = config.settings.text(&setting::LOG_LEVEL).unwrap_or("off");
+    // Only tiller's own words: what libraries log may hold what a user would not want in a file.
+    let filter = EnvFilter::new(format!("off,tiller={level}"));
+    // An embedder may have its own; then that one is used.
+    let _ = tracing_subscriber::registry().with(filter).with(file).with(stderr).try_init();
+    warning
+}
+
+/// The log file, ready to be written; `None` when nothing is logged.
+fn log_file(config: &Config) -> Option<Result<Lazy, String>> {
     // Earlier versions left it to the umask.
     if config.folders.state.is_dir()
         && let Err(error) = files::make_private(&config.folders.state)
     {
-        return Some(format!("{}: others may read what is in it: {error}", config.folders.state.display()));
+        let folder = config.folders.state.display();
+        return Some(Err(format!("{folder}: others may read what is in it: {error}")));
     }
-    let (path, level) = (path(config)?, config.settings.text(&setting::LOG_LEVEL).unwrap_or("off"));
-    if let Err(error) = prepare(&path) {
-        return Some(format!("{}: can't be written: {error}", path.display()));
-    }
-    // Only tiller's own words: what libraries log may hold what a user would not want in a file.
-    let filter = EnvFilter::new(format!("off,tiller={level}"));
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(false)
-        .with_writer(Mutex::new(Lazy { path, file: None }));
-    // An embedder may have its own; then that one is used.
-    let _ = subscriber.try_init();
-    None
+    let path = path(config)?;
+    Some(match prepare(&path) {
+        Ok(()) => Ok(Lazy { path, file: None }),
+        Err(error) => Err(format!("{}: can't be written: {error}", path.display())),
+    })
 }
 
 /// Puts a large log aside, and looks whether it can be written.

@@ -1,26 +1,20 @@
 //! `tiller --plain`: a conversation in the normal screen, or prompts from a pipe.
 
 use std::io;
-use std::sync::Arc;
 
-use super::args::Arguments;
 use super::front::Front;
 use super::input::{self, Stdin};
-use super::run::{assembled, start, tell_first};
+use super::run::{Given, assembled, start, tell_first};
 use super::signals;
 use super::{DONE, FAILED, Failure, INTERRUPTED, login};
 use crate::agent::Audience;
 use crate::cli::console;
-use crate::config::{Config, Project};
 use crate::plain::{self, Manner, Outputs, PlainError, PlainExit, PlainOptions};
 use crate::provider::demo;
 
-pub(super) async fn run(
-    arguments: &Arc<Arguments>,
-    (config, project): (&Config, Option<&Project>),
-    front: Front,
-) -> Result<u8, Failure> {
-    let assembled = assembled(arguments, (config, project), front).await?;
+pub(super) async fn run(given: &Given, front: Front) -> Result<u8, Failure> {
+    let arguments = &given.arguments;
+    let assembled = assembled(given, front).await?;
     let cwd = assembled.parts.manager.cwd().to_owned();
     let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Leave)?.text();
     let manner = match front.audience() {
@@ -31,12 +25,12 @@ pub(super) async fn run(
     let options = PlainOptions {
         prompt: (!prompt.is_empty()).then_some(prompt),
         manner,
-        keys: Some(login::desk(arguments, project)),
+        keys: Some(login::desk(arguments, given.project.as_ref())),
         hush: (manner == Manner::Conversation).then(login::hush),
         banner: banner(manner, &model.reference().to_string(), model.facts.provider == demo::NAME),
     };
     let _scratch = assembled.scratch;
-    let agent = start(arguments, assembled.parts).await?;
+    let agent = start(given, assembled.parts).await?;
     tell_first(&assembled.notices, &agent, "/queue lists them").await;
     let (interrupts, _watcher) = signals::pass_on(agent.clone(), manner);
     let outputs = Outputs { out: console::stdout(), err: console::stderr() };

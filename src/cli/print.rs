@@ -4,24 +4,20 @@ use std::io::{self, Write};
 
 use anyhow::{Context, anyhow};
 
-use super::args::{Arguments, PrintMode};
+use super::args::PrintMode;
 use super::front::Front;
 use super::input::{self, Stdin};
-use super::run::{assembled, start, tell_first};
+use super::run::{Given, assembled, start, tell_first};
 use super::signals::Interruption;
 use super::{DONE, FAILED, Failure, INTERRUPTED, USAGE};
 use crate::agent::AgentError;
 use crate::cli::console;
-use crate::config::{Config, Project};
 use crate::event::RunOutcome;
 use crate::print::{self, Output, PrintError};
 
-pub(super) async fn run(
-    arguments: &Arguments,
-    config: &Config,
-    project: Option<&Project>,
-) -> Result<u8, Failure> {
-    let assembled = assembled(arguments, (config, project), Front::Print).await?;
+pub(super) async fn run(given: &Given) -> Result<u8, Failure> {
+    let arguments = &given.arguments;
+    let assembled = assembled(given, Front::Print).await?;
     let cwd = assembled.parts.manager.cwd().to_owned();
     let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Read)?;
     if prompt.is_empty() {
@@ -33,7 +29,7 @@ pub(super) async fn run(
         Some(PrintMode::Text | PrintMode::Rpc) | None => Output::Text,
     };
     let _scratch = assembled.scratch;
-    let agent = start(arguments, assembled.parts).await?;
+    let agent = start(given, assembled.parts).await?;
     tell_first(&assembled.notices, &agent, "open it in the TUI to send or drop them").await;
     let (mut out, mut err) = (io::BufWriter::new(console::stdout()), console::stderr());
     let wrong = |error| Failure { code: USAGE, ..Failure::run(error) };

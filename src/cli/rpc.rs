@@ -5,35 +5,30 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 
-use super::args::{Arguments, ExportFormat};
+use super::args::ExportFormat;
 use super::front::Front;
-use super::run::{assembled, start, tell_first};
+use super::run::{Given, assembled, start, tell_first};
 use super::sessions::export::{self, Asked};
 use super::settings;
 use super::signals::Interruption;
 use super::{DONE, Failure, INTERRUPTED};
 use crate::cli::console;
-use crate::config::{Config, Project};
 use crate::process;
 use crate::rpc::{self, Exporter, RpcOptions};
 use crate::session::Reader;
 
-pub(super) async fn run(
-    arguments: &Arguments,
-    (config, project): (&Config, Option<&Project>),
-    front: Front,
-) -> Result<u8, Failure> {
-    if !arguments.message.is_empty() {
+pub(super) async fn run(given: &Given, front: Front) -> Result<u8, Failure> {
+    if !given.arguments.message.is_empty() {
         return Err(Failure::usage(anyhow!("--mode rpc takes no message on the command line"))
             .hint("send it on stdin: {\"type\": \"prompt\", \"message\": \"…\"}"));
     }
-    let assembled = assembled(arguments, (config, project), front).await?;
+    let assembled = assembled(given, front).await?;
     let _scratch = assembled.scratch;
-    let agent = start(arguments, assembled.parts).await?;
+    let agent = start(given, assembled.parts).await?;
     tell_first(&assembled.notices, &agent, "`get_queue` lists them, `release_queued` sends one").await;
     let pages = process::this_program().ok();
     let options = RpcOptions {
-        settings: serde_json::json!({"settings": settings::rows(config)}),
+        settings: serde_json::json!({"settings": settings::rows(&given.config)}),
         exporter: Some(Exporter::new(move |reader, cwd, file| export(reader, cwd, file, pages.as_deref()))),
     };
     let interruption = Interruption::watch(agent.clone());

@@ -8,12 +8,28 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::args::Arguments;
 use super::assemble::{self, Assembled, Which};
 use super::front::{Ends, Front};
-use super::screen::Given;
+use super::trace::EventTrace;
 use super::trust::{self, Asking};
 use super::{Failure, extensions, log, plain, print, rpc, screen};
 use crate::agent::{AgentSession, Parts};
 use crate::cli::console::stderr_line;
 use crate::config::{Config, Project, WrongSetting};
+
+/// The arguments and configuration that a session is started with. Shared, because the TUI opens sessions on other threads.
+#[derive(Clone)]
+pub(super) struct Given {
+    pub(super) arguments: Arc<Arguments>,
+    pub(super) config: Arc<Config>,
+    pub(super) project: Option<Project>,
+    pub(super) trace: Option<Arc<EventTrace>>,
+}
+
+impl Given {
+    /// Has the events of this agent written to the file of `--trace`, if there is one.
+    pub(super) fn trace(&self, agent: &AgentSession) {
+        self.trace.iter().for_each(|trace| trace.attach(agent));
+    }
+}
 
 pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
     let ends = Ends::of_process();
@@ -24,24 +40,26 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
     let asking = if front.has_person() { Asking::Terminal } else { Asking::Nobody };
     let (config, project) = trust::config(&arguments, asking)?;
     heed(&config, front)?;
-    // Without a session nothing is kept on disk, and that goes for the log file too.
-    let warning = if arguments.session.no_session { None } else { log::begin(&config) };
-    if let Some(warning) = warning {
+    let trace = arguments.place.trace.as_deref().map(EventTrace::create).transpose()?.map(Arc::new);
+    if let Some(warning) = log::begin(&config, log::Targets::choose(&arguments, front)) {
         stderr_line!("warning: {warning}");
     }
+    let given =
+        Given { arguments: Arc::new(arguments), config: Arc::new(config), project, trace: trace.clone() };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("can't start the async runtime").map_err(Failure::run)?;
     let done = runtime.block_on(async {
         outlive_file_limit();
-        match front {
-            Front::Tui => {
-                let (arguments, config) = (Arc::new(arguments), Arc::new(config));
-                screen::run(Given { arguments, config, project }).await
-            }
-            Front::Print => print::run(&arguments, &config, project.as_ref()).await,
-            Front::Rpc(_) => rpc::run(&arguments, (&config, project.as_ref()), front).await,
-            Front::Plain(_) => plain::run(&Arc::new(arguments), (&config, project.as_ref()), front).await,
+        let done = match front {
+            Front::Tui => screen::run(given).await,
+            Front::Print => print::run(&given).await,
+            Front::Rpc(_) => rpc::run(&given, front).await,
+            Front::Plain(_) => plain::run(&given, front).await,
+        };
+        if let Some(trace) = trace {
+            trace.finish().await;
         }
+        done
     });
     // Whoever left while a long log was being opened doesn't wait for the rest of it.
     runtime.shutdown_background();
@@ -70,20 +88,18 @@ fn outlive_file_limit() {
 }
 
 /// Opens the session that the arguments name, starts the extensions, and puts everything together.
-pub(super) async fn assembled(
-    arguments: &Arguments,
-    (config, project): (&Config, Option<&Project>),
-    front: Front,
-) -> Result<Assembled, Failure> {
+pub(super) async fn assembled(given: &Given, front: Front) -> Result<Assembled, Failure> {
+    let Given { arguments, config, project, .. } = given;
     let opened = assemble::open(arguments, config, front, Which::Named)?;
-    let extensions = extensions::start(config, project, &opened).await?;
+    let extensions = extensions::start(config, project.as_ref(), &opened).await?;
     assemble::assemble_around(opened, arguments, config, front, extensions)
 }
 
 /// Starts the session, named if a name was given.
-pub(super) async fn start(arguments: &Arguments, parts: Parts) -> Result<AgentSession, Failure> {
+pub(super) async fn start(given: &Given, parts: Parts) -> Result<AgentSession, Failure> {
     let agent = AgentSession::start(parts)?;
-    name(arguments, &agent).await?;
+    given.trace(&agent);
+    name(&given.arguments, &agent).await?;
     Ok(agent)
 }
 

@@ -8,18 +8,17 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
-use super::args::Arguments;
 use super::assemble::{self, Scratch, Which};
 use super::choose::Undecided;
 use super::front::Front;
 use super::held::{self, Choice};
-use super::input::{self, Stdin};
-use super::run::name;
+use super::input::{self, FirstPrompt, Stdin};
+use super::run::{Given, name};
 use super::sessions::export::{self, Asked};
 use super::themes::Themes;
-use super::{DONE, FAILED, Failure, INTERRUPTED, added, extensions, log, login, trust};
+use super::{DONE, FAILED, Failure, INTERRUPTED, USAGE, added, extensions, log, login, trust};
 use crate::agent::AgentSession;
-use crate::config::{Config, Project, WrongSetting, store_setting};
+use crate::config::{Config, WrongSetting, store_setting};
 use crate::process;
 use crate::provider::demo;
 use crate::session::Reader;
@@ -31,14 +30,6 @@ use crate::tui::{
 
 /// Time that a screen whose terminal went away has to end by itself, and then the session's log to be closed.
 const GRACE: Duration = Duration::from_secs(3);
-
-/// What a session in the terminal is opened with. Shared, for it is opened on other threads while the screen is there already.
-#[derive(Clone)]
-pub(super) struct Given {
-    pub(super) arguments: Arc<Arguments>,
-    pub(super) config: Arc<Config>,
-    pub(super) project: Option<Project>,
-}
 
 /// What has to last as long as the session: the folder for its long outputs, and whoever watches over its end.
 type Lasting = Option<(Scratch, JoinSet<()>)>;
@@ -175,28 +166,46 @@ async fn open(given: &Given, which: Which, lasting: &mut Lasting) -> Result<tui:
         elsewhere(given, move |given| assemble::open(&given.arguments, &given.config, Front::Tui, which))
             .await?;
     let extensions = extensions::start(&given.config, given.project.as_ref(), &opened).await?;
-    let (agent, mut opened, scratch) = elsewhere(given, move |Given { arguments, config, project }| {
-        let assembled = assemble::assemble_around(opened, &arguments, &config, Front::Tui, extensions)?;
+    let (mut opened, first, scratch) = elsewhere(given, move |given| {
+        let Given { arguments, config, .. } = &given;
+        let assembled = assemble::assemble_around(opened, arguments, config, Front::Tui, extensions)?;
         let cwd = assembled.parts.manager.cwd().to_owned();
-        let text = input::first_prompt(&arguments.message, &cwd, Stdin::Leave)?.text();
-        let typed = arguments.message.join(" ");
-        let folders = folders(&Given { arguments, config, project }, &cwd);
-        let banner = banner(assembled.parts.first.model.facts.provider == demo::NAME, &folders);
+        let first = input::first_prompt(&arguments.message, &cwd, Stdin::Read)?;
+        let is_demo = assembled.parts.first.model.facts.provider == demo::NAME;
         let agent = AgentSession::start(assembled.parts)?;
+        given.trace(&agent);
         let opened = tui::Opened {
-            agent: agent.clone(),
-            prompt: (!text.is_empty()).then_some(tui::FirstPrompt { text, typed }),
+            agent,
+            prompt: None,
+            paste: None,
             pick: assembled.pick,
-            banner,
+            banner: banner(is_demo, &folders(&given, &cwd)),
             notices: assembled.notices,
         };
-        Ok((agent, opened, assembled.scratch))
+        Ok((opened, first, assembled.scratch))
     })
     .await?;
+    let agent = opened.agent.clone();
     name(&given.arguments, &agent).await?;
     opened.notices.extend_from_slice(agent.notices());
+    (opened.prompt, opened.paste) = first_input(given, first, &agent).await?;
     *lasting = Some((scratch, last_resort(agent)));
     Ok(opened)
+}
+
+/// Divides what was given at the start: with a message all of it is a prompt, piped text alone is for the editor.
+async fn first_input(
+    given: &Given,
+    first: FirstPrompt,
+    agent: &AgentSession,
+) -> Result<(Option<tui::FirstPrompt>, Option<String>), Failure> {
+    if !first.has_message() {
+        return Ok((None, Some(first.text()).filter(|piped| !piped.is_empty())));
+    }
+    let wrong = |error| Failure { code: USAGE, ..Failure::run(error) };
+    let text = first.text_for(agent).await.map_err(wrong)?;
+    let typed = given.arguments.message.join(" ");
+    Ok((Some(tui::FirstPrompt { text, typed }), None))
 }
 
 /// Does something that takes time on a thread where nobody waits for keys.

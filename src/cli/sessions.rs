@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &Arguments, command: &SessionsCommand) -> Result<u8
     // No setting that a project may have has a word on sessions.
     let config = assemble::config(arguments, None)?;
     let wrong = config.wrong.iter().map(WrongSetting::warning);
-    for warning in wrong.chain(log::begin(&config)) {
+    for warning in wrong.chain(log::begin(&config, log::Targets::of_command(arguments))) {
         stderr_line!("warning: {warning}");
     }
     let manager = assemble::manager(arguments, &config, assemble::cwd(arguments)?);

@@ -73,6 +73,8 @@ impl Read for LineReader<'_> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn value(line: &str) -> String {
@@ -123,5 +125,18 @@ mod tests {
         let names: Vec<&str> = parsed.variables.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!((names, parsed.invalid), (vec!["A", "B", "E"], vec![4, 8, 9]));
         assert_eq!(parse("A=1\n# b\nB='open\nC=3\n").invalid, [3]);
+    }
+
+    proptest! {
+        #[test]
+        fn dotenv_values_hold_only_what_the_file_says(text in "[A-Z=#$'\"\\\\{} \\t\\n]{0,60}") {
+            let parsed = parse(&text);
+            for (name, value) in &parsed.variables {
+                prop_assert!(text.contains(name.as_str()));
+                prop_assert!(value.chars().all(|c| text.contains(c) || c == '\n'), "{value:?}");
+            }
+            let lines = text.lines().count();
+            prop_assert!(parsed.invalid.iter().all(|line| (1..=lines).contains(line)), "{parsed:?}");
+        }
     }
 }

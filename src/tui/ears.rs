@@ -18,6 +18,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tokio::time::{Instant, timeout_at};
 
 use self::events::Events;
+pub(super) use self::events::open_terminal;
 use crate::theme::Rgb;
 
 /// The question: OSC 11 (xterm's "Change VT100 text background color"), asked with `?`.

@@ -211,6 +211,15 @@ impl Editor {
         self.recall.prompts()
     }
 
+    /// Pastes a text on lines of its own behind what is typed.
+    pub(super) fn paste_apart(&mut self, text: &str) {
+        self.edit(Edit::TextEnd);
+        if !self.is_empty() {
+            self.newline();
+        }
+        self.paste(text);
+    }
+
     pub(super) fn paste(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let shown = self.tokens.paste(text);

@@ -161,7 +161,7 @@ impl Front {
 
     /// Takes the session up.
     fn join(&mut self, opened: Opened) {
-        let Opened { agent, prompt, pick, banner, notices } = opened;
+        let Opened { agent, prompt, paste, pick, banner, notices } = opened;
         self.app.place.banner = banner.iter().map(|line| self.app.place.keymap.name_keys(line)).collect();
         self.app.work.opening_since = None;
         // First the events, then the snapshot that the reload takes: nothing falls between the two.
@@ -170,6 +170,8 @@ impl Front {
         performer.tell(Action::Reload);
         self.app.expect_snapshot();
         self.link = Some(Link { events, reports, performer, notices });
+        let has_paste = paste.is_some();
+        paste.iter().for_each(|text| self.app.editor.paste_apart(text));
         let actions = match prompt {
             // What is to be said is for the session that is picked.
             Some(prompt) if pick => {
@@ -177,6 +179,8 @@ impl Front {
                 self.app.browse("")
             }
             Some(prompt) => self.app.say_first(prompt),
+            // Where something is typed, sessions are offered only when they are asked for.
+            None if pick && has_paste => self.app.browse(""),
             None if pick => self.app.offer_sessions(now()),
             None => Vec::new(),
         };

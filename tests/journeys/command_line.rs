@@ -48,6 +48,109 @@ fn wrong_usage_is_exit_code_2_and_says_what_is_wrong() {
 }
 
 #[test]
+fn command_that_does_not_exist_is_never_sent_as_a_prompt() {
+    let house = House::new();
+    let script = house.script(&[r#"{"text": "Hi."}"#]);
+    let fixed = ["--provider", "scripted", "--model", &script, "-p"];
+    for line in [&["doctor"][..], &["update"], &["mcp", "list"], &["config", "set"], &["serve"], &["sesions"]]
+    {
+        let ran = house.run(&[&fixed[..], line].concat());
+        assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{line:?}: {}", ran.err);
+        let said = format!("`tiller -- {}` sends it", line.join(" "));
+        assert!(ran.err.contains(&said), "{line:?}: {}", ran.err);
+        let sent = house.run(&[&fixed[..], &["--"], line].concat());
+        assert_eq!((sent.out.as_str(), sent.code), ("Hi.\n", Some(0)), "{line:?}: {}", sent.err);
+    }
+    let lst = house.run(&["sessions", "lst"]);
+    assert!(lst.code == Some(2) && lst.err.contains("'list'"), "{}", lst.err);
+    let sent = house.run(&[&fixed[..], &["update the docs"]].concat());
+    assert_eq!((sent.out.as_str(), sent.code), ("Hi.\n", Some(0)), "{}", sent.err);
+}
+
+#[test]
+fn completions_are_printed_for_every_shell() {
+    let house = House::new();
+    for (shell, said) in [
+        ("bash", "complete -F _tiller"),
+        ("zsh", "#compdef tiller"),
+        ("fish", "complete -c tiller"),
+        ("elvish", "edit:completion"),
+        ("powershell", "Register-ArgumentCompleter"),
+    ] {
+        let ran = house.run(&["completions", shell]);
+        assert_eq!(ran.code, Some(0), "{shell}: {}", ran.err);
+        assert!(ran.out.contains(said) && ran.out.contains("add-dir"), "{shell}: {}", ran.out);
+    }
+    assert_eq!(house.run(&["completions", "tcsh"]).code, Some(2));
+}
+
+#[test]
+fn man_prints_a_page_with_every_command() {
+    let ran = House::new().run(&["man"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    for said in [".TH tiller", "tiller\\-sessions", "\\-\\-trace"] {
+        assert!(ran.out.contains(said), "{said}: {}", ran.out);
+    }
+}
+
+#[test]
+fn models_are_listed_with_limits_and_whether_there_is_a_key() {
+    let house = House::new().with("ANTHROPIC_API_KEY", "k");
+    let ran = house.run(&["models", "--json"]);
+    let rows: Vec<Value> = serde_json::from_str(&ran.out).unwrap();
+    let of = |provider: &str| rows.iter().find(|row| row["provider"] == provider).unwrap();
+    let (claude, gpt) = (of("anthropic"), of("openai"));
+    assert_eq!([&claude["hasKey"], &claude["usable"]], [&json!(true), &json!(true)]);
+    assert_eq!([&gpt["hasKey"], &gpt["usable"]], [&json!(false), &json!(false)]);
+    assert!(claude["window"].as_u64() > claude["maxOutput"].as_u64(), "{claude}");
+    assert!(claude["price"]["input"].is_number() && claude["thinking"].is_array(), "{claude}");
+
+    let ran = house.run(&["models", "GPT-5"]);
+    assert!(ran.out.starts_with("MODEL ") && !ran.out.contains("claude"), "{}", ran.out);
+    assert!(ran.out.lines().skip(1).all(|line| line.contains("gpt-5") && line.ends_with("missing")));
+    let ran = house.run(&["models", "nothing-of-the-kind"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(1)), "{}", ran.err);
+}
+
+#[test]
+fn models_of_a_server_of_ones_own_need_no_key() {
+    let house = House::new().with("OPENAI_BASE_URL", "http://127.0.0.1:9/v1");
+    let ran = house.run(&["--provider", "openai", "--model", "qwen3:8b", "models", "qwen"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let row = ran.out.lines().nth(1).unwrap_or_default();
+    assert!(row.starts_with("openai/qwen3:8b") && row.ends_with("not needed"), "{}", ran.out);
+}
+
+#[test]
+fn agent_mode_off_is_a_chat_without_tools() {
+    let server = MockServer::start([Reply::says([Say::text("Hi.")]), Reply::says([Say::text("Hi.")])]);
+    let house = House::new().with("ANTHROPIC_API_KEY", "k").with("ANTHROPIC_BASE_URL", &server.url);
+    let plain = house.with("AGENT_MODE", "false");
+    let ran = plain.run(&["-p", "hello"]);
+    assert_eq!((ran.out.as_str(), ran.code), ("Hi.\n", Some(0)), "{}", ran.err);
+    let ran = plain.run(&["-p", "--tools", "on", "hello"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let tools: Vec<bool> = server.requests().iter().map(|it| it.body["tools"].is_array()).collect();
+    assert_eq!(tools, [false, true]);
+}
+
+#[test]
+fn resume_query_without_a_match_says_how_to_find_sessions() {
+    let house = House::new();
+    for has_session in [false, true] {
+        if has_session {
+            scripted(&house, &[r#"{"text": "Hi."}"#], &["hello"]);
+        }
+        let ran = house.run(&["-p", "--provider", "demo", "-r", "zzzz", "go on"]);
+        assert_eq!(ran.code, Some(2), "{}", ran.err);
+        for said in ["goes by `zzzz`", "`tiller -r` opens the list", "tiller sessions search"] {
+            assert!(ran.err.contains(said), "{said}: {}", ran.err);
+        }
+        assert!(!ran.err.contains("-c"), "{}", ran.err);
+    }
+}
+
+#[test]
 fn settings_are_shown_with_their_sources() {
     let house = House::new().with("TILLER_BASH_TIMEOUT_S", "7");
     let shown: Value = serde_json::from_str(&house.run(&["settings", "--json"]).out).unwrap();
@@ -65,7 +168,7 @@ fn a_command_with_a_slip_in_it_is_not_sent_to_a_model_unless_it_stands_behind_tw
     let ran = scripted(&house, &[r#"{"text": "Hi."}"#], &["sesions", "list"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
     assert!(ran.err.contains("did you mean `tiller sessions list`?"), "{}", ran.err);
-    assert!(ran.err.contains("`tiller -- sesions list` says it to the model"), "{}", ran.err);
+    assert!(ran.err.contains("`tiller -- sesions list` sends it to the model"), "{}", ran.err);
     let ran = scripted(&house, &[r#"{"text": "Hi."}"#], &["--", "sesions", "list"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Hi.\n"), "{}", ran.err);
 }

@@ -88,11 +88,35 @@ impl House {
         self.start_in(size, self.variables.clone(), arguments)
     }
 
+    /// The binary in a terminal, with this text piped into it.
+    pub(crate) fn open_with_stdin(&self, text: &str, arguments: &[&str]) -> Terminal {
+        let piped = self.home().join("piped");
+        fs::write(&piped, text).unwrap();
+        let piped = piped.display().to_string();
+        let fixed = ["-c", "cat \"$0\" | \"$@\"", &piped, env!("CARGO_BIN_EXE_tiller")];
+        self.open_shell(&[&fixed, arguments].concat())
+    }
+
+    /// A shell in a terminal of 100 columns and 40 rows, for lines that start the binary in a pipe.
+    pub(crate) fn open_shell(&self, arguments: &[&str]) -> Terminal {
+        self.start_program("/bin/sh", Size(100, 40), self.variables.clone(), arguments)
+    }
+
     fn start_in(&self, size: Size, variables: Vec<(String, String)>, arguments: &[&str]) -> Terminal {
+        self.start_program(env!("CARGO_BIN_EXE_tiller"), size, variables, arguments)
+    }
+
+    fn start_program(
+        &self,
+        program: &str,
+        size: Size,
+        variables: Vec<(String, String)>,
+        arguments: &[&str],
+    ) -> Terminal {
         let own = [("HOME", self.home().to_owned()), ("TILLER_HOME", self.home().join("tiller"))];
         let own = own.map(|(name, path)| (name.to_owned(), path.display().to_string()));
         Terminal::start(&Start {
-            program: env!("CARGO_BIN_EXE_tiller").into(),
+            program: program.into(),
             arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
             cwd: self.project().to_owned(),
             variables: own.into_iter().chain(variables).collect(),

@@ -130,6 +130,105 @@ fn a_command_is_denied_with_a_reason_where_nobody_can_be_asked() {
     assert!(house.project().join("made").exists());
 }
 
+/// Runs a script whose calls want a command, a dangerous one and a write, and returns what was said of it.
+fn denied(house: &House, more: &[&str]) -> super::house::Ran {
+    let call = |name: &str, arguments: &str| format!(r#"{{"name": "{name}", "arguments": {arguments}}}"#);
+    let calls =
+        [call("bash", r#"{"command": "touch made"}"#), call("bash", r#"{"command": "touch made-too"}"#)];
+    let first = format!(r#"{{"calls": [{}]}}"#, calls.join(", "));
+    let script = house.script(&[&first, r#"{"text": "Done."}"#]);
+    house
+        .run(&[&["-p", "--no-session", "--provider", "scripted", "--model", &script], more, &["go"]].concat())
+}
+
+#[test]
+fn print_says_on_stderr_which_calls_were_denied() {
+    let house = House::new();
+    let ran = denied(&house, &[]);
+    assert_eq!((ran.out.as_str(), ran.code), ("Done.\n", Some(0)), "{}", ran.err);
+    assert_eq!(ran.err, "2 calls were denied (nobody to ask); --yes or --approval auto allows them\n");
+    let ran = denied(&house, &["--approval", "read-only"]);
+    assert_eq!(ran.err, "2 calls were denied (bash may change things, and the mode is read-only)\n");
+    for allowing in [["--yes", "--no-skills"], ["--approval", "auto"]] {
+        assert_eq!(denied(&house, &allowing).err, "", "{allowing:?}");
+    }
+}
+
+#[test]
+fn json_events_say_which_calls_were_denied() {
+    let ran = denied(&House::new(), &["--mode", "json"]);
+    let events = ran.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let denials: Vec<Value> = events.filter(|event| event["type"] == "tool_call_denied").collect();
+    assert_eq!(denials.len(), 2, "{}", ran.out);
+    let names = ["toolName", "cause", "reason", "allowedBy"].map(|name| denials[0][name].clone());
+    assert_eq!(names, ["bash", "no_approver", "runs a command", "auto"]);
+    assert!(denials[0]["toolCallId"].is_string(), "{}", denials[0]);
+}
+
+#[test]
+fn trace_file_holds_what_json_mode_prints() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let house = House::new();
+    let trace = house.write("trace.jsonl", "what was there before is gone");
+    let script = house.script(&[
+        r#"{"calls": [{"name": "list_files", "arguments": {}}]}"#,
+        r#"{"text": "Listed.", "chunk": 1}"#,
+    ]);
+    let fixed = ["-p", "--mode", "json", "--provider", "scripted", "--model", &script];
+    let ran = house.run(&[&fixed[..], &["--trace", "trace.jsonl", "go"]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let written = std::fs::read_to_string(&trace).unwrap();
+    assert!(written.contains("agent_settled") && written.starts_with(&ran.out), "{written}");
+    let mode = std::fs::metadata(&trace).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn trace_file_that_cannot_be_created_is_an_error_before_anything_starts() {
+    let house = House::new();
+    let script = house.script(&[r#"{"text": "Hi."}"#]);
+    for mode in [&["-p"][..], &["--plain"], &["--mode", "rpc"]] {
+        for file in ["no/such/folder/trace", "."] {
+            let fixed = ["--provider", "scripted", "--model", &script, "--trace", file];
+            let ran = house.run_with_stdin(&[mode, &fixed].concat(), "hello\n");
+            assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{mode:?} {file}: {}", ran.err);
+            assert!(ran.err.starts_with(&format!("error: --trace {file}: can't be created")), "{}", ran.err);
+        }
+    }
+    assert!(house.logs().is_empty());
+}
+
+#[test]
+fn trace_file_is_written_in_plain_and_rpc() {
+    let house = House::new();
+    let script = house.script(&[r#"{"text": "Hi."}"#]);
+    let rpc = "{\"type\": \"prompt\", \"message\": \"hello\"}\n";
+    for (mode, input) in [(&["--plain"][..], "hello\n"), (&["--mode", "rpc"], rpc)] {
+        let fixed = ["--no-session", "--provider", "scripted", "--model", &script, "--trace", "trace"];
+        let ran = house.run_with_stdin(&[mode, &fixed].concat(), input);
+        let written = std::fs::read_to_string(house.project().join("trace")).unwrap();
+        assert!(written.contains(r#""type":"agent_settled""#), "{mode:?}: {} {written}", ran.err);
+    }
+}
+
+#[test]
+fn verbose_prints_the_log_on_stderr() {
+    let house = House::new();
+    let script = house.script(&[r#"{"text": "Hi."}"#]);
+    let run = |more: &[&str]| {
+        house.run(
+            &[more, &["-p", "--no-session", "--provider", "scripted", "--model", &script, "go"]].concat(),
+        )
+    };
+    let quiet = run(&[]);
+    assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("Hi.\n", ""));
+    let verbose = run(&["-v"]);
+    assert_eq!(verbose.out, "Hi.\n");
+    assert!(verbose.err.contains("DEBUG") && verbose.err.contains("run ended"), "{}", verbose.err);
+    let named = run(&["-v", "--log-level", "info"]);
+    assert!(named.err.contains("run ended") && !named.err.contains("DEBUG"), "{}", named.err);
+}
+
 #[test]
 fn a_failed_request_is_told_without_the_key_and_fails_the_run() {
     let body = r#"{"error":{"type":"authentication_error","message":"invalid key sk-ant-secret"}}"#;

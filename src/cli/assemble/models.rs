@@ -17,7 +17,7 @@ use crate::provider::demo::{self, Demo};
 use crate::provider::openai_chat::{self, OpenAiChat};
 use crate::provider::scripted::{self, Scripted};
 use crate::provider::{
-    Endpoint, Known, Model, ModelError, Provider, ProviderError, Providers, Timeouts, catalog,
+    Endpoint, Known, Model, ModelError, ModelFacts, Provider, ProviderError, Providers, Timeouts, catalog,
 };
 use crate::setting;
 use crate::unit::Tokens;
@@ -112,6 +112,25 @@ fn endpoint(arguments: &Arguments, config: &Config, provider: &str, base_url: &s
         Some(key) => Some(endpoint.with_key(key)),
         None => access.map(|_| endpoint),
     }
+}
+
+/// The models that can be named.
+pub(in crate::cli) struct Named {
+    pub(in crate::cli) providers: Providers,
+    /// The model of the settings, where the catalog lacks it.
+    pub(in crate::cli) configured: Option<ModelFacts>,
+}
+
+/// Lists the models of the catalog and of the configured providers.
+pub(in crate::cli) fn named_models(arguments: &Arguments, config: &Config) -> Result<Named, Failure> {
+    let providers = providers(arguments, config)?;
+    let words = config.settings.text(&setting::MODEL);
+    let found = words.and_then(|words| match config.settings.text(&setting::PROVIDER) {
+        Some(provider) => in_provider(&providers, provider, words).ok().map(|(model, ..)| model),
+        None => providers.find(words).ok().map(|found| found.model),
+    });
+    let configured = found.map(|model| (*model.facts).clone());
+    Ok(Named { providers, configured })
 }
 
 /// The model to begin with.

@@ -80,14 +80,16 @@ impl Events {
     }
 }
 
+/// Opens the terminal of this process, wherever stdin comes from.
+pub(in crate::tui) fn open_terminal() -> io::Result<File> {
+    File::open("/dev/tty")
+}
+
 fn begin(batches: mpsc::Sender<Batch>) -> io::Result<OwnedFd> {
     let stdin = io::stdin();
     // As crossterm chooses.
-    let terminal: OwnedFd = if stdin.is_terminal() {
-        stdin.as_fd().try_clone_to_owned()?
-    } else {
-        File::open("/dev/tty")?.into()
-    };
+    let terminal: OwnedFd =
+        if stdin.is_terminal() { stdin.as_fd().try_clone_to_owned()? } else { open_terminal()?.into() };
     // Of these no child has a copy, which would keep it open.
     let (left, listens) = io::pipe()?;
     let (left, listens) = (OwnedFd::from(left), OwnedFd::from(listens));

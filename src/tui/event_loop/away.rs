@@ -1,6 +1,6 @@
 //! Giving the terminal to somebody else, and taking it back.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::Command;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use super::wake::Signals;
 use crate::tui::ExitReason;
 use crate::tui::app::{Input, Report};
 use crate::tui::block::Level;
+use crate::tui::ears::open_terminal;
 use crate::tui::mouse::Mouse;
 use crate::tui::pace::Stale;
 use crate::tui::terminal::Screen;
@@ -140,8 +141,13 @@ fn edited(editor: &str, text: &str) -> io::Result<String> {
     file.write_all(text.as_bytes())?;
     file.flush()?;
     // The editor is a shell's words (`code --wait`); the file's name is passed beside them, never as one of them.
-    let status =
-        Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file.path()).status()?;
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file.path());
+    if !io::stdin().is_terminal() {
+        // Where text was piped in, the keys come from the terminal all the same.
+        command.stdin(open_terminal()?);
+    }
+    let status = command.status()?;
     match status.code() {
         Some(0) => {}
         // So says the shell of what isn't there, or can't be run.

@@ -100,3 +100,100 @@ fn a_session_that_cannot_be_opened_is_an_error_on_the_normal_screen() {
     assert!(!terminal.look(vt100::Screen::alternate_screen) && terminal.is_cooked());
     assert!(terminal.screen().contains("error: "), "{}", terminal.screen());
 }
+
+#[test]
+fn piped_text_stands_before_the_message_of_the_command() {
+    let house = House::new();
+    let script = house.script(&[r#"{"expect": "a line of the log\n\nwhy?", "text": "Because."}"#]);
+    let fixed = ["--provider", "scripted", "--model", &script];
+    let mut terminal = house.open_with_stdin("a line of the log\n", &[&fixed[..], &["why?"]].concat());
+    terminal.wait_for("Because.");
+    // Keys come from the terminal.
+    terminal.send("exit");
+    terminal.wait_for("❯ exit");
+    terminal.key(Key::Enter);
+    assert_eq!(terminal.wait().exit_code(), 0);
+    let screen = terminal.screen();
+    assert!(screen.contains("Resume this session with: tiller --session "), "{screen}");
+    assert_eq!(house.said()[0], "user: a line of the log\n\nwhy?");
+}
+
+#[test]
+fn piped_text_without_a_message_stands_in_the_editor() {
+    let house = House::new();
+    let log: String = (0..40).map(|number| format!("line {number}\n")).collect();
+    let script = house.script(&[r#"{"expect": "line 39", "text": "Read."}"#]);
+    let fixed = ["--provider", "scripted", "--model", &script];
+    let program = house.home().join("editor.sh");
+    fs::write(&program, "#!/bin/sh\n[ -t 0 ] && echo 'at a terminal' >> \"$1\"\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let house = house.with("EDITOR", &program.display().to_string());
+    let mut terminal = house.open_with_stdin(&log, &fixed);
+    terminal.wait_for("[paste #1: 40 lines]");
+    terminal.key(Key::Ctrl('g'));
+    terminal.wait_for("at a terminal");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Read.");
+    assert!(house.said()[0].starts_with("user: line 0\nline 1\n"), "{:?}", house.said());
+}
+
+#[test]
+fn piped_text_that_is_not_utf8_is_an_error() {
+    let house = House::new();
+    let script = house.script(&[r#"{"text": "Hi."}"#]);
+    let line = "printf '\\377' | \"$0\" --provider scripted --model \"$1\" why";
+    let mut terminal = house.open_shell(&["-c", line, env!("CARGO_BIN_EXE_tiller"), &script]);
+    assert_eq!(terminal.wait().exit_code(), 2);
+    assert!(terminal.screen().contains("can't read stdin"), "{}", terminal.screen());
+    assert!(house.logs().is_empty());
+}
+
+#[test]
+fn trace_file_is_written_while_the_screen_is_there() {
+    let house = House::new();
+    let mut terminal = house.play(&[r#"{"text": "Hello yourself."}"#], &["--trace", "trace", "-v", "hello"]);
+    terminal.wait_for("Hello yourself.");
+    terminal.send(":q");
+    terminal.wait_for("❯ :q");
+    terminal.key(Key::Enter);
+    assert_eq!(terminal.wait().exit_code(), 0);
+    let written = fs::read_to_string(house.project().join("trace")).unwrap();
+    assert!(written.starts_with(r#"{"type":"session""#) && written.contains("agent_settled"), "{written}");
+    assert!(!terminal.written().contains("DEBUG"), "the log is not on the screen");
+    let log = fs::read_to_string(house.home().join("tiller/state/tiller.log")).unwrap();
+    assert!(log.contains("DEBUG"), "{log}");
+}
+
+#[test]
+fn piped_text_that_never_ends_does_not_keep_the_user() {
+    let house = House::new();
+    let script = house.script(&[r#"{"text": "Hi."}"#]);
+    let pipe = house.home().join("pipe");
+    mkfifo(&pipe, Mode::S_IRWXU).unwrap();
+    // Opened for both, it has a writer for ever.
+    let line = "exec \"$0\" --provider scripted --model \"$1\" why 0<> \"$2\"";
+    let program = env!("CARGO_BIN_EXE_tiller");
+    let mut terminal = house.open_shell(&["-c", line, program, &script, &pipe.display().to_string()]);
+    terminal.wait_for("opening the session");
+    terminal.send("half a thought");
+    terminal.wait_for("❯ half a thought");
+    terminal.key(Key::Ctrl('c'));
+    terminal.wait_without("half a thought");
+    terminal.key(Key::Ctrl('d'));
+    assert_eq!(terminal.wait().exit_code(), 0);
+}
+
+#[test]
+fn piped_text_waits_in_the_editor_while_a_session_is_picked() {
+    let house = House::new();
+    let script = house.script(&[r#"{"text": "Hi."}"#, r#"{"expect": "a piped line", "text": "Read."}"#]);
+    let fixed = ["--provider", "scripted", "--model", &script];
+    house.run(&[&fixed[..], &["-p", "an earlier prompt"]].concat());
+    let mut terminal = house.open_with_stdin("a piped line\n", &[&fixed[..], &["-r"]].concat());
+    terminal.wait_for("an earlier prompt");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Hi.");
+    terminal.wait_for("❯ a piped line");
+    terminal.key(Key::Enter);
+    terminal.wait_for("Read.");
+}

@@ -1,0 +1,125 @@
+//! `tiller models`: the models that can be named, from the catalog and the configured providers.
+
+use std::collections::BTreeSet;
+
+use anyhow::anyhow;
+use serde_json::{Value, json};
+
+use super::args::Arguments;
+use super::assemble::{self, Named};
+use super::console::stderr_line;
+use super::out::say;
+use super::trust::{self, Asking};
+use super::{DONE, Failure};
+use crate::config::Config;
+use crate::provider::Sight;
+use crate::provider::catalog::{ModelFacts, Price};
+use crate::setting;
+
+/// A model and the state of its provider.
+struct Row {
+    facts: ModelFacts,
+    has_key: bool,
+    /// Whether requests to it can be sent: there is a key, or its server needs none.
+    is_usable: bool,
+}
+
+pub(super) fn run(arguments: &Arguments, query: Option<&str>, json: bool) -> Result<u8, Failure> {
+    let (config, _) = trust::config(arguments, Asking::Nobody)?;
+    let Named { providers, configured } = assemble::named_models(arguments, &config)?;
+    for (provider, reason) in providers.misconfigured() {
+        stderr_line!("warning: {provider} can't be used: {reason}");
+    }
+    let usable = providers.models().into_iter().map(|model| (*model.facts).clone()).chain(configured);
+    let usable = usable.map(|facts| row(&config, arguments, facts, true));
+    let locked = providers.locked().into_iter().map(|(facts, _)| row(&config, arguments, facts, false));
+    let mut listed = BTreeSet::new();
+    let mut rows: Vec<Row> = usable.chain(locked).filter(|row| row.matches(query)).collect();
+    rows.retain(|row| listed.insert(row.name()));
+    if let (Some(query), []) = (query, &rows[..]) {
+        return Err(Failure::run(anyhow!("no model matches `{query}`"))
+            .hint("--model PROVIDER/ID takes ids that are not listed, too"));
+    }
+    if json {
+        let rows: Vec<Value> = rows.iter().map(Row::json).collect();
+        say(&(serde_json::to_string_pretty(&rows).map_err(Failure::run)? + "\n"))?;
+    } else {
+        say(&table(&rows))?;
+    }
+    Ok(DONE)
+}
+
+fn row(config: &Config, arguments: &Arguments, facts: ModelFacts, is_usable: bool) -> Row {
+    let is_named = config.settings.text(&setting::PROVIDER) == Some(&facts.provider);
+    let has_flag = is_named && arguments.model.api_key.is_some();
+    let has_key = has_flag || config.key_source(&facts.provider).is_some();
+    Row { has_key, is_usable, facts }
+}
+
+impl Row {
+    fn name(&self) -> String {
+        format!("{}/{}", self.facts.provider, self.facts.id)
+    }
+
+    fn matches(&self, query: Option<&str>) -> bool {
+        query.is_none_or(|query| self.name().to_lowercase().contains(&query.to_lowercase()))
+    }
+
+    fn key(&self) -> &'static str {
+        match (self.has_key, self.is_usable) {
+            (true, _) => "yes",
+            (false, true) => "not needed",
+            (false, false) => "missing",
+        }
+    }
+
+    fn cells(&self) -> [String; 6] {
+        let facts = &self.facts;
+        let price =
+            facts.price.map_or("-".to_owned(), |price| format!("{} / {}", price.input.0, price.output.0));
+        let thinks = if facts.thinks { "yes" } else { "no" };
+        let limits = [facts.window, facts.max_output].map(|tokens| tokens.0.to_string());
+        let [window, output] = limits;
+        [self.name(), window, output, thinks.to_owned(), price, self.key().to_owned()]
+    }
+
+    fn json(&self) -> Value {
+        let facts = &self.facts;
+        let levels: Vec<&str> = facts.levels().iter().map(|level| level.name()).collect();
+        let images = match facts.sight {
+            Sight::Sees => json!(true),
+            Sight::Blind => json!(false),
+            Sight::Unknown => Value::Null,
+        };
+        json!({
+            "provider": facts.provider,
+            "id": facts.id,
+            "window": facts.window.0,
+            "maxOutput": facts.max_output.0,
+            "thinking": levels,
+            "images": images,
+            "price": facts.price.map(price),
+            "hasKey": self.has_key,
+            "usable": self.is_usable,
+        })
+    }
+}
+
+/// A price as JSON: US dollars a million tokens.
+fn price(Price { input, output, cache_read, cache_write }: Price) -> Value {
+    json!({"input": input.0, "output": output.0, "cacheRead": cache_read.0, "cacheWrite": cache_write.0})
+}
+
+const HEAD: [&str; 6] = ["MODEL", "WINDOW", "MAX OUTPUT", "THINKING", "$/M IN / OUT", "KEY"];
+
+fn table(rows: &[Row]) -> String {
+    let cells = rows.iter().map(Row::cells);
+    let cells: Vec<[String; 6]> = std::iter::once(HEAD.map(str::to_owned)).chain(cells).collect();
+    let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+    let widths: [usize; 6] = std::array::from_fn(width);
+    let line = |row: &[String; 6]| {
+        let padded = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    cells.iter().map(line).collect()
+}

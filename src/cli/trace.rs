@@ -1,0 +1,86 @@
+//! `--trace FILE`: every event of the agent as a JSON line, in the format of `--mode json`.
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::Failure;
+use super::console::stderr_line;
+use crate::agent::{AgentSession, Buffered, Listener};
+use crate::files;
+use crate::session::entry::Header;
+
+/// Time that the last events have to reach the file, once the session is closed.
+const FINISH: Duration = Duration::from_secs(5);
+
+/// The file of `--trace`. Created before anything starts; written from [`EventTrace::attach`] to [`EventTrace::finish`].
+pub(super) struct EventTrace {
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+enum State {
+    Open(std::fs::File),
+    Writing(JoinHandle<io::Result<()>>),
+    Finished,
+}
+
+impl EventTrace {
+    /// Creates the file, for the user alone.
+    pub(super) fn create(path: &Path) -> Result<Self, Failure> {
+        let file = files::create_private(path);
+        let file = file.with_context(|| format!("--trace {}: can't be created", path.display()));
+        let state = Mutex::new(State::Open(file.map_err(Failure::usage)?));
+        Ok(Self { path: path.to_owned(), state })
+    }
+
+    /// Writes the events of this agent from now on, in a task.
+    pub(super) fn attach(&self, agent: &AgentSession) {
+        if let State::Open(file) = self.take() {
+            let (events, header) = (Listener::new(agent).buffered(), agent.reader().header().clone());
+            let task = tokio::spawn(write(events, header, BufWriter::new(file)));
+            *self.state.lock().unwrap_or_else(PoisonError::into_inner) = State::Writing(task);
+        }
+    }
+
+    fn take(&self) -> State {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut state, State::Finished)
+    }
+
+    /// Waits until the events of a closed session are written, and reports a failure on stderr.
+    pub(super) async fn finish(&self) {
+        let State::Writing(task) = self.take() else { return };
+        let error = match timeout(FINISH, task).await {
+            Ok(Ok(Ok(()))) => return,
+            Ok(Ok(Err(error))) => error,
+            Ok(Err(panic)) => panic.into(),
+            Err(late) => late.into(),
+        };
+        stderr_line!("warning: --trace {}: events are missing: {error}", self.path.display());
+    }
+}
+
+async fn write(mut events: Buffered, header: Header, mut out: BufWriter<std::fs::File>) -> io::Result<()> {
+    serde_json::to_writer(&mut out, &header)?;
+    out.write_all(b"\n")?;
+    loop {
+        let event = match events.try_next() {
+            Some(event) => event,
+            None => {
+                // Written as it happens: nothing stays in the buffer while nothing follows.
+                out.flush()?;
+                match events.next().await {
+                    Some(event) => event,
+                    None => return Ok(()),
+                }
+            }
+        };
+        event.write_lines(&mut out)?;
+    }
+}
