@@ -1,7 +1,7 @@
 //! Writes a session of any length, to see how tiller bears it, and opens one with the time it took.
 //!
 //! ```sh
-//! cargo run --profile dist --example big_log -- write FOLDER 100000 500MB
+//! cargo run --profile dist --example big_log -- write FOLDER 100000 500MB [ENTRIES BETWEEN COMPACTIONS, 0 FOR NONE]
 //! cargo run --profile dist --example big_log -- open FILE
 //! ```
 //!
@@ -20,18 +20,18 @@ use std::time::Instant;
 use long_log::Length;
 use tiller::session::Reader;
 
-/// Entries between two compactions.
+/// Entries between two compactions, unless another number is named.
 const COMPACTED_EVERY: usize = 2_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["write", folder, entries, size] => {
+        ["write", folder, entries, size, between @ ..] => {
             let length = Length {
                 entries: entries.parse()?,
                 bytes: bytes(size).ok_or("a size is a number with KB, MB or GB")?,
-                compacted_every: COMPACTED_EVERY,
+                compacted_every: between.first().map_or(Ok(COMPACTED_EVERY), |every| every.parse())?,
             };
             let path = long_log::write(Path::new(folder), length);
             println!("{} ({} bytes)", path.display(), fs::metadata(&path)?.len());

@@ -91,8 +91,8 @@ table! {
     THINKING = "thinking", Kind::Choice(&["off", "minimal", "low", "medium", "high", "xhigh"]), "off";
     /// Sampling temperature; unset is not sent.
     TEMPERATURE = "temperature", Kind::Number { min: 0.0, max: 2.0 }, "";
-    /// Most tokens of one answer; never above the model's own limit.
-    MAX_TOKENS = "max_tokens", Kind::Count { min: 1, max: 1_000_000 }, "8192", aliases &["AGENT_MAX_TOKENS"];
+    /// Most tokens of one answer, thinking included; never above the model's own limit. Unset is that limit, at most 32000.
+    MAX_TOKENS = "max_tokens", Kind::Count { min: 1, max: 1_000_000 }, "", aliases &["AGENT_MAX_TOKENS"];
     /// Which calls are asked about: those that run something, only risky ones, or none because nothing may change.
     APPROVAL = "approval", Kind::Choice(&["ask", "auto", "read-only"]), "ask";
     /// Most model requests of one run; unset is no limit in the TUI and 100 where nobody watches.
@@ -112,7 +112,7 @@ table! {
     /// When a steering message is delivered.
     STEERING_POINT = "steering_point", Kind::Choice(&["between-tools", "after-answer"]), "between-tools";
     /// How many waiting steering messages are delivered at once.
-    STEERING_MODE = "steering_mode", Kind::Choice(&["one-at-a-time", "all"]), "one-at-a-time";
+    STEERING_MODE = "steering_mode", Kind::Choice(&["one-at-a-time", "all"]), "all";
     /// How many waiting follow-ups are delivered at once.
     FOLLOW_UP_MODE = "follow_up_mode", Kind::Choice(&["one-at-a-time", "all"]), "one-at-a-time";
     /// Whether consecutive calls of tools that only read run side by side.

@@ -18,7 +18,7 @@ impl Parrot {
             id: "grey".to_owned(),
             window: Tokens(8_000),
             max_output: Tokens(1_000),
-            thinks: false,
+            least_thinking: None,
             sight: Sight::Unknown,
             price: None,
         }

@@ -41,7 +41,7 @@ use crate::event::{Event, EventKind, QueueItem};
 use crate::message::{Message, ThinkingLevel};
 use crate::policy::Policy;
 use crate::process::Runner;
-use crate::provider::{Model, Providers};
+use crate::provider::{Model, ModelFacts, Providers};
 use crate::session::{Reader, SessionError, SessionManager, Writer};
 use crate::tool::{OutputLimits, Tools};
 use crate::unit::{Tokens, UnixMs};
@@ -137,17 +137,27 @@ pub struct AgentOptions {
 }
 
 /// How models answer.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AnswerOptions {
-    /// Most tokens of one answer. Default 8,192.
-    pub max_tokens: Tokens,
+    /// Most tokens of one answer. By default as many as the model gives, at most 32,000.
+    pub max_tokens: Option<Tokens>,
     /// Sampling temperature; `None` leaves it to the provider.
     pub temperature: Option<f64>,
 }
 
-impl Default for AnswerOptions {
-    fn default() -> Self {
-        Self { max_tokens: Tokens(8_192), temperature: None }
+impl AnswerOptions {
+    /// Most tokens that an answer may have by default: more than anybody reads at once, and less than the longest a model may
+    /// go on when it repeats itself.
+    const MAX_TOKENS: Tokens = Tokens(32_000);
+
+    /// Most tokens of the answer of a model to a context of this size: no more than the window has room for, but always an
+    /// eighth of it, because the size is an estimate.
+    pub(crate) fn max_tokens(&self, model: &ModelFacts, context: Tokens) -> Tokens {
+        let wanted = self.max_tokens.unwrap_or(Self::MAX_TOKENS).min(model.max_output);
+        // What the estimate misses, and the system prompt and tools where they aren't counted.
+        let margin = model.window.0 / 20;
+        let free = model.window.0.saturating_sub(context.0 + margin);
+        wanted.min(Tokens(free.max(model.window.0 / 8)))
     }
 }
 

@@ -14,10 +14,9 @@ use crate::unit::UnixMs;
 pub const MAX_WAITING: usize = 1_000;
 
 /// How many waiting messages go in at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryMode {
     /// The oldest.
-    #[default]
     OneAtATime,
     /// All of its kind.
     All,

@@ -45,18 +45,30 @@ pub use told::{Retry, Told};
 pub const LARGEST_GROUP: usize = 8;
 
 /// How the machine is set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnOptions {
     /// When steering is delivered.
     pub steering_point: SteeringPoint,
-    /// How much of it at once.
+    /// How much of it at once; all by default, for what is said twice in a row belongs together.
     pub steering_mode: DeliveryMode,
-    /// How many follow-ups at once.
+    /// How many follow-ups at once; one by default, for each is a task of its own.
     pub follow_up_mode: DeliveryMode,
     /// Whether reading calls run side by side.
     pub groups: Groups,
     /// Most requests of one run, before a last one without tools; `None` for no limit.
     pub max_turns: Option<u64>,
+}
+
+impl Default for TurnOptions {
+    fn default() -> Self {
+        Self {
+            steering_point: SteeringPoint::default(),
+            steering_mode: DeliveryMode::All,
+            follow_up_mode: DeliveryMode::OneAtATime,
+            groups: Groups::default(),
+            max_turns: None,
+        }
+    }
 }
 
 /// When steering is delivered.

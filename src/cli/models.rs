@@ -77,7 +77,7 @@ impl Row {
         let facts = &self.facts;
         let price =
             facts.price.map_or("-".to_owned(), |price| format!("{} / {}", price.input.0, price.output.0));
-        let thinks = if facts.thinks { "yes" } else { "no" };
+        let thinks = if facts.thinks() { "yes" } else { "no" };
         let limits = [facts.window, facts.max_output].map(|tokens| tokens.0.to_string());
         let [window, output] = limits;
         [self.name(), window, output, thinks.to_owned(), price, self.key().to_owned()]

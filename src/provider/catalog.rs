@@ -27,8 +27,9 @@ pub struct ModelFacts {
     pub window: Tokens,
     /// Most tokens of one answer.
     pub max_output: Tokens,
-    /// Whether it can think before it answers, the way tiller asks it.
-    pub thinks: bool,
+    /// The least that it can be asked to think: more than `Off` for one that always thinks. `None` for one that doesn't think,
+    /// or not the way tiller asks.
+    pub least_thinking: Option<ThinkingLevel>,
     /// Whether it takes images.
     pub sight: Sight,
     /// Its prices, when known.
@@ -79,16 +80,25 @@ impl ModelFacts {
         Self { window, max_output: self.max_output.min(Tokens(window.0 / 4)), ..self }
     }
 
-    /// The level that the model can do, at most `wanted`: `Off` for one that doesn't think.
+    /// Whether it can think before it answers.
+    #[must_use]
+    pub const fn thinks(&self) -> bool {
+        self.least_thinking.is_some()
+    }
+
+    /// The level that the model can do and that is nearest to `wanted`: `Off` for one that doesn't think.
     #[must_use]
     pub fn clamp(&self, wanted: ThinkingLevel) -> ThinkingLevel {
-        if self.thinks { wanted } else { ThinkingLevel::Off }
+        self.least_thinking.map_or(ThinkingLevel::Off, |least| wanted.max(least))
     }
 
     /// The levels one may choose from, least first.
     #[must_use]
     pub fn levels(&self) -> &'static [ThinkingLevel] {
-        if self.thinks { &ThinkingLevel::ALL } else { &ThinkingLevel::ALL[..1] }
+        match self.least_thinking {
+            Some(least) => &ThinkingLevel::ALL[least as usize..],
+            None => &ThinkingLevel::ALL[..1],
+        }
     }
 }
 
@@ -128,7 +138,7 @@ pub fn assumed(provider: &str, id: &str) -> ModelFacts {
         id: id.to_owned(),
         window: ASSUMED_WINDOW,
         max_output: ASSUMED_MAX_OUTPUT,
-        thinks: is_claude,
+        least_thinking: is_claude.then_some(ThinkingLevel::Off),
         sight: if is_claude { Sight::Sees } else { Sight::Unknown },
         price: None,
     }

@@ -202,7 +202,7 @@ pub(super) fn facts(provider: &str, id: &str) -> ModelFacts {
         id: id.to_owned(),
         window: Tokens(200_000),
         max_output: Tokens(8_192),
-        thinks: false,
+        least_thinking: None,
         sight: Sight::Unknown,
         price: None,
     }

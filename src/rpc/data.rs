@@ -30,7 +30,7 @@ pub(super) fn model(facts: &ModelFacts, api: &str) -> Value {
         "api": api,
         "provider": facts.provider,
         "baseUrl": "",
-        "reasoning": facts.thinks,
+        "reasoning": facts.thinks(),
         "input": if facts.sight == Sight::Blind { &["text"][..] } else { &["text", "image"] },
         "contextWindow": facts.window,
         "maxTokens": facts.max_output,

@@ -232,7 +232,7 @@ fn options(scratch: PathBuf) -> AgentOptions {
         retry: RetryOptions { base: Duration::from_millis(1), ..RetryOptions::default() },
         compaction: CompactionOptions::default(),
         sync: SyncPolicy::Turn,
-        answers: AnswerOptions { max_tokens: Tokens(100), temperature: None },
+        answers: AnswerOptions { max_tokens: Some(Tokens(100)), temperature: None },
         policy: Policy::default(),
         audience: Audience::Somebody,
         output: OutputOptions { limits: OutputLimits::default(), scratch },

@@ -17,7 +17,6 @@ use crate::provider::{Failure, ModelFacts, ProviderError, Request, Sight, ToolCh
 use crate::session::context::unanswered;
 use crate::session::{Appended, Disturbance, EntryBody, SessionError, chain};
 use crate::tool::Tool;
-use crate::unit::Tokens;
 
 impl Driver {
     /// Performs what is to be done, until nothing is left or a sync has to finish first.
@@ -251,7 +250,7 @@ impl Driver {
             messages,
             tools: self.offered().specs(),
             tool_choice,
-            max_tokens: Tokens(self.fixed.options.answers.max_tokens.0.min(model.facts.max_output.0)),
+            max_tokens: self.fixed.options.answers.max_tokens(&model.facts, self.current.projection.tokens()),
             temperature: self.fixed.options.answers.temperature,
             thinking: self.current.thinking,
         };

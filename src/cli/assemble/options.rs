@@ -128,7 +128,7 @@ pub(super) fn options(
             Some(_) | None => SyncPolicy::Turn,
         },
         answers: AnswerOptions {
-            max_tokens: Tokens(settings.count(&setting::MAX_TOKENS).unwrap_or_default()),
+            max_tokens: settings.count(&setting::MAX_TOKENS).map(Tokens),
             temperature: settings.number(&setting::TEMPERATURE),
         },
         policy: Policy {

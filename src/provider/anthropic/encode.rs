@@ -47,7 +47,7 @@ impl Plan {
                 Self::adaptive(request, effort(level, most), bound)
             }
             (Thinking::Budget, level) if level != ThinkingLevel::Off => Self::budget(request, level),
-            (Thinking::Never | Thinking::Effort | Thinking::Budget, _) => {
+            (Thinking::Never | Thinking::Effort { .. } | Thinking::Budget, _) => {
                 Self { sends_temperature: true, ..Self::plain(request) }
             }
         }

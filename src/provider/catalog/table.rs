@@ -12,6 +12,7 @@
 //! on 2027-01-14, gpt-5.1 on 2027-04-01; gpt-4.1-nano and o4-mini are gone since 2026-10-23.
 
 use super::{ModelFacts, Price, Sight};
+use crate::message::ThinkingLevel;
 use crate::unit::{Tokens, Usd};
 
 /// The name under which the Claude rows are known.
@@ -45,8 +46,8 @@ pub(super) struct Surcharge {
 pub(in crate::provider) enum Thinking {
     /// It can't, or not together with tools.
     Never,
-    /// By the provider's own levels: OpenAI's `reasoning_effort`.
-    Effort,
+    /// By the provider's own levels, OpenAI's `reasoning_effort`, from this one on.
+    Effort { least: ThinkingLevel },
     /// By a number of tokens: `thinking: {type: enabled, budget_tokens}`.
     Budget,
     /// As it sees fit: `thinking: {type: adaptive}` and `output_config.effort`. Such models take no temperature.
@@ -80,6 +81,16 @@ impl Thinking {
 
     /// For a Claude newer than this table: adaptive, as all since 4.6, with nothing sent that only some of them take.
     pub(super) const NEWEST: Self = Self::ASKED;
+
+    /// The least that a model can be asked to think.
+    const fn least(self) -> Option<ThinkingLevel> {
+        match self {
+            Self::Never => None,
+            Self::Effort { least } => Some(least),
+            Self::Adaptive { silence: Silence::LowEffort, .. } => Some(ThinkingLevel::Low),
+            Self::Budget | Self::Adaptive { .. } => Some(ThinkingLevel::Off),
+        }
+    }
 }
 
 impl Row {
@@ -89,7 +100,7 @@ impl Row {
             id: id.to_owned(),
             window: self.window,
             max_output: self.max_output,
-            thinks: self.thinking != Thinking::Never,
+            least_thinking: self.thinking.least(),
             // So it stands on the page of each of them.
             sight: Sight::Sees,
             price: Some(self.price()),
@@ -171,11 +182,11 @@ const GPTS: &[Row] = &[
     gpt_silent("gpt-5.6-terra", [2.0, 12.0, 0.2, 2.5]),
     gpt_silent("gpt-5.6-luna", [0.2, 1.2, 0.02, 0.25]),
     gpt_silent("gpt-5.4", [2.5, 15.0, 0.25, 2.5]),
-    gpt("gpt-5.1", GPT_5, [1.25, 10.0, 0.125, 1.25], Thinking::Effort),
-    gpt("gpt-5", GPT_5, [1.25, 10.0, 0.125, 1.25], Thinking::Effort),
-    gpt("gpt-5-mini", GPT_5, [0.25, 2.0, 0.025, 0.25], Thinking::Effort),
-    gpt("gpt-5-nano", GPT_5, [0.05, 0.4, 0.005, 0.05], Thinking::Effort),
-    gpt("o3", (200_000, 100_000), [2.0, 8.0, 0.5, 2.0], Thinking::Effort),
+    gpt("gpt-5.1", GPT_5, [1.25, 10.0, 0.125, 1.25], Thinking::Effort { least: ThinkingLevel::Off }),
+    gpt("gpt-5", GPT_5, [1.25, 10.0, 0.125, 1.25], Thinking::Effort { least: ThinkingLevel::Minimal }),
+    gpt("gpt-5-mini", GPT_5, [0.25, 2.0, 0.025, 0.25], Thinking::Effort { least: ThinkingLevel::Minimal }),
+    gpt("gpt-5-nano", GPT_5, [0.05, 0.4, 0.005, 0.05], Thinking::Effort { least: ThinkingLevel::Minimal }),
+    gpt("o3", (200_000, 100_000), [2.0, 8.0, 0.5, 2.0], Thinking::Effort { least: ThinkingLevel::Low }),
     gpt("gpt-4.1", GPT_4_1, [2.0, 8.0, 0.5, 2.0], Thinking::Never),
     gpt("gpt-4.1-mini", GPT_4_1, [0.4, 1.6, 0.1, 0.4], Thinking::Never),
     gpt("gpt-4o", (128_000, 16_384), [2.5, 10.0, 1.25, 2.5], Thinking::Never),

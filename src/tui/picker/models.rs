@@ -56,7 +56,7 @@ pub(super) const fn mark(is_current: bool) -> &'static str {
 
 fn note(facts: &ModelFacts) -> String {
     let price = facts.price.map(|price| format!("{}/{}", dollars(price.input), dollars(price.output)));
-    let thinks = facts.thinks.then(|| "thinks".to_owned());
+    let thinks = facts.thinks().then(|| "thinks".to_owned());
     let blind = (facts.sight == Sight::Blind).then(|| "text only".to_owned());
     let notes = [thinks, blind, price, Some(facts.window.to_string())];
     notes.into_iter().flatten().collect::<Vec<_>>().join(" · ")
@@ -88,7 +88,7 @@ fn detail(facts: &ModelFacts) -> Vec<Line> {
         fact("provider", facts.provider.clone()),
         fact("window", tokens(facts.window)),
         fact("answer", format!("at most {}", tokens(facts.max_output))),
-        fact("thinking", if facts.thinks { levels.join(", ") } else { "no".to_owned() }),
+        fact("thinking", if facts.thinks() { levels.join(", ") } else { "no".to_owned() }),
     ];
     match facts.price {
         Some(price) => lines.extend([
