@@ -274,7 +274,7 @@ fn the_preview_of_a_model_stands_beside_the_list_only_where_names_and_prices_hav
         assert_eq!(screen.contains(" │ claude-opus"), is_beside, "{screen}");
         assert!(screen.contains("cycled · thinks · $4/$20 · 1.0M"), "{screen}");
         assert!(screen.contains("  needs OPENAI_API_KEY"), "{screen}");
-        assert!(screen.contains("thinking   off, minimal"), "{screen}");
+        assert!(screen.contains("thinking   low, medium"), "{screen}");
     }
 }
 

@@ -286,15 +286,15 @@ fn settings_that_were_changed_take_effect_by_reload_or_are_said_to_need_a_start(
     let mut terminal = house.play(&TWO, &[]);
     terminal.wait_for("Say what you want done");
     let file = house.home().join("tiller/settings.json");
-    fs::write(&file, r#"{"steering_mode": "all", "max_tokens": 100}"#).unwrap();
+    fs::write(&file, r#"{"steering_mode": "one-at-a-time", "max_tokens": 100}"#).unwrap();
     enter(&mut terminal, "/reload");
-    terminal.wait_for("steering_mode all now; max_tokens from the next start on");
-    fs::write(&file, r#"{"steering_mode": "all", "colour": "red"}"#).unwrap();
+    terminal.wait_for("steering_mode one-at-a-time now; max_tokens from the next start on");
+    fs::write(&file, r#"{"steering_mode": "one-at-a-time", "colour": "red"}"#).unwrap();
     enter(&mut terminal, "/reload");
     terminal.wait_for("there is no setting `colour`");
     terminal.wait_without("from the next start on");
     enter(&mut terminal, "/settings steering_mode");
-    terminal.wait_for("all · yours");
+    terminal.wait_for("one-at-a-time · yours");
     terminal.key(Key::Ctrl('c'));
     fs::write(&file, "{").unwrap();
     enter(&mut terminal, "/reload");
@@ -323,9 +323,9 @@ fn reload_takes_settings_as_a_start_would_and_a_wrong_value_costs_itself_alone()
     terminal.wait_for("no longer so");
     terminal.wait_for("there is no setting `nonsense`");
     terminal.wait_for("`maybe` is not one of on, off");
-    fs::write(&file, r#"{"approval": "autoo", "steering_mode": "all"}"#).unwrap();
+    fs::write(&file, r#"{"approval": "autoo", "steering_mode": "one-at-a-time"}"#).unwrap();
     enter(&mut terminal, "/reload");
-    terminal.wait_for("steering_mode all now");
+    terminal.wait_for("steering_mode one-at-a-time now");
     terminal.wait_for("`autoo` is not one of");
     terminal.wait_until("the strictest in the footer", |screen| screen.trim_end().ends_with("read-only"));
 }
