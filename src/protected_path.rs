@@ -102,6 +102,52 @@ const HOME_FOLDERS: &[&str] = &[
     "Library/LaunchDaemons",
 ];
 
+/// Files and folders of the home directory that hold keys, passwords or sessions; all that is beneath them counts.
+const CREDENTIALS: &[&str] = &[
+    ".aws",
+    ".azure",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".claude/.credentials.json",
+    ".codex/auth.json",
+    ".config/anthropic",
+    ".config/chromium",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/glab-cli",
+    ".config/google-chrome",
+    ".config/hub",
+    ".config/op",
+    ".config/rclone",
+    ".config/sops",
+    ".docker/config.json",
+    ".env",
+    ".gem/credentials",
+    ".git-credentials",
+    ".gnupg",
+    ".gradle/gradle.properties",
+    ".huggingface",
+    ".cache/huggingface/token",
+    ".kube",
+    ".local/share/keyrings",
+    ".m2/settings.xml",
+    ".mozilla",
+    ".my.cnf",
+    ".netrc",
+    ".npmrc",
+    ".password-store",
+    ".pgpass",
+    ".pypirc",
+    ".s3cfg",
+    ".ssh",
+    ".subversion/auth",
+    ".terraform.d/credentials.tfrc.json",
+    ".vault-token",
+    ".yarnrc.yml",
+    "Library/Application Support/Google/Chrome",
+    "Library/Keychains",
+];
+
 /// Lists the startup and credential files and folders that are protected, by their paths in the home directory.
 pub fn home_names() -> impl Iterator<Item = &'static str> {
     HOME_FILES.iter().chain(HOME_FOLDERS).copied()
@@ -184,6 +230,26 @@ impl ProtectedPaths {
         is_beneath_any(&self.own, &path) && !is_beneath_any(&self.readable, &path)
     }
 
+    /// Checks whether a path is a credential file of the home directory or lies in a folder of them. Public keys don't count. A
+    /// wildcard in the path stands for whatever the shell may put there.
+    #[must_use]
+    pub fn is_credential(&self, path: &Path) -> bool {
+        let path = normalize(path);
+        let is_public = path.extension().is_some_and(|ending| ending == "pub");
+        let mut beneath = self.homes.iter().filter_map(|home| rest_beneath(home, &path));
+        !is_public
+            && beneath.any(|path| CREDENTIALS.iter().any(|name| begins_with(path, name)) || may_match(path))
+    }
+
+    /// Checks whether a folder holds credential files of the home directory.
+    #[must_use]
+    pub fn holds_credentials(&self, folder: &Path) -> bool {
+        let folder = normalize(folder);
+        let mut credentials =
+            self.homes.iter().flat_map(|home| CREDENTIALS.iter().map(move |name| home.join(name)));
+        credentials.any(|it| rest_beneath(&folder, &normalize(&it)).is_some())
+    }
+
     /// Checks whether a path may not be read by a command that was allowed for another path: it lies in a protected folder of
     /// the home directory or in tiller's own, is a protected file, or holds one of them.
     #[must_use]
@@ -221,6 +287,15 @@ fn is_protected_in(home: &Path, path: &Path) -> bool {
             && first.is_some_and(|first| HOME_FILES.iter().any(|file| is_name(first, file)))
     };
     is_file() || HOME_FOLDERS.iter().any(|folder| begins_with(beneath, folder))
+}
+
+/// Checks whether a path in the home directory with a wildcard may stand for a credential file. A wildcard matches no dot at the
+/// beginning of a name.
+fn may_match(path: &Path) -> bool {
+    let text = path.to_string_lossy().to_ascii_lowercase();
+    let before = text.find(['*', '?', '[']).map(|at| &text[..at]);
+    let before = before.filter(|before| !before.is_empty() && !before.ends_with('/'));
+    before.is_some_and(|before| CREDENTIALS.iter().any(|name| name.to_ascii_lowercase().starts_with(before)))
 }
 
 fn begins_with(path: &Path, folder: &str) -> bool {
@@ -356,6 +431,37 @@ mod tests {
         ] {
             assert!(!protected.is_secret(Path::new(path)), "{path}");
         }
+    }
+
+    #[test]
+    fn is_credential_key_or_password_file_is_true() {
+        let homes = vec!["/home/me".into()];
+        let protected = ProtectedPaths { homes, ..ProtectedPaths::default() };
+        for path in [
+            "/home/me/.ssh",
+            "/home/me/.ssh/id_rsa",
+            "/home/me/x/../.SSH/id_rsa",
+            "/home/me/.s*/id_rsa",
+            "/home/me/.*",
+            "/home/me/.config/g?",
+            "/home/me/.netrc",
+            "/home/me/.config/gh/hosts.yml",
+        ] {
+            assert!(protected.is_credential(Path::new(path)), "{path}");
+        }
+        for path in [
+            "/home/me/.ssh/id_rsa.pub",
+            "/home/me/*.txt",
+            "/home/me/.bashrc",
+            "/home/me/work/.ssh/x",
+            "/home/me/.config/nvim",
+            "/home/you/.ssh/x",
+        ] {
+            assert!(!protected.is_credential(Path::new(path)), "{path}");
+        }
+        let holds = |path| protected.holds_credentials(Path::new(path));
+        assert_eq!(["/", "/home/me", "/home/me/.config"].map(holds), [true; 3]);
+        assert_eq!(["/home/me/work", "/home/you"].map(holds), [false; 2]);
     }
 
     #[test]

@@ -4,9 +4,11 @@ use super::shell::{self, Segment};
 use crate::protected_path::Protection;
 
 mod command_folders;
+mod download;
 mod find;
 mod git;
 mod loss;
+mod outside;
 mod writes;
 
 pub(super) use command_folders::CommandFolders;
@@ -39,25 +41,23 @@ pub(super) fn of(line: &str, folders: CommandFolders<'_>) -> Option<String> {
 
 fn judge_line(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<String> {
     let segments = shell::segments(line);
-    let runs = |meant: &[&str]| {
-        segments.iter().flat_map(|it| programs(&it.words)).any(|(name, _)| meant.contains(&name))
-    };
-    if runs(DOWNLOADERS) && (runs(SHELLS) || runs(INTERPRETERS)) {
+    if download::runs_download(line, &segments) {
         return Some("runs what it downloads".into());
     }
+    let variables = outside::list_variables(&segments);
     let (mut here, mut before) = (folders.here.to_owned(), folders.here.to_owned());
     let mut visited = folders.visited.to_vec();
-    let mut protection = None;
+    let mut reached: Option<String> = None;
     for segment in &segments {
         let known = visited.clone();
-        let folders = CommandFolders { here: &here, visited: &known, ..folders };
+        let folders = CommandFolders { here: &here, visited: &known, variables: &variables, ..folders };
         if let Some(what) = judge_segment(segment, folders, depth) {
-            // There may be worse behind a write.
-            let write = Protection::ALL.into_iter().find(|it| it.reason() == what);
-            if write.is_none() {
-                return Some(what);
+            // There may be worse behind what reaches a file.
+            let Some(rank) = rank(&what) else { return Some(what) };
+            let is_worse = |before: &String| self::rank(before).is_some_and(|before| rank < before);
+            if reached.as_ref().is_none_or(is_worse) {
+                reached = Some(what);
             }
-            protection = protection.or(write);
         }
         if let Some(next) = folders.find_cd_target(segment, &before) {
             visited.extend(folders.list_cd_targets(segment, &before));
@@ -66,8 +66,17 @@ fn judge_line(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<S
             before = std::mem::replace(&mut here, next);
         }
     }
-    find::judge_xargs(&segments, CommandFolders { here: &here, ..folders })
-        .or_else(|| protection.map(|it| it.reason().to_owned()))
+    find::judge_xargs(&segments, CommandFolders { here: &here, ..folders }).or(reached)
+}
+
+/// How bad it is that a command reaches a file, the worst first; `None` for every other danger, which is worse.
+fn rank(reason: &str) -> Option<u8> {
+    match reason {
+        outside::READS_CREDENTIALS => Some(1),
+        _ if Protection::ALL.iter().any(|it| it.reason() == reason) => Some(0),
+        _ if reason.starts_with(outside::WRITES_OUTSIDE) => Some(2),
+        _ => None,
+    }
 }
 
 fn judge_segment(segment: &Segment, folders: CommandFolders<'_>, depth: usize) -> Option<String> {
@@ -78,9 +87,19 @@ fn judge_segment(segment: &Segment, folders: CommandFolders<'_>, depth: usize) -
         let words = segment.words.iter().chain(&segment.outputs);
         words.into_iter().any(|word| folders.names_private(word)).then(|| Protection::Own.reason().to_owned())
     };
-    judge_words(&segment.words, folders, depth).or_else(private).or_else(|| {
-        segment.outputs.iter().find_map(|path| folders.protection(path)).map(|it| it.reason().to_owned())
-    })
+    let output = || {
+        let protection = segment.outputs.iter().find_map(|path| folders.protection(path));
+        protection.map(|it| it.reason().to_owned()).or_else(|| {
+            let path = segment.outputs.iter().find(|path| folders.leads_outside(path))?;
+            Some(outside::reason(path))
+        })
+    };
+    let credentials = || {
+        let reads = outside::reads_credentials(&segment.words, folders);
+        reads.then(|| outside::READS_CREDENTIALS.to_owned())
+    };
+    let all = [judge_words(&segment.words, folders, depth), private(), output(), credentials()];
+    all.into_iter().flatten().min_by_key(|what| rank(what))
 }
 
 fn judge_words(words: &[String], folders: CommandFolders<'_>, depth: usize) -> Option<String> {
@@ -88,6 +107,7 @@ fn judge_words(words: &[String], folders: CommandFolders<'_>, depth: usize) -> O
         judge_program((name, arguments), folders, depth)
             .or_else(|| writes::protection(name, arguments, folders).map(|it| it.reason().to_owned()))
             .or_else(|| writes::judge_links(name, arguments, folders))
+            .or_else(|| outside::find_written_outside(name, arguments, folders))
     })
 }
 
@@ -99,9 +119,16 @@ fn judge_program(
     match name {
         "sudo" | "doas" | "su" | "pkexec" => Some(format!("runs as another user ({name})")),
         "rm" => judge_rm(arguments, folders),
-        "chmod" | "chown" | "chgrp" if has_flag(arguments, 'R', "recursive") => {
-            let target = targets(arguments).skip(1).find(|path| folders.leads_out(path))?;
+        "chmod" | "chown" | "chgrp" if changes_recursively(arguments) => {
+            // The first may be a mode or an owner, or the only path.
+            let is_path = |at: usize, word: &str| at > 0 || word.starts_with(['/', '~', '.']);
+            let mut paths = targets(arguments).enumerate().filter(|(at, word)| is_path(*at, word));
+            let (_, target) = paths.find(|(_, path)| folders.leads_out(path))?;
             Some(format!("changes everything beneath {target}"))
+        }
+        "killall" | "pkill" => Some(format!("ends processes by name ({name})")),
+        "kill" if arguments.iter().skip(1).any(|word| word == "-1") => {
+            Some("ends all of your processes".into())
         }
         "dd" => arguments
             .iter()
@@ -114,7 +141,10 @@ fn judge_program(
         "git" => {
             loss::of(arguments, folders, depth).or_else(|| git::find_git_setting(arguments)).or_else(|| {
                 let is_system = writes::changes_system_config(arguments);
-                is_system.then(|| "changes git's configuration for all users".into())
+                is_system.then(|| "changes git's configuration for all users".into()).or_else(|| {
+                    let pushes = loss::command(arguments).is_some_and(|(command, _)| command == "push");
+                    pushes.then(|| "pushes to a remote (git push)".into())
+                })
             })
         }
         "eval" => judge_nested(&arguments.join(" "), folders, depth),
@@ -203,6 +233,12 @@ fn judge_rm(arguments: &[String], folders: CommandFolders<'_>) -> Option<String>
 /// Checks whether `rm` with these arguments deletes folders.
 fn is_recursive(arguments: &[String]) -> bool {
     has_flag(arguments, 'r', "recursive") || has_flag(arguments, 'R', "recursive")
+}
+
+fn changes_recursively(arguments: &[String]) -> bool {
+    let is_long =
+        |word: &String| word.len() > 4 && word.starts_with("--") && "--recursive".starts_with(word.as_str());
+    has_flag(arguments, 'R', "recursive") || arguments.iter().any(is_long)
 }
 
 /// Arguments that are no flags.
@@ -471,7 +507,6 @@ mod tests {
             "cargo test 2>&1 | tail -5",
             "rm -rf target node_modules /home/me/work/build",
             "rm /tmp/x",
-            "git push origin feature",
             "git checkout main",
             "git checkout -b a/b",
             "git switch main",
@@ -504,7 +539,7 @@ mod tests {
             "patch -p1 < fix.diff",
             "# don't forget\ncargo test # it's slow",
             "cat > notes.md <<'EOF'\nIt's done.\n- rm old files\nEOF\ncargo build",
-            "git commit -m \"$(cat <<'EOF'\nDon't panic (much)\nEOF\n)\" && git push",
+            "git commit -m \"$(cat <<'EOF'\nDon't panic (much)\nEOF\n)\" && git status",
             "echo $((1 << 3)) && ls",
             "PATH=/opt/bin:$PATH CC=/usr/bin/gcc make -j4",
             "until curl -s http://localhost:8000; do sleep 1; done",

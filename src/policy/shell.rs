@@ -9,7 +9,22 @@ pub(super) struct Segment {
     pub words: Vec<String>,
     /// Files that its output is sent to.
     pub outputs: Vec<String>,
+    /// The number of its statement in the line: a pipeline with all that is in it, be it a substitution, a group or a loop.
+    pub statement: usize,
 }
+
+impl Segment {
+    fn is_empty(&self) -> bool {
+        self.words.is_empty() && self.outputs.is_empty()
+    }
+}
+
+/// Words that open a compound command, and words that close one.
+const OPENERS: &[&str] = &["case", "for", "if", "select", "until", "while"];
+const CLOSERS: &[&str] = &["done", "esac", "fi"];
+
+/// Words of the grammar that stand before another command.
+const CONNECTORS: &[&str] = &["!", "do", "elif", "else", "then", "time"];
 
 /// The words of a line that is one command with plain arguments; `None` when the shell would do more than run that:
 /// lists, pipes, redirections, substitutions, assignments, and wildcards that may become options or lead out.
@@ -186,6 +201,11 @@ struct Reader {
     in_backticks: bool,
     /// The depth in the outer ones at which the comment began that is being read.
     comment: Option<usize>,
+    /// The statement that is being read, and the highest number that any has.
+    statement: usize,
+    last_statement: usize,
+    /// Groups in braces and compound commands that are open: their commands are one statement.
+    open: usize,
     /// Last lines of here-documents that begin with the next line.
     awaited: Vec<String>,
     /// The number of those that are still looked for.
@@ -210,10 +230,19 @@ impl Reader {
                 self.end_segment();
                 self.comment = None;
                 self.take_heredocs(rest);
+                self.end_statement();
             }
-            ';' | '&' | '|' => self.end_segment(),
+            '|' if !rest.starts_with('|') => {
+                take(rest, |next| next == '&');
+                self.end_segment();
+            }
+            ';' | '&' | '|' => {
+                self.end_segment();
+                self.end_statement();
+            }
             '{' | '}' if self.is_between_words() && rest.chars().next().is_none_or(ends_word) => {
                 self.end_segment();
+                self.open = if c == '{' { self.open + 1 } else { self.open.saturating_sub(1) };
             }
             '{' => self.push(OPEN),
             '}' => self.push(CLOSE),
@@ -267,9 +296,36 @@ impl Reader {
             }) else {
                 continue;
             };
-            self.segments.extend(segments_of(&rest[..at - end.len()], left));
+            let mut nested = segments_of(&rest[..at - end.len()], left);
+            let first = self.last_statement + 1;
+            for segment in &mut nested {
+                segment.statement += first;
+                self.last_statement = self.last_statement.max(segment.statement);
+            }
+            self.segments.extend(nested);
             self.reading.at = self.segments.len();
             *rest = &rest[at..];
+        }
+    }
+
+    /// Ends the statement, unless something is open that goes on.
+    fn end_statement(&mut self) {
+        if self.outer.is_empty() && self.open == 0 {
+            self.last_statement += 1;
+            self.statement = self.last_statement;
+        }
+    }
+
+    /// Counts the compound commands that the words of a command open or close.
+    fn count_compounds(&mut self, words: &[String]) {
+        let mut words = words.iter().map(String::as_str).skip_while(|word| CONNECTORS.contains(word));
+        match words.next() {
+            Some(word) if OPENERS.contains(&word) => {
+                self.open += 1;
+                self.open += words.take_while(|word| OPENERS.contains(word)).count();
+            }
+            Some(word) if CLOSERS.contains(&word) => self.open = self.open.saturating_sub(1),
+            Some(_) | None => {}
         }
     }
 
@@ -362,7 +418,9 @@ impl Reader {
     fn end_segment(&mut self) {
         self.end_word();
         self.reading.redirect = Redirect::None;
-        let segment = std::mem::take(&mut self.reading.segment);
+        let mut segment = std::mem::take(&mut self.reading.segment);
+        segment.statement = self.statement;
+        self.count_compounds(&segment.words);
         let at = self.reading.at;
         self.segments.splice(at..at, with_pieces(&segment));
         self.reading.at = self.segments.len();
@@ -380,13 +438,15 @@ impl Reader {
 /// commands of their own.
 fn with_pieces(marked: &Segment) -> Vec<Segment> {
     let words = marked.words.iter().filter(|word| !word.starts_with(ASIDE)).cloned().collect();
-    let mut segments = pieces(&Segment { words, outputs: marked.outputs.clone() });
+    let statement = marked.statement;
+    let mut segments = pieces(&Segment { words, outputs: marked.outputs.clone(), statement });
     if marked.words.iter().any(|word| word.starts_with(ASIDE)) {
-        let mut runs = vec![Segment::default()];
+        let run = || Segment { statement, ..Segment::default() };
+        let mut runs = vec![run()];
         for word in &marked.words {
             let plain = word.strip_prefix(ASIDE);
             if plain.is_some() {
-                runs.push(Segment::default());
+                runs.push(run());
             }
             let word = plain.unwrap_or(word);
             runs.last_mut()
@@ -405,14 +465,16 @@ fn with_pieces(marked: &Segment) -> Vec<Segment> {
 /// end a substitution may be the `)` of a pattern in it, and some programs run what they are given: `ssh ${host} reboot`.
 fn pieces(marked: &Segment) -> Vec<Segment> {
     let plain = |words: &[String]| words.iter().flat_map(|word| braces::expand(word)).map(shown).collect();
-    let mut segments = vec![Segment { words: plain(&marked.words), outputs: plain(&marked.outputs) }];
+    let statement = marked.statement;
+    let mut segments =
+        vec![Segment { words: plain(&marked.words), outputs: plain(&marked.outputs), statement }];
     if marked.words.iter().chain(&marked.outputs).any(|word| word.contains(MARKS)) {
-        let mut piece =
-            Segment { words: vec![], outputs: marked.outputs.iter().filter_map(|word| head(word)).collect() };
+        let outputs = marked.outputs.iter().filter_map(|word| head(word)).collect();
+        let mut piece = Segment { words: vec![], outputs, statement };
         for word in &marked.words {
             for (at, part) in word.split(MARKS).enumerate() {
                 if at > 0 {
-                    segments.push(std::mem::take(&mut piece));
+                    segments.push(std::mem::replace(&mut piece, Segment { statement, ..Segment::default() }));
                 }
                 if !part.is_empty() {
                     piece.words.push(part.to_owned());
@@ -421,7 +483,7 @@ fn pieces(marked: &Segment) -> Vec<Segment> {
         }
         segments.push(piece);
     }
-    segments.retain(|segment| *segment != Segment::default());
+    segments.retain(|segment| !segment.is_empty());
     segments
 }
 
@@ -534,6 +596,31 @@ mod tests {
                 (words.into(), outputs.into()),
                 "{line}"
             );
+        }
+    }
+
+    #[test]
+    fn segments_of_one_pipeline_have_one_statement() {
+        let statements = |line: &str| -> Vec<String> {
+            let segments = segments(line);
+            let most = segments.iter().map(|segment| segment.statement).max().unwrap_or_default();
+            let of = |number| {
+                let own = segments.iter().filter(move |segment| segment.statement == number);
+                own.map(|segment| segment.words.join(" ")).collect::<Vec<_>>().join("|")
+            };
+            (0..=most).map(of).filter(|words| !words.is_empty()).collect()
+        };
+        for (line, expected) in [
+            ("a | b |& c; d", vec!["a|b|c", "d"]),
+            ("a && b || c & d\ne", vec!["a", "b", "c", "d", "e"]),
+            ("a | while b; do c; done | d; e", vec!["a|while b|do c|done|d", "e"]),
+            ("if a; then if b; then c; fi; fi; d", vec!["if a|then if b|then c|fi|fi", "d"]),
+            ("{ a; b; } | c; d", vec!["a|b|c", "d"]),
+            ("(a; b) | c; d", vec!["a|b|c", "d"]),
+            ("a \"$(b; c)\"; d", vec!["a $(…)|a|b|c", "d"]),
+            ("{ a <<E\nb; c\nE\n} | d", vec!["a|a|E|d", "b", "c"]),
+        ] {
+            assert_eq!(statements(line), expected, "{line}");
         }
     }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::shell::Segment;
+use super::outside::Variable;
 use super::{program, targets};
 use crate::protected_path::{ProtectedPaths, Protection, normalize};
 
@@ -29,12 +30,21 @@ pub(in crate::policy) struct CommandFolders<'a> {
     pub(super) visited: &'a [PathBuf],
     /// The protected folders.
     pub(super) protected: &'a ProtectedPaths,
+    /// Folders beside the working directory that may be written to.
+    pub(super) writable: &'a [PathBuf],
+    /// The variables that its line sets.
+    pub(super) variables: &'a [Variable],
 }
 
 impl<'a> CommandFolders<'a> {
     /// The working directory, before any `cd`.
     pub(in crate::policy) const fn new(root: &'a Path, protected: &'a ProtectedPaths) -> Self {
-        Self { root, here: root, visited: &[], protected }
+        Self { root, here: root, visited: &[], protected, writable: &[], variables: &[] }
+    }
+
+    /// The same with other folders that may be written to.
+    pub(in crate::policy) const fn with_writable(self, writable: &'a [PathBuf]) -> Self {
+        Self { writable, ..self }
     }
 
     /// Finds out why writing to a path needs a question, wherever the command runs.
@@ -115,18 +125,18 @@ impl<'a> CommandFolders<'a> {
     }
 
     /// Resolves a path from every folder that the command may be in.
-    fn resolve(self, path: &str) -> Vec<PathBuf> {
+    pub(super) fn resolve(self, path: &str) -> Vec<PathBuf> {
         let visited = self.visited.iter().map(PathBuf::as_path);
         [self.here, self.root].into_iter().chain(visited).map(|from| self.resolve_from(from, path)).collect()
     }
 
-    fn resolve_from(self, from: &Path, path: &str) -> PathBuf {
+    pub(super) fn resolve_from(self, from: &Path, path: &str) -> PathBuf {
         let home = self.strip_home(path).and_then(|rest| Some(self.protected.homes.first()?.join(rest)));
         home.unwrap_or_else(|| from.join(strip_here(path)))
     }
 
     /// The rest of a path that begins with the home directory: `~/x`, `$HOME/x`, `${HOME}/x`, `~NAME/x`.
-    fn strip_home(self, path: &str) -> Option<&str> {
+    pub(super) fn strip_home(self, path: &str) -> Option<&str> {
         let (first, beneath) = path.split_once('/').unwrap_or((path, ""));
         let is_own = |name: &str| {
             self.protected.homes.iter().filter_map(|home| home.file_name()).any(|own| own == name)
@@ -137,14 +147,14 @@ impl<'a> CommandFolders<'a> {
 }
 
 /// Removes the name of the folder that a shell is in from the beginning of a path: `$PWD/x` is `x`.
-fn strip_here(path: &str) -> &str {
+pub(super) fn strip_here(path: &str) -> &str {
     let (first, beneath) = path.split_once('/').unwrap_or((path, ""));
     if HERE_NAMES.contains(&first) { beneath.trim_start_matches('/') } else { path }
 }
 
 /// Lists the paths that a word may name: the word, its parts between `=`, `:` and `,`, and what stands behind the letters of an
 /// option (`-C/x`, `-d@x`). Of addresses only those of files have a path.
-fn list_paths(word: &str) -> Vec<&str> {
+pub(super) fn list_paths(word: &str) -> Vec<&str> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let mut paths = vec![word];
     paths.extend(word.strip_prefix('-').map(|rest| rest.trim_start_matches(is_letter)));
