@@ -22,7 +22,7 @@ mod sight;
 mod system_prompt;
 pub mod turn;
 
-pub use crate::policy::Mode as ApprovalMode;
+pub use crate::policy::{FolderAccess, Mode as ApprovalMode, Rule as Permission};
 pub use crate::provider::Direction;
 pub use approvals::Audience;
 pub use driver::{AgentOptions, AnswerOptions, Choice, FirstModel, Offer, OutputOptions, Parts, SyncPolicy};
@@ -30,8 +30,8 @@ pub use embed::{EmbedError, RunRequest, RunResult, Setup, run};
 pub use handle::{
     Activity, AgentError, AgentSession, BashContext, Beside, BranchSummary, ChosenModel, ContextUse,
     CycleScope, EventStream, Expansion, Lagged, Live, LockedModel, Moved, OfferedTool, PromptOptions,
-    PromptSource, ProviderChange, QueueStatus, RunningBash, RunningCall, SessionStats, Settled, Snapshot,
-    State, Status, StreamingBehavior, Summarizing, SummaryOf, ToolStanding,
+    ProviderChange, QueueStatus, RunningBash, RunningCall, SessionStats, Settled, Snapshot, State, Status,
+    StreamingBehavior, Summarizing, SummaryOf, ToolStanding,
 };
 pub use keys::{Answers, KeyChange, KeyDesk, KeyHolder, KeyOrigin};
 pub use listener::{Buffered, Heard, Listener};

@@ -457,6 +457,38 @@ impl Decision {
     }
 }
 
+/// Who decided on a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decider {
+    /// The user answered the question, or stopped the run.
+    User,
+    /// A rule: one that the user gave for the session, or the approval mode.
+    Rule,
+    /// `--yes` answered beforehand.
+    YesFlag,
+    /// A steering message took the place of an answer.
+    Steering,
+    /// Nobody was there to answer.
+    Nobody,
+    /// An extension.
+    Extension,
+}
+
+impl Decider {
+    /// The word, as the log keeps it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Rule => "rule",
+            Self::YesFlag => "yes-flag",
+            Self::Steering => "steering",
+            Self::Nobody => "nobody",
+            Self::Extension => "extension",
+        }
+    }
+}
+
 /// Why the context has to shrink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -12,12 +12,13 @@ use crate::message::{Access, ToolSpec};
 use crate::protected_path::{ProtectedPaths, Protection};
 
 mod pattern;
+mod reading;
 mod risk;
 mod rule;
 mod shell;
 
-pub use pattern::CommandPattern;
-pub use rule::{Rule, SessionRules};
+pub use pattern::{CommandPattern, CoveredCommand};
+pub use rule::{FolderAccess, Rule, SessionRules};
 
 use risk::CommandFolders;
 
@@ -70,6 +71,8 @@ pub enum Asking {
 pub enum Verdict {
     /// It may run.
     Allow,
+    /// It may run, because a question about it was answered beforehand.
+    Granted(Grant),
     /// Somebody has to say yes first.
     Ask {
         /// The reason, for the user.
@@ -84,6 +87,34 @@ pub enum Verdict {
     },
 }
 
+/// The answer to a question that was given before it came up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Grant {
+    /// A rule of the session covers the call.
+    Rule(Rule),
+    /// `--yes`.
+    Yes,
+}
+
+impl Verdict {
+    /// Checks whether the call runs without a question.
+    #[must_use]
+    pub const fn runs(&self) -> bool {
+        matches!(self, Self::Allow | Self::Granted(_))
+    }
+}
+
+/// Whether the working directory has a `.git` of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Repository {
+    /// It has not, or nobody looked: files that a tool wrote there could pass for a repository, and git runs what its
+    /// configuration names.
+    #[default]
+    Unknown,
+    /// It has.
+    Own,
+}
+
 /// The policy of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
@@ -95,6 +126,10 @@ pub struct Policy {
     pub root: PathBuf,
     /// The home directory and tiller's own folders; without them nothing is known to be a startup file or tiller's.
     pub protected: ProtectedPaths,
+    /// Folders beside the working directory that may be written to, without links.
+    pub writable: Vec<PathBuf>,
+    /// Whether git can be trusted to read the repository of the working directory.
+    pub repository: Repository,
 }
 
 impl Policy {
@@ -119,8 +154,8 @@ impl Policy {
         let Some((path, protection)) = protected.filter(|(_, it)| *it != Protection::Own) else {
             return Verdict::Allow;
         };
-        if self.asking == Asking::Yes || rules.allow(tool, Some(path), None) {
-            return Verdict::Allow;
+        if let Some(grant) = self.find_grant(rules.find(tool, Some(path), None)) {
+            return Verdict::Granted(grant);
         }
         Verdict::Ask { reason: protection.reason().into(), rule: Rule::for_call(tool, Some(path), None) }
     }
@@ -131,8 +166,11 @@ impl Policy {
         let is_free = self.mode == Mode::Auto && risk.is_none();
         let pattern =
             command.filter(|_| risk.is_none()).and_then(|line| CommandPattern::find(line, self.folders()));
-        if is_free || self.asking == Asking::Yes || rules.allow(tool, command, pattern) {
+        if is_free {
             return Verdict::Allow;
+        }
+        if let Some(grant) = self.find_grant(rules.find(tool, command, pattern.as_ref())) {
+            return Verdict::Granted(grant);
         }
         let rule = Rule::for_call(tool, command, pattern);
         let reason = risk.unwrap_or_else(|| match command {
@@ -142,8 +180,22 @@ impl Policy {
         Verdict::Ask { reason, rule }
     }
 
+    /// Lists the paths that a command reads which can do nothing else, and so needs no question if all of them lie in the
+    /// workspace; `None` for any other command, and for one that isn't understood.
+    #[must_use]
+    pub fn list_read_paths(&self, line: &str) -> Option<Vec<String>> {
+        // Whatever lies there may be a secret.
+        let is_secret = self.protected.is_secret(&self.root) || self.protected.is_credential(&self.root);
+        (!is_secret).then(|| reading::list_paths(line, self.folders(), self.repository)).flatten()
+    }
+
+    fn find_grant(&self, rule: Option<&Rule>) -> Option<Grant> {
+        let yes = (self.asking == Asking::Yes).then_some(Grant::Yes);
+        rule.map(|rule| Grant::Rule(rule.clone())).or(yes)
+    }
+
     fn folders(&self) -> CommandFolders<'_> {
-        CommandFolders::new(&self.root, &self.protected)
+        CommandFolders::new(&self.root, &self.protected).with_writable(&self.writable)
     }
 }
 
@@ -166,7 +218,7 @@ mod tests {
     /// `allow`, `deny` or `ask RULE: REASON`.
     fn judge(policy: &Policy, name: &str, access: Access, arguments: &Value, rules: &SessionRules) -> String {
         match policy.judge(&spec(name, access), arguments, rules) {
-            Verdict::Allow => "allow".into(),
+            Verdict::Allow | Verdict::Granted(_) => "allow".into(),
             Verdict::Deny { .. } => "deny".into(),
             Verdict::Ask { reason, rule } => format!("ask {rule}: {reason}"),
         }
@@ -238,7 +290,8 @@ mod tests {
                 (Mode::Auto, Asking::Yes, "allow"),
                 (Mode::ReadOnly, Asking::User, "deny"),
             ] {
-                let policy = Policy { mode, asking, root: root.into(), protected: at_home() };
+                let policy =
+                    Policy { mode, asking, root: root.into(), protected: at_home(), ..Policy::default() };
                 let arguments = json!({ "path": path });
                 let verdict =
                     judge(&policy, "write_file", Access::Writes, &arguments, &SessionRules::default());
@@ -267,7 +320,7 @@ mod tests {
                 ("echo x >> ~/.bashrc", Protection::Home),
             ] {
                 let policy =
-                    Policy { mode, asking: Asking::User, root: "/home/me/work".into(), protected: at_home() };
+                    Policy { mode, root: "/home/me/work".into(), protected: at_home(), ..Policy::default() };
                 let mut rules = SessionRules::default();
                 let arguments = json!({ "command": line });
                 let expected = format!("ask exactly `{line}`: {}", protection.reason());
@@ -333,7 +386,7 @@ mod tests {
             };
             rules.add(rule);
             let verdict = policy.judge(&bash, &json!({ "command": command }), &rules);
-            assert_eq!(verdict == Verdict::Allow, expected, "{allowed} then {command}");
+            assert_eq!(verdict.runs(), expected, "{allowed} then {command}");
         }
     }
 }

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::protected::ProtectedFolders;
 use crate::files::open_beneath::{self, stable_path};
@@ -95,7 +96,22 @@ pub struct Workspace {
     protected: ProtectedFolders,
     /// Paths where writing needs approval; what a link hides of them is refused.
     approved: ProtectedPaths,
+    /// What the user lets tools reach while they work; clones share it. A lock because tools look at it on other threads, and
+    /// nobody holds it for longer than a look.
+    session: Arc<Mutex<(SessionFolders, Once)>>,
 }
+
+/// What the user lets tools reach in one session, all without links.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionFolders {
+    /// Folders as [`Workspace::with_folder`] adds them.
+    pub added: Vec<(PathBuf, Purpose)>,
+    /// Folders that may be read; where writing isn't allowed it can be asked for.
+    pub readable: Vec<PathBuf>,
+}
+
+/// A file or folder that one call may reach.
+type Once = Option<(PathBuf, Purpose)>;
 
 /// A path that may be touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,6 +154,7 @@ impl Workspace {
             readable: Vec::new(),
             protected: ProtectedFolders::default(),
             approved: ProtectedPaths::default(),
+            session: Arc::default(),
         })
     }
 
@@ -184,13 +201,11 @@ impl Workspace {
     /// When it leads out of the workspace, or into a part that may only be read, or can't be followed; when it is to be written to and
     /// only a link tells that it is in a `.git`.
     pub fn resolve(&self, path: &str, purpose: Purpose) -> Result<Resolved, WorkspaceError> {
-        // Only a shell knows `~`; taken literally it would make a folder of that name.
-        if path == "~" || path.starts_with("~/") {
-            return Err(WorkspaceError::Outside { path: path.to_owned(), root: self.root.clone() });
-        }
-        let real = follow(&self.root, Path::new(path))?;
+        let outside = || WorkspaceError::Outside { path: path.to_owned(), root: self.root.clone() };
+        let meant = self.expand_home(path).ok_or_else(outside)?;
+        let real = follow(&self.root, &meant)?;
         // Approvals go by the path that a call names.
-        let (protection, named) = (self.approved.find(&real), self.approved.find(&self.root.join(path)));
+        let (protection, named) = (self.approved.find(&real), self.approved.find(&self.root.join(&meant)));
         if purpose == Purpose::Write && protection.is_some() && named != protection {
             return Err(WorkspaceError::HiddenTarget { path: path.to_owned(), real });
         }
@@ -199,12 +214,62 @@ impl Workspace {
         {
             return Err(WorkspaceError::Protected { path: path.to_owned() });
         }
-        match (self.grant(&real), purpose) {
-            (None, _) => Err(WorkspaceError::Outside { path: path.to_owned(), root: self.root.clone() }),
+        if self.is_allowed_once(&real, purpose) {
+            return Ok(self.beneath(deepest_folder(&real), &real));
+        }
+        match (self.grant(&real, purpose), purpose) {
+            (None, _) => Err(outside()),
             (Some((_, Purpose::Read)), Purpose::Write) => {
                 Err(WorkspaceError::ReadOnly { path: path.to_owned() })
             }
             (Some((folder, _)), _) => Ok(self.beneath(folder, &real)),
+        }
+    }
+
+    /// Finds out where a path leads that may not be touched only because it leads out of the workspace; `None` for any other.
+    #[must_use]
+    pub fn find_outside(&self, path: &str, purpose: Purpose) -> Option<PathBuf> {
+        match self.resolve(path, purpose) {
+            Err(WorkspaceError::Outside { .. }) => follow(&self.root, &self.expand_home(path)?).ok(),
+            Ok(_) | Err(_) => None,
+        }
+    }
+
+    /// Lets calls reach a path without links, and what is beneath it, until something else is allowed or nothing is.
+    pub fn allow_once(&self, path: Option<(PathBuf, Purpose)>) {
+        self.session().1 = path;
+    }
+
+    /// Sets the folders that this session adds.
+    pub fn set_session_folders(&self, folders: SessionFolders) {
+        self.session().0 = folders;
+    }
+
+    /// Lists the folders beside the working directory that may be written to, without links.
+    #[must_use]
+    pub fn list_writable(&self) -> Vec<PathBuf> {
+        let added = self.session().0.added.clone();
+        let writable = self.added.iter().chain(&added).filter(|(_, purpose)| *purpose == Purpose::Write);
+        writable.filter_map(|(folder, _)| folder.canonicalize().ok()).collect()
+    }
+
+    fn session(&self) -> MutexGuard<'_, (SessionFolders, Once)> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_allowed_once(&self, real: &Path, wanted: Purpose) -> bool {
+        self.session().1.as_ref().is_some_and(|(path, purpose)| {
+            real.starts_with(path) && (wanted == Purpose::Read || *purpose == Purpose::Write)
+        })
+    }
+
+    /// A path with `~` as a shell reads it. Where the home directory isn't known, taken literally it would make a folder of that name.
+    fn expand_home(&self, path: &str) -> Option<PathBuf> {
+        match path.strip_prefix('~') {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                Some(self.approved.homes.last()?.join(rest.trim_start_matches('/')))
+            }
+            Some(_) | None => Some(PathBuf::from(path)),
         }
     }
 
@@ -214,17 +279,24 @@ impl Workspace {
     }
 
     /// The folder that decides on a path, without links, and what it may be used for.
-    fn grant(&self, real: &Path) -> Option<(PathBuf, Purpose)> {
+    fn grant(&self, real: &Path, wanted: Purpose) -> Option<(PathBuf, Purpose)> {
+        let session = self.session().0.clone();
         let holding = |(folder, purpose): (&PathBuf, Purpose)| {
             let folder = fs::canonicalize(folder).ok()?;
             real.starts_with(&folder).then_some((folder, purpose))
         };
         let own = real.starts_with(&self.root).then(|| (self.root.clone(), Purpose::Write));
-        let added = self.added.iter().filter_map(|(folder, purpose)| holding((folder, *purpose)));
+        let added = self
+            .added
+            .iter()
+            .chain(&session.added)
+            .filter_map(|(folder, purpose)| holding((folder, *purpose)));
         let depth =
             |(folder, purpose): &(PathBuf, Purpose)| (folder.components().count(), *purpose == Purpose::Read);
         let decides = own.into_iter().chain(added).max_by_key(depth);
-        decides.or_else(|| self.readable.iter().find_map(|folder| holding((folder, Purpose::Read))))
+        let read = if wanted == Purpose::Read { session.readable.as_slice() } else { &[] };
+        decides
+            .or_else(|| self.readable.iter().chain(read).find_map(|folder| holding((folder, Purpose::Read))))
     }
 
     /// A path that lies in this folder, or is this file.
@@ -304,6 +376,11 @@ impl Folder {
     pub fn file(&self) -> PathBuf {
         self.path.join(&self.name)
     }
+}
+
+/// The deepest folder on the way to a path that is there.
+fn deepest_folder(real: &Path) -> PathBuf {
+    real.ancestors().find(|path| path.is_dir()).unwrap_or_else(|| Path::new("/")).to_owned()
 }
 
 /// Where `path` leads when every link is followed, as the system would, through the part of it that exists.
@@ -511,6 +588,46 @@ mod tests {
         assert_eq!((text.as_str(), one.path()), ("1", outside.join("one")));
         assert!(workspace.resolve(outside.join("one").to_str().unwrap(), Purpose::Write).is_err());
         assert!(workspace.resolve(outside.join("two").to_str().unwrap(), Purpose::Read).is_err());
+    }
+
+    #[test]
+    fn allow_once_path_outside_is_reached_until_taken_back() {
+        let (folder, workspace) = folders();
+        let outside = folder.path().canonicalize().unwrap().join("outside");
+        let text = |name: &str| outside.join(name).display().to_string();
+        let clone = workspace.clone();
+        let reached = |path: &str, purpose| clone.resolve(path, purpose).map(|it| it.path()).ok();
+        for (path, purpose) in [("secret", Purpose::Read), ("new/deep", Purpose::Write)] {
+            let real = workspace.find_outside(&text(path), purpose).unwrap();
+            assert_eq!(real, outside.join(path));
+            workspace.allow_once(Some((real.clone(), purpose)));
+            assert_eq!(reached(&text(path), purpose), Some(real));
+            assert_eq!(reached(&text("other"), Purpose::Read), None);
+            workspace.allow_once(None);
+            assert_eq!(reached(&text(path), purpose), None);
+        }
+        workspace.allow_once(Some((outside.join("secret"), Purpose::Read)));
+        assert_eq!(reached(&text("secret"), Purpose::Write), None);
+        assert_eq!(workspace.find_outside("sub/file", Purpose::Read), None);
+    }
+
+    #[test]
+    fn session_folders_are_shared_and_replaced() {
+        let (folder, workspace) = folders();
+        let outside = folder.path().canonicalize().unwrap().join("outside");
+        let secret = outside.join("secret").display().to_string();
+        let clone = workspace.clone();
+        let can = |purpose| clone.resolve(&secret, purpose).is_ok();
+        let readable = vec![outside.clone()];
+        workspace.set_session_folders(SessionFolders { readable, ..SessionFolders::default() });
+        assert_eq!((can(Purpose::Read), can(Purpose::Write)), (true, false));
+        assert!(clone.find_outside(&secret, Purpose::Write).is_some(), "it can be asked for");
+        let added = vec![(outside.clone(), Purpose::Write)];
+        workspace.set_session_folders(SessionFolders { added, ..SessionFolders::default() });
+        assert_eq!((can(Purpose::Read), can(Purpose::Write)), (true, true));
+        assert_eq!(workspace.list_writable(), [outside]);
+        workspace.set_session_folders(SessionFolders::default());
+        assert_eq!((can(Purpose::Read), can(Purpose::Write)), (false, false));
     }
 
     #[test]

@@ -1,11 +1,16 @@
 //! Whether a call may run: the policy's word, what the user allowed for this session, and whether anybody is there to ask.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
-use crate::event::{AllowedBy, ApprovalRequest, DenialCause};
+use serde_json::Value;
+
+use crate::event::{AllowedBy, ApprovalRequest, Decider, DenialCause};
 use crate::id::CallId;
-use crate::message::{ToolCall, ToolSpec};
-use crate::policy::{Asking, Mode, Policy, SessionRules, Verdict};
+use crate::message::{Access, ToolCall, ToolSpec};
+use crate::policy::{Asking, FolderAccess, Grant, Mode, Policy, Repository, Rule, SessionRules, Verdict};
+use crate::tool::ToolSource;
+use crate::workspace::{Purpose, SessionFolders, Workspace};
 
 use super::extension::Opinion;
 use super::turn::{Denied, Fate};
@@ -30,18 +35,65 @@ pub(super) struct Approvals {
     waiting: Vec<ApprovalRequest>,
     /// Calls that an extension wants asked about, whatever the policy thinks of them.
     insisted: HashSet<CallId>,
+    /// What the built-in tools may reach.
+    workspace: Option<Workspace>,
+    /// The calls of the answer at hand that lead out of it.
+    outside: HashMap<CallId, OutsidePath>,
+}
+
+/// A path outside of the workspace, without links, that a call of a built-in tool names.
+#[derive(Clone, Debug)]
+struct OutsidePath {
+    path: PathBuf,
+    purpose: Purpose,
+}
+
+impl OutsidePath {
+    fn reason(&self) -> String {
+        let what = match self.purpose {
+            Purpose::Read => "reads",
+            Purpose::Write => "writes",
+        };
+        format!("{what} outside the working directory: {}", self.path.display())
+    }
+
+    /// What may be allowed for the session: the folder, unless secrets are in it, or all of the disk.
+    fn rule(&self, policy: &Policy) -> Option<Rule> {
+        let folder = if self.path.is_dir() { Some(self.path.as_path()) } else { self.path.parent() };
+        let protected = &policy.protected;
+        let is_secret = |folder: &Path| {
+            protected.is_secret(folder)
+                || protected.holds_credentials(folder)
+                || protected.find(folder).is_some()
+                || protected.find(&self.path).is_some()
+        };
+        let folder = folder.filter(|folder| folder.parent().is_some() && !is_secret(folder))?;
+        let access = match self.purpose {
+            Purpose::Read => FolderAccess::ReadWhenAsked,
+            Purpose::Write => FolderAccess::Write,
+        };
+        Some(Rule::Folder { folder: folder.to_owned(), access })
+    }
 }
 
 impl Approvals {
-    pub(super) fn new(policy: Policy, audience: Audience) -> Self {
-        Self {
+    pub(super) fn new(mut policy: Policy, audience: Audience, workspace: Option<Workspace>) -> Self {
+        if policy.root.join(".git").symlink_metadata().is_ok() {
+            policy.repository = Repository::Own;
+        }
+        let mut approvals = Self {
             configured: policy.clone(),
             policy,
             audience,
             rules: SessionRules::default(),
             waiting: Vec::new(),
             insisted: HashSet::new(),
-        }
+            workspace,
+            outside: HashMap::new(),
+        };
+        approvals.share_folders();
+        approvals.configured.clone_from(&approvals.policy);
+        approvals
     }
 
     /// What asks, as the footer names it.
@@ -77,16 +129,28 @@ impl Approvals {
     }
 
     /// What is to become of a call whose arguments are sound.
-    pub(super) fn fate(&self, call: &ToolCall, spec: &ToolSpec) -> Fate {
-        match self.policy.judge(spec, &call.arguments, &self.rules) {
+    pub(super) fn fate(&self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> Fate {
+        let is_built_in = source == Some(&ToolSource::BuiltIn);
+        let fate = match self.policy.judge(spec, &call.arguments, &self.rules) {
             Verdict::Allow => Fate::Run(spec.access),
             Verdict::Deny { reason } => deny(DenialCause::Policy, reason, None),
+            Verdict::Granted(_) | Verdict::Ask { .. } if is_built_in && self.only_reads(call, spec) => {
+                Fate::Run(spec.access)
+            }
+            Verdict::Granted(Grant::Rule(rule)) => {
+                Fate::Granted { by: Decider::Rule, rule: Some(rule.to_string()) }
+            }
+            Verdict::Granted(Grant::Yes) => Fate::Granted { by: Decider::YesFlag, rule: None },
             Verdict::Ask { reason, rule } if self.audience == Audience::Somebody => {
                 Fate::Ask { reason, rule: rule.to_string() }
             }
             Verdict::Ask { reason, .. } => {
                 deny(DenialCause::NoApprover, reason, Some(self.allowed_by(call, spec)))
             }
+        };
+        match self.find_outside(call, spec, source) {
+            Some(outside) => self.fate_outside(fate, &outside),
+            None => fate,
         }
     }
 
@@ -94,9 +158,86 @@ impl Approvals {
     fn allowed_by(&self, call: &ToolCall, spec: &ToolSpec) -> AllowedBy {
         let auto = Policy { mode: Mode::Auto, ..self.policy.clone() };
         match auto.judge(spec, &call.arguments, &self.rules) {
-            Verdict::Allow => AllowedBy::Auto,
+            Verdict::Allow | Verdict::Granted(_) => AllowedBy::Auto,
             Verdict::Ask { .. } | Verdict::Deny { .. } => AllowedBy::Yes,
         }
+    }
+
+    /// What is to become of a call that leads out of the workspace.
+    fn fate_outside(&self, fate: Fate, outside: &OutsidePath) -> Fate {
+        let reason = outside.reason();
+        match fate {
+            Fate::Refuse(_) | Fate::Deny(_) => fate,
+            Fate::Ask { reason: own, .. } => {
+                Fate::Ask { reason: format!("{own}; {reason}"), rule: String::new() }
+            }
+            Fate::Run(_) | Fate::Granted { .. } if self.policy.asking == Asking::Yes => {
+                Fate::Granted { by: Decider::YesFlag, rule: None }
+            }
+            Fate::Run(_) | Fate::Granted { .. } if self.audience == Audience::Nobody => {
+                let reason = format!("{reason} (--add-dir FOLDER lets tools reach it)");
+                deny(DenialCause::NoApprover, reason, Some(AllowedBy::Yes))
+            }
+            Fate::Run(_) | Fate::Granted { .. } => {
+                let rule = outside.rule(&self.policy);
+                Fate::Ask { reason, rule: rule.map(|rule| rule.to_string()).unwrap_or_default() }
+            }
+        }
+    }
+
+    /// Whether a call runs a command that can only read, and only what tools may read without a question.
+    fn only_reads(&self, call: &ToolCall, spec: &ToolSpec) -> bool {
+        let command = call.arguments.get("command").and_then(Value::as_str);
+        let command = command.filter(|_| spec.access == Access::Executes && self.policy.mode == Mode::Ask);
+        let paths = command.and_then(|line| self.policy.list_read_paths(line));
+        let may_read = |workspace: &Workspace, paths: &[String]| {
+            paths.iter().all(|path| workspace.resolve(path, Purpose::Read).is_ok())
+        };
+        self.workspace.as_ref().zip(paths).is_some_and(|(workspace, paths)| may_read(workspace, &paths))
+    }
+
+    /// The path outside of the workspace that a call of a built-in tool names. In a mode in which nothing asks there is none:
+    /// the tool refuses it.
+    fn find_outside(
+        &self,
+        call: &ToolCall,
+        spec: &ToolSpec,
+        source: Option<&ToolSource>,
+    ) -> Option<OutsidePath> {
+        let purpose = match spec.access {
+            Access::Reads => Purpose::Read,
+            Access::Writes => Purpose::Write,
+            Access::Executes => return None,
+        };
+        let asks = source == Some(&ToolSource::BuiltIn) && self.policy.mode != Mode::ReadOnly;
+        let named = call.arguments.get("path").and_then(Value::as_str).filter(|_| asks)?;
+        let path = self.workspace.as_ref()?.find_outside(named, purpose)?;
+        Some(OutsidePath { path, purpose })
+    }
+
+    /// Notes where a call leads that is about to be decided on: allowed, it reaches this path and no other.
+    pub(super) fn note_path(&mut self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) {
+        match self.find_outside(call, spec, source) {
+            Some(outside) => _ = self.outside.insert(call.id.clone(), outside),
+            None => _ = self.outside.remove(&call.id),
+        }
+    }
+
+    /// The calls of another answer come.
+    pub(super) fn forget_paths(&mut self) {
+        self.outside.clear();
+        self.open_path_of(&[]);
+    }
+
+    /// Lets tools reach the path outside of the workspace that these calls were allowed, which only a single call may have; closes
+    /// the one before.
+    pub(super) fn open_path_of(&self, calls: &[ToolCall]) {
+        let Some(workspace) = &self.workspace else { return };
+        let outside = match calls {
+            [call] => self.outside.get(&call.id),
+            _ => None,
+        };
+        workspace.allow_once(outside.map(|outside| (outside.path.clone(), outside.purpose)));
     }
 
     /// What is to become of a call in the end: the policy's word and the extensions', whichever is stricter. A guard that
@@ -106,7 +247,10 @@ impl Approvals {
         match (fate, opinion) {
             (fate @ (Fate::Refuse(_) | Fate::Deny(_)), _) | (fate, Opinion::Fine) => fate,
             (_, Opinion::Forbidden(reason)) => deny(DenialCause::Extension, reason, None),
-            (fate, Opinion::Doubtful(_)) if self.policy.asking == Asking::Yes => fate,
+            (fate @ Fate::Granted { .. }, Opinion::Doubtful(_)) if self.policy.asking == Asking::Yes => fate,
+            (_, Opinion::Doubtful(_)) if self.policy.asking == Asking::Yes => {
+                Fate::Granted { by: Decider::YesFlag, rule: None }
+            }
             (_, Opinion::Doubtful(reason)) if self.audience == Audience::Nobody => {
                 deny(DenialCause::NoApprover, reason, Some(AllowedBy::Yes))
             }
@@ -122,7 +266,7 @@ impl Approvals {
         self.insisted.insert(call.id.clone());
         let reason = match fate {
             Fate::Ask { reason: own, .. } => format!("{reason}; {own}"),
-            Fate::Run(_) | Fate::Refuse(_) | Fate::Deny(_) => reason,
+            Fate::Run(_) | Fate::Granted { .. } | Fate::Refuse(_) | Fate::Deny(_) => reason,
         };
         // No rule would keep it from being asked again.
         Fate::Ask { reason, rule: String::new() }
@@ -153,13 +297,61 @@ impl Approvals {
         self.policy.clone_from(&self.configured);
         self.rules = SessionRules::default();
         self.insisted.clear();
+        self.forget_paths();
+        self.share_folders();
     }
 
     /// Allows what the rule of a call that asked covers, until another session is opened.
     pub(super) fn allow_for_session(&mut self, request: &ApprovalRequest, spec: &ToolSpec) {
-        if let Verdict::Ask { rule, .. } = self.policy.judge(spec, &request.args, &self.rules) {
-            self.rules.add(rule);
+        if let Some(outside) = self.outside.get(&request.tool_call_id) {
+            outside.rule(&self.policy).into_iter().for_each(|rule| self.add_rule(rule));
+        } else if let Verdict::Ask { rule, .. } = self.policy.judge(spec, &request.args, &self.rules) {
+            self.add_rule(rule);
         }
+    }
+
+    /// What the user allowed for the session.
+    pub(super) fn rules(&self) -> Vec<Rule> {
+        self.rules.iter().cloned().collect()
+    }
+
+    /// Allows what a rule covers until another session is opened.
+    pub(super) fn add_rule(&mut self, rule: Rule) {
+        self.rules.add(rule);
+        self.share_folders();
+    }
+
+    /// Takes a rule back; `false` where it isn't one of the session's.
+    pub(super) fn revoke(&mut self, rule: &Rule) -> bool {
+        let is_gone = self.rules.remove(rule);
+        self.share_folders();
+        is_gone
+    }
+
+    /// The folders that tools reach in this session only, as the model is told of them.
+    pub(super) fn session_folders(&self) -> Vec<String> {
+        let told = |rule: &Rule| match rule {
+            Rule::Folder { folder, access: FolderAccess::Write } => Some(folder.display().to_string()),
+            Rule::Folder { folder, .. } => Some(format!("{} (to read only)", folder.display())),
+            Rule::Pattern { .. } | Rule::Exact { .. } | Rule::Tool { .. } => None,
+        };
+        self.rules.iter().filter_map(told).collect()
+    }
+
+    /// Tells the tools and the policy which folders the rules add.
+    fn share_folders(&mut self) {
+        let Some(workspace) = &self.workspace else { return };
+        let mut folders = SessionFolders::default();
+        for rule in self.rules.iter() {
+            let Rule::Folder { folder, access } = rule else { continue };
+            match access {
+                FolderAccess::ReadWhenAsked => folders.readable.push(folder.clone()),
+                FolderAccess::ReadOnly => folders.added.push((folder.clone(), Purpose::Read)),
+                FolderAccess::Write => folders.added.push((folder.clone(), Purpose::Write)),
+            }
+        }
+        workspace.set_session_folders(folders);
+        self.policy.writable = workspace.list_writable();
     }
 }
 

@@ -418,7 +418,11 @@ impl Driver {
         let driver = Self {
             turn: Turn::new(fixed.options.turn, queue),
             summaries: Summaries::new(fixed.options.compaction),
-            approvals: Approvals::new(fixed.options.policy.clone(), fixed.options.audience),
+            approvals: Approvals::new(
+                fixed.options.policy.clone(),
+                fixed.options.audience,
+                fixed.tools.workspace().cloned(),
+            ),
             retry: fixed.options.retry,
             fixed,
             shelf,
@@ -442,6 +446,7 @@ impl Driver {
         journal::opened(&current.reader());
         self.current = current;
         self.approvals.forget();
+        self.folders_changed();
         notices.extend(self.current.follow_the_log(&self.fixed.providers, Choice::Log, Choice::Log));
         notices.extend(self.current.too_long_notice());
         self.begin(queue);

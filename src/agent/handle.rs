@@ -31,7 +31,7 @@ pub use compaction::{BranchSummary, Summarizing, SummaryOf};
 pub use error::AgentError;
 pub use events::{EventStream, Lagged};
 pub use model::{ChosenModel, CycleScope, LockedModel, ProviderChange};
-pub use prompt::{BashContext, Expansion, PromptOptions, PromptSource, StreamingBehavior};
+pub use prompt::{BashContext, Expansion, PromptOptions, StreamingBehavior};
 pub use snapshot::{ContextUse, Live, RunningBash, RunningCall, Snapshot, State};
 pub use status::{Activity, QueueStatus, SessionStats, Settled, Status};
 pub use tools::{OfferedTool, ToolStanding};

@@ -253,7 +253,7 @@ impl Turn {
             | Input::Awake { .. }
             | Input::Planned { .. }
             | Input::ToolEnded { .. } => {}
-            Input::Decided { call, decision } => self.decided(&call, decision, to),
+            Input::Decided { call, decision, by } => self.decided(&call, decision, by, to),
             Input::Cleared { call } => self.cleared(&call, to),
             Input::Compacted { reason, compaction } => self.compacted(reason, compaction, to),
             Input::NotCompacted { reason, why } => self.not_compacted(reason, why, to),

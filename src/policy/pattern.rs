@@ -19,6 +19,22 @@ pub struct CommandPattern {
     command: &'static str,
     options: Options,
     operands: Operands,
+    name: Name,
+}
+
+/// Whether a name belongs to a command and stays as it is: the script of `npm run NAME`, the target of `make NAME`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    None,
+    Kept,
+}
+
+/// What a session rule covers of the command that it was offered for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoveredCommand {
+    pattern: &'static CommandPattern,
+    /// The name that stays as it is.
+    name: Option<String>,
 }
 
 /// The operands that a pattern covers.
@@ -31,6 +47,10 @@ enum Operands {
     /// - is an address, and so names a remote;
     /// - sets a variable of a build.
     Names,
+    /// One of these at most: a second one would be written to.
+    Single,
+    /// No operands: each would be another script, target or goal, or an argument of one.
+    None,
 }
 
 /// The options that a pattern covers besides [`UNIVERSAL_OPTIONS`], separated by spaces. `-n=` and `--format=` may have a value,
@@ -47,18 +67,38 @@ enum Options {
 
 impl fmt::Display for CommandPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.options {
-            Options::Any => write!(f, "{} [any arguments]", self.command),
-            Options::Joined(_) | Options::Whole(_) => {
-                write!(f, "{} [any arguments, safe options]", self.command)
+        let covered = match (self.operands, self.options) {
+            (Operands::None, _) => "safe options",
+            (Operands::Single, _) => "any file, safe options",
+            (Operands::Text | Operands::Names, Options::Any) => "any arguments",
+            (Operands::Text | Operands::Names, Options::Joined(_) | Options::Whole(_)) => {
+                "any arguments, safe options"
             }
+        };
+        write!(f, "[{covered}]")
+    }
+}
+
+impl fmt::Display for CoveredCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.pattern.command)?;
+        if let Some(name) = &self.name {
+            write!(f, "{name} ")?;
         }
+        self.pattern.fmt(f)
+    }
+}
+
+impl CoveredCommand {
+    /// The program and its subcommands.
+    pub(super) const fn command(&self) -> &'static str {
+        self.pattern.command
     }
 }
 
 impl CommandPattern {
     /// Finds the pattern that covers all words of a line; `None` where a part of it may do more than the pattern says.
-    pub(super) fn find(line: &str, folders: CommandFolders<'_>) -> Option<&'static Self> {
+    pub(super) fn find(line: &str, folders: CommandFolders<'_>) -> Option<CoveredCommand> {
         let words = shell::simple_words(line)?;
         let (program, rest) = words.split_first()?;
         let global =
@@ -66,14 +106,30 @@ impl CommandPattern {
         let global_count =
             rest.iter().take_while(|word| split_options(global).any(|option| option == *word)).count();
         let rest = &rest[global_count..];
-        TABLE.iter().find(|pattern| {
+        TABLE.iter().find_map(|pattern| {
             let mut names = pattern.command.split(' ');
             let subcommands = names.clone().count() - 1;
-            names.next() == Some(program)
+            let is_it = names.next() == Some(program)
                 && rest.len() >= subcommands
-                && names.eq(rest[..subcommands].iter())
-                && rest[subcommands..].iter().all(|word| pattern.covers(word, folders))
+                && names.eq(rest[..subcommands].iter());
+            let behind = rest.get(subcommands..).filter(|_| is_it)?;
+            let (name, behind) = match (pattern.name, behind) {
+                (Name::None, all) => (None, all),
+                (Name::Kept, [name, behind @ ..]) if is_plain_name(name) => (Some(name.clone()), behind),
+                (Name::Kept, _) => return None,
+            };
+            pattern.cover_all(behind, folders).then_some(CoveredCommand { pattern, name })
         })
+    }
+
+    fn cover_all(&self, words: &[String], folders: CommandFolders<'_>) -> bool {
+        let operands = words.iter().filter(|word| !word.starts_with('-')).count();
+        let fits = match self.operands {
+            Operands::Text | Operands::Names => true,
+            Operands::Single => operands <= 1,
+            Operands::None => operands == 0,
+        };
+        fits && words.iter().all(|word| self.covers(word, folders))
     }
 
     /// Checks whether a word is covered. No word that may name a credential file is, for the first command didn't show it.
@@ -91,9 +147,16 @@ impl Operands {
             || word.split_once('=').is_some_and(|(name, _)| !name.is_empty() && name.chars().all(is_upper));
         match self {
             Self::Text => true,
-            Self::Names => !word.starts_with('@') && !word.contains("://") && !sets_variable(),
+            Self::None => false,
+            Self::Names | Self::Single => !word.starts_with('@') && !word.contains("://") && !sets_variable(),
         }
     }
+}
+
+/// Checks whether a word can only be the name of a script or a target.
+fn is_plain_name(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_:.".contains(c))
 }
 
 fn split_options(options: &str) -> impl Iterator<Item = &str> {

@@ -43,6 +43,16 @@ pub(super) fn simple_words(line: &str) -> Option<Vec<String>> {
 /// Checks whether a wildcard begins a word, which may become an option then (a file can be called `--output=x`), or stands in a path that
 /// is absolute, leads upward or is hidden. The line has no escapes.
 fn has_risky_wildcard(line: &str) -> bool {
+    any_wildcard(line, is_risky_before_wildcard)
+}
+
+/// Checks whether a wildcard stands outside of quotes. The line has no escapes.
+pub(super) fn has_wildcard(line: &str) -> bool {
+    any_wildcard(line, |_| true)
+}
+
+/// Checks whether a wildcard outside of quotes stands behind a beginning of its word that is meant.
+fn any_wildcard(line: &str, is_meant: impl Fn(&str) -> bool) -> bool {
     let mut quote = None;
     let mut word = String::new();
     for c in line.chars() {
@@ -50,7 +60,7 @@ fn has_risky_wildcard(line: &str) -> bool {
             (None, '\'' | '"') => quote = Some(c),
             (Some(open), _) if open == c => quote = None,
             (None, _) if c.is_whitespace() => word.clear(),
-            (None, '*' | '?' | '[') if is_risky_before_wildcard(&word) => return true,
+            (None, '*' | '?' | '[') if is_meant(&word) => return true,
             (None | Some(_), _) => word.push(c),
         }
     }

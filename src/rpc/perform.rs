@@ -12,7 +12,7 @@ use super::RpcOptions;
 use super::answer::{self, Outcome};
 use super::command::{Command, How, QueueCommand, Say, SessionCommand};
 use super::data;
-use crate::agent::{AgentError, AgentSession, PromptOptions, PromptSource, StreamingBehavior};
+use crate::agent::{AgentError, AgentSession, PromptOptions, StreamingBehavior};
 use crate::session::chain;
 
 /// Between two looks at whether everything has ended, if no event comes before.
@@ -121,12 +121,7 @@ impl Performer {
             How::Steer | How::SteerNow => Some(StreamingBehavior::Steer),
             How::FollowUp => Some(StreamingBehavior::FollowUp),
         };
-        let options = PromptOptions {
-            streaming_behavior,
-            images,
-            source: PromptSource::Rpc,
-            ..PromptOptions::default()
-        };
+        let options = PromptOptions { streaming_behavior, images, ..PromptOptions::default() };
         match how {
             How::SteerNow => self.agent.steer_now(text, options).await,
             How::Prompt(_) | How::Steer | How::FollowUp => self.agent.prompt(text, options).await,

@@ -316,17 +316,17 @@ pub enum OwnFact {
         /// Whether they leave it.
         hidden: bool,
     },
-    /// Somebody's word on a call that asked.
+    /// A decision on a call that asked, or would have.
     #[serde(rename = "tiller.approval", rename_all = "camelCase")]
     Approval {
         /// The call.
         tool_call_id: CallId,
         /// `once`, `session` or `deny`.
         decision: String,
-        /// What else it allows.
+        /// What else it allows, or the rule that decided.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<String>,
-        /// Who said so.
+        /// Who decided: `user`, `rule`, `yes-flag`, `steering`, `nobody` or `extension`.
         by: String,
     },
     /// The session, up to here, is another program's.

@@ -74,6 +74,8 @@ impl std::fmt::Display for ToolSource {
 pub struct Tools {
     tools: Vec<Known>,
     specs: Arc<[ToolSpec]>,
+    /// What the built-in ones may reach.
+    workspace: Option<Workspace>,
 }
 
 /// A tool and who it is from.
@@ -114,7 +116,7 @@ impl Tools {
             }
         }
         let specs = unique.iter().map(|known| known.tool.spec().clone()).collect();
-        Self { tools: unique, specs }
+        Self { tools: unique, specs, workspace: None }
     }
 
     /// The built-in tools.
@@ -126,12 +128,18 @@ impl Tools {
         let tools: [Arc<dyn Tool>; 6] = [
             Arc::new(Typed::new(ReadFile { workspace: readable.clone(), limits })),
             Arc::new(Typed::new(ListFiles { workspace: readable.clone(), limits })),
-            Arc::new(Typed::new(Grep { workspace: readable, limits })),
+            Arc::new(Typed::new(Grep { workspace: readable.clone(), limits })),
             Arc::new(Typed::new(EditFile { workspace: workspace.clone() })),
             Arc::new(Typed::new(WriteFile { workspace })),
             Arc::new(Typed::new(Bash { runner, cwd, limits, times: bash, scratch })),
         ];
-        Self::from(tools, &ToolSource::BuiltIn)
+        Self { workspace: Some(readable), ..Self::from(tools, &ToolSource::BuiltIn) }
+    }
+
+    /// What the built-in tools may reach; `None` where there are none.
+    #[must_use]
+    pub fn workspace(&self) -> Option<&Workspace> {
+        self.workspace.as_ref()
     }
 
     /// These and another one, which takes the place of one with its name.
@@ -143,7 +151,8 @@ impl Tools {
     /// The same of one that is from somebody else.
     #[must_use]
     pub fn with_from(self, tool: Arc<dyn Tool>, source: ToolSource) -> Self {
-        Self::of(self.tools.into_iter().chain([Known { tool, source }]))
+        let workspace = self.workspace;
+        Self { workspace, ..Self::of(self.tools.into_iter().chain([Known { tool, source }])) }
     }
 
     /// Only the tools with these names, in this order.
@@ -158,13 +167,14 @@ impl Tools {
                 self.known(name).cloned().ok_or_else(|| UnknownTool { name: name.clone(), known: known() })
             })
             .collect();
-        Ok(Self::of(tools?))
+        Ok(Self { workspace: self.workspace.clone(), ..Self::of(tools?) })
     }
 
     /// All but the tool of that name.
     #[must_use]
     pub fn without(self, name: &str) -> Self {
-        Self::of(self.tools.into_iter().filter(|known| known.name() != name))
+        let workspace = self.workspace;
+        Self { workspace, ..Self::of(self.tools.into_iter().filter(|known| known.name() != name)) }
     }
 
     /// What the model is told of them.

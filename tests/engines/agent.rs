@@ -1,6 +1,7 @@
 //! `AgentSession` through its handle, with a scripted model and tools that wait for the test.
 
 mod again;
+mod approvals;
 mod bash;
 mod compaction;
 mod elsewhere;

@@ -14,9 +14,10 @@ use crate::agent::handle::{
 };
 use crate::agent::queue::{self, MAX_WAITING, Queue, QueueEdit};
 use crate::agent::turn::{Input, Prompt, QueueFate};
-use crate::event::{Decision, EventKind, QueueItem, QueueKind, SessionChange};
+use crate::event::{Decider, Decision, EventKind, QueueItem, QueueKind, SessionChange};
 use crate::id::{CallId, EntryId, QueueId};
 use crate::message::Image;
+use crate::policy::{FolderAccess, Rule};
 use crate::provider::Sight;
 use crate::resource::typed_skill;
 use crate::session::{
@@ -43,6 +44,9 @@ impl Driver {
             Command::RemoveQueued { id, reply } => self.remove_queued(&id, reply),
             Command::SetAudience { audience, reply } => answer(reply, self.set_audience(audience)),
             Command::Decide { call, decision, reply } => self.decide(call, decision, reply),
+            Command::Permissions { reply } => answer(reply, Ok(self.approvals.rules())),
+            Command::Revoke { rule, reply } => answer(reply, self.revoke(&rule)),
+            Command::AddFolder { typed, reply } => answer(reply, self.add_folder(&typed)),
             Command::Bash { line, context, reply } => answer(reply, self.bash(line, context)),
             Command::ExecuteBash { line, context, reply } => self.execute_bash(line, context, reply),
             Command::AbortBash { reply } => {
@@ -227,7 +231,8 @@ impl Driver {
         if audience == Audience::Nobody {
             self.decide_compaction_alone()?;
             for request in self.approvals.take_waiting() {
-                self.apply(Input::Decided { call: request.tool_call_id, decision: nobody() });
+                let (call, by) = (request.tool_call_id, Decider::Nobody);
+                self.apply(Input::Decided { call, decision: nobody(), by });
             }
         }
         Ok(())
@@ -245,8 +250,35 @@ impl Driver {
         };
         if let Some(tool) = tool.filter(|_| decision == Decision::Session) {
             self.approvals.allow_for_session(&request, tool.spec());
+            self.folders_changed();
         }
-        self.apply_and_reply(Input::Decided { call, decision }, |result| answer(reply, result));
+        let by = Decider::User;
+        self.apply_and_reply(Input::Decided { call, decision, by }, |result| answer(reply, result));
+    }
+
+    /// Takes back what the user allowed for the session.
+    fn revoke(&mut self, rule: &Rule) -> Result<(), AgentError> {
+        if !self.approvals.revoke(rule) {
+            return Err(AgentError::Gone("permission of that kind"));
+        }
+        self.folders_changed();
+        Ok(())
+    }
+
+    /// Lets tools reach another folder for the session.
+    fn add_folder(&mut self, typed: &str) -> Result<Rule, AgentError> {
+        let homes = &self.fixed.options.policy.protected.homes;
+        let rule = folder_rule(typed, self.fixed.manager.cwd(), homes.last().map(PathBuf::as_path));
+        let rule = rule.map_err(|why| AgentError::Folder { path: typed.to_owned(), why })?;
+        self.approvals.add_rule(rule.clone());
+        self.folders_changed();
+        Ok(rule)
+    }
+
+    /// Tells the model from the next request on which folders tools reach in this session.
+    pub(super) fn folders_changed(&mut self) {
+        let folders = self.approvals.session_folders();
+        self.shelf.set_session_folders(folders);
     }
 
     fn rename(&mut self, name: String) -> Result<(), AgentError> {
@@ -439,6 +471,21 @@ impl Driver {
         let path = self.current.reader().path().map_or_else(Default::default, Path::to_owned);
         crate::session::sync(&*file).map_err(|source| SessionError::Sync { path, source }.into())
     }
+}
+
+/// The rule for a folder as it was typed; `:ro` at its end lets it only be read.
+fn folder_rule(typed: &str, cwd: &Path, home: Option<&Path>) -> Result<Rule, String> {
+    let (path, access) = match typed.strip_suffix(":ro") {
+        Some(path) => (path, FolderAccess::ReadOnly),
+        None => (typed, FolderAccess::Write),
+    };
+    let beneath_home = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let path = match (beneath_home, home) {
+        (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
+        _ => cwd.join(path),
+    };
+    let folder = path.canonicalize().map_err(|error| error.to_string())?;
+    if folder.is_dir() { Ok(Rule::Folder { folder, access }) } else { Err("not a folder".to_owned()) }
 }
 
 /// Whoever asked may be gone; that is fine.

@@ -9,7 +9,7 @@ use tokio::task::AbortHandle;
 use super::jobs::Report;
 use super::{Driver, Work};
 use crate::agent::extension::{CommandOutcome, Crew, ExtensionCommand, Judged, Moment, Opening};
-use crate::agent::handle::{AgentError, Expansion, PromptOptions, PromptSource, Reply};
+use crate::agent::handle::{AgentError, Expansion, PromptOptions, Reply};
 use crate::agent::resources::{CommandSource, SlashCommand};
 use crate::agent::turn::{Effect, Fate, Input, Planned, TurnNumber};
 use crate::event::{EventKind, RunOutcome};
@@ -186,6 +186,7 @@ impl Driver {
     /// Says what is to become of calls, once the extensions had their say on those that are fine otherwise.
     pub(super) fn plan_calls(&mut self, turn: TurnNumber, calls: &[ToolCall]) {
         self.hooks.rewritten.clear();
+        self.approvals.forget_paths();
         let plan: Vec<Planned> = calls.iter().map(|call| self.plan(call)).collect();
         if self.hooks.crew.is_empty() {
             return self.step_next(Input::Planned { turn, plan });
@@ -195,7 +196,7 @@ impl Driver {
             let mut considered = Vec::with_capacity(plan.len());
             for planned in plan {
                 considered.push(match (&planned.fate, tools.find(&planned.call.name)) {
-                    (Fate::Run(_) | Fate::Ask { .. }, Some(tool)) => {
+                    (Fate::Run(_) | Fate::Granted { .. } | Fate::Ask { .. }, Some(tool)) => {
                         Considered::Judged(crew.judge(planned.call, &*tool).await)
                     }
                     _ => Considered::Refused(planned),
@@ -280,8 +281,7 @@ impl Driver {
         let Some(PendingCommand { options, reply, .. }) = self.hooks.commands.remove(&id) else { return };
         match outcome {
             Ok(CommandOutcome::Prompt(text)) => {
-                let source = PromptSource::Extension;
-                let options = PromptOptions { expand_templates: Expansion::Verbatim, source, ..options };
+                let options = PromptOptions { expand_templates: Expansion::Verbatim, ..options };
                 self.prompt(text, options, reply);
             }
             Ok(CommandOutcome::Notice(text)) => self.notice(text, reply),

@@ -11,7 +11,7 @@ use crate::agent::partial::Partial;
 use crate::agent::queue::Queue;
 use crate::agent::sight::unseen;
 use crate::agent::turn::{Effect, Fate, Input, StoreFailed, TurnNumber};
-use crate::event::{ApprovalRequest, Decision, EventKind, RunOutcome};
+use crate::event::{ApprovalRequest, Decider, Decision, EventKind, RunOutcome};
 use crate::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
 use crate::provider::{Failure, ModelFacts, ProviderError, Request, Sight, ToolChoice};
 use crate::session::context::unanswered;
@@ -277,6 +277,7 @@ impl Driver {
     }
 
     fn run_calls(&mut self, turn: TurnNumber, calls: Vec<ToolCall>) {
+        self.approvals.open_path_of(&calls);
         for call in calls.into_iter().filter(|call| self.turn.awaits(&call.id)).collect::<Vec<_>>() {
             match self.fixed.tools.find(&call.name) {
                 Some(tool) => self.jobs.run(turn, call, tool, self.hooks.crew().clone()),
@@ -290,6 +291,7 @@ impl Driver {
         if !self.still_asks(&call) {
             return self.step_next(Input::Cleared { call: call.id });
         }
+        self.approvals.open_path_of(std::slice::from_ref(&call));
         let tool = self.fixed.tools.find(&call.name);
         let later = self.turn.will_ask().filter(|call| self.still_asks(call)).count();
         let request = ApprovalRequest {
@@ -309,7 +311,11 @@ impl Driver {
 
     /// Whether no rule that the user gave meanwhile answers a call that was to ask.
     fn still_asks(&self, call: &ToolCall) -> bool {
-        let runs = |tool: Arc<dyn Tool>| matches!(self.approvals.fate(call, tool.spec()), Fate::Run(_));
+        let source = self.fixed.tools.source(&call.name);
+        let runs = |tool: Arc<dyn Tool>| {
+            let fate = self.approvals.fate(call, tool.spec(), source);
+            matches!(fate, Fate::Run(_) | Fate::Granted { .. })
+        };
         self.approvals.insists_on(&call.id) || !self.fixed.tools.find(&call.name).is_some_and(runs)
     }
 
@@ -326,7 +332,8 @@ impl Driver {
         if self.approvals.audience() == Audience::Somebody {
             return self.tell_asked(request);
         }
-        self.apply(Input::Decided { call: request.tool_call_id, decision: nobody() });
+        let (call, by) = (request.tool_call_id, Decider::Nobody);
+        self.apply(Input::Decided { call, decision: nobody(), by });
     }
 
     pub(super) fn synced(&mut self, result: std::io::Result<()>) {

@@ -114,7 +114,7 @@ impl Driver {
     }
 
     /// What is to become of a call: its tool is known, its arguments are sound, and the policy has its say.
-    pub(super) fn plan(&self, call: &ToolCall) -> Planned {
+    pub(super) fn plan(&mut self, call: &ToolCall) -> Planned {
         let fate = match (self.offered().find(&call.name), &call.raw_arguments) {
             (None, _) => {
                 let specs = self.offered().specs();
@@ -123,7 +123,11 @@ impl Driver {
             }
             (Some(_), Some(_)) => Fate::Refuse("invalid arguments: they are not a JSON object".to_owned()),
             (Some(tool), None) => match tool.check(&call.arguments) {
-                Ok(()) => self.approvals.fate(call, tool.spec()),
+                Ok(()) => {
+                    let source = self.offered().source(&call.name).cloned();
+                    self.approvals.note_path(call, tool.spec(), source.as_ref());
+                    self.approvals.fate(call, tool.spec(), source.as_ref())
+                }
                 Err(reason) => Fate::Refuse(format!("invalid arguments: {reason}")),
             },
         };
@@ -146,6 +150,7 @@ impl Driver {
     fn tool_ended(&mut self, turn: TurnNumber, mut result: ToolResultMessage, warning: Option<String>) {
         let arguments = self.jobs.call_mut(&result.tool_call_id).map(|running| running.arguments.clone());
         self.note_rewrite(&mut result, arguments);
+        self.approvals.open_path_of(&[]);
         if let Some(warning) = warning {
             self.teller.warn(warning);
         }

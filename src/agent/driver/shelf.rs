@@ -27,6 +27,8 @@ pub(super) struct Shelf {
     /// requests have in common.
     system: String,
     prompt: SystemPrompt,
+    /// Folders that tools reach in this session only.
+    session_folders: Vec<String>,
     cwd: PathBuf,
     skills: Listed,
     orders: mpsc::Sender<Order>,
@@ -53,7 +55,8 @@ impl Shelf {
         let (keeper, orders) = Keeper::new(Arc::clone(&resources));
         let skills = if tools.find(READER).is_some() { Listed::Yes } else { Listed::No };
         let waiting = VecDeque::new();
-        let mut shelf = Self { resources, system: String::new(), prompt, cwd, skills, orders, waiting };
+        let (system, session_folders) = (String::new(), Vec::new());
+        let mut shelf = Self { resources, system, prompt, session_folders, cwd, skills, orders, waiting };
         shelf.write_system();
         (shelf, keeper)
     }
@@ -68,7 +71,17 @@ impl Shelf {
             Listed::Yes => self.resources.skills(),
             Listed::No => &[],
         };
-        self.system = self.prompt.text(&self.cwd, self.resources.instructions(), skills);
+        let mut prompt = self.prompt.clone();
+        prompt.folders.extend_from_slice(&self.session_folders);
+        self.system = prompt.text(&self.cwd, self.resources.instructions(), skills);
+    }
+
+    /// Names other folders that tools reach in this session only.
+    pub(super) fn set_session_folders(&mut self, folders: Vec<String>) {
+        if folders != self.session_folders {
+            self.session_folders = folders;
+            self.write_system();
+        }
     }
 
     /// The prompt as the model gets it.

@@ -20,7 +20,7 @@ use crate::agent::turn::{QueueFate, SteeringPoint};
 use crate::event::{CompactionChoice, CompactionResult, Decision, QueueItem, QueueKind, SessionChange};
 use crate::id::{CallId, EntryId, QueueId, SessionId};
 use crate::message::{BashExecutionMessage, Message, ModelRef, ThinkingLevel};
-use crate::policy::Mode;
+use crate::policy::{Mode, Rule};
 use crate::provider::{Direction, Model, ScopedModel};
 use crate::session::{Catalog, Listing, Scope, Visibility};
 
@@ -40,6 +40,9 @@ pub(in crate::agent) enum Command {
     RemoveQueued { id: QueueId, reply: Reply<QueueItem> },
     SetAudience { audience: Audience, reply: Reply<()> },
     Decide { call: CallId, decision: Decision, reply: Reply<()> },
+    Permissions { reply: Reply<Vec<Rule>> },
+    Revoke { rule: Rule, reply: Reply<()> },
+    AddFolder { typed: String, reply: Reply<Rule> },
     Bash { line: String, context: BashContext, reply: Reply<()> },
     ExecuteBash { line: String, context: BashContext, reply: Reply<BashExecutionMessage> },
     AbortBash { reply: Reply<()> },

@@ -45,6 +45,14 @@ pub enum AgentError {
     /// Nothing like that waits.
     #[error("no {0} waits any more")]
     Gone(&'static str),
+    /// A folder can't be added.
+    #[error("{path}: {why}")]
+    Folder {
+        /// The folder, as typed.
+        path: String,
+        /// Why.
+        why: String,
+    },
     /// An extension's command failed.
     #[error("{0}")]
     Extension(String),

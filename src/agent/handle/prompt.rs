@@ -11,8 +11,6 @@ pub struct PromptOptions {
     pub expand_templates: Expansion,
     /// What is shown with it.
     pub images: Vec<Image>,
-    /// Who says it.
-    pub source: PromptSource,
 }
 
 /// Whether skills, templates and commands at a prompt's beginning mean something.
@@ -23,18 +21,6 @@ pub enum Expansion {
     Expand,
     /// The text goes to the model as it stands.
     Verbatim,
-}
-
-/// Who says something.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PromptSource {
-    /// A person at a terminal, or a program that embeds tiller.
-    #[default]
-    Interactive,
-    /// A client of the JSON-lines protocol.
-    Rpc,
-    /// An extension.
-    Extension,
 }
 
 /// What a prompt becomes when the agent is at work.

@@ -3,7 +3,7 @@
 use super::command::{Change, Command};
 use super::{AgentError, AgentSession};
 use crate::message::ToolSpec;
-use crate::policy::Mode;
+use crate::policy::{Mode, Rule};
 use crate::tool::ToolSource;
 
 /// A tool of the session.
@@ -52,6 +52,33 @@ impl AgentSession {
     /// [`AgentError::Gone`] when there is no tool of a name.
     pub async fn offer_tools(&self, names: Vec<String>) -> Result<(), AgentError> {
         self.ask(|reply| Command::OfferTools { names, reply }).await
+    }
+
+    /// Lists what the user allowed for this session, in the order it was allowed: commands, files, and folders that tools reach.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn permissions(&self) -> Result<Vec<Rule>, AgentError> {
+        self.ask(|reply| Command::Permissions { reply }).await
+    }
+
+    /// Takes back something that the user allowed for this session; what it covered asks again.
+    ///
+    /// # Errors
+    /// [`AgentError::Gone`] when it isn't allowed any more.
+    pub async fn revoke_permission(&self, rule: Rule) -> Result<(), AgentError> {
+        self.ask(|reply| Command::Revoke { rule, reply }).await
+    }
+
+    /// Lets tools reach another folder until another session is opened; with `:ro` behind it they may only read there. Relative
+    /// ones begin at the working directory. Answers with what was allowed, which [`revoke_permission`](Self::revoke_permission) takes
+    /// back. The model is told of it in the system prompt of the next request.
+    ///
+    /// # Errors
+    /// [`AgentError::Folder`] when there is no such folder.
+    pub async fn add_folder(&self, typed: impl Into<String>) -> Result<Rule, AgentError> {
+        let typed = typed.into();
+        self.ask(|reply| Command::AddFolder { typed, reply }).await
     }
 
     /// Sets which calls are asked about, from the next call on until another session is opened, made or forked; what `--yes` answered

@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::{Told, TurnNumber};
 use crate::agent::queue::{Queue, QueueEdit};
 use crate::event::{
-    AllowedBy, CompactionReason, Decision, Denial, DenialCause, EventKind, QueueItem, QueueKind, ToolOutcome,
+    AllowedBy, CompactionReason, Decider, Decision, Denial, DenialCause, EventKind, QueueItem, QueueKind,
+    ToolOutcome,
 };
 use crate::id::{CallId, QueueId};
 use crate::message::{Access, AssistantMessage, BashExecutionMessage, Image, ToolCall, ToolResultMessage};
@@ -77,6 +78,8 @@ pub enum Input {
         call: CallId,
         /// The word.
         decision: Decision,
+        /// Whose.
+        by: Decider,
     },
     /// The call that was to ask needs no asking any more.
     Cleared {
@@ -214,6 +217,13 @@ pub struct Planned {
 pub enum Fate {
     /// It may run.
     Run(Access),
+    /// It may run, because what would have been asked was answered beforehand.
+    Granted {
+        /// Who answered.
+        by: Decider,
+        /// The rule that did.
+        rule: Option<String>,
+    },
     /// Somebody is asked first.
     Ask {
         /// Why.
@@ -250,6 +260,16 @@ impl Denied {
             (DenialCause::Policy | DenialCause::Extension, _) => "",
         };
         format!("denied: {}{advice}", self.reason)
+    }
+
+    /// Who decided that.
+    #[must_use]
+    pub const fn decider(&self) -> Decider {
+        match self.cause {
+            DenialCause::NoApprover => Decider::Nobody,
+            DenialCause::Policy => Decider::Rule,
+            DenialCause::Extension => Decider::Extension,
+        }
     }
 
     /// The event that tells of it.

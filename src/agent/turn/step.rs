@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::effect::Out;
 use super::{Effect, Fate, Groups, LARGEST_GROUP, Phase, Planned, SteeringPoint, Turn};
-use crate::event::{Decision, EventKind, QueueKind, ToolOutcome};
+use crate::event::{Decider, Decision, EventKind, QueueKind, ToolOutcome};
 use crate::id::CallId;
 use crate::message::{Access, Message, StopReason, ToolCall, ToolResultMessage, UserBlock};
 use crate::session::EntryBody;
@@ -37,6 +37,8 @@ pub(super) struct Stop {
     waiting: &'static str,
     /// To front ends, of the call that asked.
     denied: &'static str,
+    /// Who denied that, for the log.
+    by: Decider,
 }
 
 /// The user stops the run.
@@ -45,6 +47,7 @@ pub(super) const ABORT: Stop = Stop {
     running: "aborted: the user stopped it; it may have had effects",
     waiting: "not run: the user stopped the agent",
     denied: "the user stopped the agent",
+    by: Decider::User,
 };
 
 /// The user steers at once.
@@ -53,6 +56,7 @@ pub(super) const STEER_NOW: Stop = Stop {
     running: "aborted: the user steered; it may have had effects",
     waiting: SKIPPED,
     denied: "the user steered",
+    by: Decider::Steering,
 };
 
 /// An answer whose calls are being worked off.
@@ -158,9 +162,17 @@ impl Turn {
                 }
                 Some(Fate::Deny(denied)) => {
                     let call = working.waiting.pop_front().expect("a front was just seen").call;
-                    let told = denied.told();
+                    let (told, by) = (denied.told(), denied.decider());
+                    let decision = Decision::Deny { reason: told.clone() };
+                    out.append(decided(&call.id, &decision, None, by));
                     out.emit(denied.event(&call));
                     self.answer_unrun(&mut working, &call, &told, out);
+                }
+                Some(Fate::Granted { by, rule }) => {
+                    let call = working.waiting.pop_front().expect("a front was just seen").call;
+                    out.append(decided(&call.id, &Decision::Once, rule, by));
+                    self.run(&mut working, vec![call], out);
+                    break;
                 }
                 Some(Fate::Ask { reason, rule }) => {
                     let call = working.waiting.pop_front().expect("a front was just seen").call;
@@ -209,13 +221,13 @@ impl Turn {
         }
     }
 
-    pub(super) fn decided(&mut self, call: &CallId, decision: Decision, out: &mut Out) {
+    pub(super) fn decided(&mut self, call: &CallId, decision: Decision, by: Decider, out: &mut Out) {
         match std::mem::take(&mut self.phase) {
             Phase::Working(mut working)
                 if working.asking.as_ref().is_some_and(|asking| asking.call.id == *call) =>
             {
                 let asking = working.asking.take().expect("the guard saw it");
-                self.resolve(&mut working, asking, decision, out);
+                self.resolve(&mut working, asking, (decision, by), out);
                 if working.running.is_empty() {
                     self.work(working, out);
                 } else {
@@ -231,6 +243,8 @@ impl Turn {
         match std::mem::take(&mut self.phase) {
             Phase::Working(mut working) => {
                 if let Some(asking) = working.asking.take_if(|asking| asking.call.id == *call) {
+                    let rule = Some(asking.rule).filter(|rule| !rule.is_empty());
+                    out.append(decided(&asking.call.id, &Decision::Once, rule, Decider::Rule));
                     self.run(&mut working, vec![asking.call], out);
                 }
                 self.phase = Phase::Working(working);
@@ -239,14 +253,16 @@ impl Turn {
         }
     }
 
-    fn resolve(&mut self, working: &mut Working, asking: Asking, decision: Decision, out: &mut Out) {
+    fn resolve(
+        &mut self,
+        working: &mut Working,
+        asking: Asking,
+        (decision, by): (Decision, Decider),
+        out: &mut Out,
+    ) {
         let Asking { call, rule } = asking;
-        out.append(EntryBody::own(&OwnFact::Approval {
-            tool_call_id: call.id.clone(),
-            decision: decision.name().to_owned(),
-            rule: (decision == Decision::Session).then_some(rule),
-            by: "user".to_owned(),
-        }));
+        let rule = (decision == Decision::Session).then_some(rule);
+        out.append(decided(&call.id, &decision, rule, by));
         out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision: decision.clone() });
         match decision {
             Decision::Once | Decision::Session => self.run(working, vec![call], out),
@@ -260,6 +276,7 @@ impl Turn {
             Phase::Working(mut working) if working.asking.is_some() => {
                 let call = working.asking.take().expect("the guard saw it").call;
                 let decision = Decision::Deny { reason: "the user steered".to_owned() };
+                out.append(decided(&call.id, &decision, None, Decider::Steering));
                 out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision });
                 working.skipped += 1;
                 self.answer_unrun(&mut working, &call, DENIED_BY_STEERING, out);
@@ -307,6 +324,7 @@ impl Turn {
         }
         if let Some(Asking { call, .. }) = working.asking.take() {
             let decision = Decision::Deny { reason: stop.denied.to_owned() };
+            out.append(decided(&call.id, &decision, None, stop.by));
             out.emit(EventKind::ApprovalResolved { tool_call_id: call.id.clone(), decision });
             working.skipped += 1;
             self.answer_unrun(working, &call, stop.waiting, out);
@@ -336,6 +354,16 @@ impl Turn {
         self.said.push(Arc::clone(&message));
         working.results.push(message);
     }
+}
+
+/// The entry of a decision on a call.
+fn decided(call: &CallId, decision: &Decision, rule: Option<String>, by: Decider) -> EntryBody {
+    EntryBody::own(&OwnFact::Approval {
+        tool_call_id: call.clone(),
+        decision: decision.name().to_owned(),
+        rule,
+        by: by.name().to_owned(),
+    })
 }
 
 fn started(call: &ToolCall) -> EventKind {

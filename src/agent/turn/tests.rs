@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::*;
 use crate::agent::queue::QueueEdit;
-use crate::event::{Decision, QueueItem, ToolOutcome};
+use crate::event::{Decider, Decision, QueueItem, ToolOutcome};
 use crate::id::QueueId;
 use crate::message::{Access, AssistantBlock, Content, ToolCall, ToolResultMessage, UserBlock};
 use crate::session::entry::{OwnFact, QueueChange};
@@ -152,8 +152,8 @@ fn body_line(body: &EntryBody) -> String {
         }
         (EntryBody::Compaction(compaction), _) => format!("compaction {}", compaction.summary),
         (_, Some(OwnFact::Queue(QueueChange::Remove { queue_id }))) => format!("queue remove {queue_id}"),
-        (_, Some(OwnFact::Approval { tool_call_id, decision, .. })) => {
-            format!("approval {tool_call_id} {decision}")
+        (_, Some(OwnFact::Approval { tool_call_id, decision, by, .. })) => {
+            format!("approval {tool_call_id} {decision} {by}")
         }
         (EntryBody::Message(entry), _) => {
             let receipt = entry.tiller_receipt.as_ref().filter(|receipt| receipt.kind == QueueKind::Steer);
@@ -522,7 +522,11 @@ fn abort_between_calls_answers_the_one_that_asks() {
     assert_eq!(
         step(&mut turn, abort(None)),
         lines(&[
-            &["stop tools".into(), "tell approval_resolved ?1 deny".into()],
+            &[
+                "stop tools".into(),
+                "append approval ?1 deny user".into(),
+                "tell approval_resolved ?1 deny".into(),
+            ],
             &unrun("?1", "not run: the user stopped the agent"),
             &unrun("w2", "not run: the user stopped the agent"),
             &one("tell turn_end 2"),
@@ -541,11 +545,11 @@ fn a_word_on_a_call_that_asks_is_logged_before_it_counts() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
     step_calls(&mut turn, calls(1, &["?1", "?2"]));
-    let decided = |id: &str, decision| Input::Decided { call: id.into(), decision };
+    let decided = |id: &str, decision| Input::Decided { call: id.into(), decision, by: Decider::User };
     assert_eq!(
         step(&mut turn, decided("?1", Decision::Once)),
         [
-            "append approval ?1 once",
+            "append approval ?1 once user",
             "tell approval_resolved ?1 once",
             "tell tool_execution_start ?1",
             "run 1: ?1"
@@ -556,7 +560,7 @@ fn a_word_on_a_call_that_asks_is_logged_before_it_counts() {
     assert_eq!(
         effects,
         lines(&[
-            &["append approval ?2 deny".into(), "tell approval_resolved ?2 deny".into()],
+            &["append approval ?2 deny user".into(), "tell approval_resolved ?2 deny".into()],
             &unrun("?2", "denied: not here"),
             &one("tell turn_end 2"),
             &asked(2),
@@ -575,6 +579,27 @@ fn what_was_looked_at_for_another_call_of_the_same_id_is_no_question() {
 }
 
 #[test]
+fn decision_made_beforehand_is_logged_with_who_made_it() {
+    let mut turn = machine(TurnOptions::default());
+    step(&mut turn, prompt("go"));
+    step(&mut turn, calls(1, &["a", "b", "c"]));
+    let call =
+        |id: &str| ToolCall { id: id.into(), name: "t".into(), arguments: json!({}), raw_arguments: None };
+    let granted = |by, rule: Option<&str>| Fate::Granted { by, rule: rule.map(str::to_owned) };
+    let denied = Fate::Deny { reason: "denied: no".into(), by: Decider::Nobody };
+    let fates = [granted(Decider::YesFlag, None), granted(Decider::Rule, Some("ls")), denied];
+    let plan = ["a", "b", "c"].into_iter().zip(fates).map(|(id, fate)| Planned { call: call(id), fate });
+    let mut effects = step(&mut turn, Input::Planned { turn: 1, plan: plan.collect() });
+    effects.extend(["a", "b"].into_iter().flat_map(|id| step(&mut turn, ended(1, id))));
+    let logged: Vec<&String> = effects.iter().filter(|line| line.starts_with("append approval")).collect();
+    assert_eq!(
+        logged,
+        ["append approval a once yes-flag", "append approval b once rule", "append approval c deny nobody"]
+    );
+    assert!(effects.contains(&"append result c denied: no".to_owned()), "{effects:?}");
+}
+
+#[test]
 fn steering_denies_the_call_that_asks() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
@@ -585,6 +610,7 @@ fn steering_denies_the_call_that_asks() {
             &[
                 "append queue add no".into(),
                 "tell queue_update [no]".into(),
+                "append approval ?1 deny steering".into(),
                 "tell approval_resolved ?1 deny".into()
             ],
             &unrun("?1", "denied: the user steered"),

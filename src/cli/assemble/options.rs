@@ -136,6 +136,7 @@ pub(super) fn options(
             asking: if arguments.agent.yes { Asking::Yes } else { Asking::User },
             protected,
             root: cwd,
+            ..Policy::default()
         },
         audience: front.audience(),
         output,

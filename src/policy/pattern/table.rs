@@ -1,5 +1,8 @@
 //! The commands whose operands are free, and their harmless options.
 //!
+//! No row runs code that it is given: not `python3 -c`, `sh -c`, `npx` or `xargs`. A row that runs a script or a target of the
+//! project keeps its name and covers no operands.
+//!
 //! A command belongs here if its operands are what it looks at, tests or records: paths, revisions, filters, numbers. It doesn't
 //! if one of them can be a subcommand, a script, a target, a remote, or something to delete or overwrite.
 //!
@@ -8,7 +11,7 @@
 //! pytest 8, gh 2, docker 28, kubectl 1.33.
 
 use super::Options::{Any, Joined, Whole};
-use super::{CommandPattern, Operands, Options};
+use super::{CommandPattern, Name, Operands, Options};
 
 /// Options that are harmless to every command of the table.
 pub(super) const UNIVERSAL_OPTIONS: &str = "-- -q -v --quiet --verbose";
@@ -40,13 +43,37 @@ const GIT_LOG: &str = "-# -n= -p -s -u -U= -w -b -z -S= -G= -L= -i -E -F --oneli
 const GO: &str =
     "-run= -count= -race -short -cover -timeout= -bench= -benchmem -failfast -json -tags= -parallel=";
 
+/// Neither `-p`, `-c`, `--rootdir` nor reports.
+const PYTEST: Options = Joined(
+    "-x -s -l -k= -m= --lf --ff --nf --tb= --maxfail= --collect-only --co --durations= --no-header --exitfirst",
+);
+
+/// `discover` and its folders are tests, as its operands are.
+const UNITTEST: Options = Whole("-b -c -k -s -p -t --failfast --buffer --catch --locals --durations=");
+
+/// Neither plugins, programs, configurations nor reports.
+const MYPY: Options =
+    Whole("--strict --ignore-missing-imports --show-error-codes --pretty --no-error-summary");
+
+const JSON_TOOL: Options = Whole("--compact --indent= --sort-keys --no-ensure-ascii --json-lines --tab");
+
 const fn pattern(command: &'static str, options: Options) -> CommandPattern {
-    CommandPattern { command, options, operands: Operands::Names }
+    CommandPattern { command, options, operands: Operands::Names, name: Name::None }
+}
+
+/// A command without operands.
+const fn goal(command: &'static str, options: Options) -> CommandPattern {
+    CommandPattern { operands: Operands::None, ..pattern(command, options) }
+}
+
+/// A command that runs the script or target of a project that is named behind it; the rule keeps that name.
+const fn named(command: &'static str, options: Options) -> CommandPattern {
+    CommandPattern { name: Name::Kept, ..goal(command, options) }
 }
 
 /// A program that only prints, searches or records its operands.
 const fn reader(command: &'static str, options: Options) -> CommandPattern {
-    CommandPattern { command, options, operands: Operands::Text }
+    CommandPattern { operands: Operands::Text, ..pattern(command, options) }
 }
 
 /// No command is the beginning of another one.
@@ -175,14 +202,30 @@ pub(super) const TABLE: &[CommandPattern] = &[
     // Other resources may be secret.
     pattern("kubectl get pods", Whole("-A -n -o --all-namespaces --namespace= --show-labels")),
     pattern("kubectl logs", Whole("-n --namespace= --tail= --since= --previous --timestamps")),
+    // Projects' own scripts and targets. What `make` is told of variables, files and shells isn't here.
+    goal("dotnet test", Whole("--no-build --no-restore")),
+    goal("gradle test", Whole("--info --stacktrace --offline")),
+    named("just", Whole("")),
+    named("make", Whole("-# -j -k -s -n --keep-going --silent --dry-run")),
+    goal("mvn test", Whole("-B -o --batch-mode --offline")),
+    named("npm run", Whole("-s --silent")),
+    named("pnpm run", Whole("-s --silent")),
+    named("yarn run", Whole("-s --silent")),
     // The operands are filters of the project's own script.
     pattern("npm test", Whole("")),
     pattern("pnpm test", Whole("")),
-    pattern(
-        "pytest",
-        Joined(
-            "-x -s -l -k= -m= --lf --ff --nf --tb= --maxfail= --collect-only --co --durations= --no-header --exitfirst",
-        ),
-    ),
     pattern("yarn test", Whole("")),
+    pattern("pytest", PYTEST),
+    // Of the modules of Python those that test or check. Any other may run what it is given, and `-c` does.
+    pattern("mypy", MYPY),
+    pattern("python -m mypy", MYPY),
+    pattern("python -m pytest", PYTEST),
+    pattern("python -m unittest", UNITTEST),
+    pattern("python3 -m mypy", MYPY),
+    pattern("python3 -m pytest", PYTEST),
+    pattern("python3 -m unittest", UNITTEST),
+    CommandPattern { operands: Operands::Single, ..reader("python -m json.tool", JSON_TOOL) },
+    CommandPattern { operands: Operands::Single, ..reader("python3 -m json.tool", JSON_TOOL) },
+    // `--fix` and `--config` aren't here.
+    pattern("ruff check", Whole("--no-fix --statistics --preview")),
 ];

@@ -327,6 +327,34 @@ const WIDENINGS: &[(&str, &[&str])] = &[
     ("tar tf x", &["tar xf x", "tar tf x --to-command=./evil"]),
     ("curl https://a", &["curl https://b", "curl -o x https://a"]),
     ("python3 x.py", &["python3 y.py", "python3 x.py z"]),
+    (
+        "python3 -m unittest x",
+        &[
+            "python3 -m timeit x",
+            "python3 -c x",
+            "python3 -m pip install x",
+            "python3 -m pytest",
+            "python3 -i -m unittest x",
+            "python3 -X x -m unittest",
+            "PYTHONPATH=/x python3 -m unittest",
+            "python3 -m unittest x; ./evil",
+            "./python3 -m unittest x",
+        ],
+    ),
+    (
+        "python3 -m pytest",
+        &["python3 -m pytest -p evil", "python3 -m pytest -c evil.ini", "python3 -m pytest --junitxml=x"],
+    ),
+    ("python3 -m json.tool a", &["python3 -m json.tool a .git/hooks/x", "python3 -m json.tool ~/.netrc"]),
+    ("python3 -m mypy x", &["python3 -m mypy --config-file=x y", "python3 -m mypy --junit-xml=x y"]),
+    ("ruff check", &["ruff check --fix", "ruff check --config x", "ruff format"]),
+    ("mvn test", &["mvn test deploy", "mvn test -Dx=y", "mvn test -f evil.xml"]),
+    (
+        "npm run clean",
+        &["npm run clean /", "npm run clean -- /", "npm run clean2", "npm run clean --prefix x"],
+    ),
+    ("pnpm run build", &["pnpm run deploy", "pnpm run build --dir x", "pnpm build"]),
+    ("yarn run build", &["yarn run deploy", "yarn run build --cwd x"]),
     ("ssh a ls", &["ssh a rm x", "ssh -o ProxyCommand=./evil a ls"]),
     ("jj log", &["jj log --config ui.pager=./evil", "jj log -R ../evil", "jj log --tool ./evil"]),
 ];
@@ -397,6 +425,14 @@ const COVERED: &[(&str, &[&str])] = &[
     ("find . -name x", &["find src -type f", "find . -maxdepth 2 -name '*.rs'"]),
     ("go test ./...", &["go test -run Parse ./x", "go test -v -count=1 ./..."]),
     ("npm test", &["npm test parse", "npm test -- parse"]),
+    ("npm run build", &["npm run build", "npm run build --silent"]),
+    ("make test", &["make test -j", "make test -k -s"]),
+    (
+        "python3 -m unittest x",
+        &["python3 -m unittest", "python3 -m unittest -v y", "python3 -m unittest discover -s t"],
+    ),
+    ("python3 -m pytest", &["python3 -m pytest tests/a.py", "python3 -m pytest -xvs -k parse"]),
+    ("python3 -m json.tool a", &["python3 -m json.tool b", "python3 -m json.tool --sort-keys b"]),
     ("pytest", &["pytest tests/a.py", "pytest -xvs -k parse"]),
     ("gh pr view", &["gh pr view 12", "gh pr view 12 --comments"]),
     ("docker compose ps", &["docker compose ps web", "docker compose ps -a"]),
@@ -427,9 +463,9 @@ fn covers(allowed: &str, later: &str) -> bool {
     let mut rules = SessionRules::default();
     match policy.judge(&bash, &json!({ "command": allowed }), &rules) {
         Verdict::Ask { rule, .. } => rules.add(rule),
-        Verdict::Allow | Verdict::Deny { .. } => panic!("{allowed} doesn't ask"),
+        Verdict::Allow | Verdict::Granted(_) | Verdict::Deny { .. } => panic!("{allowed} doesn't ask"),
     }
-    policy.judge(&bash, &json!({ "command": later }), &rules) == Verdict::Allow
+    policy.judge(&bash, &json!({ "command": later }), &rules).runs()
 }
 
 fn pairs(table: &[(&'static str, &[&'static str])]) -> Vec<(&'static str, &'static str)> {
@@ -454,8 +490,9 @@ fn session_rule_ordinary_command_is_covered() {
 fn table_command_is_no_beginning_of_another() {
     for first in TABLE {
         let begins = |other: &CommandPattern| other.command.starts_with(&format!("{} ", first.command));
-        assert_eq!(TABLE.iter().find(|other| begins(other)), None, "{first}");
-        assert_eq!(TABLE.iter().filter(|other| other.command == first.command).count(), 1, "{first}");
+        assert_eq!(TABLE.iter().find(|other| begins(other)), None, "{}", first.command);
+        let own = TABLE.iter().filter(|other| other.command == first.command).count();
+        assert_eq!(own, 1, "{}", first.command);
     }
 }
 
@@ -503,9 +540,13 @@ fn table_options_that_write_or_run_are_not_listed() {
             // Known exceptions, where the letter means something else: a lint, lines of context, copies, a format.
             let is_other = matches!(
                 (pattern.command, *never),
-                ("cargo clippy", "-D") | ("rg" | "git grep", "-C=") | ("tree", "-f") | ("rg", "--context")
+                ("cargo clippy", "-D")
+                    | ("mvn test", "-o")
+                    | ("rg" | "git grep", "-C=")
+                    | ("tree", "-f")
+                    | ("rg", "--context")
             );
-            assert!(!is_listed || is_other, "{pattern}: {never}");
+            assert!(!is_listed || is_other, "{}: {never}", pattern.command);
         }
     }
 }

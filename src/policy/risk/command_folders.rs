@@ -47,6 +47,11 @@ impl<'a> CommandFolders<'a> {
         Self { writable, ..self }
     }
 
+    /// Lists the paths that a word may name.
+    pub(in crate::policy) fn list_paths(word: &str) -> Vec<&str> {
+        list_paths(word)
+    }
+
     /// Finds out why writing to a path needs a question, wherever the command runs.
     pub(in crate::policy) fn protection(self, path: &str) -> Option<Protection> {
         let near = Self { visited: &[], ..self }.resolve(path);

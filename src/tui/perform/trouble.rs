@@ -36,6 +36,7 @@ pub(in crate::tui) fn failed(error: &AgentError, text: Option<Typed>) -> Report 
         | AgentError::Empty
         | AgentError::Store(_)
         | AgentError::Extension(_)
+        | AgentError::Folder { .. }
         | AgentError::Gone(_)
         | AgentError::InUse
         | AgentError::Compaction(_)

@@ -206,7 +206,7 @@ impl Rig {
                 ended(self.turn.turn, &self.begun.calls.remove(at))
             }
             Act::Decide(decision) => {
-                Input::Decided { call: CallId::new(self.begun.asking.take()?), decision }
+                Input::Decided { call: CallId::new(self.begun.asking.take()?), decision, by: Decider::User }
             }
             Act::Compacted(reason) => {
                 if reason == CompactionReason::Overflow && !std::mem::take(&mut self.begun.compaction) {
