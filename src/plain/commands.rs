@@ -6,7 +6,7 @@ use tokio::task::spawn_blocking;
 
 use super::tree;
 use super::typed::Command;
-use crate::agent::{AgentError, AgentSession, BranchSummary, SessionStats, Status};
+use crate::agent::{AgentError, AgentSession, BranchSummary, Permission, SessionStats, Status};
 use crate::event::{QueueItem, QueueKind};
 use crate::id::{EntryId, QueueId};
 use crate::session::marks::Marks;
@@ -50,6 +50,11 @@ pub(super) async fn perform(agent: &AgentSession, command: Command) -> Told {
         }
         Command::Clone => moved(agent.clone_session().await, "a copy of the session"),
         Command::Label(label) => return relabel(agent, label).await,
+        Command::Permissions(None) => agent.permissions().await.map(|all| permissions(&all)),
+        Command::Permissions(Some(number)) => return revoke(agent, &number).await,
+        Command::AddDir(folder) => {
+            agent.add_folder(folder).await.map(|allowed| format!("allowed in this session: {allowed}\n"))
+        }
         Command::Queue => agent.state().await.map(|status| waiting(&status.queue.items)),
         Command::Send(number) => {
             let id = numbered(agent, &number).await?;
@@ -160,6 +165,23 @@ async fn relabel(agent: &AgentSession, label: Option<String>) -> Told {
         None => "its label is gone\n".to_owned(),
     };
     agent.label(entry, label).await.map(|()| told).map_err(|error| why(&error))
+}
+
+fn permissions(permissions: &[Permission]) -> String {
+    let line = |(at, permission): (usize, &Permission)| {
+        format!("{}, {}, this session: {}\n", at + 1, permission.tool(), tree::cut(&permission.to_string()))
+    };
+    let text: String = permissions.iter().enumerate().map(line).collect();
+    if text.is_empty() { "nothing is allowed for the session\n".to_owned() } else { text }
+}
+
+async fn revoke(agent: &AgentSession, number: &str) -> Told {
+    let permissions = agent.permissions().await.map_err(|error| why(&error))?;
+    let at = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    let permission = at.and_then(|at| permissions.get(at)).cloned();
+    let permission = permission.ok_or("nothing of that number is allowed; /permissions lists it")?;
+    let told = format!("not allowed any more: {permission}\n");
+    agent.revoke_permission(permission).await.map(|()| told).map_err(|error| why(&error))
 }
 
 async fn numbered(agent: &AgentSession, number: &str) -> Result<QueueId, String> {

@@ -171,7 +171,7 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
             let decided = match question {
                 Question::Approval(request) => {
                     let call = request.tool_call_id.clone();
-                    self.agent.decide(call, question::decision(line)).await
+                    self.agent.decide(call, question::decision(line, request)).await
                 }
                 Question::Compaction(_) => {
                     self.agent.resolve_compaction(question::compaction_choice(line)).await

@@ -9,6 +9,8 @@ const LINES: &[(&str, &str)] = &[
     ("!!COMMAND", "run it in the shell; the model never sees it"),
     ("/stop", "stop what runs (also Ctrl+C)"),
     ("/queue", "the messages that wait; /send N lets a held one go, /drop N takes one out"),
+    ("/permissions", "what you allowed in this session; /permissions revoke N takes it back"),
+    ("/add-dir PATH[:ro]", "let tools reach another folder in this session; :ro to read only"),
     ("/model [NAME]", "the models there are, or choose one"),
     ("/thinking [LEVEL]", "how much the model thinks, or choose a level"),
     ("/compact [WORDS]", "put a summary in the place of the older part; the words say what matters"),

@@ -50,10 +50,10 @@ fn approval(request: &ApprovalRequest) -> String {
     };
     let always = match request.rule.as_str() {
         "" => String::new(),
-        rule => format!("a = always in this session ({rule}); "),
+        rule => format!("a or 2 = always in this session ({rule}); "),
     };
     format!(
-        "question: may {} run?\n  {}{preview}\n  why it asks: {}\n  y = yes, this once; {always}n or anything else = no, and the model is told what you type",
+        "question: may {} run?\n  {}{preview}\n  why it asks: {}\n  y or 1 = yes, this once; {always}n or anything else = no, and the model is told what you type",
         request.tool_name,
         about.replace('\n', "\n  "),
         request.reason,
@@ -61,11 +61,13 @@ fn approval(request: &ApprovalRequest) -> String {
 }
 
 /// What an answer decides; whatever isn't clearly a yes is a no.
-pub(super) fn decision(answer: &str) -> Decision {
+pub(super) fn decision(answer: &str, request: &ApprovalRequest) -> Decision {
+    let has_rule = !request.rule.is_empty();
     match answer.trim().to_lowercase().as_str() {
-        "y" | "yes" => Decision::Once,
+        "y" | "yes" | "1" => Decision::Once,
+        "2" if has_rule => Decision::Session,
         "a" | "always" => Decision::Session,
-        "" | "n" | "no" => Decision::Deny { reason: "the user said no".to_owned() },
+        "" | "n" | "no" | "2" | "3" => Decision::Deny { reason: "the user said no".to_owned() },
         _ => {
             let words = answer.trim();
             let words = words.strip_prefix("n ").or(words.strip_prefix("no ")).unwrap_or(words);
@@ -80,6 +82,7 @@ mod tests {
 
     #[test]
     fn only_a_clear_yes_allows_a_call() {
+        let decision = |answer| decision(answer, &request("ls"));
         assert_eq!([decision(" Y "), decision("yes")], [Decision::Once, Decision::Once]);
         assert_eq!(decision("a"), Decision::Session);
         let no = |reason: &str| Decision::Deny { reason: reason.to_owned() };
@@ -89,29 +92,41 @@ mod tests {
     }
 
     #[test]
+    fn decision_number_is_the_listed_answer() {
+        let no = Decision::Deny { reason: "the user said no".to_owned() };
+        let decided = |rule| ["1", "2", "3"].map(|answer| decision(answer, &request(rule)));
+        assert_eq!(decided("ls"), [Decision::Once, Decision::Session, no.clone()]);
+        assert_eq!(decided(""), [Decision::Once, no.clone(), no]);
+    }
+
+    #[test]
     fn without_a_clear_word_the_context_stays_as_it_is() {
         let choices = ["R", "truncate", "", "what?"].map(compaction_choice);
         let go_on = CompactionChoice::GoOn;
         assert_eq!(choices, [CompactionChoice::Retry, CompactionChoice::Truncate, go_on, go_on]);
     }
 
-    #[test]
-    fn a_question_shows_all_of_a_command() {
-        let request = ApprovalRequest {
+    fn request(rule: &str) -> ApprovalRequest {
+        ApprovalRequest {
             tool_call_id: "c".into(),
             tool_name: "bash".into(),
             args: serde_json::json!({"command": "cd /\nrm -rf x"}),
             reason: "it removes files".into(),
-            rule: "rm".into(),
+            rule: rule.into(),
             preview: None,
             later: 0,
-        };
+        }
+    }
+
+    #[test]
+    fn a_question_shows_all_of_a_command() {
+        let request = request("rm");
         let text = Question::Approval(Box::new(request.clone())).text();
         assert!(
             text.contains("may bash run?\n  cd /\n  rm -rf x\n  why it asks: it removes files"),
             "{text}"
         );
-        assert!(text.contains("this once; a = always in this session (rm); n or"), "{text}");
+        assert!(text.contains("this once; a or 2 = always in this session (rm); n or"), "{text}");
         let every_time = ApprovalRequest { rule: String::new(), ..request };
         assert!(Question::Approval(Box::new(every_time)).text().contains("this once; n or"));
     }

@@ -42,6 +42,9 @@ pub(super) enum Command {
     Fork(Option<String>),
     Clone,
     Label(Option<String>),
+    /// What was allowed for the session, or the number of what is taken back of it.
+    Permissions(Option<String>),
+    AddDir(String),
     Queue,
     Send(String),
     Drop(String),
@@ -123,6 +126,8 @@ fn slash(rest: &str, whole: &str) -> Typed {
         "fork" => Command::Fork(maybe),
         "clone" => Command::Clone,
         "label" => Command::Label(maybe),
+        "permissions" => return permissions(argument),
+        "add-dir" => return needed("a folder; :ro behind it lets tools only read there", Command::AddDir),
         "queue" => Command::Queue,
         "send" => return needed("the number of a message; /queue lists them", Command::Send),
         "drop" => return needed("the number of a message; /queue lists them", Command::Drop),
@@ -135,6 +140,14 @@ fn slash(rest: &str, whole: &str) -> Typed {
         "now" => return said(argument, Typed::Now),
         name => return Typed::Other { name: name.to_owned(), whole: whole.to_owned() },
     })
+}
+
+fn permissions(argument: &str) -> Typed {
+    match argument.split_whitespace().collect::<Vec<_>>()[..] {
+        [] => Typed::Command(Command::Permissions(None)),
+        ["revoke", number] => Typed::Command(Command::Permissions(Some(number.to_owned()))),
+        _ => Typed::Wrong("/permissions lists them, /permissions revoke N takes one back".to_owned()),
+    }
 }
 
 fn thinking(level: Option<String>) -> Typed {

@@ -170,6 +170,7 @@ impl App {
     /// Says something at the foot of the screen for a while.
     pub(super) fn flash(&mut self, text: impl Into<String>) {
         self.notes.flash = Some((text.into(), self.now));
+        self.notes.flash_about = None;
     }
 
     /// Says something in the transcript.

@@ -10,6 +10,7 @@ mod sheet;
 
 use self::letters::After;
 use super::app::App;
+use super::keymap::KeyCommand;
 use super::pace::Stale;
 use super::page::Page;
 use super::popup::Popup;
@@ -69,6 +70,16 @@ pub(super) enum Answer {
 }
 
 impl Answer {
+    /// What a key does that gives it.
+    fn command(self) -> KeyCommand {
+        match self {
+            Self::Once => KeyCommand::Allow,
+            Self::Session => KeyCommand::AllowSession,
+            Self::Deny => KeyCommand::Deny,
+            Self::DenyWithWord => KeyCommand::DenyWithWord,
+        }
+    }
+
     /// Whether the call isn't made then.
     pub(super) fn denies(self) -> bool {
         matches!(self, Self::Deny | Self::DenyWithWord)
@@ -291,6 +302,7 @@ impl App {
             return;
         };
         let asked = self.work.approvals.remove(at);
+        self.drop_words_about(call);
         if asked.mode == Mode::Reasoning && !self.editor.is_empty() {
             self.notes.shifted = Some(self.now);
             self.flash("the call was answered otherwise; what you wrote is a draft now");
@@ -298,6 +310,20 @@ impl App {
         asked.answer.into_iter().for_each(|held| self.keep_letter(held));
         if at == 0 {
             self.next_question();
+        }
+    }
+
+    /// Says something about the call that asks, for as long as it does.
+    fn say_of_call(&mut self, words: impl Into<String>) {
+        self.flash(words);
+        let call = self.work.approvals.first().map(|asked| asked.request.tool_call_id.clone());
+        self.notes.flash_about = call;
+    }
+
+    /// What was said about a call that asks no longer means nothing any more.
+    fn drop_words_about(&mut self, call: &CallId) {
+        if self.notes.flash_about.as_ref() == Some(call) {
+            (self.notes.flash, self.notes.flash_about) = (None, None);
         }
     }
 

@@ -25,6 +25,8 @@ pub(super) enum Verb {
     Model,
     Thinking,
     Approval,
+    Permissions,
+    AddDir,
     Tools,
     Settings,
     Copy,
@@ -65,7 +67,7 @@ impl Command {
 }
 
 /// Every slash command, in the order they are shown.
-pub(super) const TABLE: [Command; 27] = [
+pub(super) const TABLE: [Command; 29] = [
     row(Verb::New, "new", "", "begin a fresh session").also(&["clear"]),
     row(Verb::Resume, "resume", "[WORDS]", "go to another session: by its name, or what was said in it")
         .also(&["continue", "sessions"]),
@@ -96,7 +98,14 @@ pub(super) const TABLE: [Command; 27] = [
     )
     .also(&["effort"]),
     row(Verb::Approval, "approval", "[MODE]", "which calls are asked about: ask, auto, read-only")
-        .also(&["permissions", "approvals"]),
+        .also(&["approvals"]),
+    row(Verb::Permissions, "permissions", "", "what you allowed in this session: see it, take it back"),
+    row(
+        Verb::AddDir,
+        "add-dir",
+        "PATH[:ro]",
+        "let tools reach another folder in this session; :ro to read only",
+    ),
     row(
         Verb::Tools,
         "tools",
@@ -251,13 +260,13 @@ mod tests {
             ("/clear", Verb::New),
             ("/continue", Verb::Resume),
             ("/status", Verb::Session),
-            ("/permissions", Verb::Approval),
+            ("/approvals", Verb::Approval),
             ("/config", Verb::Settings),
             ("/exit", Verb::Quit),
         ] {
             assert_eq!(known(alias), Some((verb, "")), "{alias}");
         }
-        assert_eq!(known("/permissions auto"), Some((Verb::Approval, "auto")));
+        assert_eq!(known("/approvals auto"), Some((Verb::Approval, "auto")));
     }
 
     #[test]
@@ -288,7 +297,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(shown("clea")[0], "/clear = /new → /new ");
-        assert_eq!(shown("perm")[0], "/permissions = /approval → /approval ");
+        assert_eq!(shown("rena")[0], "/rename = /name → /name ");
         assert_eq!(
             shown("c")[..3],
             ["/clone  → /clone ", "/compact [WORDS] → /compact ", "/copy [N] → /copy "]

@@ -7,7 +7,7 @@ use crate::agent::SlashCommand;
 use crate::render::{Emphasis, Line, Role, Span, Style};
 
 /// Keys that a newcomer needs, and what they do in as few words as that takes.
-const FIRST: [(&[K], &str); 14] = [
+const FIRST: [(&[K], &str); 15] = [
     (&[K::Send], "send; while the agent works: steer it"),
     (&[K::FollowUp], "send when the agent has finished"),
     (&[K::Newline], "a new line; everywhere: \\ enter"),
@@ -19,6 +19,7 @@ const FIRST: [(&[K], &str); 14] = [
     (&[K::Stop], "stop the agent; twice, when nothing runs: go back in the tree"),
     (&[K::Clear, K::Quit], "clear the editor; leave"),
     (&[K::PickModel, K::NextThinking], "choose a model; think more"),
+    (&[K::NextApproval], "which calls ask: ask, auto, read-only"),
     (&[K::UnfoldOutput, K::UnfoldThinking], "unfold output; thinking"),
     (&[K::PageUp, K::PageDown], "scroll"),
     (&[K::Search, K::ChooseOlder], "search in what was said; choose a block of it"),
@@ -101,6 +102,7 @@ pub(super) const fn place(context: Context) -> &'static str {
         Context::Sessions => "In the list of sessions",
         Context::Models => "In the list of models",
         Context::Settings => "In the settings",
+        Context::Permissions => "In the list of permissions",
         Context::Tree => "In the tree",
         Context::Block => "When a block is chosen (editor empty)",
         Context::Search => "While searching",

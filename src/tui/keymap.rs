@@ -37,6 +37,8 @@ pub(super) enum Context {
     Models,
     /// The list of settings, besides.
     Settings,
+    /// The list of what was allowed for the session, besides.
+    Permissions,
     /// A block of the transcript that was chosen, the editor being empty.
     Block,
     /// The line in which is typed what is searched for.
@@ -58,6 +60,7 @@ pub(super) enum KeyCommand {
     NextModel,
     PreviousModel,
     NextThinking,
+    NextApproval,
     UnfoldOutput,
     UnfoldThinking,
     PageUp,
@@ -115,6 +118,7 @@ pub(super) enum KeyCommand {
     Threads,
     ThinkToo,
     ResetSetting,
+    Revoke,
     Fold,
     Unfold,
     FoldOthers,
@@ -168,7 +172,9 @@ const fn row(
     Row { command, name, context, keys, about }
 }
 
-use Context::{Approval, Block, Editor, Main, Models, Page, Popup, Queue, Search, Sessions, Settings, Tree};
+use Context::{
+    Approval, Block, Editor, Main, Models, Page, Permissions, Popup, Queue, Search, Sessions, Settings, Tree,
+};
 use KeyCommand as K;
 
 /// Everything that a key can do, in the order it is likely to be wanted.
@@ -200,6 +206,7 @@ pub(super) const TABLE: &[Row] = &[
     row(K::NextModel, (Main, "next_model"), &["ctrl+p"], "next model"),
     row(K::PreviousModel, (Main, "previous_model"), &["ctrl+shift+p"], "previous model"),
     row(K::NextThinking, (Main, "next_thinking"), &["shift+tab"], "think more"),
+    row(K::NextApproval, (Main, "next_approval"), &["alt+a"], "ask about other calls: ask, auto, read-only"),
     row(K::UnfoldOutput, (Main, "unfold_output"), &["ctrl+o"], "unfold output and summaries"),
     row(K::UnfoldThinking, (Main, "unfold_thinking"), &["ctrl+t"], "unfold thinking"),
     row(K::PageUp, (Main, "page_up"), &["pgup"], "scroll up"),
@@ -366,6 +373,7 @@ pub(super) const TABLE: &[Row] = &[
         &["ctrl+x", "delete"],
         "take a setting out of your file",
     ),
+    row(K::Revoke, (Permissions, "revoke"), &["delete"], "take back what was allowed, as enter does"),
     row(
         K::NextFilter,
         (Tree, "tree_filter"),

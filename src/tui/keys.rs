@@ -18,7 +18,7 @@ use super::question::Touch;
 use super::transcript::Goal;
 use super::tree::Purpose;
 use super::{FirstPrompt, gather, help};
-use crate::agent::{BranchSummary, Direction};
+use crate::agent::{ApprovalMode, BranchSummary, Direction};
 use crate::event::{QueueItem, QueueKind};
 use crate::message::{Image, ThinkingLevel};
 use crate::provider::catalog::Sight;
@@ -148,6 +148,7 @@ impl App {
             KeyCommand::NextModel => vec![Action::Change(Change::CycleModel(Direction::Forward))],
             KeyCommand::PreviousModel => vec![Action::Change(Change::CycleModel(Direction::Back))],
             KeyCommand::NextThinking => self.next_thinking(),
+            KeyCommand::NextApproval => self.next_approval(),
             KeyCommand::SearchHistory => self.search_history(),
             KeyCommand::EditElsewhere => vec![Action::Own(Own::EditElsewhere(self.editor.expanded()))],
             KeyCommand::PasteImage => vec![Action::Beside(Beside::PasteImage)],
@@ -312,6 +313,7 @@ impl App {
         let picker = Picker::waiting_for(title, list).narrowed_to(words);
         self.popups.push(Popup::Pick(Box::new(match list {
             List::Models | List::Approval | List::Tools | List::Settings => picker.previewing(),
+            List::Permissions => picker.previewing(),
             List::Thinking | List::Themes | List::Logins | List::Logouts | List::Foreign => picker,
         })));
         vec![Action::InList(InList::Gather(list))]
@@ -371,6 +373,13 @@ impl App {
     fn next_thinking(&mut self) -> Vec<Action> {
         let at = ThinkingLevel::ALL.iter().position(|level| *level == self.facts.thinking).unwrap_or(0);
         vec![Action::Change(Change::SetThinking(ThinkingLevel::ALL[(at + 1) % ThinkingLevel::ALL.len()]))]
+    }
+
+    fn next_approval(&mut self) -> Vec<Action> {
+        let modes = ApprovalMode::ALL;
+        let at = modes.iter().position(|mode| mode.name() == self.facts.approval);
+        let next = modes[at.map_or(0, |at| (at + 1) % modes.len())];
+        vec![Action::InList(InList::SetApproval(next))]
     }
 
     /// Scrolls by pages; two lines stay, so that the eye finds its place again.

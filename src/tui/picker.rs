@@ -28,7 +28,7 @@ pub(super) use browser::Browser;
 pub(super) use fuzzy::{Query, Way, pieces};
 pub(super) use item::{Choice, Extract, Item, MARKS};
 pub(super) use looks::{Look, Looks};
-pub(super) use manners::{Levels, levels, mode_about, modes, tools};
+pub(super) use manners::{Levels, levels, mode_about, modes, permissions, tools};
 pub(super) use models::{Models, models};
 pub(super) use sessions::{Order, Sessions, age, extract, hits, named, newest, sessions};
 pub(super) use settings::settings;

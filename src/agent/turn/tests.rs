@@ -582,7 +582,8 @@ fn what_was_looked_at_for_another_call_of_the_same_id_is_no_question() {
 fn decision_made_beforehand_is_logged_with_who_made_it() {
     let mut turn = machine(TurnOptions::default());
     step(&mut turn, prompt("go"));
-    step(&mut turn, calls(1, &["a", "b", "c"]));
+    let [answered, _] = calls(1, &["a", "b", "c"]);
+    step(&mut turn, answered);
     let call =
         |id: &str| ToolCall { id: id.into(), name: "t".into(), arguments: json!({}), raw_arguments: None };
     let granted = |by, rule: Option<&str>| Fate::Granted { by, rule: rule.map(str::to_owned) };

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::agent::{ApprovalMode, BashContext, BranchSummary, Direction};
+use crate::agent::{ApprovalMode, BashContext, BranchSummary, Direction, Permission};
 use crate::event::{CompactionChoice, Decision};
 use crate::id::{CallId, EntryId};
 use crate::message::{Image, ThinkingLevel};
@@ -93,6 +93,10 @@ pub(in crate::tui) enum InList {
     TrashSession(PathBuf),
     RestoreSession(PathBuf),
     SetApproval(ApprovalMode),
+    /// Take back something that was allowed for the session.
+    Revoke(Permission),
+    /// Let tools reach this folder too, as typed.
+    AddFolder(String),
     /// Offer a tool to the model, or don't any more.
     ToggleTool(String),
     /// Write a setting as it was typed; empty takes it out of the file.
@@ -215,6 +219,7 @@ pub(in crate::tui) enum List {
     Models,
     Thinking,
     Approval,
+    Permissions,
     Tools,
     Settings,
     Themes,

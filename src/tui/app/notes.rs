@@ -1,6 +1,6 @@
 //! Short-lived words to the user, and what keys mean for a while.
 
-use crate::id::EntryId;
+use crate::id::{CallId, EntryId};
 use crate::tui::approval::{Answered, Held};
 use crate::tui::question::Spent;
 use crate::unit::UnixMs;
@@ -9,6 +9,8 @@ use crate::unit::UnixMs;
 #[derive(Clone, Debug, Default)]
 pub(in crate::tui) struct Notes {
     pub(in crate::tui) flash: Option<(String, UnixMs)>,
+    /// The call that asks and that the flash is about; it goes with it.
+    pub(in crate::tui) flash_about: Option<CallId>,
     pub(in crate::tui) pressed: Option<(Twice, UnixMs)>,
     /// The key that answered something.
     pub(in crate::tui) spent: Option<Spent>,

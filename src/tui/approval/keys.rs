@@ -52,6 +52,10 @@ impl App {
         if let Some(held) = self.work.approvals[0].answer.take() {
             return self.key_after_letter(held, key);
         }
+        if self.is_enter_alone(key) {
+            self.say_answers();
+            return Some(Vec::new());
+        }
         let is_settled = self.work.approvals[0].is_ready(self.now);
         let command = self.answer_of(key)?;
         if let KeyCommand::QuestionUp | KeyCommand::QuestionDown = command {
@@ -67,6 +71,20 @@ impl App {
             return Some(Vec::new());
         }
         Some(self.carry_answer(command, key))
+    }
+
+    /// Checks whether a key is Enter where nothing is typed or chosen that it would take.
+    fn is_enter_alone(&self, key: KeyEvent) -> bool {
+        let is_bare = key.code == KeyCode::Enter && key.modifiers.is_empty();
+        is_bare && self.editor.is_empty() && self.work.approvals[0].mode == Mode::Choosing(None)
+    }
+
+    /// Says which keys answer the call that asks.
+    fn say_answers(&mut self) {
+        let key = |command| self.place.keymap.key_of(command);
+        let (allow, deny, why) =
+            (key(KeyCommand::Allow), key(KeyCommand::Deny), key(KeyCommand::DenyWithWord));
+        self.say_of_call(format!("Press {allow} to allow, {deny} to deny, {why} to deny and say why"));
     }
 
     /// A key behind a letter that was to answer: Enter confirms it, Esc takes it back, and whatever else makes a text of it.
@@ -205,12 +223,12 @@ impl App {
         let allows = matches!(answer, Answer::Once | Answer::Session);
         if allows && !asked.is_seen() {
             let key = self.place.keymap.key_of(KeyCommand::ShowWhole);
-            self.flash(format!("not all of it has been on the screen yet; {key} shows it"));
+            self.say_of_call(format!("not all of it has been on the screen yet; {key} shows it"));
             return Vec::new();
         }
         if allows && !asked.is_readable(self.now) {
             let key = self.place.keymap.key_of(KeyCommand::TakeAnswer);
-            self.flash(format!("that was too soon to be meant; {key} again allows it"));
+            self.say_of_call(format!("that was too soon to be meant; {key} again allows it"));
             return Vec::new();
         }
         match answer {
@@ -227,6 +245,7 @@ impl App {
     fn decide(&mut self, decision: Decision, key: KeyEvent) -> Vec<Action> {
         self.leave_call_page();
         let asked = self.work.approvals.remove(0);
+        self.drop_words_about(&asked.request.tool_call_id);
         self.stale = Stale::ByUser;
         let next = self.work.approvals.first_mut();
         let is_looking = next.is_none() && asked.request.later > 0;

@@ -87,7 +87,15 @@ impl Answered {
 impl App {
     /// What a key does to a call that asks; the only place that knows.
     pub(super) fn answer_of(&self, key: KeyEvent) -> Option<KeyCommand> {
-        self.place.keymap.command(Context::Approval, key)
+        self.place.keymap.command(Context::Approval, key).or_else(|| self.numbered_answer(key))
+    }
+
+    /// The answer whose number a key types, as they are listed: other programs number theirs.
+    fn numbered_answer(&self, key: KeyEvent) -> Option<KeyCommand> {
+        let KeyCode::Char(digit) = key.code else { return None };
+        let at = usize::try_from(digit.to_digit(10)?).ok()?.checked_sub(1)?;
+        let asked = self.work.approvals.first().filter(|_| key.modifiers.is_empty())?;
+        asked.answers().get(at).map(|answer| answer.command())
     }
 
     /// Whether a key types something.

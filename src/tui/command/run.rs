@@ -91,6 +91,9 @@ impl App {
                 Ok(mode) => vec![Action::InList(InList::SetApproval(mode))],
                 Err(what) => self.slip(format!("/approval {argument}"), what),
             },
+            Verb::Permissions => self.pick("permissions", List::Permissions),
+            Verb::AddDir if argument.is_empty() => self.ask_for("/add-dir ", "a folder follows /add-dir"),
+            Verb::AddDir => vec![Action::InList(InList::AddFolder(argument.to_owned()))],
             Verb::Tools if argument.is_empty() => self.pick("tools", List::Tools),
             Verb::Tools => vec![Action::InList(InList::ToggleTool(argument.to_owned()))],
             Verb::Settings => match argument.split_once(char::is_whitespace) {

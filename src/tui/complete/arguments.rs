@@ -90,6 +90,8 @@ impl App {
             | Verb::Compact
             | Verb::Truncate
             | Verb::Copy
+            | Verb::Permissions
+            | Verb::AddDir
             | Verb::FollowUp
             | Verb::Session
             | Verb::Reload

@@ -11,7 +11,7 @@ use crate::agent::compaction::Automatic;
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::RetryMode;
 use crate::agent::turn::SteeringPoint;
-use crate::agent::{AgentError, ApprovalMode};
+use crate::agent::{AgentError, ApprovalMode, Permission};
 use crate::message::ThinkingLevel;
 use crate::session::{Page, Scope, SessionError};
 use crate::setting::{self, Setting, Settings, Source};
@@ -35,6 +35,7 @@ impl Worker {
             List::Models => picker::models(&self.models().await?),
             List::Thinking => picker::levels(&self.levels().await?),
             List::Approval => picker::modes(&agent.state().await?.state.approval),
+            List::Permissions => (picker::permissions(&agent.permissions().await?), 0),
             List::Tools => (picker::tools(&agent.tools().await?), 0),
             List::Settings => return Ok(vec![self.settings().await]),
             // They are known without looking.
@@ -120,6 +121,8 @@ impl Worker {
                 Ok(Vec::new())
             }
             InList::SetApproval(mode) => self.set_approval(mode).await,
+            InList::Revoke(permission) => self.revoke(permission).await,
+            InList::AddFolder(typed) => self.add_folder(typed).await,
             InList::ToggleTool(name) => self.toggle_tool(name).await,
             InList::Set(setting, text) => Ok(self.set(setting, text).await),
             InList::NameSession(path, name) => {
@@ -201,6 +204,29 @@ impl Worker {
             Report::State(state),
             Report::Note(format!("approval: {}, for this session; /settings keeps it", mode.name())),
         ])
+    }
+
+    async fn revoke(&self, permission: Permission) -> Result<Vec<Report>, AgentError> {
+        let what = one_line(&permission.to_string());
+        let word = match self.agent.revoke_permission(permission).await {
+            Ok(()) => Word::note(format!("not allowed any more: {what}")),
+            Err(error) => trouble(&error),
+        };
+        let items = picker::permissions(&self.agent.permissions().await?);
+        Ok(vec![
+            Report::List(ListNews::Items { list: List::Permissions, items, selected: 0 }),
+            Report::List(ListNews::Said(word)),
+        ])
+    }
+
+    async fn add_folder(&self, typed: String) -> Result<Vec<Report>, AgentError> {
+        Ok(vec![match self.agent.add_folder(typed.clone()).await {
+            Ok(permission) => {
+                let what = one_line(&permission.to_string());
+                Report::Note(format!("allowed for this session: {what}; /permissions takes it back"))
+            }
+            Err(error) => Report::slip(format!("/add-dir {typed}"), (error.to_string(), None), Origin::Typed),
+        }])
     }
 
     async fn toggle_tool(&self, name: String) -> Result<Vec<Report>, AgentError> {

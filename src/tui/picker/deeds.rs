@@ -25,6 +25,7 @@ pub(super) fn hints(picker: &Picker) -> Vec<(KeyCommand, &'static str)> {
     let (accept, more): (&str, &[(KeyCommand, &str)]) = match picker.list {
         Some(List::Models) => ("takes it", &[(K::ThinkToo, "takes it, then how much it thinks")]),
         Some(List::Tools) => ("offers it or not", &[]),
+        Some(List::Permissions) => ("takes it back", &[(K::Revoke, "too")]),
         Some(List::Themes) => ("wears it", &[]),
         Some(List::Settings) => ("changes it", &[(K::ResetSetting, "back to the default")]),
         Some(List::Logins) => ("asks for its key", &[]),
@@ -53,6 +54,7 @@ fn context(picker: &Picker) -> Option<Context> {
     match picker.list {
         Some(List::Models) => Some(Context::Models),
         Some(List::Settings) => Some(Context::Settings),
+        Some(List::Permissions) => Some(Context::Permissions),
         None if picker.browsing().is_some() => Some(Context::Sessions),
         Some(
             List::Thinking
@@ -148,6 +150,7 @@ impl App {
             // A list in which something is changed stays open.
             Choice::Tool(name) => vec![Action::InList(InList::ToggleTool(name))],
             Choice::Setting(setting, now) => self.change_setting(setting, &now),
+            Choice::Permission(permission) => vec![Action::InList(InList::Revoke(permission))],
             // The list goes when the session is there: it may be another's, and then one chooses again.
             Choice::Open(path) => picker.open(path),
             Choice::Cant(why) => {
@@ -194,6 +197,9 @@ impl App {
                 let mut actions = vec![Action::Change(Change::SetModel(name))];
                 actions.extend(self.pick("thinking", List::Thinking));
                 actions
+            }
+            (KeyCommand::Revoke, Some(Choice::Permission(permission))) => {
+                vec![Action::InList(InList::Revoke(permission))]
             }
             (KeyCommand::ResetSetting, Some(Choice::Setting(setting, _))) => {
                 vec![Action::InList(InList::Set(setting, String::new()))]
@@ -312,6 +318,7 @@ impl App {
             | Choice::Cant(_)
             | Choice::Locked(_)
             | Choice::Tool(_)
+            | Choice::Permission(_)
             | Choice::Setting(..)
             | Choice::Login(_)
             | Choice::Logout(_)

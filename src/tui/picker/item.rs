@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::agent::{ApprovalMode, BranchSummary};
+use crate::agent::{ApprovalMode, BranchSummary, Permission};
 use crate::event::CompactionChoice;
 use crate::id::{EntryId, SessionId};
 use crate::message::ThinkingLevel;
@@ -134,6 +134,8 @@ pub(in crate::tui) enum Choice {
     Thinking(ThinkingLevel),
     /// Ask about these calls.
     Approval(ApprovalMode),
+    /// Take back that this is allowed.
+    Permission(Permission),
     /// Offer this tool to the model, or don't any more.
     Tool(String),
     /// Change this setting, whose value is typed so; empty when it is unset.

@@ -2,7 +2,7 @@
 
 use super::models::{fact, heading, mark};
 use super::{Choice, Item};
-use crate::agent::{ApprovalMode, OfferedTool, ToolStanding};
+use crate::agent::{ApprovalMode, OfferedTool, Permission, ToolStanding};
 use crate::message::{ModelRef, ThinkingLevel};
 use crate::provider::catalog;
 use crate::render::{Line, Role};
@@ -53,30 +53,30 @@ pub(in crate::tui) fn levels(levels: &Levels) -> (Vec<Item>, usize) {
 /// What a mode does, in a few words.
 pub(in crate::tui) const fn mode_about(mode: ApprovalMode) -> &'static str {
     match mode {
-        ApprovalMode::Ask => "commands ask first; reading and editing here don't",
-        ApprovalMode::Auto => "only commands that look dangerous ask",
+        ApprovalMode::Ask => "commands ask, unless they only look",
+        ApprovalMode::Auto => "only dangerous commands ask",
         ApprovalMode::ReadOnly => "nothing that changes anything runs",
     }
 }
 
 /// What a mode means for each kind of call.
 pub(super) const fn mode_says(mode: ApprovalMode) -> [(&'static str, &'static str); 4] {
-    let reading = ("reading", "runs unasked");
+    let reading = ("reading", "runs unasked here; elsewhere it asks");
     match mode {
         ApprovalMode::Ask => [
             reading,
             ("editing", "runs unasked here; in .git, startup and credential files it asks"),
-            ("commands", "ask, but for those that you allowed"),
+            ("commands", "ask, but for those that only read here and those that you allowed"),
             ("dangerous", "ask too, and say why"),
         ],
         ApprovalMode::Auto => [
             reading,
             ("editing", "runs unasked here; in .git, startup and credential files it asks"),
             ("commands", "run unasked"),
-            ("dangerous", "ask: sudo, force pushes and their like"),
+            ("dangerous", "ask: sudo, pushes, writing elsewhere, your keys, and their like"),
         ],
         ApprovalMode::ReadOnly => [
-            reading,
+            ("reading", "runs unasked here; elsewhere it is refused"),
             ("editing", "is refused, and the model is told why"),
             ("commands", "are refused"),
             ("dangerous", "are refused"),
@@ -86,14 +86,33 @@ pub(super) const fn mode_says(mode: ApprovalMode) -> [(&'static str, &'static st
 
 /// What may be asked about, and what is.
 pub(in crate::tui) fn modes(current: &str) -> (Vec<Item>, usize) {
+    // They stand at the right end: as long as each other, they begin in one column.
+    let width = ApprovalMode::ALL.map(|mode| mode_about(mode).len()).into_iter().max().unwrap_or_default();
     let item = |mode: ApprovalMode| {
         let mut detail = vec![heading(mode.name()), Line::default()];
         detail.extend(mode_says(mode).map(|(what, says)| fact(what, says)));
         let item = Item::new(mode.name(), Choice::Approval(mode)).with_detail(detail);
-        item.with_lead(mark(mode.name() == current)).with_note(mode_about(mode))
+        item.with_lead(mark(mode.name() == current)).with_note(format!("{:<width$}", mode_about(mode)))
     };
     let selected = ApprovalMode::ALL.iter().position(|mode| mode.name() == current).unwrap_or(0);
     (ApprovalMode::ALL.map(item).to_vec(), selected)
+}
+
+/// What was allowed for the session, in the order it was.
+pub(in crate::tui) fn permissions(permissions: &[Permission]) -> Vec<Item> {
+    let item = |permission: &Permission| {
+        let what = one_line(&permission.to_string());
+        let detail = vec![
+            heading(&what),
+            Line::default(),
+            fact("tool", one_line(permission.tool())),
+            fact("from", "you, in this session"),
+            fact("until", "another session is opened, or you take it back"),
+        ];
+        let note = format!("{} · this session", one_line(permission.tool()));
+        Item::new(what, Choice::Permission(permission.clone())).with_note(note).with_detail(detail)
+    };
+    permissions.iter().map(item).collect()
 }
 
 /// The session's tools: who they are from, whether the model is told of them, and if not, why.

@@ -129,8 +129,8 @@ mod tests {
         let shown: Vec<String> =
             items.iter().map(|item| format!("{}{} {}", item.lead, item.label, item.note)).collect();
         let expected = [
-            "  ask commands ask first; reading and editing here don't · default",
-            "● auto only commands that look dangerous ask",
+            "  ask commands ask, unless they only look · default",
+            "● auto only dangerous commands ask",
             "  read-only nothing that changes anything runs",
         ];
         assert_eq!((shown.as_slice(), selected), (expected.map(str::to_owned).as_slice(), 1));

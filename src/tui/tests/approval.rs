@@ -4,9 +4,9 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value, json};
 
 use super::stage::{SIZES, Stage, at_work, state};
-use crate::agent::{Live, Snapshot};
+use crate::agent::{ApprovalMode, Live, Snapshot};
 use crate::event::{ApprovalRequest, Decision, EventKind, FileChange, Preview, QueueItem, QueueKind};
-use crate::tui::app::{Action, Input, Loaded, Report, Say};
+use crate::tui::app::{Action, InList, Input, Loaded, Report, Say};
 use crate::tui::transcript::Newest;
 use crate::unit::UnixMs;
 
@@ -113,9 +113,100 @@ fn a_long_command_is_allowed_only_when_all_of_it_has_been_on_the_screen() {
         }
         let screen = stage.screen();
         assert!(screen.contains("echo step 40") && screen.contains("lines above · shift+up"), "{screen}");
-        assert!(screen.contains("y once · a in this session: exactly this command"), "{screen}");
+        assert!(screen.contains("1 y once · 2 a this session: exactly this command"), "{screen}");
         assert_eq!(stage.letter('y'), once("c2"));
     }
+}
+
+#[test]
+fn approval_number_is_the_listed_answer() {
+    let with_rule = || command("cargo test");
+    let without = || ApprovalRequest { rule: String::new(), ..command("cargo test") };
+    let session = || vec![Action::Decide("c2".into(), Decision::Session)];
+    for (request, number, expected) in [
+        (with_rule(), '1', once("c2").to_vec()),
+        (with_rule(), '2', session()),
+        (with_rule(), '3', denied("c2", "the user said no").to_vec()),
+        (without(), '1', once("c2").to_vec()),
+        (without(), '2', denied("c2", "the user said no").to_vec()),
+    ] {
+        let mut stage = asking(80, 24);
+        stage.asked(request.clone());
+        assert_eq!(stage.key(KeyCode::Char(number)), []);
+        assert_eq!(stage.key(KeyCode::Enter), expected, "{number}, enter");
+        let mut stage = asking(80, 24);
+        stage.asked(request);
+        assert_eq!(stage.letter(number), expected, "{number}");
+    }
+}
+
+#[test]
+fn approval_number_too_early_or_in_text_is_no_answer() {
+    let mut stage = asking(80, 24);
+    stage.event(EventKind::ApprovalRequested(command("cargo test")));
+    assert_eq!(stage.key(KeyCode::Char('1')), []);
+    stage.wait(400);
+    assert_eq!(std::mem::take(&mut stage.actions), [], "it came too soon");
+    assert_eq!(stage.app.editor.text(), "1");
+    let mut stage = asking(80, 24);
+    stage.asked(command("cargo test"));
+    stage.type_text("2 files");
+    stage.wait(400);
+    assert_eq!(std::mem::take(&mut stage.actions), []);
+    assert_eq!(stage.app.editor.text(), "2 files");
+    let mut stage = asking(80, 24);
+    stage.asked(command("cargo test"));
+    assert_eq!(stage.letter('9'), [], "no answer has that number");
+    assert_eq!(stage.app.editor.text(), "9");
+}
+
+#[test]
+fn approval_enter_alone_says_which_keys_answer() {
+    let mut stage = asking(80, 24);
+    stage.asked(command("cargo test"));
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert!(
+        stage.screen().contains("Press y to allow, n to deny, d to deny and say why"),
+        "{}",
+        stage.screen()
+    );
+    assert_eq!(stage.app.work.approvals.len(), 1);
+}
+
+#[test]
+fn approval_words_about_a_call_go_with_it() {
+    let mut stage = asking(80, 24);
+    stage.asked(long());
+    assert_eq!(stage.letter('y'), []);
+    assert!(stage.screen().contains("not all of it has been on the screen yet"));
+    assert_eq!(stage.letter('n'), denied("c2", "the user said no"));
+    assert!(!stage.screen().contains("not all of it"), "{}", stage.screen());
+    let mut stage = asking(80, 24);
+    stage.asked(long());
+    stage.letter('y');
+    let (tool_call_id, decision) = ("c2".into(), Decision::Once);
+    stage.event(EventKind::ApprovalResolved { tool_call_id, decision });
+    assert!(!stage.screen().contains("not all of it"), "{}", stage.screen());
+}
+
+#[test]
+fn approval_mode_key_goes_to_the_next_mode() {
+    let mut stage = Stage::new(120, 40);
+    assert!(stage.screen().contains("ask (alt+a)"), "{}", stage.screen());
+    for (mode, next) in [
+        ("ask", ApprovalMode::Auto),
+        ("auto", ApprovalMode::ReadOnly),
+        ("read-only", ApprovalMode::Ask),
+        ("yes", ApprovalMode::Ask),
+    ] {
+        stage.app.facts.approval = mode.into();
+        let actions = stage.press(KeyCode::Char('a'), KeyModifiers::ALT);
+        assert_eq!(actions, [Action::InList(InList::SetApproval(next))], "{mode}");
+    }
+    let mut stage = asking(120, 40);
+    stage.asked(command("cargo test"));
+    let actions = stage.press(KeyCode::Char('a'), KeyModifiers::ALT);
+    assert_eq!(actions, [Action::InList(InList::SetApproval(ApprovalMode::Auto))], "while it asks");
 }
 
 #[test]
@@ -230,7 +321,7 @@ fn what_was_seen_of_a_call_counts_in_any_order_and_its_page_says_what_wasn_t_and
     assert!(stage.screen().contains("── bash asks ──"), "the page stays: {}", stage.screen());
     stage.key(KeyCode::PageDown);
     stage.key(KeyCode::PageDown);
-    assert!(stage.screen().contains("  y once · a in this session"), "{}", stage.screen());
+    assert!(stage.screen().contains("  y once · a this session"), "{}", stage.screen());
     assert_eq!(stage.letter('y'), [], "the last of it came at this moment");
     stage.wait(400);
     assert_eq!(stage.letter('y'), once("c2"));
@@ -374,7 +465,7 @@ fn enter_answers_only_what_the_arrows_have_chosen() {
     stage.key(KeyCode::Right);
     stage.key(KeyCode::Right);
     assert!(
-        stage.screen().contains("▸ a in this session: cargo test [any arguments, safe options]"),
+        stage.screen().contains("▸ a this session: cargo test [any arguments, safe options]"),
         "{}",
         stage.screen()
     );
@@ -735,7 +826,7 @@ fn without_a_rule_there_is_nothing_to_allow_for_the_session() {
     let mut stage = asking(80, 24);
     stage.asked(ApprovalRequest { rule: String::new(), ..command("ls") });
     let screen = stage.screen();
-    assert!(screen.contains("y once · n no · d no, and say why"), "{screen}");
+    assert!(screen.contains("1 y once · 2 n no · 3 d no, say why"), "{screen}");
     stage.key(KeyCode::Char('a'));
     stage.wait(400);
     assert_eq!((stage.app.editor.text(), stage.actions.len()), ("a".to_owned(), 0));

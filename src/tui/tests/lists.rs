@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyModifiers};
 
 use super::stage::{SIZES, Stage};
-use crate::agent::{ApprovalMode, LockedModel, OfferedTool, ToolStanding};
+use crate::agent::{ApprovalMode, FolderAccess, LockedModel, OfferedTool, Permission, ToolStanding};
 use crate::message::{Access, ModelRef, ThinkingLevel, ToolSpec};
 use crate::provider::catalog;
 use crate::render::{Line, Role};
@@ -127,6 +127,24 @@ fn thinking_and_approval_are_chosen_from_what_there_is() {
         assert_eq!(stage.key(KeyCode::Enter), [Action::InList(InList::SetApproval(ApprovalMode::ReadOnly))]);
         assert_eq!(stage.say("/approval auto"), [Action::InList(InList::SetApproval(ApprovalMode::Auto))]);
     }
+}
+
+#[test]
+fn permissions_are_listed_and_taken_back() {
+    let folder = Permission::Folder { folder: "/docs".into(), access: FolderAccess::ReadOnly };
+    for code in [KeyCode::Enter, KeyCode::Delete] {
+        let mut stage = Stage::new(80, 24);
+        assert_eq!(stage.say("/permissions"), [Action::InList(InList::Gather(List::Permissions))]);
+        stage.items(List::Permissions, (picker::permissions(std::slice::from_ref(&folder)), 0));
+        let screen = stage.screen();
+        assert!(
+            screen.contains("reading in /docs") && screen.contains("file tools · this session"),
+            "{screen}"
+        );
+        assert_eq!(stage.key(code), [Action::InList(InList::Revoke(folder.clone()))], "{code:?}");
+    }
+    let mut stage = Stage::new(80, 24);
+    assert_eq!(stage.say("/add-dir ../x:ro"), [Action::InList(InList::AddFolder("../x:ro".into()))]);
 }
 
 #[test]

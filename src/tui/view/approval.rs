@@ -188,11 +188,25 @@ fn before_answers(app: &App, asked: &Asked) -> Vec<Line> {
     hung(&spans, app)
 }
 
-/// What may be answered to a call that was seen.
+/// What may be answered to a call that was seen; with numbers where they take no other row.
 fn answers(app: &App, asked: &Asked) -> Vec<Line> {
+    let (plain, numbered) =
+        (answers_with(app, asked, Numbers::Hidden), answers_with(app, asked, Numbers::Shown));
+    if numbered.len() > plain.len() { plain } else { numbered }
+}
+
+/// Whether the numbers of answers are shown, which are keys too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    Shown,
+    Hidden,
+}
+
+fn answers_with(app: &App, asked: &Asked, numbers: Numbers) -> Vec<Line> {
     let mut spans = vec![said("  ")];
-    for answer in asked.answers() {
+    for (number, answer) in (1..).zip(asked.answers()) {
         spans.extend((spans.len() > 1).then(|| said(" · ")));
+        spans.extend((numbers == Numbers::Shown).then(|| said(format!("{number} "))));
         spans.extend(offer(app, asked, answer));
     }
     hung(&spans, app)
@@ -234,9 +248,9 @@ fn page_foot_lines(app: &App, asked: &Asked, unseen: Option<&Range<usize>>) -> V
 fn offer(app: &App, asked: &Asked, answer: Answer) -> Vec<Span> {
     let (command, words) = match answer {
         Answer::Once => (KeyCommand::Allow, "once".to_owned()),
-        Answer::Session => (KeyCommand::AllowSession, format!("in this session: {}", rule(asked))),
+        Answer::Session => (KeyCommand::AllowSession, format!("this session: {}", rule(asked))),
         Answer::Deny => (KeyCommand::Deny, "no".to_owned()),
-        Answer::DenyWithWord => (KeyCommand::DenyWithWord, "no, and say why".to_owned()),
+        Answer::DenyWithWord => (KeyCommand::DenyWithWord, "no, say why".to_owned()),
     };
     let is_chosen = asked.mode == Mode::Choosing(Some(answer));
     let style = if is_chosen { Style::from(Role::Accent).with(Emphasis::BOLD) } else { Role::Muted.into() };

@@ -5,6 +5,7 @@ use std::borrow::Borrow;
 use super::super::app::App;
 use super::super::call::one_line;
 use super::super::folder::shortened;
+use super::super::keymap::KeyCommand;
 use super::super::popup::Popup;
 use super::spread;
 use crate::message::ThinkingLevel;
@@ -54,8 +55,10 @@ const TOKENS: u8 = 4;
 
 pub(super) fn line(app: &App) -> Line {
     let width = usize::from(app.place.size.0).saturating_sub(2);
-    let facts = right(app);
-    for room in &ROOMS {
+    let (facts, with_key) = (right(app, Hint::None), right(app, Hint::Key));
+    // The key of the mode is the first that is given up.
+    let rooms = ROOMS.iter().take(1).map(|room| (room, &with_key));
+    for (room, facts) in rooms.chain(ROOMS.iter().map(|room| (room, &facts))) {
         let left = left(app, room);
         let right: Vec<&Fact> = facts.iter().filter(|fact| fact.rank <= room.rank).collect();
         if right.is_empty() || wide(&left) + wide(&right) + 2 > width {
@@ -118,7 +121,14 @@ fn covered_question(app: &App) -> Option<&str> {
     (!is_its_page(over)).then_some(asked.request.tool_name.as_str())
 }
 
-fn right(app: &App) -> Vec<Fact> {
+/// Whether the approval mode is shown with the key that changes it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hint {
+    None,
+    Key,
+}
+
+fn right(app: &App, hint: Hint) -> Vec<Fact> {
     let facts = &app.facts;
     let mut shown = Vec::new();
     let mut add = |text: String, role, rank| shown.push(Fact { text, role, rank });
@@ -149,7 +159,10 @@ fn right(app: &App) -> Vec<Fact> {
     }
     if !facts.approval.is_empty() {
         let role = if facts.approval == "yes" { Role::Warning } else { Role::Muted };
-        add(facts.approval.clone(), role, APPROVAL);
+        let key = Some(app.place.keymap.key_of(KeyCommand::NextApproval));
+        let key = key.filter(|key| hint == Hint::Key && !key.is_empty());
+        let key = key.map(|key| format!(" ({key})")).unwrap_or_default();
+        add(format!("{}{key}", facts.approval), role, APPROVAL);
     }
     shown
 }

@@ -67,7 +67,7 @@ fn an_edit_that_asks_shows_its_diff_and_is_made_once_it_is_allowed() {
     let screen = terminal.screen();
     assert!(screen.contains("? edit_file asks: sure? (extension guard)"), "{screen}");
     assert!(screen.contains("│ a.txt  +1 −1") && screen.contains("- two"), "{screen}");
-    assert!(screen.contains("+ zwei") && screen.contains("y once · n no"), "{screen}");
+    assert!(screen.contains("+ zwei") && screen.contains("1 y once · 2 n no"), "{screen}");
     assert_eq!(fs::read_to_string(house.project().join("a.txt")).unwrap(), "one\ntwo\nthree\n");
     terminal.send("y");
     terminal.wait_for("Edited.");

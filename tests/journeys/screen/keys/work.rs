@@ -14,6 +14,7 @@ const ANYWHERE: &[Step] = &[
     press("back", "esc", &[Lacks("── thinking")]),
     press("next_model", "ctrl+p", &[Has("there is no other model to choose")]),
     press("next_thinking", "shift+tab", &[Has("doesn't think")]),
+    press("next_approval", "alt+a", &[Has("approval: ")]),
     press("previous_model", "ctrl+shift+p", &[Has("there is no other model to choose")]),
     press("paste_image", "ctrl+v", &[Has("there is no clipboard here")]),
     press("search_history", "ctrl+r", &[Has("── earlier prompts")]),
