@@ -54,6 +54,7 @@ mod terminal;
 mod theme;
 mod transcript;
 mod tree;
+mod trust;
 mod view;
 mod words;
 
@@ -71,6 +72,7 @@ pub use offscreen::OffScreen;
 pub use options::{Desks, Exporter, TerminalOptions, TuiFiles, TuiOptions};
 pub use terminal::{Abilities, Images, Italics, MouseUse};
 pub use theme::{Asking, ThemeOptions};
+pub use trust::{TrustDesk, UntrustedProject};
 
 /// A session that is open, and what is known only now that it is.
 #[derive(Clone)]

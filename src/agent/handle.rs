@@ -26,7 +26,7 @@ use crate::id::{CallId, QueueId};
 use crate::session::Reader;
 
 pub use command::{Beside, Moved};
-pub(super) use command::{Change, Command, Elsewhere, Reply, Target};
+pub(super) use command::{Change, Command, Elsewhere, PermissionCommand, Reply, Target};
 pub use compaction::{BranchSummary, Summarizing, SummaryOf};
 pub use error::AgentError;
 pub use events::{EventStream, Lagged};

@@ -1,7 +1,7 @@
 //! `tiller` in a terminal: the TUI over a session.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
@@ -109,9 +109,11 @@ fn folders(Given { arguments, config, .. }: &Given, cwd: &Path) -> Vec<String> {
 fn desks(given: &Given) -> Desks {
     // It makes pages too.
     let words = process::this_program().ok();
+    let trusted = Arc::new(Mutex::new(given.project.clone()));
     Desks {
+        trust: Some(trust::desk(&given.arguments, Arc::clone(&trusted))),
         exporter: Some(exporter(given.config.variable("HOME").map(PathBuf::from), words.clone())),
-        settings: Some(desk(given)),
+        settings: Some(desk(given, trusted)),
         keys: Some(login::desk(&given.arguments, given.project.as_ref())),
         importer: Some(super::import::desk(given)),
         words,
@@ -119,13 +121,14 @@ fn desks(given: &Given) -> Desks {
 }
 
 /// Where settings are read and written while the screen is there: as they would be read at the start.
-fn desk(given: &Given) -> SettingsDesk {
+fn desk(given: &Given, trusted: Arc<Mutex<Option<Project>>>) -> SettingsDesk {
     let file = given.config.folders.config.join("settings.json");
     let told = |failure: Failure| (format!("{:#}", failure.error), failure.hint);
-    let (arguments, project) = (Arc::clone(&given.arguments), given.project.clone());
+    let arguments = Arc::clone(&given.arguments);
     SettingsDesk::new(
         ReadSettings { settings: given.config.settings.clone(), faults: faults(&given.config) },
         move || {
+            let project = trusted.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let (config, changed) = trust::anew(&arguments, project.as_ref()).map_err(told)?;
             let changed = changed.map(|what| Fault { what, instead: None, cost: Cost::Everything });
             let faults = changed.into_iter().chain(faults(&config)).collect();

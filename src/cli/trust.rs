@@ -5,6 +5,7 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
 
@@ -14,6 +15,7 @@ use super::assemble;
 use super::console;
 use crate::config::{Config, Environment, Folders, Project, TrustStore, Word};
 use crate::render::{Carriage, clean};
+use crate::tui::{TrustDesk, UntrustedProject};
 
 /// Whether the user can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +57,58 @@ fn held<T>(
     }
     let loaded = load(Some(project));
     if project.is_unchanged() { Ok((loaded?, word)) } else { Ok((load(None)?, Word::Changed)) }
+}
+
+/// What `/trust` does: finds the project as it is now, whatever was said of it before, and trusts it as it was found.
+pub(super) fn desk(arguments: &Arc<Arguments>, trusted: Arc<Mutex<Option<Project>>>) -> TrustDesk {
+    let found = Arc::new(Mutex::new(None));
+    let (asked, answered) = (Arc::clone(&found), found);
+    let (finds, keeps, known) = (Arc::clone(arguments), Arc::clone(arguments), Arc::clone(&trusted));
+    let find = move || {
+        let project = find_untrusted(&finds, locked(&known).as_ref())?;
+        let files = project.acting().iter().map(|path| shown(path)).collect();
+        let root = shown(project.root());
+        *locked(&asked) = Some(project);
+        Ok(UntrustedProject { root, files })
+    };
+    let trust = move || {
+        let project = locked(&answered).take().ok_or("there is nothing here to be trusted")?;
+        if !project.is_unchanged() {
+            return Err("its files have changed since you were asked; /trust asks again".to_owned());
+        }
+        remember(&project, &keeps).map_err(|failure| format!("{:#}", failure.error))?;
+        *locked(&trusted) = Some(project);
+        Ok(())
+    };
+    TrustDesk::new(find, trust)
+}
+
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn find_untrusted(arguments: &Arguments, trusted: Option<&Project>) -> Result<Project, String> {
+    let told = |failure: Failure| format!("{:#}", failure.error);
+    let cwd = assemble::cwd(arguments).map_err(told)?;
+    let folders = Folders::find(&Environment::of_process()).map_err(|error| error.to_string())?;
+    let project = Project::find(&cwd, &folders.config);
+    let project =
+        project.ok_or("there is nothing here to be trusted: the project has no files of its own")?;
+    match project.hindrance() {
+        Some(why) => Err(format!("it can't be trusted: {why}")),
+        None if trusted == Some(&project) => Err("it is trusted already".to_owned()),
+        None => Ok(project),
+    }
+}
+
+fn remember(project: &Project, arguments: &Arguments) -> Result<(), Failure> {
+    // Without a session nothing is kept on disk, and that goes for this too.
+    if arguments.session.no_session {
+        return Ok(());
+    }
+    let folders = Folders::find(&Environment::of_process())?;
+    let store = TrustStore::at(folders.state.join("trust.json"));
+    Ok(store.remember(project, Word::Trusted, assemble::now())?)
 }
 
 /// Reads the configuration anew while tiller runs: with a trusted project's files only as long as they are what was trusted, or

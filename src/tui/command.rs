@@ -27,6 +27,7 @@ pub(super) enum Verb {
     Approval,
     Permissions,
     AddDir,
+    Trust,
     Tools,
     Settings,
     Copy,
@@ -106,6 +107,7 @@ pub(super) const TABLE: [Command; 29] = [
         "PATH[:ro]",
         "let tools reach another folder in this session; :ro to read only",
     ),
+    row(Verb::Trust, "trust", "", "be asked again whether this project's own files take effect"),
     row(
         Verb::Tools,
         "tools",

@@ -314,7 +314,9 @@ impl App {
         self.popups.push(Popup::Pick(Box::new(match list {
             List::Models | List::Approval | List::Tools | List::Settings => picker.previewing(),
             List::Permissions => picker.previewing(),
-            List::Thinking | List::Themes | List::Logins | List::Logouts | List::Foreign => picker,
+            List::Trust | List::Thinking | List::Themes | List::Logins | List::Logouts | List::Foreign => {
+                picker
+            }
         })));
         vec![Action::InList(InList::Gather(list))]
     }

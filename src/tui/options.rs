@@ -8,6 +8,7 @@ use super::import::ImportDesk;
 use super::notify::Reach;
 use super::terminal::{Abilities, MouseUse};
 use super::theme::ThemeOptions;
+use super::trust::TrustDesk;
 use crate::agent::KeyDesk;
 use crate::session::Reader;
 
@@ -70,6 +71,8 @@ pub struct Desks {
     pub settings: Option<SettingsDesk>,
     /// What `/login` and `/logout` do.
     pub keys: Option<KeyDesk>,
+    /// What `/trust` does.
+    pub trust: Option<TrustDesk>,
     /// What `/import` does.
     pub importer: Option<ImportDesk>,
     /// The program that tells words of code apart when its first argument is [`SERVICE`](crate::render::SERVICE) and nothing else is

@@ -168,6 +168,31 @@ fn a_no_is_remembered_too_and_the_screen_says_what_is_ignored() {
 }
 
 #[test]
+fn trust_command_asks_again_and_loads_the_settings() {
+    let house = house();
+    house.write(".tiller/settings.json", r#"{"approval": "auto"}"#);
+    let mut terminal = house.play(&[], &[]);
+    terminal.wait_for("Trust them?");
+    terminal.send("\r");
+    terminal.wait_for("--trust-project trusts it");
+    terminal.send("/trust");
+    terminal.wait_for("❯ /trust");
+    terminal.key(Key::Enter);
+    terminal.wait_for("▸ no, go on ignoring these files");
+    assert!(terminal.screen().contains(".tiller/extensions/guard.sh"), "{}", terminal.screen());
+    terminal.key(Key::Down);
+    terminal.wait_for("▸ trust ");
+    terminal.key(Key::Enter);
+    terminal.wait_for("approval auto now");
+    assert_eq!(marks(&house), 0, "extensions wait for the next start");
+    quit(terminal);
+    let terminal = house.play(&[], &[]);
+    terminal.wait_for("Say what you want done");
+    assert_eq!(marks(&house), 1);
+    quit(terminal);
+}
+
+#[test]
 fn the_users_own_extensions_need_no_trust_and_die_with_tiller() {
     let house = House::new();
     let extension = "#!/bin/bash\necho $$ > pid\nread -r hello\necho '{\"type\": \"ready\", \"protocol\": 1}'\ntrap '' TERM\nsleep 1000\n";

@@ -10,7 +10,8 @@ use super::{Driver, journal, now};
 use crate::agent::approvals::Audience;
 use crate::agent::compaction::Strategy;
 use crate::agent::handle::{
-    AgentError, Beside, Command, Elsewhere, Expansion, Moved, PromptOptions, Reply, StreamingBehavior, Target,
+    AgentError, Beside, Command, Elsewhere, Expansion, Moved, PermissionCommand, PromptOptions, Reply,
+    StreamingBehavior, Target,
 };
 use crate::agent::queue::{self, MAX_WAITING, Queue, QueueEdit};
 use crate::agent::turn::{Input, Prompt, QueueFate};
@@ -44,9 +45,7 @@ impl Driver {
             Command::RemoveQueued { id, reply } => self.remove_queued(&id, reply),
             Command::SetAudience { audience, reply } => answer(reply, self.set_audience(audience)),
             Command::Decide { call, decision, reply } => self.decide(call, decision, reply),
-            Command::Permissions { reply } => answer(reply, Ok(self.approvals.rules())),
-            Command::Revoke { rule, reply } => answer(reply, self.revoke(&rule)),
-            Command::AddFolder { typed, reply } => answer(reply, self.add_folder(&typed)),
+            Command::Permission(command) => self.permission(command),
             Command::Bash { line, context, reply } => answer(reply, self.bash(line, context)),
             Command::ExecuteBash { line, context, reply } => self.execute_bash(line, context, reply),
             Command::AbortBash { reply } => {
@@ -254,6 +253,14 @@ impl Driver {
         }
         let by = Decider::User;
         self.apply_and_reply(Input::Decided { call, decision, by }, |result| answer(reply, result));
+    }
+
+    fn permission(&mut self, command: PermissionCommand) {
+        match command {
+            PermissionCommand::List { reply } => answer(reply, Ok(self.approvals.rules())),
+            PermissionCommand::Revoke { rule, reply } => answer(reply, self.revoke(&rule)),
+            PermissionCommand::AddFolder { typed, reply } => answer(reply, self.add_folder(&typed)),
+        }
     }
 
     /// Takes back what the user allowed for the session.

@@ -40,9 +40,7 @@ pub(in crate::agent) enum Command {
     RemoveQueued { id: QueueId, reply: Reply<QueueItem> },
     SetAudience { audience: Audience, reply: Reply<()> },
     Decide { call: CallId, decision: Decision, reply: Reply<()> },
-    Permissions { reply: Reply<Vec<Rule>> },
-    Revoke { rule: Rule, reply: Reply<()> },
-    AddFolder { typed: String, reply: Reply<Rule> },
+    Permission(PermissionCommand),
     Bash { line: String, context: BashContext, reply: Reply<()> },
     ExecuteBash { line: String, context: BashContext, reply: Reply<BashExecutionMessage> },
     AbortBash { reply: Reply<()> },
@@ -80,6 +78,13 @@ pub(in crate::agent) enum Command {
     Stats { reply: Reply<Box<SessionStats>> },
     Messages { reply: Reply<Vec<Arc<Message>>> },
     Close { reply: Reply<()> },
+}
+
+/// What is asked of what the user allowed for the session.
+pub(in crate::agent) enum PermissionCommand {
+    List { reply: Reply<Vec<Rule>> },
+    Revoke { rule: Rule, reply: Reply<()> },
+    AddFolder { typed: String, reply: Reply<Rule> },
 }
 
 /// What can be set while a session runs.

@@ -1,6 +1,6 @@
 //! The handle's word on tools and approvals.
 
-use super::command::{Change, Command};
+use super::command::{Change, Command, PermissionCommand};
 use super::{AgentError, AgentSession};
 use crate::message::ToolSpec;
 use crate::policy::{Mode, Rule};
@@ -59,7 +59,7 @@ impl AgentSession {
     /// # Errors
     /// When the session is closed.
     pub async fn permissions(&self) -> Result<Vec<Rule>, AgentError> {
-        self.ask(|reply| Command::Permissions { reply }).await
+        self.ask(|reply| Command::Permission(PermissionCommand::List { reply })).await
     }
 
     /// Takes back something that the user allowed for this session; what it covered asks again.
@@ -67,7 +67,7 @@ impl AgentSession {
     /// # Errors
     /// [`AgentError::Gone`] when it isn't allowed any more.
     pub async fn revoke_permission(&self, rule: Rule) -> Result<(), AgentError> {
-        self.ask(|reply| Command::Revoke { rule, reply }).await
+        self.ask(|reply| Command::Permission(PermissionCommand::Revoke { rule, reply })).await
     }
 
     /// Lets tools reach another folder until another session is opened; with `:ro` behind it they may only read there. Relative
@@ -78,7 +78,7 @@ impl AgentSession {
     /// [`AgentError::Folder`] when there is no such folder.
     pub async fn add_folder(&self, typed: impl Into<String>) -> Result<Rule, AgentError> {
         let typed = typed.into();
-        self.ask(|reply| Command::AddFolder { typed, reply }).await
+        self.ask(|reply| Command::Permission(PermissionCommand::AddFolder { typed, reply })).await
     }
 
     /// Sets which calls are asked about, from the next call on until another session is opened, made or forked; what `--yes` answered

@@ -25,7 +25,7 @@ const DEPTH: usize = 4;
 pub(super) fn runs_download(line: &str, segments: &[Segment]) -> bool {
     let downloads = |segment: &&Segment| runs_any(segment, DOWNLOADERS);
     let has_function = || line.chars().filter(|c| !c.is_whitespace()).collect::<String>().contains("(){");
-    let is_everywhere = segments.iter().any(|segment| assigns_interpreter(segment))
+    let is_everywhere = segments.iter().any(assigns_interpreter)
         || segments.iter().any(|segment| assigns_output(segment, segments))
         || has_function();
     segments.iter().filter(downloads).any(|download| {

@@ -93,6 +93,8 @@ pub(in crate::tui) enum InList {
     TrashSession(PathBuf),
     RestoreSession(PathBuf),
     SetApproval(ApprovalMode),
+    /// Trust the project as it was asked about.
+    Trust,
     /// Take back something that was allowed for the session.
     Revoke(Permission),
     /// Let tools reach this folder too, as typed.
@@ -220,6 +222,7 @@ pub(in crate::tui) enum List {
     Thinking,
     Approval,
     Permissions,
+    Trust,
     Tools,
     Settings,
     Themes,

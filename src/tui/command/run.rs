@@ -92,6 +92,7 @@ impl App {
                 Err(what) => self.slip(format!("/approval {argument}"), what),
             },
             Verb::Permissions => self.pick("permissions", List::Permissions),
+            Verb::Trust => self.pick("trust this project?", List::Trust),
             Verb::AddDir if argument.is_empty() => self.ask_for("/add-dir ", "a folder follows /add-dir"),
             Verb::AddDir => vec![Action::InList(InList::AddFolder(argument.to_owned()))],
             Verb::Tools if argument.is_empty() => self.pick("tools", List::Tools),

@@ -92,6 +92,7 @@ impl App {
             | Verb::Copy
             | Verb::Permissions
             | Verb::AddDir
+            | Verb::Trust
             | Verb::FollowUp
             | Verb::Session
             | Verb::Reload

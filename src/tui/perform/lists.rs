@@ -35,6 +35,7 @@ impl Worker {
             List::Models => picker::models(&self.models().await?),
             List::Thinking => picker::levels(&self.levels().await?),
             List::Approval => picker::modes(&agent.state().await?.state.approval),
+            List::Trust => (self.trust_items().await, 0),
             List::Permissions => (picker::permissions(&agent.permissions().await?), 0),
             List::Tools => (picker::tools(&agent.tools().await?), 0),
             List::Settings => return Ok(vec![self.settings().await]),
@@ -121,6 +122,7 @@ impl Worker {
                 Ok(Vec::new())
             }
             InList::SetApproval(mode) => self.set_approval(mode).await,
+            InList::Trust => self.trust().await,
             InList::Revoke(permission) => self.revoke(permission).await,
             InList::AddFolder(typed) => self.add_folder(typed).await,
             InList::ToggleTool(name) => self.toggle_tool(name).await,
@@ -204,6 +206,29 @@ impl Worker {
             Report::State(state),
             Report::Note(format!("approval: {}, for this session; /settings keeps it", mode.name())),
         ])
+    }
+
+    async fn trust_items(&self) -> Vec<Item> {
+        let none = || {
+            let why = "there is nothing here to be trusted";
+            vec![Item::new(why, Choice::Cant(why.to_owned()))]
+        };
+        let Some(desk) = self.options.desks.trust.clone() else { return none() };
+        spawn_blocking(move || desk.items()).await.unwrap_or_else(|_| none())
+    }
+
+    /// Trusts the project, and lets its settings take effect as `/reload` does.
+    async fn trust(&self) -> Result<Vec<Report>, AgentError> {
+        let Some(desk) = self.options.desks.trust.clone() else { return Ok(Vec::new()) };
+        let trusted = spawn_blocking(move || desk.trust()).await;
+        let trusted = trusted.unwrap_or_else(|_| Err("the answer can't be kept".to_owned()));
+        if let Err(what) = trusted {
+            return Ok(vec![Report::Failed { what, hint: None, text: None }]);
+        }
+        let mut reports = self.read_resources().await?;
+        let words = "trusted: its settings count now, its extensions and .env from the next start on";
+        reports.push(Report::Note(words.to_owned()));
+        Ok(reports)
     }
 
     async fn revoke(&self, permission: Permission) -> Result<Vec<Report>, AgentError> {

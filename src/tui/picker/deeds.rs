@@ -31,7 +31,7 @@ pub(super) fn hints(picker: &Picker) -> Vec<(KeyCommand, &'static str)> {
         Some(List::Logins) => ("asks for its key", &[]),
         Some(List::Logouts) => ("takes its key away", &[]),
         Some(List::Foreign) => ("imports it", &[]),
-        Some(List::Thinking | List::Approval) => ("takes it", &[]),
+        Some(List::Thinking | List::Approval | List::Trust) => ("takes it", &[]),
         None if picker.browsing().is_some() => ("opens", &[]),
         None => ("takes it", &[]),
     };
@@ -59,6 +59,7 @@ fn context(picker: &Picker) -> Option<Context> {
         Some(
             List::Thinking
             | List::Approval
+            | List::Trust
             | List::Tools
             | List::Themes
             | List::Logins
@@ -307,6 +308,7 @@ impl App {
             Choice::Theme(name) => return self.wear_theme(&name),
             Choice::Thinking(level) => Action::Change(Change::SetThinking(level)),
             Choice::Approval(mode) => Action::InList(InList::SetApproval(mode)),
+            Choice::Trust => Action::InList(InList::Trust),
             Choice::Word(setting, word) => Action::InList(InList::Set(setting, word.to_owned())),
             Choice::Prompt(text) => {
                 self.editor.recall_text(&text);

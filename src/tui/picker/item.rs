@@ -134,6 +134,8 @@ pub(in crate::tui) enum Choice {
     Thinking(ThinkingLevel),
     /// Ask about these calls.
     Approval(ApprovalMode),
+    /// Let the files of the project take effect.
+    Trust,
     /// Take back that this is allowed.
     Permission(Permission),
     /// Offer this tool to the model, or don't any more.

@@ -327,7 +327,9 @@ fn reload_takes_settings_as_a_start_would_and_a_wrong_value_costs_itself_alone()
     enter(&mut terminal, "/reload");
     terminal.wait_for("steering_mode one-at-a-time now");
     terminal.wait_for("`autoo` is not one of");
-    terminal.wait_until("the strictest in the footer", |screen| screen.trim_end().ends_with("read-only"));
+    terminal.wait_until("the strictest in the footer", |screen| {
+        screen.trim_end().trim_end_matches(" (alt+a)").ends_with("read-only")
+    });
 }
 
 #[test]

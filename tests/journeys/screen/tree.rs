@@ -110,7 +110,11 @@ fn choosing_while_the_agent_works_asks_stops_it_and_leaves_its_result_on_the_old
     terminal.wait_without("esc stops");
     let log = house.log();
     let result = log.iter().find(|entry| entry["message"]["role"] == "toolResult").unwrap();
-    let call = log.iter().find(|entry| entry["id"] == result["parentId"]).unwrap();
+    let parent = |entry: &Value| log.iter().find(|other| other["id"] == entry["parentId"]).unwrap();
+    // Between them stands who allowed it.
+    let approval = parent(result);
+    assert_eq!(approval["customType"], "tiller.approval");
+    let call = parent(approval);
     assert_eq!(call["message"]["content"][0]["type"], "toolCall");
     let prompt = log.iter().find(|entry| entry["id"] == call["parentId"]).unwrap();
     assert!(prompt["message"].to_string().contains(r#""question two""#), "{prompt}");
