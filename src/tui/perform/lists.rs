@@ -225,10 +225,10 @@ impl Worker {
         if let Err(what) = trusted {
             return Ok(vec![Report::Failed { what, hint: None, text: None }]);
         }
-        let mut reports = self.read_resources().await?;
-        let words = "trusted: its settings count now, its extensions and .env from the next start on";
-        reports.push(Report::Note(words.to_owned()));
-        Ok(reports)
+        let (settings, failures) = self.renew_settings().await;
+        let settings = settings.map(|settings| format!(" · {settings}")).unwrap_or_default();
+        let note = format!("trusted{settings} · its extensions and .env count from the next start on");
+        Ok([Report::Note(note)].into_iter().chain(failures).collect())
     }
 
     async fn revoke(&self, permission: Permission) -> Result<Vec<Report>, AgentError> {
