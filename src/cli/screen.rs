@@ -18,7 +18,7 @@ use super::sessions::export::{self, Asked};
 use super::themes::Themes;
 use super::{DONE, FAILED, Failure, INTERRUPTED, USAGE, added, extensions, log, login, trust};
 use crate::agent::AgentSession;
-use crate::config::{Config, WrongSetting, store_setting};
+use crate::config::{Config, Project, WrongSetting, store_setting};
 use crate::process;
 use crate::provider::demo;
 use crate::session::Reader;

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::*;
 use crate::agent::queue::QueueEdit;
-use crate::event::{Decider, Decision, QueueItem, ToolOutcome};
+use crate::event::{Decider, Decision, DenialCause, QueueItem, ToolOutcome};
 use crate::id::QueueId;
 use crate::message::{Access, AssistantBlock, Content, ToolCall, ToolResultMessage, UserBlock};
 use crate::session::entry::{OwnFact, QueueChange};
@@ -587,7 +587,11 @@ fn decision_made_beforehand_is_logged_with_who_made_it() {
     let call =
         |id: &str| ToolCall { id: id.into(), name: "t".into(), arguments: json!({}), raw_arguments: None };
     let granted = |by, rule: Option<&str>| Fate::Granted { by, rule: rule.map(str::to_owned) };
-    let denied = Fate::Deny { reason: "denied: no".into(), by: Decider::Nobody };
+    let denied = Fate::Deny(Denied {
+        cause: DenialCause::NoApprover,
+        reason: "no".into(),
+        allowed_by: None,
+    });
     let fates = [granted(Decider::YesFlag, None), granted(Decider::Rule, Some("ls")), denied];
     let plan = ["a", "b", "c"].into_iter().zip(fates).map(|(id, fate)| Planned { call: call(id), fate });
     let mut effects = step(&mut turn, Input::Planned { turn: 1, plan: plan.collect() });
@@ -597,7 +601,7 @@ fn decision_made_beforehand_is_logged_with_who_made_it() {
         logged,
         ["append approval a once yes-flag", "append approval b once rule", "append approval c deny nobody"]
     );
-    assert!(effects.contains(&"append result c denied: no".to_owned()), "{effects:?}");
+    assert!(effects.contains(&"append result c denied: no, and nobody is there to allow it".to_owned()), "{effects:?}");
 }
 
 #[test]

@@ -253,9 +253,9 @@ fn of_many_commands_it_is_said_how_many_there_are() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/");
     let screen = stage.screen();
-    assert!(screen.contains("7 of 29"), "{screen}");
+    assert!(screen.contains("7 of 30"), "{screen}");
     (0..8).for_each(|_| _ = stage.key(KeyCode::Down));
-    assert!(stage.screen().contains("9 of 29"), "{}", stage.screen());
+    assert!(stage.screen().contains("9 of 30"), "{}", stage.screen());
 }
 
 #[test]
