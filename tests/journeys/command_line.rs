@@ -387,7 +387,7 @@ fn tools_reach_a_folder_that_is_added_and_no_other() {
         let ran = house.run(&[&fixed, arguments, &["go"]].concat());
         assert_eq!((ran.out.trim(), ran.code), ("As expected.", Some(0)), "{}", ran.err);
     };
-    run("started with --add-dir FOLDER tiller lets tools reach it", &read, &[]);
+    run("--add-dir FOLDER lets tools reach it", &read, &[]);
     run("from elsewhere", &read, &["--add-dir", &path]);
     let read_only = format!("{path}:ro");
     run("from elsewhere", &read, &["--add-dir", &read_only]);
