@@ -64,15 +64,15 @@ impl Model {
 
     /// Runs a prompt to its end; answers with the time it took and its CPU time, that of its commands included.
     fn run(&self) -> (Duration, Duration) {
-        let place = TempDir::new().unwrap();
+        let (place, home) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let (before, began) = (cpu_of_children(), Instant::now());
         let status = Command::new(env!("CARGO_BIN_EXE_tiller"))
             .args(["-p", "--yes", "--model", "anthropic/claude-sonnet-5-5", "go"])
             .current_dir(place.path())
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
-            .env("HOME", place.path())
-            .env("TILLER_HOME", place.path().join("home"))
+            .env("HOME", home.path())
+            .env("TILLER_HOME", home.path().join("tiller"))
             .env("ANTHROPIC_API_KEY", "none")
             .env("ANTHROPIC_BASE_URL", &self.url)
             .stdin(Stdio::null())

@@ -545,3 +545,22 @@ impl DriverWithReports {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::catalog;
+
+    #[test]
+    fn answers_get_what_the_model_gives_and_the_window_has_room_for() {
+        let options = AnswerOptions::default();
+        let opus = catalog::facts("anthropic", "claude-opus-4-5").unwrap();
+        assert_eq!(options.max_tokens(&opus, Tokens(1_000)), Tokens(32_000));
+        assert_eq!(options.max_tokens(&opus, Tokens(165_000)), Tokens(25_000));
+        assert_eq!(options.max_tokens(&opus, Tokens(300_000)), Tokens(25_000));
+        let unknown = catalog::assumed("openai", "my-model");
+        assert_eq!(options.max_tokens(&unknown, Tokens(0)), Tokens(8_192));
+        let asked = AnswerOptions { max_tokens: Some(Tokens(50_000)), ..options };
+        assert_eq!(asked.max_tokens(&opus, Tokens(0)), Tokens(50_000));
+    }
+}

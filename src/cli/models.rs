@@ -12,6 +12,7 @@ use super::out::say;
 use super::trust::{self, Asking};
 use super::{DONE, Failure};
 use crate::config::Config;
+use crate::message::ThinkingLevel;
 use crate::provider::Sight;
 use crate::provider::catalog::{ModelFacts, Price};
 use crate::setting;
@@ -77,8 +78,12 @@ impl Row {
         let facts = &self.facts;
         let price =
             facts.price.map_or("-".to_owned(), |price| format!("{} / {}", price.input.0, price.output.0));
-        let thinks = if facts.thinks() { "yes" } else { "no" };
-        let limits = [facts.window, facts.max_output].map(|tokens| tokens.0.to_string());
+        let thinks = match facts.least_thinking {
+            None => "no",
+            Some(ThinkingLevel::Off) => "yes",
+            Some(_) => "always",
+        };
+        let limits = [facts.window, facts.max_output].map(|tokens| tokens.to_string());
         let [window, output] = limits;
         [self.name(), window, output, thinks.to_owned(), price, self.key().to_owned()]
     }

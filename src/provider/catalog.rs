@@ -237,6 +237,16 @@ mod tests {
     }
 
     #[test]
+    fn levels_of_a_model_that_always_thinks_leave_off_out() {
+        let least = |provider, id| facts(provider, id).unwrap().levels()[0];
+        assert_eq!(least("anthropic", "claude-opus-5-5"), ThinkingLevel::Low);
+        assert_eq!(least("openai", "gpt-5"), ThinkingLevel::Minimal);
+        assert_eq!(least("openai", "gpt-5.1"), ThinkingLevel::Off);
+        let opus = facts("anthropic", "claude-opus-5-5").unwrap();
+        assert_eq!(opus.clamp(ThinkingLevel::Off), ThinkingLevel::Low);
+    }
+
+    #[test]
     fn only_models_that_are_told_how_long_to_think_have_a_budget() {
         let of = |id: &str, level| {
             thinking_budget(&ModelRef { provider: "anthropic".into(), id: id.into() }, level)

@@ -377,17 +377,18 @@ fn a_second_steering_message_while_the_first_is_answered_waits_for_the_next_gap(
 
 #[test]
 fn two_steering_messages_go_in_one_at_a_time_or_together() {
-    let waiting = |steering_mode| {
-        let mut turn = machine(TurnOptions { steering_mode, ..TurnOptions::default() });
+    let waiting = |options| {
+        let mut turn = machine(options);
         step(&mut turn, prompt("go"));
         step(&mut turn, prompt("a"));
         step(&mut turn, prompt("b"));
         let effects = step(&mut turn, text(1, StopReason::Stop));
         effects.into_iter().filter(|line| line.starts_with("append user")).collect::<Vec<_>>()
     };
-    assert_eq!(waiting(DeliveryMode::OneAtATime), ["append user a after 0 skipped 0"]);
+    let one = TurnOptions { steering_mode: DeliveryMode::OneAtATime, ..TurnOptions::default() };
+    assert_eq!(waiting(one), ["append user a after 0 skipped 0"]);
     assert_eq!(
-        waiting(DeliveryMode::All),
+        waiting(TurnOptions::default()),
         ["append user a after 0 skipped 0", "append user b after 0 skipped 0"]
     );
 }
@@ -587,11 +588,7 @@ fn decision_made_beforehand_is_logged_with_who_made_it() {
     let call =
         |id: &str| ToolCall { id: id.into(), name: "t".into(), arguments: json!({}), raw_arguments: None };
     let granted = |by, rule: Option<&str>| Fate::Granted { by, rule: rule.map(str::to_owned) };
-    let denied = Fate::Deny(Denied {
-        cause: DenialCause::NoApprover,
-        reason: "no".into(),
-        allowed_by: None,
-    });
+    let denied = Fate::Deny(Denied { cause: DenialCause::NoApprover, reason: "no".into(), allowed_by: None });
     let fates = [granted(Decider::YesFlag, None), granted(Decider::Rule, Some("ls")), denied];
     let plan = ["a", "b", "c"].into_iter().zip(fates).map(|(id, fate)| Planned { call: call(id), fate });
     let mut effects = step(&mut turn, Input::Planned { turn: 1, plan: plan.collect() });
@@ -601,7 +598,10 @@ fn decision_made_beforehand_is_logged_with_who_made_it() {
         logged,
         ["append approval a once yes-flag", "append approval b once rule", "append approval c deny nobody"]
     );
-    assert!(effects.contains(&"append result c denied: no, and nobody is there to allow it".to_owned()), "{effects:?}");
+    assert!(
+        effects.contains(&"append result c denied: no, and nobody is there to allow it".to_owned()),
+        "{effects:?}"
+    );
 }
 
 #[test]

@@ -72,7 +72,8 @@ async fn a_session_that_goes_on_thinks_as_much_as_before_unless_somebody_says_ho
     let folder = TempDir::new().unwrap();
     let setup = || {
         let script = Scripted::new(vec![says("one")]);
-        let facts = vec![tiller::provider::ModelFacts { least_thinking: Some(ThinkingLevel::Off), ..script.facts() }];
+        let facts =
+            vec![tiller::provider::ModelFacts { least_thinking: Some(ThinkingLevel::Off), ..script.facts() }];
         let mut providers = Providers::default();
         providers.add(Arc::new(script) as Arc<dyn Provider>, facts);
         Setup::new(providers).model("scripted").logs_in(folder.path().join("logs"))

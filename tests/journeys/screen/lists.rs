@@ -42,7 +42,8 @@ fn a_setting_that_is_changed_on_the_screen_is_in_the_users_file_and_what_else_wa
     terminal.wait_without("── settings ──");
     quit(terminal);
     let written: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-    let expected = serde_json::json!({"zeta.of_tomorrow": 1, "retry": {"max": 7}, "steering_mode": "one-at-a-time"});
+    let expected =
+        serde_json::json!({"zeta.of_tomorrow": 1, "retry": {"max": 7}, "steering_mode": "one-at-a-time"});
     assert_eq!(written, expected);
 }
 
