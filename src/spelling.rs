@@ -1,13 +1,22 @@
 //! What somebody may have meant by a name that there isn't. Pure.
 
-/// The candidate that differs least from a name, if it differs little; the first that begins with the name before all
-/// others.
+/// Returns the candidate that is most like a name as a whole, if it is alike enough; the first that begins with the name
+/// comes before all others.
+///
+/// Alike enough is at most one edit in three letters of the longer name, and at most three edits. Two letters that changed
+/// places are one edit.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
-    let most = (name.chars().count() / 2).clamp(1, 3);
     let begins = candidates.clone().find(|candidate| !name.is_empty() && candidate.starts_with(name));
-    let distances = candidates.map(|candidate| (distance(name, candidate), candidate));
-    begins.or_else(|| distances.min().filter(|(distance, _)| *distance <= most).map(|(_, name)| name))
+    let edits = |candidate: &str| if is_slip(name, candidate) { 1 } else { distance(name, candidate) };
+    let is_alike = |edits: usize, candidate: &str| {
+        let longest = name.chars().count().max(candidate.chars().count());
+        edits <= (longest / 3).clamp(1, 3)
+    };
+    let alike = candidates
+        .map(|candidate| (edits(candidate), candidate))
+        .filter(|(edits, candidate)| !name.is_empty() && is_alike(*edits, candidate));
+    begins.or_else(|| alike.min().map(|(_, candidate)| candidate))
 }
 
 /// Whether a word is another one but for one slip: a letter too many, too few or wrong, or two that changed places.
@@ -55,5 +64,21 @@ mod tests {
         assert_eq!(meant("rev"), Some("review"));
         assert_eq!(meant("deploy"), None);
         assert_eq!(meant(""), None);
+    }
+
+    #[test]
+    fn nearest_half_of_a_short_name_differs_is_none() {
+        let commands = ["exit", "help", "login", "settings", "compact"];
+        let cases = [
+            ("init", None),
+            ("hlep", Some("help")),
+            ("exti", Some("exit")),
+            ("lgoin", Some("login")),
+            ("setings", Some("settings")),
+            ("contract", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(nearest(name, commands.into_iter()), expected, "{name}");
+        }
     }
 }

@@ -4,6 +4,8 @@
 
 mod run;
 
+use std::borrow::Cow;
+
 use super::complete::{Offer, Then};
 use super::picker::{Query, Way};
 use crate::agent::{ApprovalMode, SlashCommand};
@@ -135,8 +137,8 @@ pub(super) const TABLE: [Command; 30] = [
 pub(super) enum Meaning<'a> {
     /// A command with what follows its name.
     Known(&'static Command, &'a str),
-    /// The agent knows what to do with it.
-    Agent,
+    /// The agent knows what to do with this line, in which the command has its whole name.
+    Agent(Cow<'a, str>),
     /// No command goes by that name; perhaps this one was meant.
     Unknown { name: &'a str, nearest: Option<String> },
     /// Not a command: a path, a comment, a regular expression.
@@ -149,17 +151,58 @@ pub(super) fn named(name: &str) -> Option<&'static Command> {
     TABLE.iter().find(|command| command.name == name).or_else(by_alias)
 }
 
-/// Reads a line; a name counts before those of the agent, and an alias behind them. `agents` are the commands that the agent has.
+/// A command of the table or of the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target<'a> {
+    Own(&'static Command),
+    Agent(&'a str),
+}
+
+impl<'a> Target<'a> {
+    fn name(self) -> &'a str {
+        match self {
+            Self::Own(command) => command.name,
+            Self::Agent(name) => name,
+        }
+    }
+}
+
+/// Returns the command that a typed name runs: the one of exactly this name or alias, or the only one with a name or alias that
+/// begins so. A skill goes by its own name too. A name counts before those of the agent, and an alias behind them.
+fn resolve<'a>(typed: &str, agents: &'a [SlashCommand]) -> Option<Target<'a>> {
+    let names = TABLE.iter().map(|command| (command.name, Target::Own(command)));
+    let agents_names = agents.iter().map(|command| (&*command.name, Target::Agent(&command.name)));
+    let aliases = TABLE
+        .iter()
+        .flat_map(|command| command.aliases.iter().map(move |alias| (*alias, Target::Own(command))));
+    let skills = agents
+        .iter()
+        .filter_map(|command| Some((command.name.strip_prefix("skill:")?, Target::Agent(&command.name))));
+    let all: Vec<(&str, Target<'a>)> = names.chain(agents_names).chain(aliases).chain(skills).collect();
+    if let Some((_, target)) = all.iter().find(|(name, _)| *name == typed) {
+        return Some(*target);
+    }
+    let mut begins = all.iter().filter(|(name, _)| !typed.is_empty() && name.starts_with(typed));
+    let (_, first) = begins.next()?;
+    begins.all(|(_, other)| other == first).then_some(*first)
+}
+
+/// Returns the name of the command that Enter runs when this much of a name is typed, if that is certain.
+pub(super) fn runs(typed: &str, agents: &[SlashCommand]) -> Option<String> {
+    resolve(typed, agents).map(|target| target.name().to_owned())
+}
+
+/// Reads a line. `agents` are the commands that the agent has.
 pub(super) fn parse<'a>(line: &'a str, agents: &[SlashCommand]) -> Meaning<'a> {
     let Some(rest) = line.strip_prefix('/') else { return Meaning::Text };
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    let is_agents = agents.iter().any(|command| command.name == name);
-    match named(name) {
-        Some(command) if command.name == name || !is_agents => {
-            return Meaning::Known(command, argument.trim());
+    match resolve(name, agents) {
+        Some(Target::Own(command)) => return Meaning::Known(command, argument.trim()),
+        Some(Target::Agent(whole)) if whole == name => return Meaning::Agent(line.into()),
+        Some(Target::Agent(whole)) => {
+            return Meaning::Agent(format!("/{whole}{}", &rest[name.len()..]).into());
         }
-        Some(_) | None if is_agents => return Meaning::Agent,
-        Some(_) | None => {}
+        None => {}
     }
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_:".contains(c)) {
         return Meaning::Text;
@@ -188,7 +231,14 @@ pub(super) fn offers(typed: &str, agents: &[SlashCommand]) -> Vec<Offer> {
     };
     let plain = (0..all.len()).filter(|at| begins(all[*at].0)).map(offer);
     let others = ranked.into_iter().filter(|at| !begins(all[*at].0)).map(offer);
-    plain.chain(aliases(typed, agents)).chain(others).collect()
+    let mut offers: Vec<Offer> = plain.chain(aliases(typed, agents)).collect();
+    for other in others {
+        // A command that is offered by an alias is offered once.
+        if offers.iter().all(|offer| offer.insert != other.insert) {
+            offers.push(other);
+        }
+    }
+    offers
 }
 
 fn offer_of(name: &str, argument: &str, about: &str) -> Offer {
@@ -284,7 +334,7 @@ mod tests {
     #[test]
     fn an_alias_gives_way_to_a_template_of_its_name() {
         let clear = SlashCommand { name: "clear".into(), ..agents().remove(0) };
-        assert_eq!(parse("/clear", std::slice::from_ref(&clear)), Meaning::Agent);
+        assert_eq!(parse("/clear", std::slice::from_ref(&clear)), Meaning::Agent("/clear".into()));
         let offered = offers("clear", &[clear]);
         assert_eq!(offered.iter().filter(|offer| offer.name == "/clear").count(), 1);
         assert_eq!(offered[0].insert, "/clear ");
@@ -317,8 +367,8 @@ mod tests {
     #[test]
     fn templates_and_skills_are_the_agents() {
         let agents = agents();
-        assert_eq!(parse("/review src\nnow", &agents), Meaning::Agent);
-        assert_eq!(parse("/skill:commit", &agents), Meaning::Agent);
+        assert_eq!(parse("/review src\nnow", &agents), Meaning::Agent("/review src\nnow".into()));
+        assert_eq!(parse("/skill:commit", &agents), Meaning::Agent("/skill:commit".into()));
         let unknown = |name, nearest: Option<&str>| {
             let nearest = nearest.map(str::to_owned);
             Meaning::Unknown { name, nearest }
@@ -339,10 +389,50 @@ mod tests {
         assert_eq!(parse("/modle", &[]), Meaning::Unknown { name: "modle", nearest: Some("model".into()) });
         assert_eq!(parse("/exti", &[]), Meaning::Unknown { name: "exti", nearest: Some("exit".into()) });
         assert_eq!(parse("/deploy", &[]), Meaning::Unknown { name: "deploy", nearest: None });
-        assert_eq!(
-            parse("/follow", &[]),
-            Meaning::Unknown { name: "follow", nearest: Some("followup".into()) }
-        );
+        assert_eq!(parse("/init", &[]), Meaning::Unknown { name: "init", nearest: None });
+        assert_eq!(parse("/re x", &[]), Meaning::Unknown { name: "re", nearest: Some("resume".into()) });
+    }
+
+    #[test]
+    fn parse_unique_prefix_is_its_command() {
+        let agents = agents();
+        assert_eq!(known("/follow and then"), Some((Verb::FollowUp, "and then")));
+        assert_eq!(known("/exi"), Some((Verb::Quit, "")));
+        assert_eq!(parse("/rev src", &agents), Meaning::Agent("/review src".into()));
+        assert_eq!(parse("/commit now", &agents), Meaning::Agent("/skill:commit now".into()));
+        assert_eq!(known("/mo"), Some((Verb::Model, "")), "the name and the alias are one command");
+    }
+
+    #[test]
+    fn runs_certain_names_only() {
+        let agents = agents();
+        let cases = [
+            ("model", Some("model")),
+            ("q", Some("quit")),
+            ("clear", Some("new")),
+            ("commit", Some("skill:commit")),
+            ("comm", Some("skill:commit")),
+            ("comp", Some("compact")),
+            ("com", None),
+            ("re", None),
+            ("ide", None),
+            ("rsm", None),
+            ("", None),
+        ];
+        for (typed, expected) in cases {
+            assert_eq!(runs(typed, &agents).as_deref(), expected, "{typed}");
+        }
+    }
+
+    #[test]
+    fn offers_command_offered_by_alias_is_offered_once() {
+        let offered = offers("re", &[]);
+        let trees: Vec<&str> = offered
+            .iter()
+            .filter(|offer| offer.insert == "/tree ")
+            .map(|offer| offer.name.as_str())
+            .collect();
+        assert_eq!(trees, ["/rewind"]);
     }
 
     #[test]

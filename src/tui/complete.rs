@@ -351,7 +351,17 @@ impl App {
     }
 
     /// Takes an offer; a whole command is sent then, as if nothing had been offered.
+    ///
+    /// A command runs when it was gone to, or when what is typed names it; otherwise Enter fills it in as Tab does.
     fn enter_offer(&mut self) -> Option<Vec<Action>> {
+        if let Asked::Command(typed) = &self.complete.asked
+            && !self.complete.is_held
+        {
+            let insert = command::runs(typed, &self.facts.commands).map(|name| format!("/{name} "));
+            let at = self.complete.offers.iter().position(|offer| Some(&offer.insert) == insert.as_ref());
+            let Some(at) = at else { return self.take_offer().map(|(_, actions)| actions) };
+            self.complete.chosen = at;
+        }
         let complete = &self.complete;
         let offer = complete.offers.get(complete.chosen)?;
         let is_meant = complete.is_held

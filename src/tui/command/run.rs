@@ -23,6 +23,14 @@ fn is_leaving(line: &str) -> bool {
     matches!(line, "exit" | "quit" | ":q")
 }
 
+fn said(text: String, when: When) -> Say {
+    match when {
+        When::AtOnce => Say::SteerNow(text),
+        When::Next => Say::Steer(text),
+        When::Afterwards => Say::FollowUp(text),
+    }
+}
+
 impl App {
     /// Says or does what a line says.
     pub(in crate::tui) fn carry_out(&mut self, text: String, when: When) -> Vec<Action> {
@@ -47,11 +55,9 @@ impl App {
                     nearest.map_or("/help lists them".to_owned(), |name| format!("did you mean /{name}?"));
                 self.slip(text.clone(), format!("there is no command /{name}; {instead}"))
             }
-            Meaning::Agent | Meaning::Text if when == When::Afterwards => {
-                vec![Action::Say(Say::FollowUp(text))]
-            }
-            Meaning::Agent | Meaning::Text if when == When::AtOnce => vec![Action::Say(Say::SteerNow(text))],
-            Meaning::Agent | Meaning::Text => vec![Action::Say(Say::Steer(text))],
+            Meaning::Agent(whole) if whole == line => vec![Action::Say(said(text, when))],
+            Meaning::Agent(whole) => vec![Action::Say(said(whole.into_owned(), when))],
+            Meaning::Text => vec![Action::Say(said(text, when))],
         }
     }
 
@@ -60,7 +66,7 @@ impl App {
         let line = line.trim();
         is_leaving(line)
             || line.starts_with('!')
-            || !matches!(parse(line, &self.facts.commands), Meaning::Agent | Meaning::Text)
+            || !matches!(parse(line, &self.facts.commands), Meaning::Agent(_) | Meaning::Text)
     }
 
     fn command(&mut self, verb: Verb, argument: &str) -> Vec<Action> {

@@ -510,3 +510,54 @@ fn the_files_of_another_directory_are_looked_for_anew() {
     stage.told(Report::State(Box::new(elsewhere)));
     assert_eq!(stage.key(KeyCode::Char('@')), [Action::InList(InList::WalkFiles("/srv".into()))]);
 }
+
+/// An editor in which something was typed, with skills for debugging and for committing.
+fn with_skills(typed: &str) -> Stage {
+    let mut stage = Stage::new(80, 24);
+    let skill = |name: &str| SlashCommand {
+        name: name.into(),
+        description: "does it".into(),
+        argument_hint: None,
+        source: CommandSource::Skill,
+        location: None,
+    };
+    stage.told(Report::Commands(vec![skill("skill:debug"), skill("skill:commit")]));
+    stage.type_text(typed);
+    stage
+}
+
+#[test]
+fn enter_fuzzy_command_is_filled_in_and_not_run() {
+    for (typed, filled) in [("/bug", "/skill:debug "), ("/rsm", "/resume "), ("/re", "/resume ")] {
+        let mut stage = with_skills(typed);
+        stage.key(KeyCode::Enter);
+        assert_eq!(stage.app.editor.text(), filled, "{typed}");
+    }
+    let mut stage = with_skills("/ide");
+    let actions = stage.key(KeyCode::Enter);
+    assert!(!actions.iter().any(|action| matches!(action, Action::Say(_))), "{actions:?}");
+}
+
+#[test]
+fn enter_exact_name_alias_or_unique_prefix_runs() {
+    let said = |text: &str| Action::Say(Say::Steer(text.into()));
+    for (typed, action) in [
+        ("/debug", said("/skill:debug ")),
+        ("/deb", said("/skill:debug ")),
+        ("/skill:commit", said("/skill:commit ")),
+        ("/clear", Action::Go(Go::New)),
+        ("/clon", Action::Go(Go::Clone)),
+    ] {
+        let mut stage = with_skills(typed);
+        let actions = stage.key(KeyCode::Enter);
+        assert!(actions.contains(&action), "{typed}: {actions:?}");
+    }
+}
+
+#[test]
+fn enter_command_that_was_gone_to_runs() {
+    let mut stage = with_skills("/tr");
+    stage.key(KeyCode::Down);
+    let actions = stage.key(KeyCode::Enter);
+    assert!(actions.contains(&Action::Truncate), "{actions:?}");
+}

@@ -267,7 +267,7 @@ fn a_half_typed_command_is_completed() {
     stage.key(KeyCode::Tab);
     assert_eq!(stage.app.editor.text(), "/followup ");
     stage.control('u');
-    stage.type_text("/tr");
+    stage.type_text("/tre");
     assert_eq!(stage.key(KeyCode::Enter)[1..], [Action::Beside(Beside::Tree(tree::Ask::Shape))]);
 }
 
