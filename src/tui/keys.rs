@@ -56,7 +56,7 @@ impl App {
         if key.kind == KeyEventKind::Release {
             return Vec::new();
         }
-        if self.is_spent(key) {
+        if self.is_spent(key) || self.swallow_queue_key(key) {
             return Vec::new();
         }
         let pressed = self.notes.pressed.take();

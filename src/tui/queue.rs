@@ -9,10 +9,17 @@ pub(super) mod perform;
 
 use std::borrow::Borrow;
 
+use crossterm::event::{KeyCode, KeyEvent};
+
 use super::app::{App, Report, Typed};
 use super::editor::Draft;
 use crate::event::{QueueItem, QueueKind};
 use crate::id::QueueId;
+use crate::unit::UnixMs;
+
+/// How long keys that type are swallowed after the panel closed by itself, in milliseconds: as long as it takes to see that it is
+/// gone and to stop.
+const CLOSED_MS: u64 = 1_000;
 
 /// What is to be done with messages that wait.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,6 +151,7 @@ impl App {
         let Some(id) = self.queue.chosen().cloned() else {
             if let Focus::Choosing(None) = self.queue.focus {
                 self.choose_row(usize::MAX);
+                self.note_closing();
             }
             return;
         };
@@ -161,6 +169,7 @@ impl App {
         match std::mem::take(&mut self.queue.focus) {
             Focus::Choosing(Some(chosen)) => {
                 self.choose_row(chosen.row);
+                self.note_closing();
                 if !self.queue.let_go.contains(&chosen.id) {
                     self.flash("that message waits no longer: it was delivered, or taken out");
                 }
@@ -174,6 +183,26 @@ impl App {
             }
             focus => self.queue.focus = focus,
         }
+    }
+
+    /// Notes that the panel closed by itself, if it did.
+    fn note_closing(&mut self) {
+        if let Focus::Away = self.queue.focus {
+            self.notes.queue_closed = Some(self.now);
+        }
+    }
+
+    /// Swallows a key that types or sends, for a moment after the panel closed by itself: it was meant for the panel.
+    pub(super) fn swallow_queue_key(&mut self, key: KeyEvent) -> bool {
+        let is_recent = |since: &UnixMs| self.now.since_ms(*since) < CLOSED_MS;
+        self.notes.queue_closed = self.notes.queue_closed.filter(is_recent);
+        let types = keys::types(key) || key.code == KeyCode::Enter;
+        let is_closed = matches!(self.queue.focus, Focus::Away) && self.popups.is_empty();
+        if self.notes.queue_closed.is_none() || !types || !is_closed {
+            return false;
+        }
+        self.flash("ignored: no message waits any more; the keys are the editor's again");
+        true
     }
 
     /// A message can't be changed any more. What it was to say is a draft now, and not sent by a key meant for something else.

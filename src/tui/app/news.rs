@@ -50,7 +50,7 @@ impl App {
             Report::Read { wanted, entries, ahead } => self.transcript.take(&wanted, &entries, &ahead),
             Report::BranchPoints { epoch, points } => self.transcript.recount(epoch, points),
             Report::Found(found) => self.found(&found),
-            Report::Queue(items) => self.handed_back(items),
+            Report::Queue(items) => self.handed_back(&items),
             Report::Waiting(outcome) => self.queue_outcome(outcome),
             Report::Moved(moved) => self.moved(moved),
             Report::Ask(question) => self.ask(question),
@@ -125,10 +125,10 @@ impl App {
         at.map(|at| self.work.errands.remove(at));
     }
 
-    /// Messages that waited are in the editor again.
-    fn handed_back(&mut self, items: Vec<QueueItem>) {
+    /// Puts messages that waited into the editor, in the order in which the panel showed them.
+    fn handed_back(&mut self, items: &[QueueItem]) {
         let adopt = |item: &QueueItem| self.editor.adopt(&item.as_typed(), &item.images);
-        let texts: Vec<String> = items.iter().map(adopt).collect();
+        let texts: Vec<String> = queue::in_order(items).into_iter().map(adopt).collect();
         if !texts.is_empty() {
             self.editor.put_before(&texts);
         }
@@ -168,7 +168,8 @@ impl App {
             Action::Attach(_, text) => self.editor.paste(&text),
             Action::Go(_) => self.keep_typed_ahead(),
             Action::Queue(queue::Order::PutBack(removed)) => {
-                self.handed_back(removed.into_iter().map(|removed| removed.item).collect());
+                let items: Vec<QueueItem> = removed.into_iter().map(|removed| removed.item).collect();
+                self.handed_back(&items);
             }
             action => {
                 if let Some(typed) = action.typed() {

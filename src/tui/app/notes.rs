@@ -20,6 +20,8 @@ pub(in crate::tui) struct Notes {
     pub(in crate::tui) echo: Option<Held>,
     /// When what is in the editor came to mean something else without the user's doing: Enter isn't meant for that yet.
     pub(in crate::tui) shifted: Option<UnixMs>,
+    /// When the panel of waiting messages closed by itself: keys for it may still be on their way.
+    pub(in crate::tui) queue_closed: Option<UnixMs>,
     /// What was not sent at once, because the model doesn't take what goes with it.
     pub(in crate::tui) held_back: Option<String>,
     /// Where to go as soon as the user has said what matters in the summary of what is left behind.

@@ -7,6 +7,12 @@ use super::super::keymap::{Context, KeyCommand};
 use super::{Chosen, Focus, Order, Then, in_order, typed};
 use crate::event::{QueueItem, QueueKind};
 
+/// Whether a key changes the text of an editor that has it.
+pub(super) fn types(key: KeyEvent) -> bool {
+    matches!(key.code, KeyCode::Char(_) | KeyCode::Backspace | KeyCode::Delete)
+        && (key.modifiers - KeyModifiers::SHIFT).is_empty()
+}
+
 impl App {
     /// Gives the keys to the messages that wait, the last one chosen: it stands next to the editor.
     pub(in crate::tui) fn enter_queue(&mut self) -> Vec<Action> {
@@ -28,9 +34,7 @@ impl App {
         }
         let Some(command) = self.place.keymap.command(Context::Queue, key) else {
             // A letter that means nothing here isn't meant for the editor either.
-            let is_typed = matches!(key.code, KeyCode::Char(_) | KeyCode::Backspace | KeyCode::Delete)
-                && (key.modifiers - KeyModifiers::SHIFT).is_empty();
-            return is_typed.then(Vec::new);
+            return types(key).then(Vec::new);
         };
         Some(self.queue_command(command).map(Action::Queue).into_iter().collect())
     }

@@ -235,8 +235,56 @@ fn a_message_that_is_gone_says_so_and_the_next_one_is_chosen() {
     assert_eq!(stage.key(KeyCode::Char('d')), ordered(Order::Remove("q1".into(), 0)));
     stage.input(Input::Report(Report::Waiting(Outcome::Gone(None))));
     stage.waits(vec![]);
+    stage.wait(1_000);
     stage.type_text("x");
     assert_eq!(stage.app.editor.text(), "x", "nothing waits: the keys are the editor's");
+}
+
+#[test]
+fn queue_panel_that_closed_by_itself_swallows_keys_for_a_second() {
+    let mut stage = waiting(80, 24);
+    stage.type_text("a draft");
+    stage.alt_up();
+    stage.waits(vec![]);
+    for key in ['d', 'e', 'x'] {
+        assert_eq!(stage.key(KeyCode::Char(key)), []);
+    }
+    assert_eq!(stage.key(KeyCode::Enter), [], "the draft isn't sent");
+    assert_eq!(stage.key(KeyCode::Backspace), []);
+    assert_eq!(stage.app.editor.text(), "a draft");
+    assert!(stage.screen().contains("ignored: no message waits any more"), "{}", stage.screen());
+    stage.wait(1_000);
+    stage.type_text("!");
+    assert_eq!(stage.app.editor.text(), "a draft!");
+}
+
+#[test]
+fn queue_panel_whose_last_message_was_removed_keeps_its_keys() {
+    let mut stage = waiting(80, 24);
+    stage.waits(three()[..1].to_vec());
+    stage.alt_up();
+    assert_eq!(stage.key(KeyCode::Char('d')), ordered(Order::Remove("q1".into(), 0)));
+    stage.waits(vec![]);
+    stage.key(KeyCode::Char('d'));
+    let removed = Removed { item: three().remove(0), place: 0 };
+    stage.removed(vec![removed.clone()]);
+    assert_eq!(stage.key(KeyCode::Char('u')), ordered(Order::PutBack(vec![removed])));
+    assert_eq!(stage.app.editor.text(), "");
+}
+
+#[test]
+fn esc_returns_waiting_messages_in_the_order_of_the_screen() {
+    let mut stage = waiting(80, 24);
+    let screen = stage.screen();
+    let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("{words}: {screen}"));
+    assert!(
+        at("and add a test") < at("then run the whole") && at("then run") < at("make it look"),
+        "{screen}"
+    );
+    stage.input(Input::Report(Report::Queue(three())));
+    let text = stage.app.editor.expanded();
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
+    assert!(at("and add a test") < at("then run the whole") && at("then run") < at("make it look"), "{text}");
 }
 
 #[test]
