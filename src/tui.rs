@@ -47,6 +47,7 @@ mod question;
 mod queue;
 mod receipt;
 mod record;
+mod recovery;
 mod report;
 mod search;
 mod seen;

@@ -86,6 +86,16 @@ pub(super) enum BlockKind {
     Failure {
         text: String,
         times: usize,
+        /// When the first of them was sent.
+        sent: UnixMs,
+    },
+    /// Requests in a row that failed before one that didn't.
+    Recovered {
+        reason: String,
+        /// Which try succeeded, from 1.
+        attempt: usize,
+        /// How long after the first request that one was sent.
+        waited_ms: u64,
     },
 }
 
@@ -122,9 +132,9 @@ impl Block {
 
     /// Takes in the block that follows it in the log, where that says the same again; false if it doesn't.
     pub(super) fn absorb(&mut self, next: &Self) -> bool {
-        let BlockKind::Failure { text, times: again } = &next.kind else { return false };
+        let BlockKind::Failure { text, times: again, .. } = &next.kind else { return false };
         match &mut self.kind {
-            BlockKind::Failure { text: said, times } if said == text => *times += again,
+            BlockKind::Failure { text: said, times, .. } if said == text => *times += again,
             _ => return false,
         }
         self.touch();
@@ -270,6 +280,7 @@ impl Block {
             BlockKind::Images(_) => Vec::new(),
             BlockKind::Notice { text, hint, .. } => std::iter::once(text).chain(hint).cloned().collect(),
             BlockKind::Failure { text, .. } => vec![text.clone()],
+            BlockKind::Recovered { reason, .. } => vec![reason.clone()],
         }
     }
 
@@ -291,7 +302,8 @@ impl Block {
             | BlockKind::Growing(_)
             | BlockKind::Images(_)
             | BlockKind::Notice { .. }
-            | BlockKind::Failure { .. } => false,
+            | BlockKind::Failure { .. }
+            | BlockKind::Recovered { .. } => false,
         }
     }
 
@@ -391,7 +403,12 @@ impl Block {
             BlockKind::Notice { level, text, hint } => {
                 lines::notice(*level, text, hint.as_deref(), ctx.width.min(ctx.measure))
             }
-            BlockKind::Failure { text, times } => lines::failure(text, *times, ctx.width.min(ctx.measure)),
+            BlockKind::Failure { text, times, .. } => {
+                lines::failure(text, *times, ctx.width.min(ctx.measure))
+            }
+            BlockKind::Recovered { reason, attempt, waited_ms } => {
+                vec![lines::recovered(reason, *attempt, *waited_ms, ctx.width.min(ctx.measure))]
+            }
         }
     }
 }

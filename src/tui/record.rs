@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::block::{Block, BlockKind, BranchPoint, Level, Shell, ShellState, Side, took_ms};
 use super::call::{Call, CallState};
+use super::recovery::{Recovery, find_recovery};
 use crate::ansi::Printed;
 use crate::event::ToolOutcome;
 use crate::id::{CallId, EntryId};
@@ -27,6 +28,8 @@ pub(super) struct Stretch {
     clock: Clock,
     /// Who spoke last.
     spoke: Option<Spoke>,
+    /// When the request of the last answer was sent, if that answer didn't fail.
+    succeeded: Option<UnixMs>,
     points: Arc<BranchPoints>,
 }
 
@@ -115,6 +118,11 @@ impl Stretch {
     /// Whether the model spoke last.
     pub(super) fn answers(&self) -> bool {
         matches!(self.spoke, Some(Spoke::Model))
+    }
+
+    /// When the request of the last answer was sent, if that answer didn't fail.
+    pub(super) fn succeeded(&self) -> Option<UnixMs> {
+        self.succeeded
     }
 
     /// Whether the user spoke last.
@@ -244,6 +252,11 @@ impl Stretch {
 
     fn take_answer(&mut self, entry: &Entry, answer: &AssistantMessage) {
         self.clock.answered(entry.timestamp);
+        let is_success = !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
+        self.succeeded = is_success.then_some(answer.timestamp);
+        if is_success {
+            self.recover(answer.timestamp);
+        }
         for block in &answer.content {
             match block {
                 AssistantBlock::Text { text } if !text.trim().is_empty() => {
@@ -273,6 +286,17 @@ impl Stretch {
         }
     }
 
+    /// An answer follows: the requests before it that failed are one line now.
+    fn recover(&mut self, sent: UnixMs) {
+        let Some(Recovery { at, block, gone }) = find_recovery(&self.blocks, sent) else { return };
+        self.blocks[at] = block;
+        self.calls.retain(|_, call| *call != at && !gone.contains(call));
+        for gone in gone {
+            self.blocks.remove(gone);
+            self.calls.values_mut().filter(|call| **call > gone).for_each(|call| *call -= 1);
+        }
+    }
+
     fn push(&mut self, entry: &Entry, kind: BlockKind) {
         self.blocks.push(Block::of(&entry.id, kind));
     }
@@ -292,7 +316,7 @@ fn ending(answer: &AssistantMessage) -> Option<BlockKind> {
         ),
         StopReason::Error => {
             let text = answer.error_message.as_deref().unwrap_or("the provider failed").to_owned();
-            Some(BlockKind::Failure { text, times: 1 })
+            Some(BlockKind::Failure { text, times: 1, sent: answer.timestamp })
         }
         StopReason::Aborted => notice(Level::Note, "stopped", None),
     }

@@ -20,6 +20,7 @@ use super::call::CallState;
 use super::layout::{Ctx, Folds};
 use super::passage::Passage;
 use super::record::{Stretch, cut_off, finish_call};
+use super::recovery::{Recovery, find_recovery};
 use super::words::Words;
 use crate::id::{CallId, EntryId};
 use crate::message::{ToolResultMessage, joined_text};
@@ -305,6 +306,9 @@ impl Transcript {
         if !stretch.blocks.is_empty() {
             self.grew();
         }
+        if let Some(sent) = stretch.succeeded() {
+            self.recover(sent);
+        }
         for result in stretch.results() {
             let text = joined_text(&result.content);
             self.remove_last(|block| block.is_warning_in(&text));
@@ -395,6 +399,23 @@ impl Transcript {
     /// Whether something of the log stands behind the newest block that `wanted` accepts.
     pub(super) fn is_overtaken(&self, wanted: impl Fn(&Block) -> bool) -> bool {
         self.newest().take_while(|block| !wanted(block)).any(|block| block.entry.is_some())
+    }
+
+    /// An answer follows: the requests before it that failed are one line now. Those of an earlier part stay: read again they are the
+    /// same.
+    fn recover(&mut self, sent: UnixMs) {
+        let part = self.last();
+        let Some(blocks) = self.parts.last_mut().and_then(Part::blocks_mut) else { return };
+        let Some(Recovery { at, block, gone }) = find_recovery(blocks, sent) else { return };
+        blocks[at] = block;
+        gone.iter().for_each(|gone| _ = blocks.remove(*gone));
+        self.calls.retain(|_, call| call.part != part || call.block != at && !gone.contains(&call.block));
+        for gone in gone {
+            let moved = self.calls.values_mut().filter(|call| call.part == part && call.block > gone);
+            moved.for_each(|call| call.block -= 1);
+            self.removed += 1;
+            self.close_gap(At { part, block: gone });
+        }
     }
 
     /// Removes the newest block if `wanted` accepts it.

@@ -2,8 +2,11 @@
 
 use super::Level;
 use crate::message::advice_in;
-use crate::render::{self, Breaks, Carriage, Emphasis, Found, Indent, Line, Role, Span, Style, clean, wrap};
+use crate::render::{
+    self, Breaks, Carriage, Emphasis, Found, Indent, Line, Role, Span, Style, clean, cut_to, wrap,
+};
 use crate::session::entry::Receipt;
+use crate::tui::call::{one_line, seconds};
 use crate::tui::layout::{Ctx, rule};
 use crate::tui::receipt;
 use crate::unit::UnixMs;
@@ -154,6 +157,19 @@ pub(super) fn failure(text: &str, times: usize, width: usize) -> Vec<Line> {
     let mut lines = wrap(&spans, width, &indent, Breaks::Words);
     lines.extend(hint.map(|hint| advice(hint, width)).into_iter().flatten());
     lines
+}
+
+/// Requests that failed before one that didn't, in one line.
+pub(super) fn recovered(reason: &str, attempt: usize, waited_ms: u64, width: usize) -> Line {
+    let waited = match waited_ms {
+        0..1_000 => String::new(),
+        1_000..60_000 => format!(" after {} s", waited_ms / 1_000),
+        _ => format!(" after {}", seconds(waited_ms)),
+    };
+    let end = format!("; succeeded at try {attempt}{waited}");
+    let room = width.saturating_sub(end.chars().count() + 2);
+    let reason = cut_to(&one_line(&clean(reason, Carriage::Shown)), room);
+    Line::new(format!("· {reason}{end}"), Role::Muted)
 }
 
 #[cfg(test)]

@@ -621,3 +621,98 @@ fn tries_that_fail_with_the_same_error_are_one_block_that_counts_also_when_they_
     assert_eq!(failures(told), expected);
     assert_eq!(failures(Transcript::of(0, Newest::of(&[], entries.to_vec()))), expected);
 }
+
+/// An answer to a request sent at a moment, that failed behind some text if there is an error.
+fn tried(at: usize, sent: i64, text: &str, error: Option<&str>) -> Entry {
+    let content = Some(text).filter(|text| !text.is_empty());
+    let answer = AssistantMessage {
+        content: content.into_iter().map(|text| AssistantBlock::Text { text: text.into() }).collect(),
+        stop_reason: error.map_or(StopReason::Stop, |_| StopReason::Error),
+        error_message: error.map(str::to_owned),
+        timestamp: UnixMs(sent),
+        ..AssistantMessage::default()
+    };
+    entry(at, Message::Assistant(answer))
+}
+
+/// What is drawn of entries that were appended one by one, and of the same read again.
+fn told_and_read(entries: &[Entry]) -> [Vec<String>; 2] {
+    let mut told = Transcript::of(0, Newest::of(&[], entries[..1].to_vec()));
+    for entry in &entries[1..] {
+        told.append(entry, UnixMs(0));
+    }
+    let read = Transcript::of(0, Newest::of(&[], entries.to_vec()));
+    [told, read].map(|mut transcript| {
+        let lines = draw(&mut transcript, 40, &Ctx::default());
+        lines.into_iter().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
+    })
+}
+
+#[test]
+fn failed_requests_before_an_answer_are_one_line() {
+    let overloaded = Some("anthropic: Overloaded (HTTP status 529) → try again later");
+    let entries = [
+        said(0),
+        tried(1, 1_000, "The first", Some("anthropic: the stream broke off")),
+        tried(2, 4_000, "The first", overloaded),
+        tried(3, 10_000, "The first of all.", None),
+        said(4),
+        tried(5, 20_000, "", overloaded),
+        tried(6, 22_000, "Again.", None),
+    ];
+    for lines in told_and_read(&entries) {
+        let expected = [
+            "m0",
+            "· overloaded; succeeded at try 3 after 9 s",
+            "The first of all.",
+            "m4",
+            "· overloaded; succeeded at try 2 after 2 s",
+            "Again.",
+        ];
+        assert_eq!(lines, expected);
+    }
+}
+
+#[test]
+fn failed_requests_that_no_answer_follows_stay() {
+    let entries =
+        [said(0), tried(1, 1_000, "", Some("openai: no route")), said(2), tried(3, 10_000, "Here.", None)];
+    for lines in told_and_read(&entries) {
+        assert!(lines.iter().any(|line| line == "✗ openai: no route"), "{lines:?}");
+        assert!(!lines.iter().any(|line| line.contains("succeeded")), "{lines:?}");
+    }
+}
+
+#[test]
+fn calls_behind_failed_requests_get_their_results() {
+    let call = ToolCall {
+        id: "c1".into(),
+        name: "bash".into(),
+        arguments: serde_json::Value::Null,
+        raw_arguments: None,
+    };
+    let asks = AssistantMessage {
+        content: vec![AssistantBlock::ToolCall(call)],
+        stop_reason: StopReason::ToolUse,
+        ..AssistantMessage::default()
+    };
+    let result = ToolResultMessage {
+        tool_call_id: "c1".into(),
+        tool_name: "bash".into(),
+        content: vec![UserBlock::Text { text: "a.txt".into() }],
+        details: None,
+        is_error: false,
+        timestamp: UnixMs(0),
+    };
+    let entries = [
+        said(0),
+        tried(1, 0, "One", Some("no route")),
+        tried(2, 0, "One", Some("no route")),
+        entry(3, Message::Assistant(asks)),
+        entry(4, Message::ToolResult(result)),
+    ];
+    for lines in told_and_read(&entries) {
+        assert!(lines.iter().any(|line| line.starts_with("✓ bash")), "{lines:?}");
+        assert!(lines.iter().any(|line| line == "│ a.txt"), "{lines:?}");
+    }
+}
