@@ -83,8 +83,11 @@ fn wanted(text: &str) -> Option<(Wanted<'_>, usize)> {
             Some((braced(&text[1..end])?, end + 1))
         }
         '@' => Some((Wanted::All, 1)),
-        // As in a shell, `$12` is the first argument and a 2.
-        c @ '1'..='9' => Some((Wanted::One(usize::try_from(c.to_digit(10)?).ok()?), 1)),
+        // `$12` is the twelfth argument, as in pi, and not the first one and a 2, as in a shell.
+        '1'..='9' => {
+            let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+            Some((Wanted::One(text[..digits].parse().ok()?), digits))
+        }
         _ => {
             let after = text.strip_prefix("ARGUMENTS")?;
             let goes_on = after.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
@@ -146,7 +149,7 @@ mod tests {
             expand("$@ | $ARGUMENTS | ${@} | ${ARGUMENTS}", "a  'b c'"),
             "a b c | a b c | a b c | a b c"
         );
-        assert_eq!(expand("${10}${1}0 $10", "a b c d e f g h i j"), "ja0 a0");
+        assert_eq!(expand("${10}${1}0 $10", "a b c d e f g h i j"), "ja0 j");
         assert_eq!(expand("${@:2}|${@:2:2}|${@:9}|${@:0:1}", "a b c d"), "b c d|b c||a");
         assert_eq!(expand("${1:-all} ${2:-of it} ${@:-x} ${ARGUMENTS:-y}", ""), "all of it x y");
         assert_eq!(expand("${1:-all} ${2:-of it} ${@:-x}", "src ''"), "src of it src ");

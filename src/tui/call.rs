@@ -272,8 +272,8 @@ impl Call {
 
     fn elapsed(&self, ctx: &Ctx) -> Option<String> {
         match &self.state {
-            CallState::Runs { since, .. } => Some(seconds(ctx.now.since_ms(*since))),
-            CallState::Done { took_ms: Some(ms), .. } if self.end() != End::Unrun => Some(seconds(*ms)),
+            CallState::Runs { since, .. } => noticeable(ctx.now.since_ms(*since)),
+            CallState::Done { took_ms: Some(ms), .. } if self.end() != End::Unrun => noticeable(*ms),
             _ => None,
         }
     }
@@ -503,6 +503,11 @@ pub(super) fn seconds(ms: u64) -> String {
         s @ 10..=59 => format!("{s}s"),
         s => format!("{}m {:02}s", s / 60, s % 60),
     }
+}
+
+/// A span of time that somebody can notice; nothing of one under a tenth of a second.
+pub(super) fn noticeable(ms: u64) -> Option<String> {
+    (ms >= 100).then(|| seconds(ms))
 }
 
 #[cfg(test)]
@@ -771,5 +776,6 @@ mod tests {
     #[test]
     fn times_are_short() {
         assert_eq!([seconds(40), seconds(12_400), seconds(185_000)], ["0.0s", "12s", "3m 05s"]);
+        assert_eq!([noticeable(99), noticeable(100)], [None, Some("0.1s".to_owned())]);
     }
 }

@@ -64,7 +64,7 @@ impl Shell {
             ShellState::Over { note, failed, took_ms } => {
                 let sign =
                     if *failed { Span::new("✗ ", Role::Error) } else { Span::new("✓ ", Role::Success) };
-                let right = took_ms.map(|took_ms| Span::new(call::seconds(took_ms), Role::Muted));
+                let right = took_ms.and_then(call::noticeable).map(|time| Span::new(time, Role::Muted));
                 let head = self.finished_head((sign, note), right, ctx);
                 (head, call::finished_output(Output::of(&self.output), call::FOLDED_SHELL, ctx))
             }

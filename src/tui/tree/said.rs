@@ -75,7 +75,10 @@ impl Said {
         match message {
             Message::User(user) => Self { sign: "▌", text: spaced(&user.as_typed()), role: Role::User },
             Message::Assistant(answer) => answered(answer),
-            Message::BashExecution(bash) => Self { sign: "!", text: spaced(&bash.command), role: Role::Text },
+            Message::BashExecution(bash) => {
+                let sign = if bash.exclude_from_context { "!!" } else { "!" };
+                Self { sign, text: spaced(&bash.command), role: Role::Text }
+            }
             Message::ToolResult(result) => {
                 let (sign, role) = if result.is_error { ("✗", Role::Error) } else { ("✓", Role::Muted) };
                 let text = format!("{}: {}", result.tool_name, joined_text(&result.content));
