@@ -7,11 +7,13 @@
 mod approvals;
 mod bash;
 pub mod compaction;
+mod context_breakdown;
 mod driver;
 mod embed;
 mod expand;
 pub mod extension;
 mod handle;
+mod interactive;
 mod keys;
 mod listener;
 pub mod partial;
@@ -25,6 +27,7 @@ pub mod turn;
 pub use crate::policy::{FolderAccess, Mode as ApprovalMode, Rule as Permission};
 pub use crate::provider::Direction;
 pub use approvals::Audience;
+pub use context_breakdown::{ContextBreakdown, ContextKind, ContextPart};
 pub use driver::{AgentOptions, AnswerOptions, Choice, FirstModel, Offer, OutputOptions, Parts, SyncPolicy};
 pub use embed::{EmbedError, RunRequest, RunResult, Setup, run};
 pub use handle::{
@@ -33,6 +36,7 @@ pub use handle::{
     ProviderChange, QueueStatus, RunningBash, RunningCall, SessionStats, Settled, Snapshot, State, Status,
     StreamingBehavior, Summarizing, SummaryOf, ToolStanding,
 };
+pub use interactive::{Unrunnable, unrunnable};
 pub use keys::{Answers, KeyChange, KeyDesk, KeyHolder, KeyOrigin};
 pub use listener::{Buffered, Heard, Listener};
 pub use resources::{CommandSource, Inventory, Resources, SlashCommand, Sources, Watching};

@@ -66,7 +66,7 @@ fn section(heading: &str, instructions: &[&Instructions]) -> String {
 }
 
 /// The skills that the model may turn to by itself, as far as there is room.
-fn listing(skills: &[Skill]) -> String {
+pub(super) fn listing(skills: &[Skill]) -> String {
     let mut rows = String::new();
     let mut left_out = 0_usize;
     for skill in skills.iter().filter(|skill| skill.invocation == Invocation::Anyone) {

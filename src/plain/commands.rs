@@ -6,11 +6,14 @@ use tokio::task::spawn_blocking;
 
 use super::tree;
 use super::typed::Command;
-use crate::agent::{AgentError, AgentSession, BranchSummary, Permission, SessionStats, Status};
+use crate::agent::{
+    AgentError, AgentSession, BranchSummary, ContextBreakdown, Permission, SessionStats, Status,
+};
 use crate::event::{QueueItem, QueueKind};
 use crate::id::{EntryId, QueueId};
 use crate::session::marks::Marks;
 use crate::session::{Scope, SessionSummary, chain};
+use crate::unit::Tokens;
 
 /// Sessions that are listed at most.
 const LISTED: usize = 20;
@@ -38,6 +41,7 @@ pub(super) async fn perform(agent: &AgentSession, command: Command) -> Told {
         Command::Compact(instructions) => agent.compact(instructions).await.map(|_| String::new()),
         Command::Truncate => agent.truncate().await.map(|_| String::new()),
         Command::Session => facts(agent).await,
+        Command::Context => agent.context_breakdown().await.map(|breakdown| context_text(&breakdown)),
         Command::Tree => Ok(tree::text(&agent.reader())),
         Command::Go(fragment) => {
             let entry = find(agent, &fragment)?;
@@ -207,7 +211,23 @@ fn waiting(items: &[QueueItem]) -> String {
 
 async fn facts(agent: &AgentSession) -> Result<String, AgentError> {
     let (status, stats) = (agent.state().await?, agent.stats().await?);
-    Ok(session_text(&status, &stats))
+    let breakdown = agent.context_breakdown().await?;
+    let files: String = breakdown.files().map(|path| format!("context file: {}\n", path.display())).collect();
+    Ok(session_text(&status, &stats) + &files)
+}
+
+/// What fills the context window, a line for each part.
+fn context_text(breakdown: &ContextBreakdown) -> String {
+    let window = breakdown.context.window;
+    let percent = |tokens: Tokens| tokens.0.saturating_mul(100) / window.0.max(1);
+    let line =
+        |label: &str, tokens: Tokens| format!("{label}: {tokens} tokens, {} percent\n", percent(tokens));
+    let mut text = line("context", breakdown.used());
+    for part in &breakdown.parts {
+        let label = part.label(|path| format!("context file {}", path.display()));
+        text += &format!("  {label}: about {} tokens, {} percent\n", part.tokens, percent(part.tokens));
+    }
+    text + &line("free", breakdown.free()) + &format!("window: {window} tokens\n")
 }
 
 fn session_text(status: &Status, stats: &SessionStats) -> String {

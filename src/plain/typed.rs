@@ -1,6 +1,6 @@
 //! What a line means. Pure.
 
-use crate::agent::BashContext;
+use crate::agent::{BashContext, unrunnable};
 use crate::message::ThinkingLevel;
 
 /// What a line means.
@@ -37,6 +37,7 @@ pub(super) enum Command {
     Compact(Option<String>),
     Truncate,
     Session,
+    Context,
     Tree,
     Go(String),
     Fork(Option<String>),
@@ -88,7 +89,10 @@ fn is_leaving(text: &str) -> bool {
 fn bash(line: &str, context: BashContext) -> Typed {
     match line.trim() {
         "" => Typed::Wrong("which command? ! runs one in the shell".to_owned()),
-        line => Typed::Bash(line.to_owned(), context),
+        line => match unrunnable(line) {
+            Some(why) => Typed::Wrong(why.told("in another one")),
+            None => Typed::Bash(line.to_owned(), context),
+        },
     }
 }
 
@@ -121,6 +125,7 @@ fn slash(rest: &str, whole: &str) -> Typed {
         "compact" => Command::Compact(maybe),
         "truncate" => Command::Truncate,
         "session" => Command::Session,
+        "context" => Command::Context,
         "tree" => Command::Tree,
         "go" => return needed("the id of an entry; /tree shows them", Command::Go),
         "fork" => Command::Fork(maybe),
@@ -161,6 +166,7 @@ fn thinking(level: Option<String>) -> Typed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::Unrunnable;
 
     #[test]
     fn a_line_means_what_its_beginning_says() {
@@ -171,6 +177,7 @@ mod tests {
             ("> then test", Typed::FollowUp("then test".into())),
             ("/followup then test", Typed::FollowUp("then test".into())),
             ("/now stop that", Typed::Now("stop that".into())),
+            ("!cd src", Typed::Wrong(Unrunnable::OnlyChangesDirectory.told(""))),
             ("!ls -l", Typed::Bash("ls -l".into(), BashContext::Include)),
             ("!! env", Typed::Bash("env".into(), BashContext::Exclude)),
             ("/model", Typed::Command(Command::Model(None))),

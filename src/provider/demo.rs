@@ -21,6 +21,9 @@ pub const MODEL: &str = "tour";
 const CHUNK: usize = 6;
 const PAUSE_MS: u64 = 45;
 
+/// Time that the answer takes during which somebody tries to queue and to steer.
+const LONG_ANSWER_MS: u64 = 30_000;
+
 /// Long enough to read two lines and type a third.
 const SLOW_COMMAND: &str = "sleep 7";
 
@@ -74,7 +77,9 @@ impl Provider for Demo {
             ..Usage::default()
         };
         answer.chunk = Some(CHUNK);
-        answer.delay_ms = PAUSE_MS;
+        if answer.delay_ms == 0 {
+            answer.delay_ms = PAUSE_MS;
+        }
         play(answer.beats(NAME, number), End::Close)
     }
 }
@@ -109,12 +114,14 @@ fn next(request: &Request) -> Answer {
         Station::FollowUp if steered => answer(steered_text(&results, &user), Vec::new()),
         Station::FollowUp if refused => answer(DENIED.to_owned(), Vec::new()),
         Station::FollowUp if !results.is_empty() => answer(UNSTEERED.to_owned(), Vec::new()),
-        Station::FollowUp => answer(FOLLOW_UP.replace("{said}", &quoted(&user)), Vec::new()),
+        Station::FollowUp => {
+            let answer = answer(FOLLOW_UP.replace("{said}", &quoted(&user)), Vec::new());
+            let pieces = answer.text.chars().count().div_ceil(CHUNK) as u64;
+            Answer { delay_ms: LONG_ANSWER_MS / pieces.max(1), ..answer }
+        }
         Station::Tree => answer(TREE.replace("{said}", &quoted(&user)), Vec::new()),
         Station::Free if !results.is_empty() => {
-            let found = results.iter().map(|result| text_of(result).lines().count()).sum::<usize>();
-            let lines = if found == 1 { "1 line".to_owned() } else { format!("{found} lines") };
-            answer(LOOKED.replace("{lines}", &lines), Vec::new())
+            answer(LOOKED.replace("{matches}", &matches(&results)), Vec::new())
         }
         Station::Free => {
             let word = user.split_whitespace().max_by_key(|word| word.len()).unwrap_or("the").to_owned();
@@ -126,6 +133,16 @@ fn next(request: &Request) -> Answer {
 
 fn entries(count: usize) -> String {
     if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
+}
+
+/// What a search found, in the words that its call shows.
+fn matches(results: &[&ToolResultMessage]) -> String {
+    let count =
+        |result: &ToolResultMessage| result.details.as_ref().and_then(|details| details["matches"].as_u64());
+    match results.iter().filter_map(|result| count(result)).sum::<u64>() {
+        1 => "1 match".to_owned(),
+        count => format!("{count} matches"),
+    }
 }
 
 /// Where the tour stands: after the last station that an answer of the conversation belongs to.

@@ -510,6 +510,12 @@ pub fn estimate(message: &Message) -> Tokens {
     Tokens(units.div_ceil(UNITS_PER_TOKEN))
 }
 
+/// About how many tokens a text takes.
+#[must_use]
+pub fn estimate_text(text: &str) -> Tokens {
+    Tokens(utf16_units(text).div_ceil(UNITS_PER_TOKEN))
+}
+
 fn block_units(blocks: &[UserBlock]) -> u64 {
     let units = |block: &UserBlock| match block {
         UserBlock::Text { text } => utf16_units(text),

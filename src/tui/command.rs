@@ -70,7 +70,7 @@ impl Command {
 }
 
 /// Every slash command, in the order they are shown.
-pub(super) const TABLE: [Command; 30] = [
+pub(super) const TABLE: [Command; 31] = [
     row(Verb::New, "new", "", "begin a fresh session").also(&["clear"]),
     row(Verb::Resume, "resume", "[WORDS]", "go to another session: by its name, or what was said in it")
         .also(&["continue", "sessions"]),

@@ -143,6 +143,7 @@ impl App {
             KeyCommand::Stop => self.escape(pressed),
             KeyCommand::Clear => self.interrupt(pressed),
             KeyCommand::Quit if at_rest && !self.is_working() => vec![Action::Own(Own::Quit)],
+            KeyCommand::Quit if at_rest => self.say_how_to_quit(),
             KeyCommand::EditQueue => self.enter_queue(),
             KeyCommand::PickModel => self.pick("models", List::Models),
             KeyCommand::NextModel => vec![Action::Change(Change::CycleModel(Direction::Forward))],
@@ -299,7 +300,7 @@ impl App {
     }
 
     /// Whether a steering message waits while the agent works.
-    fn is_steered(&self) -> bool {
+    pub(super) fn is_steered(&self) -> bool {
         let waits = |item: &QueueItem| item.kind == QueueKind::Steer && !item.held;
         self.work.running_since.is_some() && self.work.queue.iter().any(waits)
     }
@@ -368,6 +369,14 @@ impl App {
         Vec::new()
     }
 
+    /// What quits does nothing while something runs, so that nothing is stopped by accident.
+    fn say_how_to_quit(&mut self) -> Vec<Action> {
+        let key = |command| self.place.keymap.key_of(command);
+        let (stop, quit) = (key(KeyCommand::Stop), key(KeyCommand::Quit));
+        self.flash(format!("still at work: {stop} stops it, then {quit} quits"));
+        Vec::new()
+    }
+
     fn is_second(&self, pressed: Option<(Twice, UnixMs)>, key: Twice, within_ms: u64) -> bool {
         pressed.is_some_and(|(before, at)| before == key && self.now.since_ms(at) <= within_ms)
     }
@@ -416,6 +425,7 @@ impl App {
                 let left = self.popups.pop();
                 return self.left(left.as_slice());
             }
+            Some(KeyCommand::Close) if self.picks_first_session() => return vec![Action::Own(Own::Quit)],
             Some(KeyCommand::Close) => {
                 self.keep_typed_ahead();
                 let left = std::mem::take(&mut self.popups);
@@ -429,6 +439,15 @@ impl App {
             Some(Popup::Tree(_)) | None => {}
         }
         Vec::new()
+    }
+
+    /// Whether the list on the screen is the one that `-r` begins with, and nothing was done yet.
+    fn picks_first_session(&self) -> bool {
+        let is_list = matches!(
+            self.popups.as_slice(),
+            [Popup::Pick(picker)] if picker.browsing().is_some() && picker.came_by_itself()
+        );
+        is_list && self.transcript.has_banner() && self.editor.is_empty() && !self.is_working()
     }
 
     /// Keys of whoever looks for something on a page: what is typed narrows it.

@@ -64,6 +64,7 @@ impl Driver {
             Command::Status { reply } => answer(reply, Ok(Box::new(self.status()))),
             Command::Settled { reply } => self.settled(reply),
             Command::Stats { reply } => self.stats(reply),
+            Command::ContextBreakdown { reply } => self.context_breakdown(reply),
             Command::Messages { reply } => answer(reply, Ok(self.messages())),
             Command::SetThinking { level, reply } => answer(reply, self.set_thinking(level)),
             Command::Rename { name, reply } => answer(reply, self.rename(name)),

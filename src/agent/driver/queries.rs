@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::commands::answer;
 use super::{Driver, Offer};
+use crate::agent::context_breakdown::{ContextBreakdown, ContextSource};
 use crate::agent::handle::{
     Activity, AgentError, Change, ContextUse, Live, LockedModel, OfferedTool, QueueStatus, Reply,
     SessionStats, Settled, Snapshot, State, Status, ToolStanding,
@@ -99,6 +100,23 @@ impl Driver {
             let counted = count(&reader, context).map(Box::new).map_err(AgentError::from);
             // Whoever asked may be gone.
             let _ = reply.send(counted);
+        });
+    }
+
+    /// Estimating looks at every message; it goes on beside the loop.
+    pub(super) fn context_breakdown(&self, reply: Reply<Box<ContextBreakdown>>) {
+        let files = self.shelf.resources.instructions().iter();
+        let source = ContextSource {
+            context: self.context(),
+            system: self.shelf.system().to_owned(),
+            files: files.map(|file| (file.path.clone(), file.text.clone())).collect(),
+            skills: self.shelf.listed_skills(),
+            tools: self.fixed.offered.specs(),
+            messages: self.messages(),
+        };
+        tokio::task::spawn_blocking(move || {
+            // Whoever asked may be gone.
+            let _ = reply.send(Ok(Box::new(ContextBreakdown::new(&source))));
         });
     }
 

@@ -12,7 +12,7 @@ use super::jobs::Report;
 use crate::agent::expand::{UnknownSkill, expand};
 use crate::agent::handle::{AgentError, Expansion, Reply};
 use crate::agent::resources::{Inventory, Keeper, Order, Read, Resources};
-use crate::agent::system_prompt::SystemPrompt;
+use crate::agent::system_prompt::{SystemPrompt, listing};
 use crate::event::EventKind;
 use crate::skill::Skill;
 use crate::tool::Tools;
@@ -66,14 +66,24 @@ impl Shelf {
         &self.system
     }
 
-    fn write_system(&mut self) {
-        let skills: &[Skill] = match self.skills {
+    /// The list of skills in the system prompt, and how many it names.
+    pub(super) fn listed_skills(&self) -> (String, usize) {
+        let listing = listing(self.told_skills());
+        let count = listing.matches("  <skill>\n").count();
+        (listing, count)
+    }
+
+    fn told_skills(&self) -> &[Skill] {
+        match self.skills {
             Listed::Yes => self.resources.skills(),
             Listed::No => &[],
-        };
+        }
+    }
+
+    fn write_system(&mut self) {
         let mut prompt = self.prompt.clone();
         prompt.folders.extend_from_slice(&self.session_folders);
-        self.system = prompt.text(&self.cwd, self.resources.instructions(), skills);
+        self.system = prompt.text(&self.cwd, self.resources.instructions(), self.told_skills());
     }
 
     /// Names other folders that tools reach in this session only.

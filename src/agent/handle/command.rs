@@ -13,6 +13,7 @@ use super::status::{SessionStats, Settled, Status};
 use super::tools::OfferedTool;
 use crate::agent::approvals::Audience;
 use crate::agent::compaction::Automatic;
+use crate::agent::context_breakdown::ContextBreakdown;
 use crate::agent::queue::{DeliveryMode, QueueEdit};
 use crate::agent::resources::{Inventory, Order, SlashCommand};
 use crate::agent::retry::RetryMode;
@@ -76,6 +77,7 @@ pub(in crate::agent) enum Command {
     Status { reply: Reply<Box<Status>> },
     Settled { reply: Reply<Settled> },
     Stats { reply: Reply<Box<SessionStats>> },
+    ContextBreakdown { reply: Reply<Box<ContextBreakdown>> },
     Messages { reply: Reply<Vec<Arc<Message>>> },
     Close { reply: Reply<()> },
 }

@@ -6,6 +6,7 @@ use super::command::{Change, Command};
 use super::snapshot::{ContextUse, State};
 use super::{AgentError, AgentSession};
 use crate::agent::compaction::Automatic;
+use crate::agent::context_breakdown::ContextBreakdown;
 use crate::agent::queue::DeliveryMode;
 use crate::agent::retry::RetryMode;
 use crate::agent::turn::SteeringPoint;
@@ -100,6 +101,14 @@ impl AgentSession {
     /// When the log can't be read.
     pub async fn stats(&self) -> Result<Box<SessionStats>, AgentError> {
         self.ask(|reply| Command::Stats { reply }).await
+    }
+
+    /// Estimates what fills the context window, part by part, beside the loop.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn context_breakdown(&self) -> Result<Box<ContextBreakdown>, AgentError> {
+        self.ask(|reply| Command::ContextBreakdown { reply }).await
     }
 
     /// The messages of the current branch as the model would be given them, and the failed answers and `!!` records that are

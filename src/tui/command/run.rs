@@ -6,6 +6,7 @@
 use super::super::app::{Action, App, Beside, Change, Go, InList, List, Origin, Own, Say, Typed};
 use super::super::approval::Asked;
 use super::super::help;
+use super::super::keymap::KeyCommand;
 use super::super::keys::When;
 use super::super::page::Page;
 use super::super::picker::Word;
@@ -13,7 +14,7 @@ use super::super::popup::Popup;
 use super::super::transcript::Copied;
 use super::super::tree::Purpose;
 use super::{Meaning, Verb, level, mode, parse};
-use crate::agent::BashContext;
+use crate::agent::{BashContext, unrunnable};
 use crate::setting::{self, TABLE};
 use crate::spelling;
 use crate::tui::call::one_line;
@@ -21,6 +22,14 @@ use crate::tui::call::one_line;
 /// Tells the words that end a shell or an editor, alone on a line.
 fn is_leaving(line: &str) -> bool {
     matches!(line, "exit" | "quit" | ":q")
+}
+
+/// The command of a line that is for the shell, and whether the model reads what it prints.
+fn shell_command(line: &str) -> Option<(&str, BashContext)> {
+    let private = line.strip_prefix("!!").map(str::trim).filter(|command| !command.is_empty());
+    let shared = || line.strip_prefix('!').map(str::trim).filter(|command| !command.is_empty());
+    let private = private.map(|command| (command, BashContext::Exclude));
+    private.or_else(|| shared().map(|command| (command, BashContext::Include)))
 }
 
 fn said(text: String, when: When) -> Say {
@@ -35,11 +44,8 @@ impl App {
     /// Says or does what a line says.
     pub(in crate::tui) fn carry_out(&mut self, text: String, when: When) -> Vec<Action> {
         let line = text.trim();
-        if let Some(command) = line.strip_prefix("!!").filter(|command| !command.trim().is_empty()) {
-            return vec![Action::Say(Say::Bash(command.trim().to_owned(), BashContext::Exclude))];
-        }
-        if let Some(command) = line.strip_prefix('!').filter(|command| !command.trim().is_empty()) {
-            return vec![Action::Say(Say::Bash(command.trim().to_owned(), BashContext::Include))];
+        if let Some((command, context)) = shell_command(line) {
+            return self.run_in_shell(line, command, context);
         }
         if is_leaving(line) {
             return self.command(Verb::Quit, "");
@@ -59,6 +65,16 @@ impl App {
             Meaning::Agent(whole) => vec![Action::Say(said(whole.into_owned(), when))],
             Meaning::Text => vec![Action::Say(said(text, when))],
         }
+    }
+
+    /// Runs a command in the shell, unless it can't do there what it is typed for.
+    fn run_in_shell(&mut self, line: &str, command: &str, context: BashContext) -> Vec<Action> {
+        if let Some(why) = unrunnable(command) {
+            let suspend = self.place.keymap.key_of(KeyCommand::Suspend);
+            let elsewhere = format!("in another one, or suspend tiller with {suspend}");
+            return self.slip(line.to_owned(), why.told(&elsewhere));
+        }
+        vec![Action::Say(Say::Bash(command.to_owned(), context))]
     }
 
     /// Whether a line would be carried out here instead of being said.
@@ -113,6 +129,7 @@ impl App {
             }
             Verb::FollowUp => vec![Action::Say(Say::FollowUp(argument.to_owned()))],
             Verb::Session => vec![Action::ShowFacts { width: Page::columns(self.place.size.0) }],
+            Verb::Context => vec![Action::ShowContext { width: Page::columns(self.place.size.0) }],
             Verb::Export => vec![Action::Export(argument.to_owned())],
             Verb::Import => self.import(argument),
             Verb::Login => self.log_in(argument),

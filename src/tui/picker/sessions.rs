@@ -7,7 +7,7 @@ use super::models::{fact, heading};
 use super::{Choice, Extract, Item, MARKS};
 use crate::id::{EntryId, SessionId};
 use crate::message::{Message, UserMessage};
-use crate::render::{self, Carriage, Emphasis, Line, Role, Span, Style, clean};
+use crate::render::{self, Carriage, Emphasis, Joint, Line, Role, Span, Style, clean};
 use crate::session::{Hit, Piece, Reader, Scope, SessionSummary};
 use crate::tui::call::one_line;
 use crate::tui::gather::{LONGEST, spaced, typed};
@@ -312,10 +312,26 @@ fn exchange(prompt: Option<&str>, answer: Option<&str>) -> Vec<Line> {
     if let Some(answer) = answer {
         let cut: String = answer.chars().take(PREVIEW_WIDTH * PREVIEW_LINES).collect();
         lines.push(Line::default());
-        lines.extend(render::markdown(&cut, PREVIEW_WIDTH).into_iter().take(PREVIEW_LINES));
+        let answer = render::markdown(&cut, PREVIEW_WIDTH).into_iter().take(PREVIEW_LINES);
+        lines.extend(unwrapped(answer));
     }
     lines.insert(0, Line::default());
     lines
+}
+
+/// Lines as they were before they were wrapped: the list wraps them to the room that its preview has.
+fn unwrapped(lines: impl Iterator<Item = Line>) -> Vec<Line> {
+    let mut whole: Vec<Line> = Vec::new();
+    for line in lines {
+        match (line.joint, whole.last_mut()) {
+            (Joint::GoesOn { spaces }, Some(last)) => {
+                last.spans.push(Span::new(" ".repeat(spaces), Role::Text));
+                last.spans.extend(line.said().iter().cloned());
+            }
+            (Joint::Begins | Joint::GoesOn { .. }, _) => whole.push(line),
+        }
+    }
+    whole
 }
 
 #[cfg(test)]
@@ -331,6 +347,21 @@ mod tests {
 
     fn drawn(sessions: &Sessions, order: Order) -> Vec<String> {
         sessions.items(order).iter().map(|item| format!("{}{}", item.lead, item.label)).collect()
+    }
+
+    #[test]
+    fn preview_of_an_answer_is_left_to_the_list_to_wrap() {
+        let answer = format!("{}\n\n- {}", ["word"; 40].join(" "), ["item"; 30].join(" "));
+        let lines: Vec<String> = exchange(Some("why?"), Some(&answer)).iter().map(Line::text).collect();
+        let expected = [
+            String::new(),
+            "▌ why?".to_owned(),
+            String::new(),
+            ["word"; 40].join(" "),
+            String::new(),
+            format!("• {}", ["item"; 30].join(" ")),
+        ];
+        assert_eq!(lines, expected);
     }
 
     #[test]

@@ -141,3 +141,18 @@ pub(super) fn whole(entry: &Entry) -> String {
         _ => Said::of(entry).text,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::BashExecutionMessage;
+
+    #[test]
+    fn said_of_private_shell_command_has_two_marks() {
+        let sign = |exclude_from_context| {
+            let bash = BashExecutionMessage { exclude_from_context, ..BashExecutionMessage::default() };
+            Said::of_message(&Message::BashExecution(bash)).sign
+        };
+        assert_eq!([sign(false), sign(true)], ["!", "!!"]);
+    }
+}

@@ -66,8 +66,11 @@ fn lasting(app: &App) -> Option<Line> {
     let steerable = app.work.running_since.is_some() && app.work.approvals.is_empty();
     let used: usize = spans.iter().map(Span::width).sum();
     let stops = format!(" · {} stops", key(app, KeyCommand::Stop));
-    let says =
-        format!(" · {} steers · {} queues", key(app, KeyCommand::Send), key(app, KeyCommand::FollowUp));
+    let send = key(app, KeyCommand::Send);
+    let says = match app.is_steered() && app.editor.is_empty() {
+        true => format!(" · {send} sends the waiting message now"),
+        false => format!(" · {send} steers · {} queues", key(app, KeyCommand::FollowUp)),
+    };
     let fits = used + stops.chars().count() + says.chars().count() <= usize::from(app.place.size.0);
     spans.push(Span::new(if steerable && fits { stops + &says } else { stops }, Role::Muted));
     Some(spans.into())

@@ -53,6 +53,8 @@ fn a_newcomer_steers_queues_leaves_and_finds_everything_again() {
     terminal.send("what comes next?");
     terminal.key(Key::AltEnter);
     terminal.wait_for("↳ next    what comes next?");
+    // It talks for half a minute.
+    terminal.wait_for("4. What I said so far");
     terminal.wait_for("3 · The tree and the shell. This message, “what comes next?”");
     terminal.wait_for("To connect a real model:");
     terminal.wait_without("esc stops");

@@ -1,0 +1,186 @@
+//! Commands of the user's own that can't do what they are typed for: programs that need a terminal, and a lone `cd`. Pure.
+
+/// Why a command is not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unrunnable {
+    /// This program needs a terminal of its own.
+    NeedsTerminal(String),
+    /// It changes the directory of its own shell, and nothing else.
+    OnlyChangesDirectory,
+}
+
+/// When a program needs a terminal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    /// Always, but with one of these arguments.
+    Unless(&'static [&'static str]),
+    /// When its output isn't redirected.
+    Output,
+    /// When nothing follows its name.
+    Alone,
+    /// When no command follows the host.
+    WithoutCommand,
+}
+
+/// Interactive programs.
+const PROGRAMS: &[(&str, Needs)] = &[
+    ("vim", Needs::Unless(&["-es", "-Es"])),
+    ("vi", Needs::Unless(&["-es", "-Es"])),
+    ("nvim", Needs::Unless(&["-es", "-Es", "--headless"])),
+    ("nano", Needs::Unless(&[])),
+    ("emacs", Needs::Unless(&["--batch", "-batch", "--script"])),
+    ("less", Needs::Output),
+    ("more", Needs::Output),
+    ("man", Needs::Output),
+    ("top", Needs::Unless(&["-b", "-bn1", "-l"])),
+    ("htop", Needs::Unless(&[])),
+    ("tmux", Needs::Alone),
+    ("screen", Needs::Alone),
+    ("bash", Needs::Alone),
+    ("sh", Needs::Alone),
+    ("zsh", Needs::Alone),
+    ("fish", Needs::Alone),
+    ("python", Needs::Alone),
+    ("python3", Needs::Alone),
+    ("node", Needs::Alone),
+    ("irb", Needs::Alone),
+    ("psql", Needs::Alone),
+    ("mysql", Needs::Alone),
+    ("sqlite3", Needs::Alone),
+    ("ssh", Needs::WithoutCommand),
+];
+
+/// Options of `ssh` that take the next word (OpenSSH 9.9, ssh(1)).
+const SSH_WITH_VALUE: &str = "BbcDEeFIiJLlmOoPpQRSWw";
+
+/// Tells why a command line can't do what it is typed for; only its first word counts.
+#[must_use]
+pub fn unrunnable(line: &str) -> Option<Unrunnable> {
+    let line = line.trim();
+    let end = line.find(['|', ';', '&', '<', '>', '\n']).unwrap_or(line.len());
+    let (command, rest) = line.split_at(end);
+    let mut words = command.split_whitespace();
+    let first = words.next()?;
+    let arguments: Vec<&str> = words.collect();
+    if first == "cd" {
+        return rest.is_empty().then_some(Unrunnable::OnlyChangesDirectory);
+    }
+    let name = first.rsplit('/').next().unwrap_or(first);
+    let (_, needs) = PROGRAMS.iter().find(|(program, _)| *program == name)?;
+    let is_redirected = rest.starts_with(['<', '>']) || rest.starts_with('|') && !rest.starts_with("||");
+    let only_tells = arguments.iter().any(|argument| matches!(*argument, "--version" | "--help"));
+    let is_interactive = !only_tells
+        && match needs {
+            Needs::Unless(batch) => !arguments.iter().any(|argument| batch.contains(argument)),
+            Needs::Output => !is_redirected,
+            Needs::Alone => arguments.is_empty() && !is_redirected,
+            Needs::WithoutCommand => !is_redirected && lacks_command(&arguments),
+        };
+    is_interactive.then(|| Unrunnable::NeedsTerminal(name.to_owned()))
+}
+
+/// Whether the arguments of `ssh` name at most a host, and no mode without a shell.
+fn lacks_command(arguments: &[&str]) -> bool {
+    let mut operands = 0;
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match word.strip_prefix('-') {
+            Some(option) if option.starts_with(['N', 'f', 'V', 'G', 'Q', 'O', 'T']) => return false,
+            Some(option) => {
+                // `-p 22` takes the next word, `-p22` doesn't.
+                if option.len() == 1 && option.chars().all(|letter| SSH_WITH_VALUE.contains(letter)) {
+                    words.next();
+                }
+            }
+            None => operands += 1,
+        }
+    }
+    operands < 2
+}
+
+impl Unrunnable {
+    /// What the user is told; `elsewhere` says where such a program can run.
+    #[must_use]
+    pub fn told(&self, elsewhere: &str) -> String {
+        match self {
+            Self::NeedsTerminal(program) => {
+                format!("not run: {program} needs a terminal of its own; run it {elsewhere}")
+            }
+            Self::OnlyChangesDirectory => "not run: each command begins in the session's directory, so cd \
+                doesn't last; write cd DIR && COMMAND, or start tiller with --cwd DIR"
+                .to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unrunnable_interactive_programs_are_told() {
+        let cases = [
+            "vim x",
+            "/usr/bin/vi",
+            "nvim",
+            "nano a b",
+            "emacs -nw x",
+            "less x",
+            "man ls",
+            "top",
+            "htop -d 5",
+            "python",
+            "python3",
+            "node",
+            "ssh host",
+            "ssh -p 22 host",
+            "ssh -i key -A me@host",
+            "ssh",
+            "  vim x; ls",
+            "vim x && ls",
+            "less x || true",
+        ];
+        for line in cases {
+            assert!(matches!(unrunnable(line), Some(Unrunnable::NeedsTerminal(_))), "{line}");
+        }
+    }
+
+    #[test]
+    fn unrunnable_commands_that_end_by_themselves_are_none() {
+        let cases = [
+            "",
+            "ls",
+            "git log",
+            "vim --version",
+            "nvim --headless +q",
+            "emacs --batch x",
+            "less x | head",
+            "man ls > ls.txt",
+            "top -b -n 1",
+            "python x.py",
+            "python -c 'print(1)'",
+            "python < x.py",
+            "node x.js",
+            "ssh host uptime",
+            "ssh -p 22 host ls -l",
+            "ssh -N host",
+            "ssh host < x.sh",
+            "echo vim",
+            "vimdiff.sh",
+            "cargo test; vim x",
+            "cd src && ls",
+            "cd src; ls",
+            "cdx",
+        ];
+        for line in cases {
+            assert_eq!(unrunnable(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn unrunnable_lone_cd_is_told() {
+        for line in ["cd", "cd src", " cd .. "] {
+            assert_eq!(unrunnable(line), Some(Unrunnable::OnlyChangesDirectory), "{line}");
+        }
+    }
+}
