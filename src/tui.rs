@@ -57,6 +57,7 @@ mod transcript;
 mod tree;
 mod trust;
 mod view;
+mod welcome;
 mod words;
 
 #[cfg(test)]
@@ -80,6 +81,8 @@ pub use trust::{TrustDesk, UntrustedProject};
 pub struct Opened {
     /// The session.
     pub agent: AgentSession,
+    /// Where keys of providers come from, as far as that is known.
+    pub keys: Vec<ProviderKey>,
     /// A prompt to send at once.
     pub prompt: Option<FirstPrompt>,
     /// A text to paste into the editor.
@@ -91,6 +94,15 @@ pub struct Opened {
     pub banner: Vec<String>,
     /// What the user should know before anything else, one sentence each.
     pub notices: Vec<String>,
+}
+
+/// The source of a provider's key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderKey {
+    /// The provider's name.
+    pub provider: String,
+    /// In a few words: `key from auth.json`.
+    pub source: String,
 }
 
 /// A prompt that was given with the command.

@@ -1,4 +1,4 @@
-//! What fills the context window, part by part, by estimate. Pure.
+//! The parts of the context window that are in use, by estimate. Pure.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct ContextBreakdown {
 /// A part of the context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextPart {
-    /// What it holds.
+    /// The content.
     pub kind: ContextKind,
     /// How many things of that kind.
     pub count: usize,
@@ -28,7 +28,7 @@ pub struct ContextPart {
     pub tokens: Tokens,
 }
 
-/// What a part of the context holds.
+/// The content of a part of the context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContextKind {
     /// The system prompt without what is listed apart.
@@ -39,7 +39,7 @@ pub enum ContextKind {
     Skills,
     /// Names, descriptions and parameters of the tools.
     Tools,
-    /// What the user said, and summaries of what isn't sent any more.
+    /// Messages of the user, and summaries of older messages.
     UserMessages,
     /// Answers with their thinking and calls.
     Answers,
@@ -49,7 +49,7 @@ pub enum ContextKind {
     ShellCommands,
 }
 
-/// What a context is made of.
+/// The content from which the parts are estimated.
 #[derive(Debug)]
 pub(super) struct ContextSource {
     pub(super) context: ContextUse,
@@ -90,7 +90,7 @@ impl ContextBreakdown {
         Self { context: source.context, parts }
     }
 
-    /// The tokens in use: what the provider counted, or the sum of the parts if that is more.
+    /// The tokens in use: the provider's count, or the sum of the parts if that is more.
     #[must_use]
     pub fn used(&self) -> Tokens {
         let sum = self.parts.iter().fold(Tokens(0), |sum, part| sum + part.tokens);
@@ -113,7 +113,7 @@ impl ContextBreakdown {
 }
 
 impl ContextPart {
-    /// What it is called; a context file goes by its path as `shown` writes it.
+    /// Returns its name; a context file goes by its path as `shown` writes it.
     pub fn label(&self, shown: impl FnOnce(&PathBuf) -> String) -> String {
         let counted = |noun: &str| format!("{noun} ({})", self.count);
         match &self.kind {

@@ -1,6 +1,6 @@
-//! Commands of the user's own that can't do what they are typed for: programs that need a terminal, and a lone `cd`. Pure.
+//! Shell commands of the user that are refused: programs that need a terminal, and a lone `cd`. Pure.
 
-/// Why a command is not run.
+/// The reason for which a command is not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unrunnable {
     /// This program needs a terminal of its own.
@@ -9,7 +9,7 @@ pub enum Unrunnable {
     OnlyChangesDirectory,
 }
 
-/// When a program needs a terminal.
+/// The condition under which a program needs a terminal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
     /// Always, but with one of these arguments.
@@ -53,7 +53,7 @@ const PROGRAMS: &[(&str, Needs)] = &[
 /// Options of `ssh` that take the next word (OpenSSH 9.9, ssh(1)).
 const SSH_WITH_VALUE: &str = "BbcDEeFIiJLlmOoPpQRSWw";
 
-/// Tells why a command line can't do what it is typed for; only its first word counts.
+/// Returns the reason for which a command line is not run; only its first word counts.
 #[must_use]
 pub fn unrunnable(line: &str) -> Option<Unrunnable> {
     let line = line.trim();
@@ -99,9 +99,9 @@ fn lacks_command(arguments: &[&str]) -> bool {
 }
 
 impl Unrunnable {
-    /// What the user is told; `elsewhere` says where such a program can run.
+    /// Returns the message for the user; `elsewhere` says where such a program can run.
     #[must_use]
-    pub fn told(&self, elsewhere: &str) -> String {
+    pub fn message(&self, elsewhere: &str) -> String {
         match self {
             Self::NeedsTerminal(program) => {
                 format!("not run: {program} needs a terminal of its own; run it {elsewhere}")

@@ -11,6 +11,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::args::Arguments;
 use super::assemble::{self, PUBLIC};
 use super::out::say;
+use super::run::Given;
 use super::trust::{self, Asking};
 use super::{DONE, Failure, INTERRUPTED};
 use crate::agent::{KeyChange, KeyDesk, KeyHolder, KeyOrigin, ProviderChange};
@@ -18,8 +19,9 @@ use crate::cli::console::stderr_line;
 use crate::config::{Config, KeySource, Project, Removed, key_name, remove_key, store_key};
 use crate::plain::Hush;
 use crate::provider::Model;
-use crate::provider::demo::Demo;
+use crate::provider::demo::{self, Demo};
 use crate::setting;
+use crate::tui::ProviderKey;
 
 /// What a key is looked up by and kept with: the arguments and the project of a call.
 struct Keyring<'a> {
@@ -79,6 +81,20 @@ pub(super) fn desk(arguments: &Arc<Arguments>, project: Option<&Project>) -> Key
     desk.with_last_resort(demo)
 }
 
+/// Returns the sources of providers' keys in words, for the first screen of a session whose model is of one of them.
+pub(super) fn key_sources(given: &Given, in_use: &str) -> Vec<ProviderKey> {
+    let keyring = Keyring { arguments: &given.arguments, project: given.project.as_ref() };
+    let mut providers = PUBLIC.to_vec();
+    if !providers.contains(&in_use) {
+        providers.push(in_use);
+    }
+    let known = |provider: &str| {
+        let source = keyring.source_in_words(&given.config, provider, in_use)?;
+        Some(ProviderKey { provider: provider.to_owned(), source })
+    };
+    providers.into_iter().filter_map(known).collect()
+}
+
 /// Keeps the terminal from showing what is typed until this is dropped.
 pub(super) fn unechoed() -> std::io::Result<impl Drop> {
     ask::Unechoed::begin()
@@ -113,6 +129,23 @@ impl Keyring<'_> {
                 KeyOrigin::Elsewhere(format!("{} in {}", key_name(provider), path.display()))
             }
         }
+    }
+
+    /// Returns the source of a provider's key in words; `None` of a provider without one that isn't in use.
+    fn source_in_words(&self, config: &Config, provider: &str, in_use: &str) -> Option<String> {
+        Some(match config.key_source(provider) {
+            _ if self.origin(config, provider) == KeyOrigin::Elsewhere("--api-key".to_owned()) => {
+                "key from --api-key".to_owned()
+            }
+            Some(KeySource::AuthFile) => "key from auth.json".to_owned(),
+            Some(KeySource::Variable) => {
+                format!("key from the environment variable {}", key_name(provider))
+            }
+            Some(KeySource::EnvFile(path)) => format!("key from {}", path.display()),
+            None if provider != in_use => return None,
+            None if provider == demo::NAME => "offline, needs no key".to_owned(),
+            None => "a server that needs no key".to_owned(),
+        })
     }
 
     fn keep(&self, typed: &str, key: &SecretString) -> Result<KeyChange, Failure> {

@@ -174,11 +174,13 @@ async fn open(given: &Given, which: Which, lasting: &mut Lasting) -> Result<tui:
         let assembled = assemble::assemble_around(opened, arguments, config, Front::Tui, extensions)?;
         let cwd = assembled.parts.manager.cwd().to_owned();
         let first = input::first_prompt(&arguments.message, &cwd, Stdin::Read)?;
-        let is_demo = assembled.parts.first.model.facts.provider == demo::NAME;
+        let provider = &assembled.parts.first.model.facts.provider;
+        let (is_demo, keys) = (provider == demo::NAME, login::key_sources(&given, provider));
         let agent = AgentSession::start(assembled.parts)?;
         given.trace(&agent);
         let opened = tui::Opened {
             agent,
+            keys,
             prompt: None,
             paste: None,
             pick: assembled.pick,
@@ -270,14 +272,8 @@ fn last_resort(agent: AgentSession) -> JoinSet<()> {
 fn banner(is_demo: bool, folders: &[String]) -> Vec<String> {
     let mut lines = vec![format!("tiller {}", env!("CARGO_PKG_VERSION"))];
     if is_demo {
-        lines.push(
-            "This is the demo model: offline, its answers are canned, its tools really run. Say anything."
-                .into(),
-        );
-        lines.push(
-            "For a real model: /login, or set ANTHROPIC_API_KEY or OPENAI_API_KEY and start tiller again."
-                .into(),
-        );
+        lines.push("This is the demo model: canned answers, but real tool calls. Say anything.".into());
+        lines.push("For a real model: /login, or set ANTHROPIC_API_KEY or OPENAI_API_KEY.".into());
     } else {
         lines.push("Say what you want done: {send} sends it; while the agent works, {send} steers.".into());
     }

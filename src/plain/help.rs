@@ -15,7 +15,7 @@ const LINES: &[(&str, &str)] = &[
     ("/thinking [LEVEL]", "how much the model thinks, or choose a level"),
     ("/compact [WORDS]", "put a summary in the place of the older part; the words say what matters"),
     ("/session", "what this session is and what it cost"),
-    ("/context", "what fills the context window"),
+    ("/context", "the parts of the context window that are in use"),
     ("/name NAME", "name it"),
     ("/label [LABEL]", "label the newest message, or take its label away"),
     ("/tree", "the whole session with its branches; /go ID goes on from an entry"),

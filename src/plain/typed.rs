@@ -90,7 +90,7 @@ fn bash(line: &str, context: BashContext) -> Typed {
     match line.trim() {
         "" => Typed::Wrong("which command? ! runs one in the shell".to_owned()),
         line => match unrunnable(line) {
-            Some(why) => Typed::Wrong(why.told("in another one")),
+            Some(why) => Typed::Wrong(why.message("in another one")),
             None => Typed::Bash(line.to_owned(), context),
         },
     }
@@ -177,7 +177,7 @@ mod tests {
             ("> then test", Typed::FollowUp("then test".into())),
             ("/followup then test", Typed::FollowUp("then test".into())),
             ("/now stop that", Typed::Now("stop that".into())),
-            ("!cd src", Typed::Wrong(Unrunnable::OnlyChangesDirectory.told(""))),
+            ("!cd src", Typed::Wrong(Unrunnable::OnlyChangesDirectory.message(""))),
             ("!ls -l", Typed::Bash("ls -l".into(), BashContext::Include)),
             ("!! env", Typed::Bash("env".into(), BashContext::Exclude)),
             ("/model", Typed::Command(Command::Model(None))),

@@ -107,9 +107,9 @@ fn next(request: &Request) -> Answer {
         Station::Welcome => answer(WELCOME.to_owned(), vec![call("list_files", &json!({"path": "."}))]),
         Station::Steering if steered => answer(steered_text(&results, &user), Vec::new()),
         Station::Steering => {
-            let seen = results.first().map_or(0, |result| text_of(result).lines().count());
             let slow = || call("bash", &json!({"command": SLOW_COMMAND}));
-            answer(STEERING.replace("{entries}", &entries(seen)), vec![slow(), slow(), slow()])
+            let entries = counted(&results, "files", ["entry", "entries"]);
+            answer(STEERING.replace("{entries}", &entries), vec![slow(), slow(), slow()])
         }
         Station::FollowUp if steered => answer(steered_text(&results, &user), Vec::new()),
         Station::FollowUp if refused => answer(DENIED.to_owned(), Vec::new()),
@@ -120,9 +120,10 @@ fn next(request: &Request) -> Answer {
             Answer { delay_ms: LONG_ANSWER_MS / pieces.max(1), ..answer }
         }
         Station::Tree => answer(TREE.replace("{said}", &quoted(&user)), Vec::new()),
-        Station::Free if !results.is_empty() => {
-            answer(LOOKED.replace("{matches}", &matches(&results)), Vec::new())
-        }
+        Station::Free if !results.is_empty() => answer(
+            LOOKED.replace("{matches}", &counted(&results, "matches", ["match", "matches"])),
+            Vec::new(),
+        ),
         Station::Free => {
             let word = user.split_whitespace().max_by_key(|word| word.len()).unwrap_or("the").to_owned();
             let look = json!({"pattern": word, "literal": true, "limit": 20});
@@ -131,17 +132,13 @@ fn next(request: &Request) -> Answer {
     }
 }
 
-fn entries(count: usize) -> String {
-    if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
-}
-
-/// What a search found, in the words that its call shows.
-fn matches(results: &[&ToolResultMessage]) -> String {
+/// A count of the details of results, in the words in which their calls show it.
+fn counted(results: &[&ToolResultMessage], key: &str, [one, many]: [&str; 2]) -> String {
     let count =
-        |result: &ToolResultMessage| result.details.as_ref().and_then(|details| details["matches"].as_u64());
+        |result: &ToolResultMessage| result.details.as_ref().and_then(|details| details[key].as_u64());
     match results.iter().filter_map(|result| count(result)).sum::<u64>() {
-        1 => "1 match".to_owned(),
-        count => format!("{count} matches"),
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
     }
 }
 
@@ -210,4 +207,25 @@ fn answer(text: String, calls: Vec<ScriptedCall>) -> Answer {
 fn call(name: &str, arguments: &Value) -> ScriptedCall {
     let arguments = arguments.as_object().cloned().unwrap_or_else(Map::new);
     ScriptedCall { id: None, name: name.to_owned(), arguments }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::UserBlock;
+    use crate::unit::UnixMs;
+
+    #[test]
+    fn counted_is_what_the_call_shows() {
+        let result = |matches: u64| ToolResultMessage {
+            tool_call_id: "c".into(),
+            tool_name: "grep".into(),
+            content: vec![UserBlock::Text { text: "[no matches]".into() }],
+            details: Some(json!({ "matches": matches })),
+            is_error: false,
+            timestamp: UnixMs(0),
+        };
+        let told = |matches| counted(&[&result(matches)], "matches", ["match", "matches"]);
+        assert_eq!([0, 1, 2].map(told), ["0 matches", "1 match", "2 matches"]);
+    }
 }

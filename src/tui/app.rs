@@ -121,6 +121,7 @@ impl App {
         self.mind_theme();
         actions.extend(self.tree_actions());
         actions.extend(self.mind_looks());
+        self.refresh_banner();
         let reloads = actions.iter().filter(|action| matches!(action, Action::Reload));
         reloads.for_each(|_| self.facts.gap.expect());
         actions

@@ -11,6 +11,7 @@ pub(super) use thought::Musing;
 
 use super::call::{Call, CallState};
 use super::layout::{Ctx, Folds};
+use super::welcome::Banner;
 use crate::id::EntryId;
 use crate::message::Image;
 use crate::render::{self, Carriage, Joint, Line, MarkdownStream, PictureRoom, clean};
@@ -50,7 +51,7 @@ pub(super) struct Mark {
 #[derive(Clone, Debug)]
 pub(super) enum BlockKind {
     /// What tiller says of itself before anything happened.
-    Banner(Vec<String>),
+    Banner(Box<Banner>),
     User {
         text: String,
         /// What was typed, where that isn't the text.
@@ -266,7 +267,7 @@ impl Block {
 
     fn raw_texts(&self) -> Vec<String> {
         match &self.kind {
-            BlockKind::Banner(lines) => lines.clone(),
+            BlockKind::Banner(banner) => banner.texts(),
             BlockKind::User { text, typed, .. } => typed.iter().chain([text]).cloned().collect(),
             BlockKind::Answer(text) | BlockKind::Thinking(text) => vec![text.clone()],
             BlockKind::Growing(stream) => vec![stream.text().to_owned()],
@@ -385,7 +386,7 @@ impl Block {
 
     fn lines(&self, ctx: &Ctx) -> Vec<Line> {
         match &self.kind {
-            BlockKind::Banner(lines) => lines::banner(lines, ctx.width),
+            BlockKind::Banner(banner) => banner.rows(ctx.width),
             BlockKind::User { text, typed, note, at, receipt } => {
                 lines::user((text, typed.as_deref()), (note, *at), receipt.as_deref(), ctx)
             }

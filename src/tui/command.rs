@@ -35,6 +35,7 @@ pub(super) enum Verb {
     Copy,
     FollowUp,
     Session,
+    Context,
     Export,
     Import,
     Theme,
@@ -119,7 +120,8 @@ pub(super) const TABLE: [Command; 31] = [
     row(Verb::Settings, "settings", "[NAME [VALUE]]", "every setting: see it, change it").also(&["config"]),
     row(Verb::Copy, "copy", "[N]", "copy the last answer, or the Nth from the end"),
     row(Verb::FollowUp, "followup", "TEXT", "say TEXT when the agent has finished"),
-    row(Verb::Session, "session", "", "facts about this session").also(&["status", "context", "cost"]),
+    row(Verb::Session, "session", "", "facts about this session").also(&["status", "cost"]),
+    row(Verb::Context, "context", "", "the parts of the context window that are in use"),
     row(Verb::Export, "export", "[FILE]", "write this session to a page, or to FILE.md or FILE.jsonl"),
     row(Verb::Import, "import", "[PATH]", "make sessions of those of Claude Code, Codex or pi"),
     row(Verb::Theme, "theme", "[NAME]", "choose how the screen looks"),
@@ -188,7 +190,7 @@ fn resolve<'a>(typed: &str, agents: &'a [SlashCommand]) -> Option<Target<'a>> {
 }
 
 /// Returns the name of the command that Enter runs when this much of a name is typed, if that is certain.
-pub(super) fn runs(typed: &str, agents: &[SlashCommand]) -> Option<String> {
+pub(super) fn certain_name(typed: &str, agents: &[SlashCommand]) -> Option<String> {
     resolve(typed, agents).map(|target| target.name().to_owned())
 }
 
@@ -404,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_certain_names_only() {
+    fn certain_name_is_exact_or_a_unique_prefix() {
         let agents = agents();
         let cases = [
             ("model", Some("model")),
@@ -420,7 +422,7 @@ mod tests {
             ("", None),
         ];
         for (typed, expected) in cases {
-            assert_eq!(runs(typed, &agents).as_deref(), expected, "{typed}");
+            assert_eq!(certain_name(typed, &agents).as_deref(), expected, "{typed}");
         }
     }
 

@@ -357,7 +357,7 @@ impl App {
         if let Asked::Command(typed) = &self.complete.asked
             && !self.complete.is_held
         {
-            let insert = command::runs(typed, &self.facts.commands).map(|name| format!("/{name} "));
+            let insert = command::certain_name(typed, &self.facts.commands).map(|name| format!("/{name} "));
             let at = self.complete.offers.iter().position(|offer| Some(&offer.insert) == insert.as_ref());
             let Some(at) = at else { return self.take_offer().map(|(_, actions)| actions) };
             self.complete.chosen = at;

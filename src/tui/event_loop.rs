@@ -117,6 +117,7 @@ impl Front {
             zone: TimeZone::system(),
             theme: Theme::of(&options.themes),
             banner: Vec::new(),
+            keys: Vec::new(),
             keymap: Arc::new(keymap),
             manner: options.terminal.abilities.manner(),
             images: options.terminal.abilities.images,
@@ -161,7 +162,8 @@ impl Front {
 
     /// Takes the session up.
     fn join(&mut self, opened: Opened) {
-        let Opened { agent, prompt, paste, pick, banner, notices } = opened;
+        let Opened { agent, keys, prompt, paste, pick, banner, notices } = opened;
+        self.app.place.keys = keys;
         self.app.place.banner = banner.iter().map(|line| self.app.place.keymap.name_keys(line)).collect();
         self.app.work.opening_since = None;
         // First the events, then the snapshot that the reload takes: nothing falls between the two.

@@ -1,7 +1,7 @@
 //! What pickers offer of the session at hand: the tree, messages to fork before, what waits; and its facts.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::app::{ListNews, Report};
 use super::call::one_line;
@@ -9,17 +9,18 @@ use super::folder::shortened;
 use super::picker::{Choice, Item};
 use super::question::Question;
 use crate::agent::compaction::BranchPlan;
-use crate::agent::{BranchSummary, State};
+use crate::agent::{BranchSummary, ContextBreakdown, State};
 use crate::id::EntryId;
 use crate::message::{Message, UserMessage};
-use crate::render::{Line, Role, Span};
+use crate::render::{Line, Role, Span, cut_to};
 use crate::session::Reader;
+use crate::unit::Tokens;
 
 /// Characters of a label that are looked at, for drawing and for narrowing.
 pub(super) const LONGEST: usize = 300;
 
 /// Columns of what a fact is called.
-const FACT: usize = 13;
+const FACT: usize = 15;
 
 /// Lines of a prompt that its preview shows.
 const SHOWN: usize = 40;
@@ -101,6 +102,8 @@ pub(super) struct About {
     pub(super) home: Option<PathBuf>,
     /// Folders beside the one that is worked in, and what may be done there.
     pub(super) folders: Vec<String>,
+    /// The context files that the model reads.
+    pub(super) files: Vec<PathBuf>,
     /// Columns of a row.
     pub(super) width: usize,
 }
@@ -131,6 +134,7 @@ pub(super) fn facts(state: &State, reader: &Reader, about: &About) -> Vec<Line> 
         ("model", state.model.shown()),
         ("thinking", state.thinking.name().to_owned()),
         ("context", context),
+        ("context files", about.files.iter().map(path).collect::<Vec<_>>().join(" · ")),
         ("tokens", tokens),
         ("cost", usage.cost.total.to_string()),
         ("entries", entries),
@@ -141,4 +145,36 @@ pub(super) fn facts(state: &State, reader: &Reader, about: &About) -> Vec<Line> 
         Line::from(vec![Span::new(format!("{name:<FACT$}"), Role::Muted), Span::new(value, Role::Text)])
     };
     rows.into_iter().filter(|(_, value)| !value.is_empty()).map(row).collect()
+}
+
+/// What fills the context window: a row for each part, with its share as a bar.
+pub(super) fn context(breakdown: &ContextBreakdown, home: Option<&Path>, width: usize) -> Vec<Line> {
+    /// Columns of a part's name, of its size and share, and of the longest bar.
+    const PART: usize = 34;
+    const NUMBERS: usize = 16;
+    const BAR: usize = 24;
+    let window = breakdown.context.window.0.max(1);
+    let part = PART.min(width.saturating_sub(NUMBERS));
+    let bar = BAR.min(width.saturating_sub(part + NUMBERS));
+    let row = |label: &str, tokens: Tokens, role: Role| {
+        let label = cut_to(&one_line(label), part.saturating_sub(2));
+        let blanks = " ".repeat(part.saturating_sub(Span::new(label.as_str(), role).width()));
+        let share = tokens.0.saturating_mul(1_000) / window;
+        let filled =
+            usize::try_from(tokens.0.saturating_mul(bar as u64).div_ceil(window)).unwrap_or(bar).min(bar);
+        let numbers = format!("{:>7} {:>3}.{}%  ", tokens.to_string(), share / 10, share % 10);
+        Line::from(vec![
+            Span::new(label + &blanks, role),
+            Span::new(numbers, Role::Text),
+            Span::new("█".repeat(filled), if role == Role::Muted { Role::Muted } else { Role::Accent }),
+        ])
+    };
+    let shown = |path: &PathBuf| shortened(path, home, part.saturating_sub(2));
+    let mut lines = vec![row("in use", breakdown.used(), Role::Text), Line::default()];
+    lines.extend(breakdown.parts.iter().map(|part| row(&part.label(shown), part.tokens, Role::Text)));
+    lines.push(row("free", breakdown.free(), Role::Muted));
+    let window = breakdown.context.window;
+    let about = format!("of a window of {window} tokens; the sizes of the parts are estimates");
+    lines.extend([Line::default(), Line::new(about, Role::Muted)]);
+    lines
 }

@@ -47,6 +47,7 @@ impl OffScreen {
             zone: TimeZone::UTC,
             theme: Theme::of(&options.themes),
             banner: Vec::new(),
+            keys: Vec::new(),
             keymap: Arc::default(),
             manner: Manner::default(),
             images: Images::default(),

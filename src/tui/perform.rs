@@ -166,6 +166,7 @@ impl Worker {
             Action::AskCommands => vec![Report::Commands(agent.slash_commands().await?)],
             Action::ReadResources => self.read_resources().await?,
             Action::ShowFacts { width } => self.facts(width).await?,
+            Action::ShowContext { width } => self.context(width).await?,
             Action::Export(file) => self.export(file, beside).await?,
             Action::Attach(path, text) => self.attach(path, text, beside).await?,
             // The loop does these itself.
@@ -189,9 +190,17 @@ impl Worker {
     }
 
     async fn facts(&self, width: usize) -> Result<Vec<Report>, AgentError> {
-        let about = About { home: self.options.home.clone(), folders: self.options.folders.clone(), width };
+        let files = self.agent.context_breakdown().await?.files().cloned().collect();
+        let (home, folders) = (self.options.home.clone(), self.options.folders.clone());
+        let about = About { home, folders, files, width };
         let lines = gather::facts(&self.agent.state().await?.state, &self.agent.reader(), &about);
         Ok(vec![Report::Page { title: "session".to_owned(), lines }])
+    }
+
+    async fn context(&self, width: usize) -> Result<Vec<Report>, AgentError> {
+        let breakdown = self.agent.context_breakdown().await?;
+        let lines = gather::context(&breakdown, self.options.home.as_deref(), width);
+        Ok(vec![Report::Page { title: "context".to_owned(), lines }])
     }
 
     /// Tells the agent, or the shell, what the user said. Pictures that are named in it go with it.
@@ -346,7 +355,10 @@ impl Worker {
     async fn read_resources(&self) -> Result<Vec<Report>, AgentError> {
         let Inventory { skills, templates, context_files, problems } = self.agent.reload().await?;
         let trouble = if problems == 0 { String::new() } else { format!("; {problems} with problems") };
-        let note = format!("{skills} skills, {templates} templates, {context_files} context files{trouble}");
+        let [skills, templates, files] =
+            [(skills, "skill"), (templates, "template"), (context_files, "context file")]
+                .map(|(count, noun)| counted(count, noun));
+        let note = format!("{skills}, {templates}, {files}{trouble}");
         let (settings, failures) = self.renew_settings().await;
         let note = settings.map_or(note.clone(), |settings| format!("{settings} · {note}"));
         Ok([Report::Note(note)].into_iter().chain(failures).collect())
@@ -381,7 +393,22 @@ fn said((): ()) -> Vec<Report> {
     Vec::new()
 }
 
+/// A number with its noun.
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
 /// The time.
 pub(super) fn now() -> UnixMs {
     UnixMs(jiff::Timestamp::now().as_millisecond())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counted_one_is_singular() {
+        assert_eq!([0, 1, 2].map(|count| counted(count, "skill")), ["0 skills", "1 skill", "2 skills"]);
+    }
 }

@@ -35,6 +35,7 @@ mod summaries;
 mod themes;
 mod tree;
 mod views;
+mod welcome;
 
 use stage::{START, Stage, at_work, state, steered};
 

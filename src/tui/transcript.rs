@@ -5,6 +5,7 @@
 //! forgotten and read again. [`go`] leads to places that may have to be read first; [`select`] holds what the mouse marks.
 
 mod anew;
+mod banner;
 mod go;
 mod part;
 mod rows;
@@ -427,24 +428,6 @@ impl Transcript {
             let block = blocks.len();
             self.removed += 1;
             self.close_gap(At { part: self.last(), block });
-        }
-    }
-
-    /// Puts a block above all others of a session in which nothing was said: parts with nothing to show may be above it still.
-    pub(super) fn open_with(&mut self, block: Block) {
-        if let Some(blocks) = self.parts.last_mut().and_then(Part::blocks_mut) {
-            blocks.insert(0, block);
-        }
-    }
-
-    /// Removes what tiller says of itself before anything is said. Where something else was told since it stays: blocks keep their
-    /// numbers.
-    pub(super) fn remove_banner(&mut self) {
-        if let Some(blocks) = self.parts.last_mut().and_then(Part::blocks_mut)
-            && let [Block { kind: BlockKind::Banner(_), .. }, rest @ ..] = blocks.as_slice()
-            && rest.iter().all(Block::is_bare_point)
-        {
-            blocks.remove(0);
         }
     }
 

@@ -265,6 +265,9 @@ fn editor(app: &App, area: Rect, buffer: &mut Buffer) -> (u16, u16) {
     put(&mark, Rect { height: 1, ..area }, buffer, &app.place.theme);
     let inset = MARK.min(area.width.saturating_sub(1));
     let inner = Rect { x: area.x + inset, width: area.width - inset, ..area };
+    if let Some(words) = app.placeholder() {
+        put(&Line::new(words, Role::Muted), Rect { height: 1, ..inner }, buffer, &app.place.theme);
+    }
     app.editor.draw(inner, app.place.theme.style(Role::Text.into()), buffer)
 }
 

@@ -31,9 +31,7 @@ impl Driver {
         match command {
             Command::Prompt { text, options, reply } => self.prompt(text, options, reply),
             Command::SteerNow { text, options, reply } => self.steer_now(text, options, reply),
-            Command::AbortRetry { reply } => {
-                self.apply_and_reply(Input::CancelRetry, |result| answer(reply, result))
-            }
+            Command::AbortRetry { reply } => self.abort_retry(reply),
             Command::Abort { queue, reply } => self.abort(queue, reply),
             Command::ClearQueue { kind, reply } => self.clear_queue(kind, reply),
             Command::EditQueued { id, edit, reply } => self.edit_queued(id, edit, reply),
@@ -48,10 +46,7 @@ impl Driver {
             Command::Permission(command) => self.permission(command),
             Command::Bash { line, context, reply } => answer(reply, self.bash(line, context)),
             Command::ExecuteBash { line, context, reply } => self.execute_bash(line, context, reply),
-            Command::AbortBash { reply } => {
-                self.stop_bash();
-                answer(reply, Ok(()));
-            }
+            Command::AbortBash { reply } => self.abort_bash(reply),
             Command::SetModel { words, reply } => answer(reply, self.set_model(&words)),
             Command::CycleModel { direction, reply } => answer(reply, self.cycle_model(direction)),
             Command::ChangeProvider { change, reply } => self.change_provider(change, reply),
@@ -92,6 +87,15 @@ impl Driver {
             Command::Snapshot { reply } => answer(reply, Ok(Box::new(self.snapshot()))),
             Command::Close { reply } => answer(reply, self.close()),
         }
+    }
+
+    fn abort_retry(&mut self, reply: Reply<()>) {
+        self.apply_and_reply(Input::CancelRetry, |result| answer(reply, result));
+    }
+
+    fn abort_bash(&mut self, reply: Reply<()>) {
+        self.stop_bash();
+        answer(reply, Ok(()));
     }
 
     pub(super) fn prompt(&mut self, text: String, options: PromptOptions, reply: Reply<()>) {

@@ -110,7 +110,7 @@ impl Driver {
             context: self.context(),
             system: self.shelf.system().to_owned(),
             files: files.map(|file| (file.path.clone(), file.text.clone())).collect(),
-            skills: self.shelf.listed_skills(),
+            skills: self.shelf.skills_listing(),
             tools: self.fixed.offered.specs(),
             messages: self.messages(),
         };

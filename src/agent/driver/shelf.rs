@@ -67,13 +67,13 @@ impl Shelf {
     }
 
     /// The list of skills in the system prompt, and how many it names.
-    pub(super) fn listed_skills(&self) -> (String, usize) {
-        let listing = listing(self.told_skills());
+    pub(super) fn skills_listing(&self) -> (String, usize) {
+        let listing = listing(self.listed_skills());
         let count = listing.matches("  <skill>\n").count();
         (listing, count)
     }
 
-    fn told_skills(&self) -> &[Skill] {
+    fn listed_skills(&self) -> &[Skill] {
         match self.skills {
             Listed::Yes => self.resources.skills(),
             Listed::No => &[],
@@ -83,7 +83,7 @@ impl Shelf {
     fn write_system(&mut self) {
         let mut prompt = self.prompt.clone();
         prompt.folders.extend_from_slice(&self.session_folders);
-        self.system = prompt.text(&self.cwd, self.resources.instructions(), self.told_skills());
+        self.system = prompt.text(&self.cwd, self.resources.instructions(), self.listed_skills());
     }
 
     /// Names other folders that tools reach in this session only.

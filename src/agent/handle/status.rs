@@ -103,7 +103,7 @@ impl AgentSession {
         self.ask(|reply| Command::Stats { reply }).await
     }
 
-    /// Estimates what fills the context window, part by part, beside the loop.
+    /// Estimates the parts of the context window that are in use, beside the loop.
     ///
     /// # Errors
     /// When the session is closed.

@@ -50,6 +50,10 @@ pub(in crate::tui) enum Action {
         /// Columns of a line of the page.
         width: usize,
     },
+    ShowContext {
+        /// Columns of a line of the page.
+        width: usize,
+    },
     /// Write the session to a file, whose name may be empty.
     Export(String),
     /// Attach the picture in this file; if it is none, paste the text instead.
@@ -130,6 +134,8 @@ pub(in crate::tui) enum Beside {
     Remember(Vec<String>),
     /// Look for a picture on the clipboard.
     PasteImage,
+    /// Look up facts for the first screen.
+    Welcome,
 }
 
 /// What the loop does itself: it needs the terminal, or ends it.

@@ -10,6 +10,7 @@ use crate::message::{ModelRef, ThinkingLevel, Usage};
 use crate::provider::catalog::Sight;
 use crate::tui::approval::Asked;
 use crate::tui::question::Late;
+use crate::tui::welcome::Welcome;
 use crate::unit::{Tokens, UnixMs};
 
 /// What the session is.
@@ -29,6 +30,8 @@ pub(in crate::tui) struct Facts {
     pub(in crate::tui) branch: Option<String>,
     /// The session's id, if it was forked from another one.
     pub(in crate::tui) fork: Option<SessionId>,
+    /// Facts for the first screen.
+    pub(in crate::tui) welcome: Option<Welcome>,
     /// What the agent does with a `/`: templates, skills.
     pub(in crate::tui) commands: Vec<SlashCommand>,
 }

@@ -19,6 +19,7 @@ use crate::tui::picker::{Choice, Item, Look, Narrowed, Sessions, Word};
 use crate::tui::question::Question;
 use crate::tui::search::Found;
 use crate::tui::transcript::{Newest, Wanted};
+use crate::tui::welcome::Welcome;
 use crate::tui::{login, queue, tree};
 
 /// Something that came in.
@@ -111,6 +112,8 @@ pub(in crate::tui) enum Report {
     Branch(Option<String>),
     /// What the agent does with a `/`, as it is now.
     Commands(Vec<SlashCommand>),
+    /// Facts for the first screen.
+    Welcome(Welcome),
     Note(String),
     /// A picture to go with the message.
     Attached(Picture),

@@ -8,7 +8,7 @@ use crate::event::QueueItem;
 use crate::provider::catalog::Sight;
 use crate::tui::approval::Asked;
 use crate::tui::attach::Picture;
-use crate::tui::block::{Block, BlockKind, Level};
+use crate::tui::block::Level;
 use crate::tui::keymap::KeyCommand;
 use crate::tui::pace::Stale;
 use crate::tui::page::Page;
@@ -66,6 +66,7 @@ impl App {
                 self.facts.commands = commands;
                 self.complete.forget();
             }
+            Report::Welcome(welcome) => self.facts.welcome = Some(welcome),
             Report::Note(text) => self.flash(text),
             Report::Warning(text) => self.say(Level::Warning, text, None),
             Report::Mended(text) => self.transcript.overcome(&text),
@@ -204,8 +205,10 @@ impl App {
     fn take_loaded(&mut self, loaded: Loaded) -> Vec<Action> {
         self.load(loaded);
         let missed = self.facts.gap.close();
+        let welcomes = self.transcript.has_banner().then_some(Action::Beside(Beside::Welcome));
         let mut actions: Vec<Action> = missed.iter().flat_map(|event| self.agent(event)).collect();
         actions.extend(self.search_anew());
+        actions.extend(welcomes);
         actions
     }
 
@@ -237,7 +240,7 @@ impl App {
         // Of what isn't read it is known whether a model would be told anything of it.
         let is_new = self.transcript.is_whole() || self.facts.context.used.0 == 0;
         if is_new && self.transcript.is_empty() {
-            self.transcript.open_with(Block::new(BlockKind::Banner(self.place.banner.clone())));
+            self.open_with_banner();
         }
         if let Some(error) = live.summary.as_ref().and_then(|summary| summary.failed.clone()) {
             self.ask_what_to_do(&error);
@@ -270,6 +273,7 @@ impl App {
             branch: self.facts.branch.take(),
             fork: self.facts.fork.take(),
             commands: std::mem::take(&mut self.facts.commands),
+            welcome: self.facts.welcome.take(),
             name: state.name,
             model: Some(state.model),
             thinking: state.thinking,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 
 use crate::render::Manner;
+use crate::tui::ProviderKey;
 use crate::tui::keymap::Keymap;
 use crate::tui::terminal::Images;
 use crate::tui::theme::Theme;
@@ -18,6 +19,8 @@ pub(in crate::tui) struct Place {
     pub(in crate::tui) zone: TimeZone,
     pub(in crate::tui) theme: Theme,
     pub(in crate::tui) banner: Vec<String>,
+    /// Where keys of providers come from.
+    pub(in crate::tui) keys: Vec<ProviderKey>,
     pub(in crate::tui) keymap: Arc<Keymap>,
     /// In what manner text becomes lines.
     pub(in crate::tui) manner: Manner,

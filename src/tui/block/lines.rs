@@ -25,12 +25,6 @@ pub(super) fn is_long(text: &str) -> bool {
     text.len() > LONGEST_SAID || text.trim_end().lines().nth(MOST_SAID).is_some()
 }
 
-pub(super) fn banner(lines: &[String], width: usize) -> Vec<Line> {
-    let style =
-        |at| if at == 0 { Style::from(Role::Accent).with(Emphasis::BOLD) } else { Role::Muted.into() };
-    lines.iter().enumerate().flat_map(|(at, line)| render::plain(line, style(at), width)).collect()
-}
-
 pub(super) fn user(
     (text, typed): (&str, Option<&str>),
     (note, at): (&str, UnixMs),

@@ -72,7 +72,7 @@ impl App {
         if let Some(why) = unrunnable(command) {
             let suspend = self.place.keymap.key_of(KeyCommand::Suspend);
             let elsewhere = format!("in another one, or suspend tiller with {suspend}");
-            return self.slip(line.to_owned(), why.told(&elsewhere));
+            return self.slip(line.to_owned(), why.message(&elsewhere));
         }
         vec![Action::Say(Say::Bash(command.to_owned(), context))]
     }

@@ -95,6 +95,7 @@ impl App {
             | Verb::Trust
             | Verb::FollowUp
             | Verb::Session
+            | Verb::Context
             | Verb::Reload
             | Verb::Logs
             | Verb::Help

@@ -13,7 +13,7 @@ use crate::tui::app::{Beside, Errand, ListNews, Report};
 use crate::tui::attach::{self, Clip};
 use crate::tui::history::History;
 use crate::tui::search::Lookup;
-use crate::tui::{gather, logs, tree};
+use crate::tui::{gather, logs, tree, welcome};
 
 /// Tells that an errand is over when it is dropped: what falls over is over too.
 struct Ended<'a> {
@@ -56,6 +56,10 @@ impl Worker {
                 self.read_beside(beside, move || logs::page(log.as_deref(), reports.as_deref()));
             }
             Beside::Remember(prompts) => self.remember(prompts, beside),
+            Beside::Welcome => {
+                let (agent, reports) = (self.agent.clone(), self.reports.clone());
+                beside.spawn(async move { _ = reports.send(welcome::gather(&agent).await).await });
+            }
             Beside::PasteImage => self.read_beside(beside, || match attach::clipboard() {
                 Clip::Picture(picture) => Report::Attached(picture),
                 Clip::Text(text) => Report::Pasted(text),

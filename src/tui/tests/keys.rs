@@ -253,9 +253,9 @@ fn of_many_commands_it_is_said_how_many_there_are() {
     let mut stage = Stage::new(80, 24);
     stage.type_text("/");
     let screen = stage.screen();
-    assert!(screen.contains("7 of 30"), "{screen}");
+    assert!(screen.contains("7 of 31"), "{screen}");
     (0..8).for_each(|_| _ = stage.key(KeyCode::Down));
-    assert!(stage.screen().contains("9 of 30"), "{}", stage.screen());
+    assert!(stage.screen().contains("9 of 31"), "{}", stage.screen());
 }
 
 #[test]
@@ -422,4 +422,51 @@ fn of_the_faults_in_the_file_of_keys_only_what_is_new_and_what_is_mended_is_said
     assert_eq!(read(both), [shown("!", quit), shown("!", send)]);
     assert_eq!(read("{\"quitt\": \"f2\"}"), [shown("!", quit), shown("·", send)]);
     assert_eq!(read(both), [shown("!", quit), shown("·", send), shown("!", send)]);
+}
+
+#[test]
+fn ctrl_d_at_work_says_what_quits() {
+    let mut stage = Stage::new(80, 24);
+    at_work(&mut stage);
+    assert_eq!(stage.control('d'), []);
+    assert!(stage.screen().contains("esc stops it, then ctrl+d quits"), "{}", stage.screen());
+    stage.type_text("ab");
+    stage.key(KeyCode::Home);
+    stage.control('d');
+    assert_eq!(stage.app.editor.text(), "b", "it deletes where there is something to delete");
+}
+
+#[test]
+fn status_line_waiting_steering_message_says_that_enter_sends_it() {
+    let mut stage = Stage::new(120, 40);
+    at_work(&mut stage);
+    assert!(stage.screen().contains("esc stops · enter steers"), "{}", stage.screen());
+    let item = crate::event::QueueItem {
+        id: "q1".into(),
+        kind: crate::event::QueueKind::Steer,
+        text: "look here".into(),
+        typed: None,
+        images: [].into(),
+        held: false,
+    };
+    stage.event(EventKind::queue_update(vec![item]));
+    assert!(stage.screen().contains("esc stops · enter sends the waiting message now"), "{}", stage.screen());
+    stage.type_text("x");
+    assert!(stage.screen().contains("esc stops · enter steers"), "{}", stage.screen());
+}
+
+#[test]
+fn shell_program_that_needs_a_terminal_is_not_run() {
+    for (line, told) in [
+        ("!vim notes.md", "vim needs a terminal of its own"),
+        ("!!ssh host", "or suspend tiller with ctrl+z"),
+        ("!cd src", "--cwd DIR"),
+    ] {
+        let mut stage = Stage::new(120, 40);
+        stage.type_text(line);
+        let actions = stage.key(KeyCode::Enter);
+        assert!(!actions.iter().any(|action| matches!(action, Action::Say(_))), "{line}: {actions:?}");
+        assert_eq!(stage.app.editor.text(), line, "it is there to be changed");
+        assert!(stage.screen().contains(told), "{}", stage.screen());
+    }
 }

@@ -78,6 +78,7 @@ fn messages_that_come_back_bring_all_their_pictures() {
 #[test]
 fn the_path_of_a_picture_that_nobody_has_time_to_read_is_typed_instead() {
     let mut stage = Stage::new(80, 24);
+    stage.actions.clear();
     let actions = {
         stage.input(Input::Paste("/tmp/shot.png".into()));
         std::mem::take(&mut stage.actions)

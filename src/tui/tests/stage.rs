@@ -19,6 +19,7 @@ use crate::render::Manner;
 use crate::session::EntryBody;
 use crate::session::entry::{MessageEntry, Receipt};
 use crate::theme::Depth;
+use crate::tui::ProviderKey;
 use crate::tui::app::{Action, App, Input, Loaded, Place, Report};
 use crate::tui::terminal::Images;
 use crate::tui::theme::{Theme, ThemeOptions};
@@ -52,6 +53,7 @@ impl Stage {
                 "tiller 0.1.0".into(),
                 "demo model: canned answers; connect a real one with ANTHROPIC_API_KEY".into(),
             ],
+            keys: vec![ProviderKey { provider: "anthropic".into(), source: "key from auth.json".into() }],
             keymap: Arc::default(),
             manner: Manner::default(),
             images: Images::default(),

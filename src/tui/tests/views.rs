@@ -218,6 +218,7 @@ fn the_facts_about_a_session_are_a_page() {
         let about = About {
             home: Some("/home/ada".into()),
             folders: vec!["~/code/lib".into(), "/srv/docs (read only)".into()],
+            files: vec!["/home/ada/code/conf/AGENTS.md".into(), "/home/ada/.config/tiller/AGENTS.md".into()],
             width: Page::columns(stage.app.place.size.0),
         };
         let lines = {

@@ -104,5 +104,5 @@ fn reloading_says_what_there_is_and_a_commands_name_cant_be_taken() {
     terminal.send("/reload");
     terminal.wait_for("❯ /reload");
     terminal.key(Key::Enter);
-    terminal.wait_for("0 skills, 5 templates, 1 context files; 1 with problems");
+    terminal.wait_for("0 skills, 5 templates, 1 context file; 1 with problems");
 }

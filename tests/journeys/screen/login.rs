@@ -50,7 +50,8 @@ fn a_key_that_is_given_asks_at_once_is_in_one_file_alone_and_goes_again() {
     terminal.wait_for("is no longer in");
     terminal.wait_for("demo/tour answers now");
     enter(&mut terminal, "and now?");
-    terminal.wait_for("This is the demo model");
+    terminal.wait_for("? bash asks:");
+    terminal.key(Key::Esc);
     terminal.wait_without("esc stops");
     assert_eq!(server.requests().len(), 1);
     enter(&mut terminal, "/login anthropic");
