@@ -5,6 +5,7 @@ mod support;
 
 mod providers {
     mod bodies;
+    mod connections;
     mod damage;
     mod failures;
     mod imported;

@@ -5,6 +5,7 @@
 
 pub(super) mod advice;
 mod classify;
+mod connection;
 mod retry_after;
 mod secrets;
 mod spoken_wait;
@@ -13,6 +14,7 @@ mod spoken_window;
 use std::time::Duration;
 
 pub(super) use classify::{Refusal, classify, refusal_in};
+pub(super) use connection::{ConnectionFailure, Stage};
 pub(super) use retry_after::retry_after;
 pub(super) use secrets::without_secrets;
 

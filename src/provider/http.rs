@@ -20,7 +20,9 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use super::error::{Fault, Refusal, advice, classify, refusal_in, retry_after, without_secrets};
+use super::error::{
+    ConnectionFailure, Fault, Refusal, Stage, advice, classify, refusal_in, retry_after, without_secrets,
+};
 use super::sse::Event;
 use super::{Failure, Part, PartStream, ProviderError};
 use answer::Answer;
@@ -197,16 +199,20 @@ impl Wire {
         if error.is_builder() {
             return Fault::new(Failure::Fatal, format!("the request can't be sent: {}", causes(&error)));
         }
-        let host = self.host();
-        let (message, cause) = if error.is_connect() || error.is_timeout() {
-            let cause = first_cause(&error);
-            (format!("can't connect to {host}: {cause}"), cause)
-        } else {
-            let causes = causes(&error);
-            (format!("the connection to {host} broke off: {causes}"), causes)
+        self.connection_fault(&error, Stage::BeforeAnswer)
+    }
+
+    /// The fault of a connection that failed; the libraries' own words go to the log.
+    fn connection_fault(&self, error: &reqwest::Error, stage: Stage) -> Fault {
+        let (provider, host) = (self.name(), self.host());
+        tracing::debug!(provider, host, error = causes(error), "connection failed");
+        let cause = ConnectionFailure::of(error);
+        let advice = advice::of_connection(&cause, &advice::server_setting(provider));
+        let failure = match stage {
+            Stage::BeforeAnswer => Failure::Transient { retry_after: None },
+            Stage::WithinAnswer => Failure::Interrupted,
         };
-        let advice = advice::of_connection(&cause, &advice::server_setting(self.name()));
-        Fault::new(Failure::Transient { retry_after: None }, message).with_hint(advice)
+        Fault::new(failure, cause.message(&host, stage)).with_hint(advice)
     }
 }
 
@@ -308,15 +314,6 @@ fn causes(error: &reqwest::Error) -> String {
         cause = error.source();
     }
     if texts.is_empty() { error.to_string() } else { texts.join(": ") }
-}
-
-/// What began it: that a connection failed, and in which layer, was said before.
-fn first_cause(error: &reqwest::Error) -> String {
-    let mut deepest: &dyn std::error::Error = error;
-    while let Some(cause) = deepest.source() {
-        deepest = cause;
-    }
-    deepest.to_string()
 }
 
 /// Says whose fault it was, without secrets.

@@ -114,8 +114,8 @@ fn a_server_that_is_not_there_is_tried_as_often_as_was_said() {
     let house = house(&gone).with("TILLER_RETRY_MAX", "2");
     let ran = ask(&house);
     assert_eq!((ran.code, endings(&house).len()), (Some(1), 3));
-    assert!(ran.out.contains("can't connect to 127.0.0.1"), "{}", ran.out);
-    assert!(ran.out.contains("→ nothing answers there: start the server, or check"), "{}", ran.out);
+    assert!(ran.out.contains("nothing listens at 127.0.0.1"), "{}", ran.out);
+    assert!(ran.out.contains("→ start the server, or check"), "{}", ran.out);
 }
 
 #[test]

@@ -148,13 +148,8 @@ async fn a_server_that_is_not_there_is_named() {
     let endpoint = Endpoint::new("local", gone, "LOCAL_KEY");
     let error = failure(&OpenAiChat::new(endpoint).unwrap(), hello("m")).await;
     assert_eq!(error.failure, TRANSIENT);
-    assert!(error.message.starts_with(&format!("can't connect to {host}: ")), "{error}");
-    assert!(error.message.to_lowercase().contains("refused"), "{error}");
-    assert_eq!(error.hint.as_deref(), Some("nothing answers there: start the server, or check the base URL"));
-    assert_eq!(
-        error.told(),
-        format!("{error} → nothing answers there: start the server, or check the base URL")
-    );
+    assert_eq!(error.message, format!("nothing listens at {host} (is the server running?)"));
+    assert_eq!(error.told(), format!("{error} → start the server, or check the base URL"));
 }
 
 #[tokio::test]

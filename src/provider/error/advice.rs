@@ -1,7 +1,7 @@
 //! What somebody can do about a failed request, in one line each. Failures that are tried again have advice too: it is for when
 //! no try helps.
 
-use super::Failure;
+use super::{ConnectionFailure, Failure};
 
 /// For a wait that is the provider's own business.
 const LATER: &str = "wait a little, or ask another model (/model, --model)";
@@ -25,18 +25,22 @@ pub(super) fn of_refusal(failure: Failure, status: u16) -> Option<&'static str> 
     }
 }
 
-/// What to do where no answer came or one broke off, by the cause; `server` is where the address of the server is set.
-pub(in crate::provider) fn of_connection(cause: &str, server: &str) -> String {
-    let cause = cause.to_lowercase();
-    let says = |words: &[&str]| words.iter().any(|word| cause.contains(word));
-    if says(&["dns error", "lookup address", "resolv"]) {
-        format!("is this machine online? If it is, check the host in {server}")
-    } else if says(&["refused"]) {
-        format!("nothing answers there: start the server, or check {server}")
-    } else if says(&["certificate"]) {
-        "this machine has to trust whoever issued the server's certificate".to_owned()
-    } else {
-        BROKEN_OFF.to_owned()
+/// Advice on a failed connection; `server` is where the address of the server is set.
+pub(in crate::provider) fn of_connection(failure: &ConnectionFailure, server: &str) -> String {
+    match failure {
+        ConnectionFailure::UnknownHost | ConnectionFailure::Unreachable => {
+            format!("check this machine's network, and the host in {server}")
+        }
+        ConnectionFailure::Refused => format!("start the server, or check {server}"),
+        ConnectionFailure::Proxy => "check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY".to_owned(),
+        ConnectionFailure::Certificate(_) => {
+            format!("make this machine trust the server's certificate, or check {server}")
+        }
+        ConnectionFailure::Tls | ConnectionFailure::NotHttp => format!("check {server}"),
+        ConnectionFailure::Reset
+        | ConnectionFailure::Closed
+        | ConnectionFailure::TimedOut
+        | ConnectionFailure::Other => BROKEN_OFF.to_owned(),
     }
 }
 
@@ -79,16 +83,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_that_fails_is_advised_on_by_its_cause() {
-        let advice = |cause| of_connection(cause, "OPENAI_BASE_URL");
-        assert_eq!(
-            advice("Connection refused (os error 111)"),
-            "nothing answers there: start the server, or check OPENAI_BASE_URL"
-        );
-        let lookup = "failed to lookup address information: Name or service not known";
-        assert_eq!(advice(lookup), "is this machine online? If it is, check the host in OPENAI_BASE_URL");
-        assert!(advice("invalid peer certificate: UnknownIssuer").contains("certificate"));
-        assert!(advice("connection reset by peer").contains("network"));
+    fn advice_on_a_connection_follows_its_cause() {
+        let advice = |failure| of_connection(&failure, "OPENAI_BASE_URL");
+        assert_eq!(advice(ConnectionFailure::Refused), "start the server, or check OPENAI_BASE_URL");
+        let lookup = "check this machine's network, and the host in OPENAI_BASE_URL";
+        assert_eq!(advice(ConnectionFailure::UnknownHost), lookup);
+        assert!(advice(ConnectionFailure::Certificate("it has expired".into())).contains("certificate"));
+        assert!(advice(ConnectionFailure::Reset).contains("network"));
     }
 
     #[test]

@@ -11,8 +11,8 @@ use secrecy::ExposeSecret;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Damage, Decode, Silence, Wire, causes, explain};
-use crate::provider::error::{Fault, advice, without_secrets};
+use super::{Damage, Decode, Silence, Wire, explain};
+use crate::provider::error::{Fault, Stage, without_secrets};
 use crate::provider::{Failure, Part, PartStream, ProviderError, sse};
 
 /// Most bytes of content in an answer: 64 MiB, far above any model's limit. A server that never ends its answer would
@@ -172,8 +172,7 @@ impl<D: Decode + 'static> Answer<D> {
                 self.take(&bytes);
             }
             Ok(Some(Err(error))) => {
-                let message = format!("the answer broke off: {}", causes(&error.without_url()));
-                let fault = Fault::new(Failure::Interrupted, message).with_hint(advice::BROKEN_OFF);
+                let fault = self.wire.connection_fault(&error.without_url(), Stage::WithinAnswer);
                 self.ready.push_back(Err(fault));
             }
             Ok(None) => self.take_end(),
