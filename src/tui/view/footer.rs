@@ -32,6 +32,9 @@ impl Room {
     }
 }
 
+/// Most that the use of the window is shown as, in percent.
+const MOST_PERCENT: u64 = 999;
+
 /// What is given up one after the other until all fits. Where one is goes last: several of these stand side by side.
 const ROOMS: [Room; 11] = [
     Room::new(36, usize::MAX, 30, TOKENS),
@@ -148,6 +151,7 @@ fn right(app: &App, hint: Hint) -> Vec<Fact> {
             70..=89 => Role::Warning,
             _ => Role::Error,
         };
+        let percent = if percent > MOST_PERCENT { format!(">{MOST_PERCENT}") } else { percent.to_string() };
         add(format!("ctx {percent}%"), role, CONTEXT);
     }
     let input = facts.usage.input + facts.usage.cache_read + facts.usage.cache_write;
