@@ -180,7 +180,15 @@ fn cost_of_printing(output: Output) -> Duration {
     runtime().block_on(async {
         let session = talkative(&folder);
         let before = cpu();
-        print::run(&session, "go".to_owned(), output, &mut io::sink(), &mut io::sink()).await.unwrap();
+        print::run(
+            &session,
+            ("go".to_owned(), PromptOptions::default()),
+            output,
+            &mut io::sink(),
+            &mut io::sink(),
+        )
+        .await
+        .unwrap();
         let spent = cpu() - before;
         session.close().await.unwrap();
         spent

@@ -5,6 +5,7 @@
 //! handle and a [`Reader`](crate::session::Reader), and nothing else.
 
 mod approvals;
+mod attachment;
 mod bash;
 pub mod compaction;
 mod context_breakdown;
@@ -27,12 +28,13 @@ pub mod turn;
 pub use crate::policy::{FolderAccess, Mode as ApprovalMode, Rule as Permission};
 pub use crate::provider::Direction;
 pub use approvals::Audience;
+pub use attachment::{FileToAttach, LARGEST_FILE, attachment_labels, read_attachment};
 pub use context_breakdown::{ContextBreakdown, ContextKind, ContextPart};
 pub use driver::{AgentOptions, AnswerOptions, Choice, FirstModel, Offer, OutputOptions, Parts, SyncPolicy};
 pub use embed::{EmbedError, RunRequest, RunResult, Setup, run};
 pub use handle::{
     Activity, AgentError, AgentSession, BashContext, Beside, BranchSummary, ChosenModel, ContextUse,
-    CycleScope, EventStream, Expansion, Lagged, Live, LockedModel, Moved, OfferedTool, PromptOptions,
+    CycleScope, EventStream, Expansion, Lagged, Length, Live, LockedModel, Moved, OfferedTool, PromptOptions,
     ProviderChange, QueueStatus, RunningBash, RunningCall, SessionStats, Settled, Snapshot, State, Status,
     StreamingBehavior, Summarizing, SummaryOf, ToolStanding,
 };

@@ -6,6 +6,7 @@
 //! - [`open`] and [`read`] for paths that the user chose: links are followed, the target must be a regular file.
 //! - [`read_within`] for files of a project: links may not lead out of its root.
 //! - [`read_stream`] for arguments such as `@FILE`, where a shell's `<(command)` gives a pipe.
+//! - [`open_folder`] for folders that the user named.
 //! - [`create_private`] for files to write that the user named.
 //! - [`walk`] lists a folder as git sees it, [`git`] finds the files of a repository, [`open_beneath`] opens below a
 //!   folder without following links.
@@ -69,6 +70,14 @@ pub fn open_with(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let file = options.clone().custom_flags(flags.bits()).open(path)?;
     require_regular(&file.metadata()?)?;
     Ok(file)
+}
+
+/// Opens a folder that the user named, to be walked. Links are followed.
+///
+/// # Errors
+/// When it can't be opened, or isn't a folder.
+pub fn open_folder(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(OFlag::O_DIRECTORY.bits()).open(path)
 }
 
 /// Reads a regular file of at most `limit` bytes. Links are followed.

@@ -27,6 +27,8 @@ pub use login::Hush;
 pub struct PlainOptions {
     /// What to say first.
     pub prompt: Option<String>,
+    /// Blocks of text that go to the model with it.
+    pub attached: String,
     /// Who gives the lines.
     pub manner: Manner,
     /// What `/login` and `/logout` do; `None` says that they can't.

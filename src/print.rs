@@ -41,7 +41,7 @@ pub enum PrintError {
 /// When the prompt was not accepted, stdout is closed, or the session ended in between.
 pub async fn run(
     agent: &AgentSession,
-    prompt: String,
+    (prompt, options): (String, PromptOptions),
     output: Output,
     out: &mut impl Write,
     err: &mut impl Write,
@@ -49,7 +49,7 @@ pub async fn run(
     let mut listener = Listener::new(agent).buffered();
     let mut printer = Printer::new(output, out, err);
     printer.begin(agent.reader().header())?;
-    agent.prompt(prompt, PromptOptions::default()).await?;
+    agent.prompt(prompt, options).await?;
     loop {
         // What is written is read as it happens: nothing stays in the buffer while nothing follows.
         let heard = match listener.try_next() {

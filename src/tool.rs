@@ -35,9 +35,9 @@ mod typed;
 mod write_file;
 
 pub use bash::BashTimes;
-pub use gathered::{GLANCE_INTERVAL, Gathered, GatheredOutput, glance};
+pub use gathered::{GLANCE_INTERVAL, Gathered, GatheredOutput, glance, keep_text};
 pub use registry::{ToolEnvironment, ToolSource, Tools, UnknownTool};
-pub use truncation::{Kept, OutputLimits};
+pub use truncation::{Extent, Kept, OutputLimits};
 pub use typed::{Typed, Work};
 
 /// Something a model may call. Built-in tools, MCP tools and an embedder's own implement it.

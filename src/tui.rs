@@ -32,6 +32,7 @@ mod keys;
 mod layout;
 mod login;
 mod logs;
+mod long_message;
 mod mouse;
 mod moving;
 mod notify;
@@ -110,6 +111,8 @@ pub struct ProviderKey {
 pub struct FirstPrompt {
     /// What is sent.
     pub text: String,
+    /// Blocks of text that go to the model with it: the files that it names.
+    pub attached: String,
     /// What was typed for it, which is what the prompt history keeps.
     pub typed: String,
 }

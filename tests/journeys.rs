@@ -26,6 +26,7 @@ mod journeys {
     mod rpc;
     mod screen {
         mod approvals;
+        mod attaching;
         mod branches;
         mod commands;
         mod endings;

@@ -132,6 +132,14 @@ pub enum CompactionError {
         /// How much stays at most, by estimate.
         kept: Tokens,
     },
+    /// The part that has to stay is longer than the model's window by itself.
+    #[error("the newest message alone has about {kept} tokens, more than the model reads at once ({window})")]
+    TooLong {
+        /// The size of what stays, by estimate.
+        kept: Tokens,
+        /// The model's window.
+        window: Tokens,
+    },
     /// The conversation is too long for the model even as text with most of it left out.
     #[error("the model's window has no room for a request for a summary")]
     NoRoom,
@@ -163,9 +171,12 @@ impl CompactionError {
     pub fn is_of_the_model(&self) -> bool {
         match self {
             Self::NoRoom | Self::Empty | Self::Provider(_) => true,
-            Self::Off | Self::Nothing { .. } | Self::NotSmaller { .. } | Self::Stopped | Self::Overtaken => {
-                false
-            }
+            Self::Off
+            | Self::Nothing { .. }
+            | Self::TooLong { .. }
+            | Self::NotSmaller { .. }
+            | Self::Stopped
+            | Self::Overtaken => false,
         }
     }
 }

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::approvals::Audience;
+use super::attachment::FileToAttach;
 use super::extension::Listeners;
 use super::queue::QueueEdit;
 use super::turn::QueueFate;
@@ -31,7 +32,7 @@ pub use compaction::{BranchSummary, Summarizing, SummaryOf};
 pub use error::AgentError;
 pub use events::{EventStream, Lagged};
 pub use model::{ChosenModel, CycleScope, LockedModel, ProviderChange};
-pub use prompt::{BashContext, Expansion, PromptOptions, StreamingBehavior};
+pub use prompt::{BashContext, Expansion, Length, PromptOptions, StreamingBehavior};
 pub use snapshot::{ContextUse, Live, RunningBash, RunningCall, Snapshot, State};
 pub use status::{Activity, QueueStatus, SessionStats, Settled, Status};
 pub use tools::{OfferedTool, ToolStanding};
@@ -108,6 +109,28 @@ impl AgentSession {
     pub async fn hurry(&self) -> Result<(), AgentError> {
         let options = PromptOptions::default();
         self.ask(|reply| Command::SteerNow { text: None, options, reply }).await
+    }
+
+    /// Reads files and folders as the blocks of text that go with a message, cut to the session's limits on outputs; for
+    /// [`PromptOptions::attached`]. An `Err` names the file and says why it can't be attached.
+    ///
+    /// # Errors
+    /// When the session is closed.
+    pub async fn read_attachments(
+        &self,
+        files: Vec<FileToAttach>,
+    ) -> Result<Vec<Result<String, String>>, AgentError> {
+        self.ask(|reply| Command::ReadAttachments { files, reply }).await
+    }
+
+    /// Writes a long message to a private file that the model's tools may read. Returns the block of text that names it and shows
+    /// its beginning, for [`PromptOptions::attached`].
+    ///
+    /// # Errors
+    /// [`AgentError::Store`] when it can't be written.
+    pub async fn attach_text(&self, text: impl Into<String>) -> Result<String, AgentError> {
+        let text = text.into();
+        self.ask(|reply| Command::AttachText { text, reply }).await
     }
 
     /// Gives up waiting for another try of a failed request; the run ends as failed. Nothing happens if none is waited for.

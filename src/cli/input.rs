@@ -6,11 +6,9 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::Failure;
-use crate::agent::{AgentError, AgentSession};
+use crate::agent::{AgentError, AgentSession, FileToAttach, LARGEST_FILE, PromptOptions, read_attachment};
 use crate::files;
-
-/// Largest file that `@FILE`, or text that stdin, puts into a prompt, in bytes: more than any model's window holds.
-const LARGEST_FILE: u64 = 16 * 1024 * 1024;
+use crate::tool::OutputLimits;
 
 /// What is said first.
 pub(super) struct FirstPrompt {
@@ -18,6 +16,8 @@ pub(super) struct FirstPrompt {
     piped: String,
     /// The message.
     said: String,
+    /// The files that it names, as blocks of text.
+    attached: String,
 }
 
 impl FirstPrompt {
@@ -31,34 +31,61 @@ impl FirstPrompt {
         !self.said.is_empty()
     }
 
-    /// The whole of it.
+    /// What was piped and the message, as they were typed.
     pub(super) fn text(&self) -> String {
         let parts = [self.piped.as_str(), self.said.as_str()];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 
+    /// The blocks of text that go with it.
+    pub(super) fn attached(&self) -> String {
+        self.attached.clone()
+    }
+
+    /// The message alone.
+    pub(super) fn typed(&self) -> String {
+        self.said.clone()
+    }
+
     /// The whole of it for this agent: a message that asks for a skill or a template does so behind piped text too.
-    pub(super) async fn text_for(self, agent: &AgentSession) -> Result<String, AgentError> {
+    pub(super) async fn prompt_for(
+        self,
+        agent: &AgentSession,
+    ) -> Result<(String, PromptOptions), AgentError> {
         let said = if self.piped.is_empty() { self.said } else { agent.expand(self.said).await? };
-        Ok(Self { said, piped: self.piped }.text())
+        let options = PromptOptions { attached: self.attached.clone(), ..PromptOptions::default() };
+        Ok((Self { said, ..self }.text(), options))
     }
 }
 
-/// Puts the first prompt together: piped stdin, then the message with `@FILE` replaced by the file.
-pub(super) fn first_prompt(words: &[String], cwd: &Path, stdin: Stdin) -> Result<FirstPrompt, Failure> {
+/// Puts the first prompt together: piped stdin, then the message, with the files that `@FILE` names behind it.
+pub(super) fn first_prompt(
+    words: &[String],
+    cwd: &Path,
+    limits: OutputLimits,
+    stdin: Stdin,
+) -> Result<FirstPrompt, Failure> {
     let mut piped = String::new();
     if stdin == Stdin::Read && !std::io::stdin().is_terminal() {
         piped = read_piped(std::io::stdin()).context("can't read stdin").map_err(Failure::usage)?;
         piped.truncate(piped.trim_end().len());
     }
-    let mut said = Vec::new();
+    let (mut said, mut attached) = (Vec::new(), Vec::new());
     for word in words {
         match word.strip_prefix('@').filter(|path| !path.is_empty()) {
-            Some(path) => said.push(file(path, cwd)?),
+            Some(path) => {
+                attached.push(attach(path, cwd, limits)?);
+                said.push(mention(path));
+            }
             None => said.push(word.clone()),
         }
     }
-    Ok(FirstPrompt { piped, said: said.join(" ") })
+    Ok(FirstPrompt { piped, said: said.join(" "), attached: attached.join("\n\n") })
+}
+
+/// A file's name as it is typed in a message.
+fn mention(path: &str) -> String {
+    if path.contains(char::is_whitespace) { format!("@\"{path}\"") } else { format!("@{path}") }
 }
 
 /// Reads text up to the limit of a file that is put into a prompt.
@@ -86,13 +113,16 @@ pub(super) fn text_or_file(text: &str, cwd: &Path) -> Result<String, Failure> {
     }
 }
 
-fn file(path: &str, cwd: &Path) -> Result<String, Failure> {
-    let text = read(path, cwd)?;
-    Ok(format!("\n<file path=\"{path}\">\n{}\n</file>\n", text.trim_end()))
+fn attach(path: &str, cwd: &Path, limits: OutputLimits) -> Result<String, Failure> {
+    let file = FileToAttach { path: cwd.join(path), name: path.to_owned() };
+    unreadable(path, read_attachment(&file, limits))
 }
 
 fn read(path: &str, cwd: &Path) -> Result<String, Failure> {
-    let read =
-        files::read_stream(&cwd.join(path), LARGEST_FILE).with_context(|| format!("{path}: can't be read"));
-    read.map_err(|error| Failure::usage(error).hint("a word that begins with @ names a file to put in"))
+    unreadable(path, files::read_stream(&cwd.join(path), LARGEST_FILE))
+}
+
+fn unreadable(path: &str, read: std::io::Result<String>) -> Result<String, Failure> {
+    let read = read.with_context(|| format!("{path}: can't be read"));
+    read.map_err(|error| Failure::usage(error).hint("a word that begins with @ names a file to attach"))
 }

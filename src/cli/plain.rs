@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::assemble::output_limits;
 use super::front::Front;
 use super::input::{self, Stdin};
 use super::run::{Given, assembled, start, tell_first};
@@ -16,7 +17,9 @@ pub(super) async fn run(given: &Given, front: Front) -> Result<u8, Failure> {
     let arguments = &given.arguments;
     let assembled = assembled(given, front).await?;
     let cwd = assembled.parts.manager.cwd().to_owned();
-    let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Leave)?.text();
+    let limits = output_limits(&given.config);
+    let first = input::first_prompt(&arguments.message, &cwd, limits, Stdin::Leave)?;
+    let prompt = first.text();
     let manner = match front.audience() {
         Audience::Somebody => Manner::Conversation,
         Audience::Nobody => Manner::Batch,
@@ -24,6 +27,7 @@ pub(super) async fn run(given: &Given, front: Front) -> Result<u8, Failure> {
     let model = &assembled.parts.first.model;
     let options = PlainOptions {
         prompt: (!prompt.is_empty()).then_some(prompt),
+        attached: first.attached(),
         manner,
         keys: Some(login::desk(arguments, given.project.as_ref())),
         hush: (manner == Manner::Conversation).then(login::hush),

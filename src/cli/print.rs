@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use anyhow::{Context, anyhow};
 
 use super::args::PrintMode;
+use super::assemble::output_limits;
 use super::front::Front;
 use super::input::{self, Stdin};
 use super::run::{Given, assembled, start, tell_first};
@@ -19,7 +20,7 @@ pub(super) async fn run(given: &Given) -> Result<u8, Failure> {
     let arguments = &given.arguments;
     let assembled = assembled(given, Front::Print).await?;
     let cwd = assembled.parts.manager.cwd().to_owned();
-    let prompt = input::first_prompt(&arguments.message, &cwd, Stdin::Read)?;
+    let prompt = input::first_prompt(&arguments.message, &cwd, output_limits(&given.config), Stdin::Read)?;
     if prompt.is_empty() {
         return Err(Failure::usage(anyhow!("there is nothing to ask"))
             .hint("give a message, or pipe one in: tiller -p \"what does this project do?\""));
@@ -33,7 +34,7 @@ pub(super) async fn run(given: &Given) -> Result<u8, Failure> {
     tell_first(&assembled.notices, &agent, "open it in the TUI to send or drop them").await;
     let (mut out, mut err) = (io::BufWriter::new(console::stdout()), console::stderr());
     let wrong = |error| Failure { code: USAGE, ..Failure::run(error) };
-    let prompt = prompt.text_for(&agent).await.map_err(wrong)?;
+    let prompt = prompt.prompt_for(&agent).await.map_err(wrong)?;
     let interruption = Interruption::watch(agent.clone());
     let outcome = print::run(&agent, prompt, output, &mut out, &mut err).await;
     let _ = agent.close().await;

@@ -173,7 +173,8 @@ async fn open(given: &Given, which: Which, lasting: &mut Lasting) -> Result<tui:
         let Given { arguments, config, .. } = &given;
         let assembled = assemble::assemble_around(opened, arguments, config, Front::Tui, extensions)?;
         let cwd = assembled.parts.manager.cwd().to_owned();
-        let first = input::first_prompt(&arguments.message, &cwd, Stdin::Read)?;
+        let limits = assemble::output_limits(config);
+        let first = input::first_prompt(&arguments.message, &cwd, limits, Stdin::Read)?;
         let provider = &assembled.parts.first.model.facts.provider;
         let (is_demo, keys) = (provider == demo::NAME, login::key_sources(&given, provider));
         let agent = AgentSession::start(assembled.parts)?;
@@ -193,14 +194,13 @@ async fn open(given: &Given, which: Which, lasting: &mut Lasting) -> Result<tui:
     let agent = opened.agent.clone();
     name(&given.arguments, &agent).await?;
     opened.notices.extend_from_slice(agent.notices());
-    (opened.prompt, opened.paste) = first_input(given, first, &agent).await?;
+    (opened.prompt, opened.paste) = first_input(first, &agent).await?;
     *lasting = Some((scratch, last_resort(agent)));
     Ok(opened)
 }
 
 /// Divides what was given at the start: with a message all of it is a prompt, piped text alone is for the editor.
 async fn first_input(
-    given: &Given,
     first: FirstPrompt,
     agent: &AgentSession,
 ) -> Result<(Option<tui::FirstPrompt>, Option<String>), Failure> {
@@ -208,9 +208,9 @@ async fn first_input(
         return Ok((None, Some(first.text()).filter(|piped| !piped.is_empty())));
     }
     let wrong = |error| Failure { code: USAGE, ..Failure::run(error) };
-    let text = first.text_for(agent).await.map_err(wrong)?;
-    let typed = given.arguments.message.join(" ");
-    Ok((Some(tui::FirstPrompt { text, typed }), None))
+    let typed = first.typed();
+    let (text, options) = first.prompt_for(agent).await.map_err(wrong)?;
+    Ok((Some(tui::FirstPrompt { text, typed, attached: options.attached }), None))
 }
 
 /// Does something that takes time on a thread where nobody waits for keys.

@@ -39,7 +39,7 @@ pub(super) async fn run<Out: Write, Err: Write>(
         talk.teller.note(line)?;
     }
     if let Some(prompt) = options.prompt {
-        talk.say(prompt, None).await?;
+        talk.prompt(prompt, PromptOptions { attached: options.attached, ..PromptOptions::default() }).await?;
     }
     let mut has_lines = true;
     let ended = loop {
@@ -205,7 +205,10 @@ impl<'a, Out: Write, Err: Write> Conversation<'a, Out, Err> {
     }
 
     async fn say(&mut self, text: String, streaming_behavior: Option<StreamingBehavior>) -> io::Result<()> {
-        let options = PromptOptions { streaming_behavior, ..PromptOptions::default() };
+        self.prompt(text, PromptOptions { streaming_behavior, ..PromptOptions::default() }).await
+    }
+
+    async fn prompt(&mut self, text: String, options: PromptOptions) -> io::Result<()> {
         let begun = self.agent.prompt(text, options).await;
         self.is_running |= self.refused(begun)?;
         Ok(())

@@ -274,6 +274,16 @@ fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Writes a text to a new file for this user only, in the folder of long outputs.
+///
+/// # Errors
+/// When it can't be written.
+pub fn keep_text(scratch: &Path, text: &str) -> io::Result<PathBuf> {
+    let (mut file, path) = create(scratch)?;
+    file.write_all(text.as_bytes())?;
+    Ok(path)
+}
+
 /// Makes a new file for this user only, and clears away old ones.
 fn create(scratch: &Path) -> io::Result<(fs::File, PathBuf)> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(scratch)?;

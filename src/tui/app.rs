@@ -7,7 +7,7 @@ mod news;
 mod notes;
 mod place;
 
-pub(super) use action::{Action, Beside, Change, Go, InList, List, Own, Say, Typed};
+pub(super) use action::{Action, Beside, Change, Extra, Go, InList, List, Own, Say, Typed};
 pub(super) use facts::{Arriving, CallAtWork, Errand, Facts, Work};
 pub(super) use input::{Browsed, Input, ListNews, Loaded, Origin, Report};
 pub(super) use notes::{Notes, Twice};

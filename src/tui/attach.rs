@@ -15,7 +15,7 @@ use crate::files;
 use crate::message::Image;
 
 pub(super) use self::clipboard::{Clip, clipboard};
-pub(super) use self::named::{gathered, named_in};
+pub(super) use self::named::{Named, gathered, named_in};
 
 /// Most bytes of a picture. Anthropic takes 5 MiB of base64 a picture (API docs, Vision, November 2026), others more.
 const MOST_BYTES: usize = 3_900_000;

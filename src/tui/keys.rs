@@ -6,11 +6,12 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::app::{Action, App, Beside, Change, Go, InList, List, Own, Say, Twice};
+use super::app::{Action, App, Beside, Change, Extra, Go, InList, List, Own, Say, Twice};
 use super::attach;
 use super::editor::Edit;
 use super::keymap::{Context, KeyCommand};
 use super::login::may_hold_key;
+use super::long_message::{LongMessage, treated};
 use super::page::Page;
 use super::picker::{Item, Picker, Way};
 use super::popup::Popup;
@@ -41,7 +42,7 @@ const TWICE_INTERRUPT_MS: u64 = 2_000;
 const FAST_TYPING: usize = 64;
 
 /// When a message is to be delivered.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
     /// What is in flight stops for it.
     AtOnce,
@@ -227,15 +228,26 @@ impl App {
         if self.wants_command() || self.holds_back() {
             return Vec::new();
         }
+        if let Some(question) = self.length_question(when) {
+            self.popups.push(question);
+            return Vec::new();
+        }
+        self.send(when, None)
+    }
+
+    /// Sends what is typed; a long message as it was chosen.
+    pub(super) fn send(&mut self, when: When, long: Option<LongMessage>) -> Vec<Action> {
         self.notes.flash = None;
         self.transcript.follow();
         self.transcript.set_focus(None);
+        let short = self.short_text();
         let mut prompts = self.editor.take_replaced();
         prompts.push(self.editor.to_remember());
         let pictures = self.editor.pictures();
         let text = self.editor.take();
         let mut actions: Vec<Action> = self.remember(prompts).into_iter().collect();
-        let said = self.carry_out(text, when).into_iter().map(|action| with_pictures(action, &pictures));
+        let said = self.carry_out(text, when).into_iter().map(|action| treated(action, long, &short));
+        let said = said.map(|action| with_pictures(action, &pictures));
         actions.extend(said);
         if actions.iter().any(goes_to_the_model) {
             self.tell_beside_command();
@@ -245,10 +257,13 @@ impl App {
 
     /// Says what was given with the command; it is in the history as if it had been typed here, unless it would be a command here.
     pub(super) fn say_first(&mut self, prompt: FirstPrompt) -> Vec<Action> {
-        let FirstPrompt { text, typed } = prompt;
+        let FirstPrompt { text, typed, attached } = prompt;
         let is_said = !self.means_command(&typed);
+        let is_plain = text == typed && attached.is_empty();
+        let say = Say::Steer(text);
+        let say = if is_plain { say } else { Say::With(Box::new(say), Extra::Attached(attached)) };
         let kept = if is_said { self.remember(vec![typed]) } else { None };
-        kept.into_iter().chain([Action::Say(Say::Steer(text))]).collect()
+        kept.into_iter().chain([Action::Say(say)]).collect()
     }
 
     /// Keeps prompts in the history, oldest first, but for those that are no other than the one before or may hold a key.
@@ -483,9 +498,7 @@ impl App {
 
 fn goes_to_the_model(action: &Action) -> bool {
     match action {
-        Action::Say(say) => {
-            matches!(say, Say::Steer(_) | Say::SteerNow(_) | Say::FollowUp(_) | Say::WithPictures(..))
-        }
+        Action::Say(say) => !matches!(say, Say::Bash(..) | Say::Hurry),
         _ => false,
     }
 }
@@ -493,7 +506,9 @@ fn goes_to_the_model(action: &Action) -> bool {
 /// Has pictures go with what is said to the agent.
 fn with_pictures(action: Action, pictures: &[Image]) -> Action {
     match action {
-        Action::Say(say @ (Say::Steer(_) | Say::SteerNow(_) | Say::FollowUp(_))) if !pictures.is_empty() => {
+        Action::Say(say @ (Say::Steer(_) | Say::SteerNow(_) | Say::FollowUp(_) | Say::With(..)))
+            if !pictures.is_empty() =>
+        {
             Action::Say(Say::WithPictures(Box::new(say), pictures.to_vec()))
         }
         action => action,

@@ -21,13 +21,15 @@ pub(super) use self::reading::{count_branches, look_up, newest, read_part};
 pub(super) use self::trouble::failed;
 
 use self::words::WordsDesk;
-use super::app::{Action, Change, Errand, Loaded, Report, Say};
-use super::attach;
+use super::app::{Action, Change, Errand, Extra, Loaded, Report, Say};
+use super::attach::{self, Named};
 use super::browse::{Ask, browse};
 use super::gather::About;
 use super::{TuiOptions, files, gather, queue};
-use crate::agent::{AgentError, AgentSession, Direction, Inventory, PromptOptions, StreamingBehavior};
-use crate::message::{Image, ThinkingLevel};
+use crate::agent::{
+    AgentError, AgentSession, Direction, FileToAttach, Inventory, Length, PromptOptions, StreamingBehavior,
+};
+use crate::message::ThinkingLevel;
 use crate::session::marks::Marks;
 use crate::unit::UnixMs;
 
@@ -209,49 +211,73 @@ impl Worker {
             Say::WithPictures(say, images) => (*say, images),
             say => (say, Vec::new()),
         };
-        let (named, problems) = self.named(&say).await?;
+        let (say, extra) = match say {
+            Say::With(say, extra) => (*say, Some(extra)),
+            say => (say, None),
+        };
+        let Named { images: named, files, mut problems } = self.named(&say).await?;
         images.extend(named);
-        self.tell_agent(say, images).await?;
+        let (mut attached, mut length) = (String::new(), Length::Checked);
+        match extra {
+            Some(Extra::Attached(blocks)) => attached = blocks,
+            Some(Extra::AsFile(whole)) => attached = self.agent.attach_text(whole).await?,
+            Some(Extra::AnyLength) => length = Length::Any,
+            None => {
+                let (blocks, unread) = self.read_files(files).await?;
+                attached = blocks;
+                problems.extend(unread);
+            }
+        }
+        self.tell_agent(say, PromptOptions { images, attached, length, ..PromptOptions::default() }).await?;
         // The foot of the screen has room for one.
         let note = (!problems.is_empty()).then(|| Report::Note(problems.join("; ")));
         Ok(note.into_iter().collect())
     }
 
-    /// The pictures that a message names with an `@`, and what is to be said of whatever else it names so.
-    async fn named(&self, say: &Say) -> Result<(Vec<Image>, Vec<String>), AgentError> {
+    /// The blocks of text of files that go with a message, and what is to be said of those that can't be read.
+    async fn read_files(&self, files: Vec<FileToAttach>) -> Result<(String, Vec<String>), AgentError> {
+        if files.is_empty() {
+            return Ok(Default::default());
+        }
+        let (mut blocks, mut problems) = (Vec::new(), Vec::new());
+        for read in self.agent.read_attachments(files).await? {
+            match read {
+                Ok(block) => blocks.push(block),
+                Err(problem) => problems.push(format!("not attached: {problem}")),
+            }
+        }
+        Ok((blocks.join("\n\n"), problems))
+    }
+
+    /// The pictures and files that a message names with an `@`, and what is to be said of whatever else it names so.
+    async fn named(&self, say: &Say) -> Result<Named, AgentError> {
         let text = match say {
             Say::Steer(text) | Say::SteerNow(text) | Say::FollowUp(text) => text.clone(),
-            Say::Hurry | Say::Bash(..) | Say::WithPictures(..) => String::new(),
+            Say::Hurry | Say::Bash(..) | Say::WithPictures(..) | Say::With(..) => String::new(),
         };
         if !text.contains('@') {
-            return Ok(Default::default());
+            return Ok(Named::default());
         }
         let (cwd, home) = (self.agent.state().await?.state.cwd, self.options.home.clone());
         let read = move || attach::gathered(&text, &cwd, home.as_deref());
         Ok(spawn_blocking(read).await.unwrap_or_default())
     }
 
-    async fn tell_agent(&self, say: Say, images: Vec<Image>) -> Result<(), AgentError> {
+    async fn tell_agent(&self, say: Say, options: PromptOptions) -> Result<(), AgentError> {
         let agent = &self.agent;
-        let prompt = |behavior, images| PromptOptions {
-            streaming_behavior: Some(behavior),
-            images,
-            ..PromptOptions::default()
-        };
+        let prompt = |behavior| PromptOptions { streaming_behavior: Some(behavior), ..options.clone() };
         match say {
-            Say::Steer(text) => agent.prompt(text, prompt(StreamingBehavior::Steer, images)).await,
-            Say::SteerNow(text) => {
-                agent.steer_now(text, PromptOptions { images, ..PromptOptions::default() }).await
-            }
+            Say::Steer(text) => agent.prompt(text, prompt(StreamingBehavior::Steer)).await,
+            Say::SteerNow(text) => agent.steer_now(text, options).await,
             Say::Hurry => match agent.hurry().await {
                 // It was delivered meanwhile.
                 Err(AgentError::Gone(_)) => Ok(()),
                 done => done,
             },
-            Say::FollowUp(text) => agent.prompt(text, prompt(StreamingBehavior::FollowUp, images)).await,
+            Say::FollowUp(text) => agent.prompt(text, prompt(StreamingBehavior::FollowUp)).await,
             Say::Bash(line, context) => agent.bash(line, context).await,
-            // Pictures go with what is said, not with pictures.
-            Say::WithPictures(..) => Ok(()),
+            // What goes with a message was taken off before.
+            Say::WithPictures(..) | Say::With(..) => Ok(()),
         }
     }
 

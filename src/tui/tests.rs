@@ -23,6 +23,7 @@ mod drawing;
 mod keys;
 mod lists;
 mod login;
+mod long_messages;
 mod moving;
 mod output;
 mod questions;

@@ -267,7 +267,25 @@ fn piped_text_stands_before_the_prompt_and_files_are_put_in() {
     let ran = house.run_with_stdin(&arguments, "piped text\n");
     assert_eq!(ran.out, "Seen.\n", "{}", ran.err);
     let prompt = server.requests()[0].body["messages"][1]["content"].as_str().unwrap().to_owned();
-    assert_eq!(prompt, "piped text\n\nexplain \n<file path=\"a.txt\">\nfile text\n</file>\n");
+    assert_eq!(
+        prompt,
+        "piped text\n\nexplain @a.txt\n\n<file path=\"a.txt\" lines=\"1\">\nfile text\n</file>"
+    );
+    let typed = &house.log().into_iter().find(|line| line["message"]["role"] == "user").unwrap()["message"]["tillerTyped"];
+    assert_eq!(typed, "piped text\n\nexplain @a.txt", "the session has what was typed");
+}
+
+#[test]
+fn print_prompt_longer_than_the_window_is_sent_to_nobody() {
+    let server = MockServer::start([Reply::says([Say::text("Seen.")])]);
+    let house = openai(&server).with("TILLER_WINDOW", "2000");
+    let arguments = ["-p", "--provider", "openai", "--model", "unknown-model", "explain"];
+    let ran = house.run_with_stdin(&arguments, &"too long ".repeat(2_000));
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(2)), "{}", ran.err);
+    let expected =
+        "the message has about 4.5k tokens, more than unknown-model reads at once (2.0k); put it into a file";
+    assert!(ran.err.contains(expected), "{}", ran.err);
+    assert_eq!(server.requests().len(), 0);
 }
 
 #[test]

@@ -118,6 +118,12 @@ impl Plan {
         })
     }
 
+    /// The size of what stays, by estimate.
+    #[must_use]
+    pub fn kept(&self) -> Tokens {
+        self.kept
+    }
+
     /// What is to be asked, each with the messages it is about. The answers are taken in the same order.
     #[must_use]
     pub fn questions(&self) -> Vec<Question> {

@@ -8,10 +8,11 @@ use super::perform::nobody;
 use super::{Driver, journal, now};
 
 use crate::agent::approvals::Audience;
+use crate::agent::attachment::{FileToAttach, attach_text, read_attachment};
 use crate::agent::compaction::Strategy;
 use crate::agent::handle::{
-    AgentError, Beside, Command, Elsewhere, Expansion, Moved, PermissionCommand, PromptOptions, Reply,
-    StreamingBehavior, Target,
+    AgentError, Beside, Command, Elsewhere, Expansion, Length, Moved, PermissionCommand, PromptOptions,
+    Reply, StreamingBehavior, Target,
 };
 use crate::agent::queue::{self, MAX_WAITING, Queue, QueueEdit};
 use crate::agent::turn::{Input, Prompt, QueueFate};
@@ -21,6 +22,7 @@ use crate::message::Image;
 use crate::policy::{FolderAccess, Rule};
 use crate::provider::Sight;
 use crate::resource::typed_skill;
+use crate::session::context::estimate_text;
 use crate::session::{
     Doomed, EntryBody, Farewell, Landing, Reader, SessionError, SessionManager, Summed, Visibility, Writer,
     take_back,
@@ -31,6 +33,8 @@ impl Driver {
         match command {
             Command::Prompt { text, options, reply } => self.prompt(text, options, reply),
             Command::SteerNow { text, options, reply } => self.steer_now(text, options, reply),
+            Command::ReadAttachments { files, reply } => self.read_attachments(files, reply),
+            Command::AttachText { text, reply } => self.attach_text(text, reply),
             Command::AbortRetry { reply } => self.abort_retry(reply),
             Command::Abort { queue, reply } => self.abort(queue, reply),
             Command::ClearQueue { kind, reply } => self.clear_queue(kind, reply),
@@ -144,13 +148,50 @@ impl Driver {
 
     /// What the user says, expanded, with what the machine has to know of it.
     fn said(&mut self, text: String, kind: QueueKind, options: PromptOptions) -> Result<Prompt, AgentError> {
-        let expanded = self.shelf.expand(text.clone(), options.expand_templates)?;
+        let mut whole = self.shelf.expand(text.clone(), options.expand_templates)?;
         // What a skill made says itself what it was.
-        let is_template = expanded != text && typed_skill(&expanded).is_none();
-        let typed = is_template.then(|| text.trim().to_owned());
+        let is_template = whole != text && typed_skill(&whole).is_none();
+        let typed = (is_template || !options.attached.is_empty()).then(|| text.trim().to_owned());
+        if !options.attached.is_empty() {
+            whole = format!("{}\n\n{}", whole.trim_end(), options.attached);
+        }
+        if options.length == Length::Checked {
+            self.check_length(&whole)?;
+        }
         self.mind_sight(&options.images);
         let id = self.current.writer.queue_id(now());
-        Ok(Prompt { text: expanded, typed, images: options.images, kind, id })
+        Ok(Prompt { text: whole, typed, images: options.images, kind, id })
+    }
+
+    /// Refuses a message that alone is longer than the model's window: no compaction could make room for it.
+    fn check_length(&self, text: &str) -> Result<(), AgentError> {
+        let (facts, tokens) = (&self.current.model.facts, estimate_text(text));
+        if tokens <= facts.window {
+            return Ok(());
+        }
+        Err(AgentError::TooLong { tokens, model: facts.id.clone(), window: facts.window })
+    }
+
+    /// Reads files that go with a message, on another thread.
+    fn read_attachments(&self, files: Vec<FileToAttach>, reply: Reply<Vec<Result<String, String>>>) {
+        let limits = self.fixed.options.output.limits;
+        tokio::task::spawn_blocking(move || {
+            let read = |file: &FileToAttach| {
+                read_attachment(file, limits).map_err(|error| format!("{}: {error}", file.name))
+            };
+            answer(reply, Ok(files.iter().map(read).collect()));
+        });
+    }
+
+    /// Writes a long message to a file, on another thread.
+    fn attach_text(&self, text: String, reply: Reply<String>) {
+        let scratch = self.fixed.options.output.scratch.clone();
+        tokio::task::spawn_blocking(move || {
+            let block = attach_text(&text, &scratch);
+            let failed =
+                |error| AgentError::Store(format!("the message could not be written to a file: {error}"));
+            answer(reply, block.map_err(failed));
+        });
     }
 
     /// Says of images that the model will not see them.

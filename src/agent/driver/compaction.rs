@@ -185,6 +185,10 @@ impl Driver {
             CompactionReason::Manual | CompactionReason::Threshold => keep,
         };
         let plan = Plan::new(&self.material(), keep, options)?;
+        // What stays would not fit, however short a summary of the rest is.
+        if plan.kept() > window {
+            return Err(CompactionError::TooLong { kept: plan.kept(), window });
+        }
         let cost = Spent::nothing(self.current.model.reference());
         let after = self.current.compaction();
         Ok(Compacting { reason, plan, instructions, after, cost, reply: None })

@@ -12,6 +12,7 @@ use super::snapshot::Snapshot;
 use super::status::{SessionStats, Settled, Status};
 use super::tools::OfferedTool;
 use crate::agent::approvals::Audience;
+use crate::agent::attachment::FileToAttach;
 use crate::agent::compaction::Automatic;
 use crate::agent::context_breakdown::ContextBreakdown;
 use crate::agent::queue::{DeliveryMode, QueueEdit};
@@ -32,6 +33,8 @@ pub(in crate::agent) enum Command {
     Prompt { text: String, options: PromptOptions, reply: Reply<()> },
     Abort { queue: QueueFate, reply: Reply<Vec<QueueItem>> },
     SteerNow { text: Option<String>, options: PromptOptions, reply: Reply<()> },
+    ReadAttachments { files: Vec<FileToAttach>, reply: Reply<Vec<Result<String, String>>> },
+    AttachText { text: String, reply: Reply<String> },
     AbortRetry { reply: Reply<()> },
     EditQueued { id: QueueId, edit: QueueEdit, reply: Reply<QueueItem> },
     Hold { id: QueueId, reply: Reply<()> },

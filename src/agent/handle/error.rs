@@ -3,6 +3,7 @@
 use crate::agent::compaction::CompactionError;
 use crate::provider::ModelError;
 use crate::session::SessionError;
+use crate::unit::Tokens;
 
 /// Why a command could not be carried out.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +26,20 @@ pub enum AgentError {
     /// There is no model to ask.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The log could not be written; the run stopped.
+    /// A message alone is longer than the model's window, by estimate; nothing was sent.
+    #[error(
+        "the message has about {tokens} tokens, more than {model} reads at once ({window}); put it into a file and \
+         name the file: the model reads it in parts"
+    )]
+    TooLong {
+        /// The size of the message.
+        tokens: Tokens,
+        /// The model's id.
+        model: String,
+        /// Its window.
+        window: Tokens,
+    },
+    /// The log, or a file of the session's, could not be written; the run stopped.
     #[error("{0}")]
     Store(String),
     /// The log said no.

@@ -11,6 +11,20 @@ pub struct PromptOptions {
     pub expand_templates: Expansion,
     /// What is shown with it.
     pub images: Vec<Image>,
+    /// Blocks of text that go to the model behind the message; the session shows the message without them.
+    pub attached: String,
+    /// Whether a message that is longer than the model's window is refused.
+    pub length: Length,
+}
+
+/// The treatment of a message that alone is longer than the model's window, by estimate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Length {
+    /// It is refused, and nothing is sent.
+    #[default]
+    Checked,
+    /// It is sent all the same.
+    Any,
 }
 
 /// Whether skills, templates and commands at a prompt's beginning mean something.

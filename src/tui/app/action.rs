@@ -189,6 +189,19 @@ pub(in crate::tui) enum Say {
     Bash(String, BashContext),
     /// One of the others, but `Bash`, with pictures.
     WithPictures(Box<Self>, Vec<Image>),
+    /// A message, with what is to be done about the files that go with it or about its length.
+    With(Box<Self>, Extra),
+}
+
+/// The special treatment of a message.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::tui) enum Extra {
+    /// These blocks of text go with it; the files it names were read already.
+    Attached(String),
+    /// It stands for this long text, which goes to a file.
+    AsFile(String),
+    /// It goes out though it is longer than the model's window.
+    AnyLength,
 }
 
 impl Say {
@@ -199,6 +212,8 @@ impl Say {
             Self::Bash(command, BashContext::Include) => Some(format!("!{command}").into()),
             Self::Bash(command, BashContext::Exclude) => Some(format!("!!{command}").into()),
             Self::Hurry => None,
+            Self::With(_, Extra::AsFile(whole)) => Some(whole.clone().into()),
+            Self::With(say, Extra::Attached(_) | Extra::AnyLength) => say.typed(),
             Self::WithPictures(say, images) => Some(Typed { images: images.clone(), ..say.typed()? }),
         }
     }

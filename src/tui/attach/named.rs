@@ -3,11 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use super::{at_home, file, has_ending};
+use crate::agent::FileToAttach;
 use crate::message::Image;
 use crate::tui::call::one_line;
 
 /// Characters that may stand behind a name without belonging to it.
 const AFTER_NAME: [char; 10] = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '\''];
+
+/// Most files that go with one message: text that was pasted may name many.
+const MOST_FILES: usize = 20;
 
 /// Longest ending by which a word without a slash is taken for a file's name, in characters.
 const LONGEST_ENDING: usize = 10;
@@ -37,9 +41,19 @@ pub(in crate::tui) fn named_in(text: &str, home: Option<&Path>) -> Vec<PathBuf> 
     found
 }
 
-/// Reads the pictures that a text names, and says what is to be said of the others and of the paths at which there is nothing. Paths
-/// begin in `cwd`.
-pub(in crate::tui) fn gathered(text: &str, cwd: &Path, home: Option<&Path>) -> (Vec<Image>, Vec<String>) {
+/// The pictures and files that a text names.
+#[derive(Debug, Default)]
+pub(in crate::tui) struct Named {
+    /// The pictures, read.
+    pub(in crate::tui) images: Vec<Image>,
+    /// The other files and the folders, each once, in the order of their names in the text.
+    pub(in crate::tui) files: Vec<FileToAttach>,
+    /// Names that lead nowhere, and pictures that can't be sent.
+    pub(in crate::tui) problems: Vec<String>,
+}
+
+/// Reads the pictures that a text names, and finds the files and folders. Paths begin in `cwd`.
+pub(in crate::tui) fn gathered(text: &str, cwd: &Path, home: Option<&Path>) -> Named {
     let (mut images, mut problems) = (Vec::new(), Vec::new());
     let there = named_in(text, home).into_iter().map(|path| cwd.join(path)).filter(|path| path.is_file());
     for path in there {
@@ -49,7 +63,28 @@ pub(in crate::tui) fn gathered(text: &str, cwd: &Path, home: Option<&Path>) -> (
         }
     }
     problems.extend(told(&missing(text, cwd, home)));
-    (images, problems)
+    let mut files = files_in(text, cwd, home);
+    if files.len() > MOST_FILES {
+        problems.push(format!("only the first {MOST_FILES} of {} files are attached", files.len()));
+        files.truncate(MOST_FILES);
+    }
+    Named { images, files, problems }
+}
+
+/// The files and folders that a text names and that are there, pictures aside.
+fn files_in(text: &str, cwd: &Path, home: Option<&Path>) -> Vec<FileToAttach> {
+    let mut files: Vec<FileToAttach> = Vec::new();
+    for word in words(text).filter(|word| !word.is_empty()) {
+        let name = word.trim_end_matches(AFTER_NAME);
+        let named = [word, name, without_line(name)].into_iter().filter(|name| !name.is_empty());
+        let mut paths = named.map(|name| (name, cwd.join(at_home(name, home))));
+        let Some((name, path)) = paths.find(|(_, path)| path.is_file() || path.is_dir()) else { continue };
+        let is_known = files.iter().any(|file| file.path == path);
+        if !is_known && !(has_ending(name) && path.is_file()) {
+            files.push(FileToAttach { path, name: name.to_owned() });
+        }
+    }
+    files
 }
 
 /// The names in a text that look like paths and lead nowhere, each once.
@@ -123,10 +158,23 @@ mod tests {
         let image = encoded(3, 2, &[0; 24]).unwrap().image;
         std::fs::write(folder.path().join("good.png"), STANDARD.decode(&image.data).unwrap()).unwrap();
         std::fs::write(folder.path().join("bad.png"), "no").unwrap();
-        let (images, problems) = gathered("@missing.png @bad.png @good.png", folder.path(), None);
+        let Named { images, problems, .. } = gathered("@missing.png @bad.png @good.png", folder.path(), None);
         assert_eq!(images, [image]);
         let bad = file(&folder.path().join("bad.png")).unwrap_err();
         assert_eq!(problems, [bad, "there is nothing at missing.png; sent as it stands".into()]);
+    }
+
+    #[test]
+    fn files_that_a_text_names_are_found_once() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("src")).unwrap();
+        for name in ["src/a b.rs", "lexer.rs", "Makefile", "a.png"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let text = "see @lexer.rs:12, (@lexer.rs) @src/ @\"src/a b.rs\" @Makefile. @a.png @someone ada@lexer.rs @. @";
+        let files = gathered(text, folder.path(), None).files;
+        let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!(names, ["lexer.rs", "src/", "src/a b.rs", "Makefile", "."]);
     }
 
     #[test]
@@ -135,7 +183,7 @@ mod tests {
         std::fs::create_dir_all(folder.path().join("src/(app)")).unwrap();
         std::fs::write(folder.path().join("src/my lexer.rs"), "").unwrap();
         std::fs::write(folder.path().join("lexer.rs"), "").unwrap();
-        let told = |text: &str| gathered(text, folder.path(), Some(folder.path())).1;
+        let told = |text: &str| gathered(text, folder.path(), Some(folder.path())).problems;
         for there in [
             "@lexer.rs, (@./lexer.rs) @src @src/ @src/(app) @\"src/my lexer.rs\" @~/lexer.rs",
             "@lexer.rs:12 and @lexer.rs:3-5: and @lexer.rs:12:5.",

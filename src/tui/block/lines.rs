@@ -1,6 +1,7 @@
 //! The lines of what was said: by the user, and by tiller.
 
 use super::Level;
+use crate::agent::attachment_labels;
 use crate::message::advice_in;
 use crate::render::{
     self, Breaks, Carriage, Emphasis, Found, Indent, Line, Role, Span, Style, clean, cut_to, wrap,
@@ -26,7 +27,7 @@ pub(super) fn is_long(text: &str) -> bool {
 }
 
 pub(super) fn user(
-    (text, typed): (&str, Option<&str>),
+    (whole, typed): (&str, Option<&str>),
     (note, at): (&str, UnixMs),
     receipt: Option<&Receipt>,
     ctx: &Ctx,
@@ -39,7 +40,7 @@ pub(super) fn user(
     let time = words.collect::<Vec<_>>().join(" ");
     let measure = ctx.width.min(ctx.measure);
     let beside = (time.chars().count() + 2).min(measure / 2);
-    let text = typed.unwrap_or(text).trim_end();
+    let text = typed.unwrap_or(whole).trim_end();
     let (shown, hidden, end) = if folded { ends(text) } else { (text, 0, "") };
     let bold = Style::from(Role::User).with(Emphasis::BOLD);
     let mut lines = said_beside(beside, shown, bold, measure);
@@ -50,6 +51,10 @@ pub(super) fn user(
     }
     if !end.is_empty() {
         lines.extend(said_lines(end, bold, measure));
+    }
+    if typed.is_some() {
+        let labels = attachment_labels(whole);
+        lines.extend(labels.iter().flat_map(|label| said_lines(label, Role::Muted.into(), measure)));
     }
     if let Some(first) = lines.first_mut() {
         *first = ctx.right_aligned(std::mem::take(first), Some(Span::new(time, Role::Muted)));

@@ -30,7 +30,8 @@ pub(in crate::tui) fn failed(error: &AgentError, text: Option<Typed>) -> Report 
         AgentError::Running | AgentError::Summarizing => {
             Some("stop it first, or wait for its end".to_owned())
         }
-        AgentError::Busy
+        AgentError::TooLong { .. }
+        | AgentError::Busy
         | AgentError::QueueFull(_)
         | AgentError::BashRunning
         | AgentError::Empty

@@ -306,6 +306,7 @@ impl App {
             Choice::ForkBeside(entry) => Action::Go(Go::ForkBeside(entry)),
             Choice::Model(words) => Action::Change(Change::SetModel(words)),
             Choice::Theme(name) => return self.wear_theme(&name),
+            Choice::Long(how, when) => return self.send(when, Some(how)),
             Choice::Thinking(level) => Action::Change(Change::SetThinking(level)),
             Choice::Approval(mode) => Action::InList(InList::SetApproval(mode)),
             Choice::Trust => Action::InList(InList::Trust),

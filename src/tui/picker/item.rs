@@ -10,6 +10,8 @@ use crate::message::ThinkingLevel;
 use crate::render::{Line, Role};
 use crate::setting::Setting;
 use crate::tui::app::Go;
+use crate::tui::keys::When;
+use crate::tui::long_message::LongMessage;
 
 /// Signs around a part of a label that stands out.
 pub(in crate::tui) const MARKS: [char; 2] = ['\u{2}', '\u{3}'];
@@ -118,6 +120,8 @@ pub(in crate::tui) enum Choice {
     AfterFailure(CompactionChoice),
     /// Take this entry and what follows it out of the tree.
     Hide(EntryId),
+    /// Send the long message in the editor in this way.
+    Long(LongMessage, When),
     /// Leave everything as it is.
     Nothing,
     /// Stop what runs, then do this.

@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use super::stage::{Stage, at_work};
 use crate::agent::{BashContext, CommandSource, SlashCommand};
 use crate::event::{EventKind, QueueItem, QueueKind, RunOutcome};
-use crate::tui::app::{Action, Beside, Change, Go, Input, Own, Report, Say};
+use crate::tui::app::{Action, Beside, Change, Extra, Go, Input, Own, Report, Say};
 use crate::tui::keymap::Keymap;
 use crate::tui::{FirstPrompt, tree};
 
@@ -284,9 +284,14 @@ fn a_label_is_given_and_taken_away_by_name() {
 #[test]
 fn what_is_said_with_the_command_is_among_the_earlier_prompts_as_it_was_typed() {
     let mut stage = Stage::new(80, 24);
-    let prompt = FirstPrompt { text: "why?\n<file>…</file>".into(), typed: "why? @parse.rs".into() };
+    let prompt = FirstPrompt {
+        text: "why? @parse.rs".into(),
+        typed: "why? @parse.rs".into(),
+        attached: "<file>…</file>".into(),
+    };
     let actions = stage.app.say_first(prompt.clone());
-    let said = Action::Say(Say::Steer(prompt.text.clone()));
+    let extra = Extra::Attached(prompt.attached.clone());
+    let said = Action::Say(Say::With(Box::new(Say::Steer(prompt.text.clone())), extra));
     assert_eq!(actions, [Action::Beside(Beside::Remember(vec![prompt.typed.clone()])), said.clone()]);
     // The file of earlier times is read meanwhile, and may have it already.
     let earlier = vec!["long ago".to_owned(), prompt.typed.clone()];
@@ -302,7 +307,7 @@ fn what_is_said_with_the_command_is_among_the_earlier_prompts_as_it_was_typed() 
 fn what_is_said_with_the_command_and_would_be_a_command_here_is_not_among_the_earlier_prompts() {
     let mut stage = Stage::new(80, 24);
     for words in ["!important: read the README", "/quit is how one leaves", " !rm"] {
-        let prompt = FirstPrompt { text: words.to_owned(), typed: words.to_owned() };
+        let prompt = FirstPrompt { text: words.to_owned(), typed: words.to_owned(), attached: String::new() };
         assert_eq!(stage.app.say_first(prompt), [Action::Say(Say::Steer(words.to_owned()))]);
     }
     stage.key(KeyCode::Up);

@@ -1,7 +1,7 @@
 //! Contexts that get smaller, and branches that are summed up when they are left.
 
 use tiller::agent::compaction::{Automatic, CompactionError, Strategy};
-use tiller::agent::{Summarizing, SummaryOf};
+use tiller::agent::{Length, Summarizing, SummaryOf};
 use tiller::event::{CompactionChoice, CompactionReason, CompactionResult};
 use tiller::message::{AssistantBlock, AssistantMessage, Usage, UserMessage};
 use tiller::session::EntryBody;
@@ -676,4 +676,53 @@ async fn session_far_beyond_the_window_is_never_sent_with_compaction_off() {
     assert!(stage.requests().is_empty());
     let last = stage.said().pop().unwrap();
     assert!(last.starts_with("answer  Error"), "{last}");
+}
+
+/// A message of some 300,000 tokens, beyond the window of 200,000.
+fn beyond() -> String {
+    format!("beyond {}", "x".repeat(1_200_000))
+}
+
+#[tokio::test]
+async fn prompt_longer_than_the_window_is_refused_unsent() {
+    let mut stage = stage(vec![says("one")]);
+    let error = stage.agent.prompt(beyond(), PromptOptions::default()).await.unwrap_err();
+    assert!(matches!(error, AgentError::TooLong { tokens: Tokens(300_002), .. }), "{error}");
+    let attached = PromptOptions { attached: beyond(), ..PromptOptions::default() };
+    assert!(matches!(stage.agent.prompt("see", attached).await, Err(AgentError::TooLong { .. })));
+    stage.prompt("short").await;
+    assert_eq!(stage.settled().await, RunOutcome::Completed);
+    assert_eq!((stage.requests().len(), stage.sent()), (1, vec!["short".to_owned()]));
+}
+
+#[tokio::test]
+async fn message_longer_than_the_window_is_never_compacted_for() {
+    let mut stage = stage(vec![filling("one"), overflowing(), summary("Short.")]);
+    stage.agent.set_auto_compaction(Automatic::Off).await.unwrap();
+    stage.say("first").await;
+    stage.agent.set_auto_compaction(Automatic::On).await.unwrap();
+    let options = PromptOptions { length: Length::Any, ..PromptOptions::default() };
+    stage.agent.prompt(beyond(), options).await.unwrap();
+    let (_, error) = stage.compaction_ended().await.unwrap_err();
+    let expected = "the conversation is longer than the model's window: the newest message alone has about 300k tokens, \
+                    more than the model reads at once (200k); ";
+    assert!(error.as_ref().unwrap().starts_with(expected), "{error:?}");
+    assert_eq!(stage.settled().await, RunOutcome::Failed);
+    assert_eq!(stage.requests().len(), 2, "no summary was asked for");
+}
+
+#[tokio::test]
+async fn prompt_with_attachments_is_shown_as_it_was_typed() {
+    let mut stage = stage(vec![says("one")]);
+    let options = PromptOptions { attached: "<file>…</file>".into(), ..PromptOptions::default() };
+    stage.agent.prompt("see @a.rs", options).await.unwrap();
+    stage.settled().await;
+    assert_eq!(stage.sent(), ["see @a.rs\n\n<file>…</file>"]);
+    let user = stage.bodies().into_iter().find_map(|body| {
+        match body.as_message().map(|message| (**message).clone()) {
+            Some(Message::User(user)) => Some(user),
+            _ => None,
+        }
+    });
+    assert_eq!(user.unwrap().as_typed(), "see @a.rs");
 }
