@@ -26,8 +26,8 @@ use crate::event::{Decision, Event, QueueItem, QueueKind};
 use crate::id::{CallId, QueueId};
 use crate::session::Reader;
 
+pub(super) use command::{AttachCommand, Change, Command, Elsewhere, PermissionCommand, Reply, Target};
 pub use command::{Beside, Moved};
-pub(super) use command::{Change, Command, Elsewhere, PermissionCommand, Reply, Target};
 pub use compaction::{BranchSummary, Summarizing, SummaryOf};
 pub use error::AgentError;
 pub use events::{EventStream, Lagged};
@@ -120,7 +120,7 @@ impl AgentSession {
         &self,
         files: Vec<FileToAttach>,
     ) -> Result<Vec<Result<String, String>>, AgentError> {
-        self.ask(|reply| Command::ReadAttachments { files, reply }).await
+        self.ask(|reply| Command::Attach(AttachCommand::Read { files, reply })).await
     }
 
     /// Writes a long message to a private file that the model's tools may read. Returns the block of text that names it and shows
@@ -130,7 +130,7 @@ impl AgentSession {
     /// [`AgentError::Store`] when it can't be written.
     pub async fn attach_text(&self, text: impl Into<String>) -> Result<String, AgentError> {
         let text = text.into();
-        self.ask(|reply| Command::AttachText { text, reply }).await
+        self.ask(|reply| Command::Attach(AttachCommand::Text { text, reply })).await
     }
 
     /// Gives up waiting for another try of a failed request; the run ends as failed. Nothing happens if none is waited for.

@@ -113,11 +113,11 @@ impl Queue {
         let at = self.items.iter().position(|item| item.id == *id)?;
         let mut item = Arc::unwrap_or_clone(self.items.remove(at));
         let QueueEdit { text, images, kind, place } = edit;
+        let (text, typed) = edited(&item, text);
         if let Some(story) = self.stories.get_mut(id) {
             story.edited |= text.as_ref().is_some_and(|text| *text != item.text);
         }
-        // What is changed by hand is no longer what the template made.
-        item.typed = item.typed.filter(|_| text.as_ref().is_none_or(|text| *text == item.text));
+        item.typed = typed;
         item.text = text.unwrap_or(item.text);
         item.images = images.map_or(item.images, Arc::from);
         let turned = kind.filter(|kind| *kind != item.kind);
@@ -236,6 +236,19 @@ pub fn removed(id: &QueueId) -> EntryBody {
     EntryBody::own(&OwnFact::Queue(QueueChange::Remove { queue_id: id.clone() }))
 }
 
+/// The text of an edited item, `None` where it stays, and what was typed for it. Files that are attached stay; what a template made
+/// doesn't.
+fn edited(item: &QueueItem, text: Option<String>) -> (Option<String>, Option<String>) {
+    let Some(text) = text.filter(|text| *text != item.text && item.typed.as_ref() != Some(text)) else {
+        return (None, item.typed.clone());
+    };
+    let attached = item.typed.as_deref().and_then(|typed| item.text.strip_prefix(typed));
+    match attached.filter(|attached| attached.starts_with("\n\n<")) {
+        Some(attached) => (Some(format!("{}{attached}", text.trim())), Some(text.trim().to_owned())),
+        None => (Some(text), None),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,6 +257,20 @@ mod tests {
 
     fn entry(body: EntryBody) -> Entry {
         Entry { id: "e".into(), parent: None, timestamp: UnixMs(0), body }
+    }
+
+    #[test]
+    fn edited_item_keeps_the_files_that_are_attached() {
+        let attached = "\n\n<file path=\"a\" lines=\"1\">\nx\n</file>";
+        let item = QueueItem {
+            typed: Some("see @a".into()),
+            ..item("q1", QueueKind::Steer, &format!("see @a{attached}"))
+        };
+        let to = |text: &str| edited(&item, Some(text.to_owned()));
+        assert_eq!(to("look at @a"), (Some(format!("look at @a{attached}")), Some("look at @a".into())));
+        assert_eq!(to("see @a"), (None, Some("see @a".into())), "put back as it was");
+        let template = QueueItem { text: "Ask me.".into(), typed: Some("/ask me".into()), ..item.clone() };
+        assert_eq!(edited(&template, Some("other".into())), (Some("other".into()), None));
     }
 
     #[test]

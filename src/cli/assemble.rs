@@ -112,7 +112,7 @@ pub(super) fn assemble_around(
     notices.extend(extensions.unreachable_commands(&sources.taken));
     extensions.contribute(&mut sources);
     let resources = Resources::load(sources);
-    let workspace = workspace(&resources, (&cwd, &added), config, &protected)?.with_readable(scratch.path());
+    let workspace = workspace(&resources, (&cwd, &added), config, &protected)?;
     let tools = Tools::built_in(environment(workspace));
     let tools = extensions.equip(tools, &mut notices);
     let offer = offer(arguments, config, &tools)?;

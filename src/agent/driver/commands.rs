@@ -11,8 +11,8 @@ use crate::agent::approvals::Audience;
 use crate::agent::attachment::{FileToAttach, attach_text, read_attachment};
 use crate::agent::compaction::Strategy;
 use crate::agent::handle::{
-    AgentError, Beside, Command, Elsewhere, Expansion, Length, Moved, PermissionCommand, PromptOptions,
-    Reply, StreamingBehavior, Target,
+    AgentError, AttachCommand, Beside, Command, Elsewhere, Expansion, Length, Moved, PermissionCommand,
+    PromptOptions, Reply, StreamingBehavior, Target,
 };
 use crate::agent::queue::{self, MAX_WAITING, Queue, QueueEdit};
 use crate::agent::turn::{Input, Prompt, QueueFate};
@@ -33,17 +33,14 @@ impl Driver {
         match command {
             Command::Prompt { text, options, reply } => self.prompt(text, options, reply),
             Command::SteerNow { text, options, reply } => self.steer_now(text, options, reply),
-            Command::ReadAttachments { files, reply } => self.read_attachments(files, reply),
-            Command::AttachText { text, reply } => self.attach_text(text, reply),
+            Command::Attach(command) => self.attach(command),
             Command::AbortRetry { reply } => self.abort_retry(reply),
             Command::Abort { queue, reply } => self.abort(queue, reply),
             Command::ClearQueue { kind, reply } => self.clear_queue(kind, reply),
             Command::EditQueued { id, edit, reply } => self.edit_queued(id, edit, reply),
             Command::Hold { id, reply } => self.hold(id, reply),
             Command::Release { id, reply } => self.release(id, reply),
-            Command::PutBack { item, place, reply } => {
-                self.apply_and_reply(Input::PutBack { item, place }, |result| answer(reply, result));
-            }
+            Command::PutBack { item, place, reply } => self.put_back(item, place, reply),
             Command::RemoveQueued { id, reply } => self.remove_queued(&id, reply),
             Command::SetAudience { audience, reply } => answer(reply, self.set_audience(audience)),
             Command::Decide { call, decision, reply } => self.decide(call, decision, reply),
@@ -170,6 +167,22 @@ impl Driver {
             return Ok(());
         }
         Err(AgentError::TooLong { tokens, model: facts.id.clone(), window: facts.window })
+    }
+
+    fn abort_retry(&mut self, reply: Reply<()>) {
+        self.apply_and_reply(Input::CancelRetry, |result| answer(reply, result));
+    }
+
+    fn put_back(&mut self, item: QueueItem, place: usize, reply: Reply<()>) {
+        self.apply_and_reply(Input::PutBack { item, place }, |result| answer(reply, result));
+    }
+
+    /// Makes blocks of text that go with a message.
+    fn attach(&self, command: AttachCommand) {
+        match command {
+            AttachCommand::Read { files, reply } => self.read_attachments(files, reply),
+            AttachCommand::Text { text, reply } => self.attach_text(text, reply),
+        }
     }
 
     /// Reads files that go with a message, on another thread.

@@ -28,13 +28,18 @@ use crate::session::{Catalog, Listing, Scope, Visibility};
 
 pub(in crate::agent) type Reply<T> = oneshot::Sender<Result<T, AgentError>>;
 
+/// Commands that make blocks of text to go with a message.
+pub(in crate::agent) enum AttachCommand {
+    Read { files: Vec<FileToAttach>, reply: Reply<Vec<Result<String, String>>> },
+    Text { text: String, reply: Reply<String> },
+}
+
 /// What the handle tells the driver.
 pub(in crate::agent) enum Command {
     Prompt { text: String, options: PromptOptions, reply: Reply<()> },
     Abort { queue: QueueFate, reply: Reply<Vec<QueueItem>> },
     SteerNow { text: Option<String>, options: PromptOptions, reply: Reply<()> },
-    ReadAttachments { files: Vec<FileToAttach>, reply: Reply<Vec<Result<String, String>>> },
-    AttachText { text: String, reply: Reply<String> },
+    Attach(AttachCommand),
     AbortRetry { reply: Reply<()> },
     EditQueued { id: QueueId, edit: QueueEdit, reply: Reply<QueueItem> },
     Hold { id: QueueId, reply: Reply<()> },

@@ -80,7 +80,8 @@ fn files_in(text: &str, cwd: &Path, home: Option<&Path>) -> Vec<FileToAttach> {
         let mut paths = named.map(|name| (name, cwd.join(at_home(name, home))));
         let Some((name, path)) = paths.find(|(_, path)| path.is_file() || path.is_dir()) else { continue };
         let is_known = files.iter().any(|file| file.path == path);
-        if !is_known && !(has_ending(name) && path.is_file()) {
+        let is_picture = has_ending(name) && path.is_file();
+        if !is_known && !is_picture {
             files.push(FileToAttach { path, name: name.to_owned() });
         }
     }
