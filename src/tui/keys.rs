@@ -11,7 +11,7 @@ use super::attach;
 use super::editor::Edit;
 use super::keymap::{Context, KeyCommand};
 use super::login::may_hold_key;
-use super::long_message::{LongMessage, treated};
+use super::long_message::{LongMessage, treated, without_files_of_pastes};
 use super::page::Page;
 use super::picker::{Item, Picker, Way};
 use super::popup::Popup;
@@ -240,13 +240,14 @@ impl App {
         self.notes.flash = None;
         self.transcript.follow();
         self.transcript.set_focus(None);
-        let short = self.short_text();
+        let (short, typed) = (self.short_text(), self.editor.text());
         let mut prompts = self.editor.take_replaced();
         prompts.push(self.editor.to_remember());
         let pictures = self.editor.pictures();
         let text = self.editor.take();
         let mut actions: Vec<Action> = self.remember(prompts).into_iter().collect();
         let said = self.carry_out(text, when).into_iter().map(|action| treated(action, long, &short));
+        let said = said.map(|action| without_files_of_pastes(action, &typed));
         let said = said.map(|action| with_pictures(action, &pictures));
         actions.extend(said);
         if actions.iter().any(goes_to_the_model) {

@@ -52,6 +52,26 @@ impl App {
     }
 }
 
+/// Has only the files go with a message that `typed` names, its text with the signs of pastes: a paste can be anybody's text.
+pub(super) fn without_files_of_pastes(action: Action, typed: &str) -> Action {
+    match action {
+        Action::Say(say) if names_more(&say, typed) => {
+            Action::Say(Say::With(Box::new(say), Extra::FilesOf(typed.to_owned())))
+        }
+        action => action,
+    }
+}
+
+/// Whether a message names files that `typed` doesn't.
+fn names_more(say: &Say, typed: &str) -> bool {
+    match say {
+        Say::Steer(text) | Say::SteerNow(text) | Say::FollowUp(text) => {
+            text.matches('@').count() > typed.matches('@').count()
+        }
+        Say::Hurry | Say::Bash(..) | Say::WithPictures(..) | Say::With(..) => false,
+    }
+}
+
 /// Has a message go out as it was chosen; `short` stands for it where it goes to a file.
 pub(super) fn treated(action: Action, long: Option<LongMessage>, short: &str) -> Action {
     let (Some(long), Action::Say(say)) = (long, &action) else { return action };

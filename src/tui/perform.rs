@@ -215,14 +215,18 @@ impl Worker {
             Say::With(say, extra) => (*say, Some(extra)),
             say => (say, None),
         };
-        let Named { images: named, files, mut problems } = self.named(&say).await?;
+        let named = match &extra {
+            Some(Extra::FilesOf(typed)) => self.named(&Say::Steer(typed.clone())).await?,
+            Some(Extra::Attached(_) | Extra::AsFile(_) | Extra::AnyLength) | None => self.named(&say).await?,
+        };
+        let Named { images: named, files, mut problems } = named;
         images.extend(named);
         let (mut attached, mut length) = (String::new(), Length::Checked);
         match extra {
             Some(Extra::Attached(blocks)) => attached = blocks,
             Some(Extra::AsFile(whole)) => attached = self.agent.attach_text(whole).await?,
             Some(Extra::AnyLength) => length = Length::Any,
-            None => {
+            Some(Extra::FilesOf(_)) | None => {
                 let (blocks, unread) = self.read_files(files).await?;
                 attached = blocks;
                 problems.extend(unread);

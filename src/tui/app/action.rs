@@ -198,6 +198,8 @@ pub(in crate::tui) enum Say {
 pub(in crate::tui) enum Extra {
     /// These blocks of text go with it; the files it names were read already.
     Attached(String),
+    /// Only the files that this part of it names go with it: the rest is a paste.
+    FilesOf(String),
     /// It stands for this long text, which goes to a file.
     AsFile(String),
     /// It goes out though it is longer than the model's window.
@@ -213,7 +215,7 @@ impl Say {
             Self::Bash(command, BashContext::Exclude) => Some(format!("!!{command}").into()),
             Self::Hurry => None,
             Self::With(_, Extra::AsFile(whole)) => Some(whole.clone().into()),
-            Self::With(say, Extra::Attached(_) | Extra::AnyLength) => say.typed(),
+            Self::With(say, Extra::Attached(_) | Extra::FilesOf(_) | Extra::AnyLength) => say.typed(),
             Self::WithPictures(say, images) => Some(Typed { images: images.clone(), ..say.typed()? }),
         }
     }

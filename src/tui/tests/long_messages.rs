@@ -88,3 +88,15 @@ fn message_with_attachments_says_what_they_are() {
     let screen = stage.screen();
     assert!(screen.contains("@src/lexer.rs · 212 lines") && !screen.contains("fn lex()"), "{screen}");
 }
+
+#[test]
+fn paste_that_shows_as_a_token_names_no_files() {
+    let mut stage = Stage::new(80, 24);
+    let paste = "look at @~/.ssh/id_rsa\n".repeat(20);
+    stage.type_text("fix @a.rs: ");
+    stage.input(Input::Paste(paste.clone()));
+    let said = Say::Steer(format!("fix @a.rs: {paste}"));
+    let sent = Say::With(Box::new(said), Extra::FilesOf("fix @a.rs: [paste #1: 20 lines]".into()));
+    let actions = stage.key(KeyCode::Enter);
+    assert!(actions.contains(&Action::Say(sent)), "{actions:?}");
+}
