@@ -324,6 +324,10 @@ fn a_pasted_megabyte_is_a_token_and_arrives_whole() {
     terminal.send(&format!("see \x1b[200~{pasted}\x1b[201~"));
     terminal.wait_for(" ❯ see [paste #1: 65536 lines]");
     terminal.key(Key::Enter);
+    terminal.wait_for("about 262k tokens in one message");
+    terminal.key(Key::Down);
+    terminal.wait_for("▸ send it anyway");
+    terminal.key(Key::Enter);
     terminal.wait_for("Hello yourself.");
     assert_eq!(house.said()[0], format!("user: see {}", pasted.replace('\r', "\n")));
 }

@@ -66,7 +66,8 @@ fn a_file_is_put_in_by_its_name_and_a_path_by_tab() {
     terminal.wait_for("Answer one.");
     terminal.wait_without("esc stops");
     quit(terminal);
-    assert_eq!(house.said()[0], "user: read @\"src/my notes.md\" and ./src/main.rs");
+    let attached = "<file path=\"src/my notes.md\" lines=\"0\">\n[the file is empty]\n</file>";
+    assert_eq!(house.said()[0], format!("user: read @\"src/my notes.md\" and ./src/main.rs\n\n{attached}"));
 }
 
 #[test]
