@@ -494,12 +494,6 @@ pub fn unanswered(messages: &[Projected]) -> Vec<(ToolCall, CutOff)> {
     }
 }
 
-/// About how many tokens a text takes.
-#[must_use]
-pub fn estimate_text(text: &str) -> Tokens {
-    Tokens(utf16_units(text).div_ceil(UNITS_PER_TOKEN))
-}
-
 /// About how many tokens a message takes.
 #[must_use]
 pub fn estimate(message: &Message) -> Tokens {

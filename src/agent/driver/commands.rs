@@ -90,10 +90,6 @@ impl Driver {
         }
     }
 
-    fn abort_retry(&mut self, reply: Reply<()>) {
-        self.apply_and_reply(Input::CancelRetry, |result| answer(reply, result));
-    }
-
     fn abort_bash(&mut self, reply: Reply<()>) {
         self.stop_bash();
         answer(reply, Ok(()));

@@ -86,6 +86,7 @@ impl App {
     }
 
     fn command(&mut self, verb: Verb, argument: &str) -> Vec<Action> {
+        let words = Some(argument.to_owned()).filter(|words| !words.is_empty());
         match verb {
             Verb::New => vec![Action::Go(Go::New)],
             Verb::Resume => self.browse(argument),
@@ -94,12 +95,8 @@ impl App {
             Verb::Clone => vec![Action::Go(Go::Clone)],
             Verb::Name if argument.is_empty() => self.ask_for_name(),
             Verb::Name => vec![Action::Change(Change::Rename(argument.to_owned()))],
-            Verb::Label => vec![Action::Change(Change::Label(
-                Some(argument.to_owned()).filter(|label| !label.is_empty()),
-            ))],
-            Verb::Compact => {
-                vec![Action::Compact(Some(argument.to_owned()).filter(|words| !words.is_empty()))]
-            }
+            Verb::Label => vec![Action::Change(Change::Label(words))],
+            Verb::Compact => vec![Action::Compact(words)],
             Verb::Truncate => vec![Action::Truncate],
             Verb::Model if argument.is_empty() => self.pick("models", List::Models),
             Verb::Model => vec![Action::Change(Change::SetModel(argument.to_owned()))],
