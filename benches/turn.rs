@@ -1,4 +1,4 @@
-//! What a turn costs over HTTP: the time of a tool call beside that of the bare command, a fast answer, a one-shot prompt.
+//! The cost of a turn over HTTP: a tool call beside the bare command, a fast answer, a one-shot prompt.
 //! It prints what it measures (`cargo bench --bench turn`).
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
@@ -25,7 +25,7 @@ const ONE_SHOTS: u32 = 10;
 /// Time that the model takes for the arguments of a call: that of about two tokens.
 const ARGUMENTS: Duration = Duration::from_millis(20);
 
-/// What the model does.
+/// The model's behavior.
 #[derive(Clone, Copy)]
 enum Answer {
     /// Calls `true` in bash so many times, with this pause within each call, then ends.

@@ -457,7 +457,7 @@ impl Decision {
     }
 }
 
-/// Who decided on a call.
+/// The decider of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decider {
     /// The user answered the question, or stopped the run.

@@ -37,7 +37,7 @@ pub struct UserMessage {
     /// When it was said.
     #[serde(default, deserialize_with = "lenient")]
     pub timestamp: UnixMs,
-    /// What was typed, where a template made the content of it or files are attached.
+    /// The text as typed, where the content was made from a template or has files attached.
     #[serde(
         default,
         deserialize_with = "lenient",

@@ -104,7 +104,7 @@ impl Verdict {
     }
 }
 
-/// Whether the working directory has a `.git` of its own.
+/// True if the working directory has a `.git` of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repository {
     /// It has not, or nobody looked: files that a tool wrote there could pass for a repository, and git runs what its
@@ -128,7 +128,7 @@ pub struct Policy {
     pub protected: ProtectedPaths,
     /// Folders beside the working directory that may be written to, without links.
     pub writable: Vec<PathBuf>,
-    /// Whether git can be trusted to read the repository of the working directory.
+    /// True if git can be trusted to read the repository of the working directory.
     pub repository: Repository,
 }
 

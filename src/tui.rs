@@ -75,7 +75,7 @@ pub use offscreen::OffScreen;
 pub use options::{Desks, Exporter, TerminalOptions, TuiFiles, TuiOptions};
 pub use terminal::{Abilities, Images, Italics, MouseUse};
 pub use theme::{Asking, ThemeOptions};
-pub use trust::{TrustDesk, UntrustedProject};
+pub use trust::{TrustService, UntrustedProject};
 
 /// A session that is open, and what is known only now that it is.
 #[derive(Clone)]

@@ -96,12 +96,12 @@ pub struct Workspace {
     protected: ProtectedFolders,
     /// Paths where writing needs approval; what a link hides of them is refused.
     approved: ProtectedPaths,
-    /// What the user lets tools reach while they work; clones share it. A lock because tools look at it on other threads, and
+    /// The folders and paths that the user adds while tools work; clones share them. A lock because tools look at it on other threads, and
     /// nobody holds it for longer than a look.
     session: Arc<Mutex<(SessionFolders, Once)>>,
 }
 
-/// What the user lets tools reach in one session, all without links.
+/// The folders that the user adds for one session, all without links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionFolders {
     /// Folders as [`Workspace::with_folder`] adds them.

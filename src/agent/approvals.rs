@@ -35,7 +35,7 @@ pub(super) struct Approvals {
     waiting: Vec<ApprovalRequest>,
     /// Calls that an extension wants asked about, whatever the policy thinks of them.
     insisted: HashSet<CallId>,
-    /// What the built-in tools may reach.
+    /// The folders that the built-in tools may reach.
     workspace: Option<Workspace>,
     /// The calls of the answer at hand that lead out of it.
     outside: HashMap<CallId, OutsidePath>,
@@ -57,7 +57,7 @@ impl OutsidePath {
         format!("{what} outside the working directory: {}", self.path.display())
     }
 
-    /// What may be allowed for the session: the folder, unless secrets are in it, or all of the disk.
+    /// The rule offered for the session: the folder, unless it holds secrets or is the root of the disk.
     fn rule(&self, policy: &Policy) -> Option<Rule> {
         let folder = if self.path.is_dir() { Some(self.path.as_path()) } else { self.path.parent() };
         let protected = &policy.protected;
@@ -163,7 +163,7 @@ impl Approvals {
         }
     }
 
-    /// What is to become of a call that leads out of the workspace.
+    /// Decides on a call that leads out of the workspace.
     fn fate_outside(&self, fate: Fate, outside: &OutsidePath) -> Fate {
         let reason = outside.reason();
         match fate {
@@ -185,7 +185,7 @@ impl Approvals {
         }
     }
 
-    /// Whether a call runs a command that can only read, and only what tools may read without a question.
+    /// Returns whether a call runs a command that can only read, and only what tools may read without a question.
     fn only_reads(&self, call: &ToolCall, spec: &ToolSpec) -> bool {
         let command = call.arguments.get("command").and_then(Value::as_str);
         let command = command.filter(|_| spec.access == Access::Executes && self.policy.mode == Mode::Ask);
@@ -310,7 +310,7 @@ impl Approvals {
         }
     }
 
-    /// What the user allowed for the session.
+    /// The rules that the user allowed for the session.
     pub(super) fn rules(&self) -> Vec<Rule> {
         self.rules.iter().cloned().collect()
     }

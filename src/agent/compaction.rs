@@ -15,7 +15,7 @@ pub use branch::BranchPlan;
 pub use cut::{Keep, truncate};
 pub use files::Files;
 pub use plan::{Material, Plan, first_message};
-pub use prompt::{Ask, Prompt, Question};
+pub use prompt::{Ask, Prompt, SummaryRequest};
 
 use crate::session::context::Projection;
 use crate::unit::Tokens;

@@ -22,7 +22,7 @@ pub struct ContextBreakdown {
 pub struct ContextPart {
     /// The content.
     pub kind: ContextKind,
-    /// How many things of that kind.
+    /// Number of things of that kind.
     pub count: usize,
     /// Their size, by estimate.
     pub tokens: Tokens,

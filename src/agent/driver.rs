@@ -38,9 +38,10 @@ use super::retry::RetryOptions;
 use super::system_prompt::SystemPrompt;
 use super::turn::{Effect, Input, Told, Turn, TurnOptions};
 use crate::event::{Event, EventKind, QueueItem};
-use crate::message::{Message, ThinkingLevel};
+use crate::message::{Message, ModelRef, ThinkingLevel};
 use crate::policy::Policy;
 use crate::process::Runner;
+use crate::provider::catalog::thinking_budget;
 use crate::provider::{Model, ModelFacts, Providers};
 use crate::session::{Reader, SessionError, SessionManager, Writer};
 use crate::tool::{OutputLimits, Tools};
@@ -146,18 +147,30 @@ pub struct AnswerOptions {
 }
 
 impl AnswerOptions {
-    /// Most tokens that an answer may have by default: more than anybody reads at once, and less than the longest a model may
-    /// go on when it repeats itself.
+    /// Most tokens of an answer by default, thinking included: more than anybody reads at once, and less than the longest that
+    /// a model may go on when it repeats itself.
     const MAX_TOKENS: Tokens = Tokens(32_000);
 
-    /// Most tokens of the answer of a model to a context of this size: no more than the window has room for, but always an
-    /// eighth of it, because the size is an estimate.
-    pub(crate) fn max_tokens(&self, model: &ModelFacts, context: Tokens) -> Tokens {
-        let wanted = self.max_tokens.unwrap_or(Self::MAX_TOKENS).min(model.max_output);
+    /// Tokens left for the answer beside a thinking budget by default.
+    const BESIDE_THINKING: Tokens = Tokens(16_000);
+
+    /// Most tokens of the answer to a context of this size, thinking included: no more than the window has room for, but
+    /// always `reserve`, what compaction keeps free in it.
+    pub(crate) fn max_tokens(
+        &self,
+        model: &ModelFacts,
+        thinking: ThinkingLevel,
+        context: Tokens,
+        reserve: Tokens,
+    ) -> Tokens {
+        let reference = ModelRef { provider: model.provider.clone(), id: model.id.clone() };
+        let budget = thinking_budget(&reference, thinking);
+        let usual = Self::MAX_TOKENS.max(budget.map_or(Tokens(0), |budget| budget + Self::BESIDE_THINKING));
+        let wanted = self.max_tokens.unwrap_or(usual).min(model.max_output);
         // What the estimate misses, and the system prompt and tools where they aren't counted.
         let margin = model.window.0 / 20;
         let free = model.window.0.saturating_sub(context.0 + margin);
-        wanted.min(Tokens(free.max(model.window.0 / 8)))
+        wanted.min(Tokens(free).max(reserve))
     }
 }
 
@@ -553,14 +566,17 @@ mod tests {
 
     #[test]
     fn answers_get_what_the_model_gives_and_the_window_has_room_for() {
-        let options = AnswerOptions::default();
+        let most = |max_tokens, model: &ModelFacts, thinking, context| {
+            let options = AnswerOptions { max_tokens, temperature: None };
+            options.max_tokens(model, thinking, Tokens(context), Tokens(16_384))
+        };
         let opus = catalog::facts("anthropic", "claude-opus-4-5").unwrap();
-        assert_eq!(options.max_tokens(&opus, Tokens(1_000)), Tokens(32_000));
-        assert_eq!(options.max_tokens(&opus, Tokens(165_000)), Tokens(25_000));
-        assert_eq!(options.max_tokens(&opus, Tokens(300_000)), Tokens(25_000));
+        assert_eq!(most(None, &opus, ThinkingLevel::Off, 1_000), Tokens(32_000));
+        assert_eq!(most(None, &opus, ThinkingLevel::High, 1_000), Tokens(20_480 + 16_000));
+        assert_eq!(most(None, &opus, ThinkingLevel::Off, 165_000), Tokens(25_000));
+        assert_eq!(most(None, &opus, ThinkingLevel::Off, 300_000), Tokens(16_384));
+        assert_eq!(most(Some(Tokens(50_000)), &opus, ThinkingLevel::High, 0), Tokens(50_000));
         let unknown = catalog::assumed("openai", "my-model");
-        assert_eq!(options.max_tokens(&unknown, Tokens(0)), Tokens(8_192));
-        let asked = AnswerOptions { max_tokens: Some(Tokens(50_000)), ..options };
-        assert_eq!(asked.max_tokens(&opus, Tokens(0)), Tokens(50_000));
+        assert_eq!(most(None, &unknown, ThinkingLevel::Off, 0), Tokens(8_192));
     }
 }

@@ -79,7 +79,7 @@ pub fn unrunnable(line: &str) -> Option<Unrunnable> {
     is_interactive.then(|| Unrunnable::NeedsTerminal(name.to_owned()))
 }
 
-/// Whether the arguments of `ssh` name at most a host, and no mode without a shell.
+/// Returns whether the arguments of `ssh` name at most a host, and no mode without a shell.
 fn lacks_command(arguments: &[&str]) -> bool {
     let mut operands = 0;
     let mut words = arguments.iter();

@@ -49,9 +49,9 @@ pub const LARGEST_GROUP: usize = 8;
 pub struct TurnOptions {
     /// When steering is delivered.
     pub steering_point: SteeringPoint,
-    /// How much of it at once; all by default, for what is said twice in a row belongs together.
+    /// Messages delivered at once. Default: all, because messages sent in a row belong together.
     pub steering_mode: DeliveryMode,
-    /// How many follow-ups at once; one by default, for each is a task of its own.
+    /// Follow-ups delivered at once. Default: one, because each is a task of its own.
     pub follow_up_mode: DeliveryMode,
     /// Whether reading calls run side by side.
     pub groups: Groups,

@@ -181,7 +181,7 @@ pub(super) struct PlaceArgs {
     /// Level of tiller's own log file: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", global = true)]
     pub(super) log_level: Option<String>,
-    /// Log at level debug (or --log-level), to stderr as well; with the screen, which is stderr's place, to the log file only
+    /// Log at level debug (or --log-level), to stderr too; in the TUI, to the log file only
     #[arg(short, long, global = true)]
     pub(super) verbose: bool,
     /// Write every event of the agent to this file, as `--mode json` prints them; an existing file is overwritten

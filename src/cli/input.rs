@@ -26,12 +26,12 @@ impl FirstPrompt {
         self.piped.is_empty() && self.said.is_empty()
     }
 
-    /// Whether there is a message besides piped text.
+    /// Returns whether there is a message besides piped text.
     pub(super) fn has_message(&self) -> bool {
         !self.said.is_empty()
     }
 
-    /// What was piped and the message, as they were typed.
+    /// The piped text and the message, as typed.
     pub(super) fn text(&self) -> String {
         let parts = [self.piped.as_str(), self.said.as_str()];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use serde_json::{Value, json};
 
 use super::args::Arguments;
-use super::assemble::{self, Named};
+use super::assemble::{self, ModelList};
 use super::console::stderr_line;
 use super::out::say;
 use super::trust::{self, Asking};
@@ -21,13 +21,13 @@ use crate::setting;
 struct Row {
     facts: ModelFacts,
     has_key: bool,
-    /// Whether requests to it can be sent: there is a key, or its server needs none.
+    /// True if requests to it can be sent: there is a key, or its server needs none.
     is_usable: bool,
 }
 
 pub(super) fn run(arguments: &Arguments, query: Option<&str>, json: bool) -> Result<u8, Failure> {
     let (config, _) = trust::config(arguments, Asking::Nobody)?;
-    let Named { providers, configured } = assemble::named_models(arguments, &config)?;
+    let ModelList { providers, configured } = assemble::named_models(arguments, &config)?;
     for (provider, reason) in providers.misconfigured() {
         stderr_line!("warning: {provider} can't be used: {reason}");
     }

@@ -15,7 +15,7 @@ use super::assemble;
 use super::console;
 use crate::config::{Config, Environment, Folders, Project, TrustStore, Word};
 use crate::render::{Carriage, clean};
-use crate::tui::{TrustDesk, UntrustedProject};
+use crate::tui::{TrustService, UntrustedProject};
 
 /// Whether the user can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +59,8 @@ fn held<T>(
     if project.is_unchanged() { Ok((loaded?, word)) } else { Ok((load(None)?, Word::Changed)) }
 }
 
-/// What `/trust` does: finds the project as it is now, whatever was said of it before, and trusts it as it was found.
-pub(super) fn desk(arguments: &Arc<Arguments>, trusted: Arc<Mutex<Option<Project>>>) -> TrustDesk {
+/// Builds the service of `/trust`: it finds the project as it is now, whatever was decided before, and trusts it as found.
+pub(super) fn desk(arguments: &Arc<Arguments>, trusted: Arc<Mutex<Option<Project>>>) -> TrustService {
     let found = Arc::new(Mutex::new(None));
     let (asked, answered) = (Arc::clone(&found), found);
     let (finds, keeps, known) = (Arc::clone(arguments), Arc::clone(arguments), Arc::clone(&trusted));
@@ -80,7 +80,7 @@ pub(super) fn desk(arguments: &Arc<Arguments>, trusted: Arc<Mutex<Option<Project
         *locked(&trusted) = Some(project);
         Ok(())
     };
-    TrustDesk::new(find, trust)
+    TrustService::new(find, trust)
 }
 
 fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -216,7 +216,7 @@ async fn facts(agent: &AgentSession) -> Result<String, AgentError> {
     Ok(session_text(&status, &stats) + &files)
 }
 
-/// What fills the context window, a line for each part.
+/// The contents of the context window, a line for each part.
 fn context_text(breakdown: &ContextBreakdown) -> String {
     let window = breakdown.context.window;
     let percent = |tokens: Tokens| tokens.0.saturating_mul(100) / window.0.max(1);

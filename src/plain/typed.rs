@@ -43,7 +43,7 @@ pub(super) enum Command {
     Fork(Option<String>),
     Clone,
     Label(Option<String>),
-    /// What was allowed for the session, or the number of what is taken back of it.
+    /// Lists the permissions of the session, or revokes the one with this number.
     Permissions(Option<String>),
     AddDir(String),
     Queue,

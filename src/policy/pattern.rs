@@ -22,14 +22,14 @@ pub struct CommandPattern {
     name: Name,
 }
 
-/// Whether a name belongs to a command and stays as it is: the script of `npm run NAME`, the target of `make NAME`.
+/// True if a name belongs to a command and stays as it is: the script of `npm run NAME`, the target of `make NAME`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Name {
     None,
     Kept,
 }
 
-/// What a session rule covers of the command that it was offered for.
+/// The part of a command that a session rule covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoveredCommand {
     pattern: &'static CommandPattern,

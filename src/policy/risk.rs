@@ -69,7 +69,7 @@ fn judge_line(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<S
     find::judge_xargs(&segments, CommandFolders { here: &here, ..folders }).or(reached)
 }
 
-/// How bad it is that a command reaches a file, the worst first; `None` for every other danger, which is worse.
+/// Severity of a file access, the worst first; `None` for dangers that outrank all of them.
 fn rank(reason: &str) -> Option<u8> {
     match reason {
         outside::READS_CREDENTIALS => Some(1),

@@ -31,12 +31,12 @@ pub enum Rule {
     Folder {
         /// The folder, without links.
         folder: PathBuf,
-        /// Whether they may be read, or written as well.
+        /// True if they may be read, or written as well.
         access: FolderAccess,
     },
 }
 
-/// What tools may do in a folder outside of the working directory.
+/// Access of tools to a folder outside of the working directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FolderAccess {
     /// They were asked whether they may read there: they may, and writing asks.

@@ -16,7 +16,7 @@ use tokio::process::{Child, ChildStderr, ChildStdout};
 use super::helper;
 use super::order::Order;
 
-/// How to start a supervisor.
+/// The settings with which supervisors are started.
 #[derive(Clone, Debug)]
 pub(super) struct Launcher {
     /// The supervisor's program; empty where commands can't be run.
@@ -102,7 +102,7 @@ impl Standby {
         });
     }
 
-    /// Whether one was asked for and not ended.
+    /// Returns whether one was asked for and not ended.
     pub(super) fn is_wanted(&self) -> bool {
         self.state.try_lock().is_ok_and(|state| state.is_wanted)
     }

@@ -80,7 +80,7 @@ impl ModelFacts {
         Self { window, max_output: self.max_output.min(Tokens(window.0 / 4)), ..self }
     }
 
-    /// Whether it can think before it answers.
+    /// Returns whether it can think before it answers.
     #[must_use]
     pub const fn thinks(&self) -> bool {
         self.least_thinking.is_some()
@@ -171,11 +171,6 @@ pub(super) const fn budget(level: ThinkingLevel) -> Tokens {
         ThinkingLevel::High => 20_480,
         ThinkingLevel::Xhigh => 32_768,
     })
-}
-
-/// The longest answer that a Claude gives, when known.
-pub(super) fn claude_max_output(id: &str) -> Option<Tokens> {
-    table::row(table::ANTHROPIC, id).map(|row| row.max_output)
 }
 
 #[cfg(test)]

@@ -323,10 +323,10 @@ pub enum OwnFact {
         tool_call_id: CallId,
         /// `once`, `session` or `deny`.
         decision: String,
-        /// What else it allows, or the rule that decided.
+        /// The rule that it allows, or that decided.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<String>,
-        /// Who decided: `user`, `rule`, `yes-flag`, `steering`, `nobody` or `extension`.
+        /// The decider: `user`, `rule`, `yes-flag`, `steering`, `nobody` or `extension`.
         by: String,
     },
     /// The session, up to here, is another program's.

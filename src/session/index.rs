@@ -71,7 +71,7 @@ impl EntryKind {
         Self::Unknown,
     ];
 
-    /// Whether the context has a message for such an entry. (A compaction's summary stands before all of them.)
+    /// Returns whether the context has a message for such an entry. (A compaction's summary stands before all of them.)
     pub(super) fn makes_message(self) -> bool {
         matches!(self, Self::Message | Self::BranchSummary | Self::CustomMessage)
     }

@@ -74,7 +74,7 @@ impl std::fmt::Display for ToolSource {
 pub struct Tools {
     tools: Vec<Known>,
     specs: Arc<[ToolSpec]>,
-    /// What the built-in ones may reach.
+    /// The folders that the built-in tools may reach.
     workspace: Option<Workspace>,
 }
 
@@ -136,7 +136,7 @@ impl Tools {
         Self { workspace: Some(readable), ..Self::from(tools, &ToolSource::BuiltIn) }
     }
 
-    /// What the built-in tools may reach; `None` where there are none.
+    /// The folders that the built-in tools may reach; `None` without such tools.
     #[must_use]
     pub fn workspace(&self) -> Option<&Workspace> {
         self.workspace.as_ref()

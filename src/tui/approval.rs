@@ -70,7 +70,7 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    /// What a key does that gives it.
+    /// The action of the key that gives the answer.
     fn command(self) -> KeyCommand {
         match self {
             Self::Once => KeyCommand::Allow,
@@ -320,7 +320,7 @@ impl App {
         self.notes.flash_about = call;
     }
 
-    /// What was said about a call that asks no longer means nothing any more.
+    /// Removes the notice about a call that no longer asks.
     fn drop_words_about(&mut self, call: &CallId) {
         if self.notes.flash_about.as_ref() == Some(call) {
             (self.notes.flash, self.notes.flash_about) = (None, None);

@@ -95,7 +95,7 @@ pub(super) enum BlockKind {
         reason: String,
         /// Which try succeeded, from 1.
         attempt: usize,
-        /// How long after the first request that one was sent.
+        /// Time from the first request to that one.
         waited_ms: u64,
     },
 }

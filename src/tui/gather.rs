@@ -147,7 +147,7 @@ pub(super) fn facts(state: &State, reader: &Reader, about: &About) -> Vec<Line> 
     rows.into_iter().filter(|(_, value)| !value.is_empty()).map(row).collect()
 }
 
-/// What fills the context window: a row for each part, with its share as a bar.
+/// The contents of the context window: a row for each part, with its share as a bar.
 pub(super) fn context(breakdown: &ContextBreakdown, home: Option<&Path>, width: usize) -> Vec<Line> {
     /// Columns of a part's name, of its size and share, and of the longest bar.
     const PART: usize = 34;

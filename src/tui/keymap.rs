@@ -206,7 +206,7 @@ pub(super) const TABLE: &[Row] = &[
     row(K::NextModel, (Main, "next_model"), &["ctrl+p"], "next model"),
     row(K::PreviousModel, (Main, "previous_model"), &["ctrl+shift+p"], "previous model"),
     row(K::NextThinking, (Main, "next_thinking"), &["shift+tab"], "think more"),
-    row(K::NextApproval, (Main, "next_approval"), &["alt+a"], "ask about other calls: ask, auto, read-only"),
+    row(K::NextApproval, (Main, "next_approval"), &["alt+a"], "next approval mode: ask, auto, read-only"),
     row(K::UnfoldOutput, (Main, "unfold_output"), &["ctrl+o"], "unfold output and summaries"),
     row(K::UnfoldThinking, (Main, "unfold_thinking"), &["ctrl+t"], "unfold thinking"),
     row(K::PageUp, (Main, "page_up"), &["pgup"], "scroll up"),

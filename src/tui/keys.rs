@@ -385,7 +385,7 @@ impl App {
         Vec::new()
     }
 
-    /// What quits does nothing while something runs, so that nothing is stopped by accident.
+    /// Says how to quit: the key itself does nothing while something runs, so that nothing is stopped by accident.
     fn say_how_to_quit(&mut self) -> Vec<Action> {
         let key = |command| self.place.keymap.key_of(command);
         let (stop, quit) = (key(KeyCommand::Stop), key(KeyCommand::Quit));
@@ -457,7 +457,7 @@ impl App {
         Vec::new()
     }
 
-    /// Whether the list on the screen is the one that `-r` begins with, and nothing was done yet.
+    /// Returns whether the list on the screen is the one that `-r` begins with, and nothing was done yet.
     fn picks_first_session(&self) -> bool {
         let is_list = matches!(
             self.popups.as_slice(),

@@ -62,7 +62,7 @@ pub(super) fn without_files_of_pastes(action: Action, typed: &str) -> Action {
     }
 }
 
-/// Whether a message names files that `typed` doesn't.
+/// Returns whether a message names files that `typed` doesn't.
 fn names_more(say: &Say, typed: &str) -> bool {
     match say {
         Say::Steer(text) | Say::SteerNow(text) | Say::FollowUp(text) => {

@@ -8,7 +8,7 @@ use super::import::ImportDesk;
 use super::notify::Reach;
 use super::terminal::{Abilities, MouseUse};
 use super::theme::ThemeOptions;
-use super::trust::TrustDesk;
+use super::trust::TrustService;
 use crate::agent::KeyDesk;
 use crate::session::Reader;
 
@@ -71,8 +71,8 @@ pub struct Desks {
     pub settings: Option<SettingsDesk>,
     /// What `/login` and `/logout` do.
     pub keys: Option<KeyDesk>,
-    /// What `/trust` does.
-    pub trust: Option<TrustDesk>,
+    /// The action of `/trust`.
+    pub trust: Option<TrustService>,
     /// What `/import` does.
     pub importer: Option<ImportDesk>,
     /// The program that tells words of code apart when its first argument is [`SERVICE`](crate::render::SERVICE) and nothing else is

@@ -17,7 +17,7 @@ use crate::event::{QueueItem, QueueKind};
 use crate::id::QueueId;
 use crate::unit::UnixMs;
 
-/// How long keys that type are swallowed after the panel closed by itself, in milliseconds: as long as it takes to see that it is
+/// Milliseconds for which typing keys are swallowed after the panel closed by itself: as long as it takes to see that it is
 /// gone and to stop.
 const CLOSED_MS: u64 = 1_000;
 

@@ -1,4 +1,4 @@
-//! What `/trust` does: asks about the files of a project that take effect only when it is trusted. Handed in by whoever starts the
+//! `/trust`: asks about the files of a project that take effect only when it is trusted. Handed in by the code that starts the
 //! front end, which reads no files of settings itself.
 
 use std::sync::Arc;
@@ -20,12 +20,12 @@ pub struct UntrustedProject {
 
 /// Finds the project, and trusts it as it was found.
 #[derive(Clone)]
-pub struct TrustDesk {
+pub struct TrustService {
     find: Arc<Find>,
     trust: Arc<Trust>,
 }
 
-impl TrustDesk {
+impl TrustService {
     /// Finds by the one and trusts by the other, which says why where that can't be.
     pub fn new(
         find: impl Fn() -> Result<UntrustedProject, String> + Send + Sync + 'static,
@@ -47,9 +47,9 @@ impl TrustDesk {
     }
 }
 
-impl std::fmt::Debug for TrustDesk {
+impl std::fmt::Debug for TrustService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("TrustDesk")
+        f.write_str("TrustService")
     }
 }
 
@@ -75,12 +75,12 @@ mod tests {
     fn items_begin_with_no_and_name_the_files() {
         let project =
             || UntrustedProject { root: "/p".into(), files: vec!["/p/.tiller/settings.json".into()] };
-        let desk = TrustDesk::new(move || Ok(project()), || Ok(()));
+        let desk = TrustService::new(move || Ok(project()), || Ok(()));
         let items = desk.items();
         let labels: Vec<&str> = items.iter().map(|item| item.label.as_str()).collect();
         assert_eq!(labels, ["no, go on ignoring these files", "trust /p", "/p/.tiller/settings.json"]);
         assert_eq!([&items[0].choice, &items[1].choice], [&Choice::Nothing, &Choice::Trust]);
-        let none = TrustDesk::new(|| Err("there is nothing to trust here".into()), || Ok(()));
+        let none = TrustService::new(|| Err("there is nothing to trust here".into()), || Ok(()));
         assert_eq!(none.items()[0].label, "there is nothing to trust here");
     }
 }

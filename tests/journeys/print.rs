@@ -184,7 +184,7 @@ fn trace_file_holds_what_json_mode_prints() {
 }
 
 #[test]
-fn trace_file_that_cannot_be_created_is_an_error_before_anything_starts() {
+fn trace_file_that_cannot_be_created_is_an_error() {
     let house = House::new();
     let script = house.script(&[r#"{"text": "Hi."}"#]);
     for mode in [&["-p"][..], &["--plain"], &["--mode", "rpc"]] {

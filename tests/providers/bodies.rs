@@ -146,7 +146,7 @@ async fn anthropic_is_sent_every_kind_of_message() {
     let text = |text: &str| json!({ "type": "text", "text": text });
     let expected = json!({
         "model": MODEL,
-        "max_tokens": 14_240,
+        "max_tokens": 4_000,
         "stream": true,
         "system": [{ "type": "text", "text": "Be brief.", "cache_control": ephemeral }],
         "messages": [
@@ -173,7 +173,7 @@ async fn anthropic_is_sent_every_kind_of_message() {
             "input_schema": { "type": "object", "properties": { "path": { "type": "string" } } },
         }],
         "tool_choice": { "type": "auto" },
-        "thinking": { "type": "enabled", "budget_tokens": 10_240 },
+        "thinking": { "type": "enabled", "budget_tokens": 3_000 },
     });
     assert_eq!(sent.body, expected);
     assert_eq!(sent.path, "/v1/messages");
@@ -293,8 +293,8 @@ async fn every_claude_is_told_to_think_in_the_way_it_takes() {
         ("claude-opus-4-8", Minimal, (adaptive(&free, "low"), true, None)),
         ("claude-opus-9", Xhigh, (adaptive(&free, "high"), true, None)),
         ("claude-haiku-4-5", Off, (json!({ "max_tokens": 60_000, "temperature": 0.5 }), false, None)),
-        ("claude-haiku-4-5-20251001", Low, (budget(4_096, 64_000), true, None)),
-        ("claude-haiku-4-5", Xhigh, (budget(32_768, 64_000), true, None)),
+        ("claude-haiku-4-5-20251001", Low, (budget(4_096, 60_000), true, None)),
+        ("claude-haiku-4-5", Xhigh, (budget(32_768, 60_000), true, None)),
     ];
     for (model, level, expected) in cases {
         assert_eq!(thinking_sent(model, level).await, expected, "{model} {level:?}");
@@ -310,6 +310,8 @@ async fn a_budget_gives_way_where_there_is_no_room() {
     };
     let body = sent_to_anthropic(asked(64_000)).await.body;
     assert_eq!((&body["max_tokens"], &body["thinking"]["budget_tokens"]), (&json!(64_000), &json!(20_480)));
+    let body = sent_to_anthropic(asked(8_000)).await.body;
+    assert_eq!((&body["max_tokens"], &body["thinking"]["budget_tokens"]), (&json!(8_000), &json!(6_000)));
     let body = sent_to_anthropic(asked(1_000)).await.body;
-    assert_eq!((&body["max_tokens"], &body["thinking"]["budget_tokens"]), (&json!(21_480), &json!(20_456)));
+    assert_eq!((&body["max_tokens"], body.get("thinking")), (&json!(1_000), None));
 }

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use crate::id::CallId;
 use crate::message::{AssistantBlock, Message, StopReason};
 use crate::session::context::{Projected, estimate};
 use crate::unit::Tokens;
@@ -101,14 +102,15 @@ pub(super) fn first_kept(messages: &[Projected], keep: Keep) -> usize {
     for (at, projected) in messages.iter().enumerate().rev() {
         unit.add(&projected.message);
         match &*projected.message {
-            Message::ToolResult(result) => drop(results.insert(&result.tool_call_id)),
-            // What has no call in the answer before it has none at all, and is not sent.
+            // Sent only if the answer before it makes the call, and then once.
+            Message::ToolResult(result) => {
+                unit.sent -= 1;
+                results.insert(&result.tool_call_id);
+            }
             Message::Assistant(answer) => {
-                let calls = answer.tool_calls().filter(|call| results.contains(&call.id));
                 let makes_calls = is_sent(&projected.message) && answer.stop_reason != StopReason::Aborted;
-                let answered = if makes_calls { calls.count() } else { 0 };
-                unit.sent = unit.sent.saturating_sub(results.len() - answered.min(results.len()));
-                results.clear();
+                let is_answered = |id: &&CallId| answer.tool_calls().any(|call| call.id == **id);
+                unit.sent += results.drain().filter(|id| makes_calls && is_answered(id)).count();
             }
             Message::User(_) | Message::BashExecution(_) | Message::System(_) => {}
         }

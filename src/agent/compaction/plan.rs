@@ -11,7 +11,7 @@ use crate::session::entry::Compaction;
 use crate::unit::{Tokens, UnixMs, thousands};
 
 use super::cut::{first_kept_whole, is_sent, split_turn, weight};
-use super::{CompactionError, CompactionOptions, Files, Keep, Prompt, Question, Strategy, truncate};
+use super::{CompactionError, CompactionOptions, Files, Keep, Prompt, Strategy, SummaryRequest, truncate};
 
 /// Most characters of the first message that a summary quotes.
 const QUOTED_CHARS: usize = 2_000;
@@ -43,7 +43,7 @@ pub struct Plan {
     previous: Option<String>,
     /// What is summed up.
     older: Vec<Projected>,
-    /// What stands before that and isn't loaded.
+    /// The part before that, which is not loaded.
     unloaded: Unloaded,
     /// The beginning of a turn whose rest is kept; summed up on its own.
     turn: Vec<Projected>,
@@ -126,13 +126,14 @@ impl Plan {
 
     /// What is to be asked, each with the messages it is about. The answers are taken in the same order.
     #[must_use]
-    pub fn questions(&self) -> Vec<Question> {
+    pub fn requests(&self) -> Vec<SummaryRequest> {
         let prompt = match &self.previous {
             None => Prompt::Summary,
             Some(previous) => Prompt::Update { previous: previous.clone() },
         };
-        let main = Question { prompt, messages: self.older.clone(), unloaded: self.unloaded.messages };
-        let of_turn = || Question { prompt: Prompt::SplitTurn, messages: self.turn.clone(), unloaded: 0 };
+        let main = SummaryRequest { prompt, messages: self.older.clone(), unloaded: self.unloaded.messages };
+        let of_turn =
+            || SummaryRequest { prompt: Prompt::SplitTurn, messages: self.turn.clone(), unloaded: 0 };
         std::iter::once(main).chain((!self.turn.is_empty()).then(of_turn)).collect()
     }
 
@@ -268,7 +269,7 @@ mod tests {
     #[test]
     fn what_is_not_kept_is_summed_up() {
         let plan = plan(&heavy("u a u a"), 2).unwrap();
-        let [Question { prompt: Prompt::Summary, messages: older, .. }] = &plan.questions()[..] else {
+        let [SummaryRequest { prompt: Prompt::Summary, messages: older, .. }] = &plan.requests()[..] else {
             panic!("one summary")
         };
         assert_eq!(ids(older), ["e0", "e1"]);
@@ -284,7 +285,7 @@ mod tests {
     #[test]
     fn the_beginning_of_a_split_turn_gets_its_own_summary() {
         let plan = plan(&heavy("u a u a1 r1 a2 r2"), 2).unwrap();
-        let [main, split] = &plan.questions()[..] else { panic!("two summaries") };
+        let [main, split] = &plan.requests()[..] else { panic!("two summaries") };
         assert_eq!((&main.prompt, &split.prompt), (&Prompt::Summary, &Prompt::SplitTurn));
         let (older, turn) = (&main.messages, &split.messages);
         assert_eq!((ids(older), ids(turn)), (vec!["e0", "e1"], vec!["e2", "e3", "e4"]));
@@ -298,19 +299,19 @@ mod tests {
     #[test]
     fn a_first_turn_that_is_split_is_summed_up_as_a_whole() {
         let plan = plan(&heavy("u a1 r1 a2 r2"), 2).unwrap();
-        let [Question { prompt: Prompt::Summary, messages: older, .. }] = &plan.questions()[..] else {
+        let [SummaryRequest { prompt: Prompt::Summary, messages: older, .. }] = &plan.requests()[..] else {
             panic!("one summary")
         };
         assert_eq!(ids(older), ["e0", "e1", "e2"]);
     }
 
     #[test]
-    fn plan_unloaded_messages_count_and_are_left_out_of_the_question() {
+    fn plan_unloaded_messages_count_and_are_not_asked_about() {
         let mut material = heavy("u a u a");
         let unloaded = Unloaded { messages: 7, tokens: Tokens(5_000) };
         material.projection.unloaded = Some(unloaded);
         let plan = plan(&material, 2).unwrap();
-        let [question] = &plan.questions()[..] else { panic!("one summary") };
+        let [question] = &plan.requests()[..] else { panic!("one summary") };
         assert_eq!((ids(&question.messages), question.unloaded), (vec!["e0", "e1"], 7));
         // Longer than what is loaded, and still shorter than what it stands for.
         let entry = plan.summarized(&["word ".repeat(1_000)]).unwrap();
@@ -334,7 +335,8 @@ mod tests {
         let entry = plan(&first, 1).unwrap().summarized(&["Main.".into()]).unwrap();
         assert!(entry.summary.ends_with("Main.\n\n<files-read>\na.rs\n</files-read>"), "{entry:?}");
         let second = plan(&compacted(entry, "u a u"), 1).unwrap();
-        let [Question { prompt: Prompt::Update { previous }, messages: newer, .. }] = &second.questions()[..]
+        let [SummaryRequest { prompt: Prompt::Update { previous }, messages: newer, .. }] =
+            &second.requests()[..]
         else {
             panic!("an update")
         };

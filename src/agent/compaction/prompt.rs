@@ -39,10 +39,10 @@ pub enum Prompt {
     Branch,
 }
 
-/// What is wanted of which part of a conversation.
+/// A summary request: the prompt and the messages that it covers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Question {
-    /// What is wanted.
+pub struct SummaryRequest {
+    /// The prompt.
     pub prompt: Prompt,
     /// The part, oldest first.
     pub messages: Vec<Projected>,
@@ -61,7 +61,7 @@ pub struct Ask {
     pub max_tokens: Tokens,
 }
 
-impl Question {
+impl SummaryRequest {
     /// The question in words, within the window of a model. `attempt` counts from 0; each further one leaves out
     /// half of what the one before had room for, because the estimate of tokens was too low.
     ///
@@ -137,8 +137,8 @@ mod tests {
     use crate::agent::compaction::cut::tests::talk;
     use crate::provider::catalog;
 
-    fn about(prompt: Prompt, messages: &[Projected]) -> Question {
-        Question { prompt, messages: messages.to_vec(), unloaded: 0 }
+    fn about(prompt: Prompt, messages: &[Projected]) -> SummaryRequest {
+        SummaryRequest { prompt, messages: messages.to_vec(), unloaded: 0 }
     }
 
     fn model(window: u64) -> ModelFacts {

@@ -222,9 +222,9 @@ impl Driver {
             self.keep_cost(&compacting.cost, "compaction");
             compacting.cost = Spent::nothing(model);
         }
-        let questions = compacting.plan.questions();
+        let requests = compacting.plan.requests();
         let instructions = compacting.instructions.clone();
-        self.make_summary(questions, instructions, Purpose::Compaction(Box::new(compacting)));
+        self.make_summary(requests, instructions, Purpose::Compaction(Box::new(compacting)));
     }
 
     fn truncate(&mut self, compacting: Compacting) -> Input {

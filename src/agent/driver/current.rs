@@ -110,7 +110,7 @@ impl Current {
         let mut notice = None;
         if model == Choice::Log {
             match providers.exact(&named) {
-                Ok(model) => notice = self.answer_by(model).err().map(|error| error.to_string()),
+                Ok(model) => self.answer_by(model),
                 Err(error) if providers.can_stand_in(&self.model) => {
                     notice = Some(format!("{error}; going on with {}", self.model.reference()));
                 }
@@ -133,16 +133,17 @@ impl Current {
     }
 
     /// Has this model answer from now on.
-    ///
-    /// # Errors
-    /// When its window is so large that more of the log has to be read, and that can't be.
-    pub(super) fn answer_by(&mut self, model: Model) -> Result<(), SessionError> {
+    /// Its window may be so large that more of the log has to be loaded; while that can't be read, the conversation counts as
+    /// too long.
+    pub(super) fn answer_by(&mut self, model: Model) {
         let loaded = most_loaded(self.model.facts.window);
         (self.model, self.usual) = (model, None);
-        if self.projection.unloaded.is_some() && most_loaded(self.model.facts.window) > loaded {
-            self.project()?;
+        if self.projection.unloaded.is_some()
+            && most_loaded(self.model.facts.window) > loaded
+            && let Err(error) = self.project()
+        {
+            tracing::error!(%error, "the context could not be loaded for a larger window");
         }
-        Ok(())
     }
 
     /// The same for a person, with what to do.
@@ -177,7 +178,8 @@ impl Current {
         let notice = self.follow_the_log(providers, Choice::Log, Choice::Log);
         if was_usual && self.usual.is_some() {
             self.thinking = before.facts.clamp(self.wanted_thinking);
-            return self.answer_by(before).err().map(|error| error.to_string());
+            self.answer_by(before);
+            return None;
         }
         notice
     }
@@ -270,12 +272,12 @@ impl Current {
     }
 }
 
-/// How much of a conversation is held in memory while this window is in use: more than any request can take, also where the
-/// estimate is twice too high.
+/// The size of a conversation that is held in memory for this window. Beyond four windows by estimate a smaller count of
+/// the provider's isn't believed either ([`Projection::tokens`]), so what isn't loaded could not be sent.
 fn most_loaded(window: Tokens) -> Tokens {
-    /// The largest windows of well-known models, so that another choice among them finds all that it needs.
-    const LARGEST_WINDOW: Tokens = Tokens(1_000_000);
-    Tokens(window.max(LARGEST_WINDOW).0.saturating_mul(2))
+    /// A few megabytes; most conversations are shorter.
+    const LEAST: Tokens = Tokens(2_000_000);
+    LEAST.max(Tokens(window.0.saturating_mul(4)))
 }
 
 pub(super) fn model_change(model: &ModelRef) -> EntryBody {

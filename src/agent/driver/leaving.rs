@@ -3,7 +3,7 @@
 use super::Driver;
 use super::commands::answer;
 use super::summaries::{Leaving, Purpose, Spent};
-use crate::agent::compaction::{BranchPlan, CompactionError, Question};
+use crate::agent::compaction::{BranchPlan, CompactionError, SummaryRequest};
 use crate::agent::handle::{AgentError, Moved, Reply};
 use crate::event::EventKind;
 use crate::id::EntryId;
@@ -26,9 +26,9 @@ impl Driver {
                 let instructions = instructions.filter(|words| !words.trim().is_empty());
                 self.teller.tell(EventKind::BranchSummaryStart);
                 let (prompt, messages) = plan.prompt();
-                let questions = vec![Question { prompt, messages: messages.to_vec(), unloaded: 0 }];
+                let requests = vec![SummaryRequest { prompt, messages: messages.to_vec(), unloaded: 0 }];
                 let leaving = Leaving { to, editor, plan, cost, reply };
-                self.make_summary(questions, instructions, Purpose::Branch(Box::new(leaving)));
+                self.make_summary(requests, instructions, Purpose::Branch(Box::new(leaving)));
             }
         }
     }

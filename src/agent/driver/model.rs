@@ -55,7 +55,7 @@ impl Driver {
     fn choose(&mut self, model: Model, thinking: Option<ThinkingLevel>) -> Result<(), AgentError> {
         let reference = model.reference();
         self.note(model_change(&reference))?;
-        self.current.answer_by(model)?;
+        self.current.answer_by(model);
         self.summaries.futile = None;
         self.teller.tell(EventKind::ModelChanged { model: reference });
         self.set_thinking(thinking.unwrap_or(self.current.wanted_thinking))?;

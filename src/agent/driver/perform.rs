@@ -250,7 +250,12 @@ impl Driver {
             messages,
             tools: self.offered().specs(),
             tool_choice,
-            max_tokens: self.fixed.options.answers.max_tokens(&model.facts, self.current.projection.tokens()),
+            max_tokens: self.fixed.options.answers.max_tokens(
+                &model.facts,
+                self.current.thinking,
+                self.current.projection.tokens(),
+                self.summaries.options.reserve(model.facts.window),
+            ),
             temperature: self.fixed.options.answers.temperature,
             thinking: self.current.thinking,
         };

@@ -7,7 +7,9 @@ use tokio::task::AbortHandle;
 
 use super::summary::{Maker, SummaryNews};
 use super::{Driver, now};
-use crate::agent::compaction::{Automatic, BranchPlan, CompactionError, CompactionOptions, Plan, Question};
+use crate::agent::compaction::{
+    Automatic, BranchPlan, CompactionError, CompactionOptions, Plan, SummaryRequest,
+};
 use crate::agent::handle::{Moved, Reply, Summarizing, SummaryOf};
 use crate::agent::turn::{Input, Retry};
 use crate::event::{CompactionReason, CompactionResult, EventKind};
@@ -150,16 +152,16 @@ impl Purpose {
 }
 
 impl Driver {
-    /// Has the model answer questions, for a purpose.
+    /// Has the model answer requests, for a purpose.
     pub(super) fn make_summary(
         &mut self,
-        questions: Vec<Question>,
+        requests: Vec<SummaryRequest>,
         instructions: Option<String>,
         purpose: Purpose,
     ) {
         let (model, retry) = (self.current.model.clone(), self.retry);
         self.summaries.number += 1;
-        let maker = Maker { model, retry, questions, instructions };
+        let maker = Maker { model, retry, requests, instructions };
         let task = self.jobs.summarize(self.summaries.number, maker);
         self.summaries.state = Summing::Making(Box::new(Making { task, since: now(), retry: None, purpose }));
     }

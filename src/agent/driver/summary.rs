@@ -1,4 +1,4 @@
-//! Having a summary made: the questions go to the model one after the other, with another try where one may help.
+//! Having a summary made: the requests go to the model one after the other, with another try where one may help.
 //!
 //! A job like others: it reports what it spends and how it ended, and is stopped by being dropped.
 
@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use super::jobs::Report;
 use super::{now, reports};
-use crate::agent::compaction::{CompactionError, Question};
+use crate::agent::compaction::{CompactionError, SummaryRequest};
 use crate::agent::partial::{Growth, Partial};
 use crate::agent::retry::{self, RetryOptions, Tried};
 use crate::agent::turn::AfterFailure;
@@ -23,11 +23,11 @@ const MOST_HALVINGS: u32 = 3;
 /// What a summary ends with that was longer than the model may answer.
 const CUT_OFF: &str = "\n\n[The summary was cut off here: it reached the output limit.]";
 
-/// A summary's questions, and who is asked.
+/// A summary's requests, and who is asked.
 pub(super) struct Maker {
     pub(super) model: Model,
     pub(super) retry: RetryOptions,
-    pub(super) questions: Vec<Question>,
+    pub(super) requests: Vec<SummaryRequest>,
     /// The user's own words on what matters.
     pub(super) instructions: Option<String>,
 }
@@ -38,7 +38,7 @@ pub(crate) enum SummaryNews {
     Spent(Usage),
     /// It failed, and goes out again after a while.
     Waits { attempt: u32, most: u32, delay: Duration, why: String },
-    /// The answers in the order of the questions, or why there are none.
+    /// The answers in the order of the requests, or why there are none.
     Ended(Result<Vec<String>, CompactionError>),
 }
 
@@ -53,10 +53,10 @@ impl Maker {
 
     async fn make(&self, number: u64, report: &mpsc::Sender<Report>) -> Result<Vec<String>, CompactionError> {
         let mut answers = Vec::new();
-        for question in &self.questions {
+        for request in &self.requests {
             let (mut times, mut halvings) = (0, 0);
             let answer = loop {
-                let ask = question.ask(self.instructions.as_deref(), &self.model.facts, halvings)?;
+                let ask = request.ask(self.instructions.as_deref(), &self.model.facts, halvings)?;
                 let (spent, answer) = self.ask(ask.into_request(&self.model.facts, now())).await;
                 let tell = |news| report.send(Report::Summary { number, news });
                 let _ = tell(SummaryNews::Spent(spent)).await;

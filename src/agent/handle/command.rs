@@ -90,7 +90,7 @@ pub(in crate::agent) enum Command {
     Close { reply: Reply<()> },
 }
 
-/// What is asked of what the user allowed for the session.
+/// Commands on the session's permissions.
 pub(in crate::agent) enum PermissionCommand {
     List { reply: Reply<Vec<Rule>> },
     Revoke { rule: Rule, reply: Reply<()> },

@@ -219,7 +219,7 @@ pub enum Fate {
     Run(Access),
     /// It may run, because what would have been asked was answered beforehand.
     Granted {
-        /// Who answered.
+        /// The decider.
         by: Decider,
         /// The rule that did.
         rule: Option<String>,
@@ -262,7 +262,7 @@ impl Denied {
         format!("denied: {}{advice}", self.reason)
     }
 
-    /// Who decided that.
+    /// Returns the decider.
     #[must_use]
     pub const fn decider(&self) -> Decider {
         match self.cause {

@@ -37,7 +37,7 @@ pub(super) struct Stop {
     waiting: &'static str,
     /// To front ends, of the call that asked.
     denied: &'static str,
-    /// Who denied that, for the log.
+    /// The decider, for the log.
     by: Decider,
 }
 

@@ -115,14 +115,14 @@ fn endpoint(arguments: &Arguments, config: &Config, provider: &str, base_url: &s
 }
 
 /// The models that can be named.
-pub(in crate::cli) struct Named {
+pub(in crate::cli) struct ModelList {
     pub(in crate::cli) providers: Providers,
     /// The model of the settings, where the catalog lacks it.
     pub(in crate::cli) configured: Option<ModelFacts>,
 }
 
 /// Lists the models of the catalog and of the configured providers.
-pub(in crate::cli) fn named_models(arguments: &Arguments, config: &Config) -> Result<Named, Failure> {
+pub(in crate::cli) fn named_models(arguments: &Arguments, config: &Config) -> Result<ModelList, Failure> {
     let providers = providers(arguments, config)?;
     let words = config.settings.text(&setting::MODEL);
     let found = words.and_then(|words| match config.settings.text(&setting::PROVIDER) {
@@ -130,7 +130,7 @@ pub(in crate::cli) fn named_models(arguments: &Arguments, config: &Config) -> Re
         None => providers.find(words).ok().map(|found| found.model),
     });
     let configured = found.map(|model| (*model.facts).clone());
-    Ok(Named { providers, configured })
+    Ok(ModelList { providers, configured })
 }
 
 /// The model to begin with.

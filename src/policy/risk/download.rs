@@ -5,7 +5,7 @@ use super::{
     program, programs, shell,
 };
 
-/// How a substitution is shown in a word.
+/// The placeholder of a substitution in a word.
 const SUBSTITUTION: &str = "$(…)";
 
 /// Names of the standard input.

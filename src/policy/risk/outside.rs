@@ -6,10 +6,10 @@ use std::path::Path;
 use super::{CommandFolders, HARMLESS_DEVICES, Segment, has_flag, is_assignment, program, targets, writes};
 use crate::protected_path::normalize;
 
-/// What a command that reads credential files does.
+/// The reason for a command that reads credential files.
 pub(super) const READS_CREDENTIALS: &str = "reaches keys or passwords in your home directory";
 
-/// How the reason for a write outside of the folders begins.
+/// Prefix of the reason for a write outside of the folders.
 pub(super) const WRITES_OUTSIDE: &str = "writes outside the working directory";
 
 /// Programs that show at most the names of what they are given, or only go there.
@@ -118,7 +118,7 @@ fn expand(path: &str, variables: &[Variable], depth: usize) -> Option<Vec<String
     values.collect::<Option<Vec<_>>>().map(|values| values.concat())
 }
 
-/// How often a variable may stand for another one.
+/// Maximum depth of variables that name other variables.
 const EXPANSIONS: usize = 4;
 
 impl CommandFolders<'_> {

@@ -17,7 +17,7 @@ use crate::provider::catalog::{self, Silence, Thinking};
 use crate::provider::{Request, ToolChoice, wording};
 use crate::unit::Tokens;
 
-/// Fewest tokens of thought that the API accepts as a budget, and what is left for the answer beside it.
+/// Fewest tokens of thought that the API accepts as a budget.
 const MIN_BUDGET: u64 = 1_024;
 
 /// Longest id of a call that is sent.
@@ -88,18 +88,16 @@ impl Plan {
         Self { thinking: Some(thinking), effort: Some(effort), sends_thoughts: true, ..Self::plain(request) }
     }
 
-    /// The budget counts towards `max_tokens`, so that is raised by it as far as the model goes; the budget gives way
-    /// where there is no room for both, and where there is none at all the model doesn't think.
+    /// The budget counts towards `max_tokens` and takes at most three quarters of it; where that is less than the API
+    /// accepts, the model doesn't think.
     fn budget(request: &Request, level: ThinkingLevel) -> Self {
         let wanted = catalog::budget(level).0;
-        let most = catalog::claude_max_output(&request.model).unwrap_or(request.max_tokens);
-        let max_tokens = (request.max_tokens + Tokens(wanted)).min(most.max(request.max_tokens));
-        let budget = wanted.min(max_tokens.0.saturating_sub(MIN_BUDGET));
+        let budget = wanted.min(request.max_tokens.0 / 4 * 3);
         if budget < MIN_BUDGET {
             return Self { sends_temperature: true, ..Self::plain(request) };
         }
         let thinking = json!({ "type": "enabled", "budget_tokens": budget });
-        Self { thinking: Some(thinking), max_tokens, sends_thoughts: true, ..Self::plain(request) }
+        Self { thinking: Some(thinking), sends_thoughts: true, ..Self::plain(request) }
     }
 }
 

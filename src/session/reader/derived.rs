@@ -1,6 +1,6 @@
 //! What is derived from a log without reading all of it: the context of a leaf, the totals, tiller's own facts.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -92,19 +92,22 @@ impl Reader {
         size: Tokens,
         picked: &mut Picked,
     ) -> Result<(usize, Option<Unloaded>), SessionError> {
+        let removed = removed_by_edits(picked);
         let mut rest = self.on_path(leaf, |step| step.position >= first);
         let (mut from, mut sum) = (leaf + 1, Tokens(0));
         while sum < size
             && let Some(position) = rest.pop()
         {
             self.pick(position, picked)?;
-            sum += picked.entries.get(&position).map_or(Tokens(0), context::size_of);
+            let entry = picked.entries.get(&position).filter(|entry| !removed.contains(&entry.id));
+            sum += entry.map_or(Tokens(0), context::size_of);
             from = position;
         }
         let mut unloaded = Unloaded::default();
         for &position in &rest {
             let index = self.shared.index();
-            let is_message = index.entries().speaker(position).0.makes_message();
+            let is_message = index.entries().speaker(position).0.makes_message()
+                && index.entries().id(position).is_none_or(|id| !removed.contains(&id));
             if let Some(entry) = index.entries().at(position).filter(|_| is_message) {
                 unloaded.add(entry.length);
             }
@@ -267,6 +270,20 @@ impl Reader {
         }
         Ok(())
     }
+}
+
+/// Ids of the entries that the last edit of each took out of the context.
+fn removed_by_edits(picked: &Picked) -> HashSet<EntryId> {
+    let mut removed = HashSet::new();
+    for entry in picked.entries.values() {
+        if let EntryBody::ContextEdit { target_id, replacement } = &entry.body {
+            match replacement {
+                None => _ = removed.insert(target_id.clone()),
+                Some(_) => _ = removed.remove(target_id),
+            }
+        }
+    }
+    removed
 }
 
 /// The entries at a position and above it.

@@ -227,7 +227,8 @@ impl Worker {
         }
         let (settings, failures) = self.renew_settings().await;
         let settings = settings.map(|settings| format!(" · {settings}")).unwrap_or_default();
-        let note = format!("trusted{settings} · its extensions and .env count from the next start on");
+        let note =
+            format!("Project trusted{settings}. Its extensions and .env take effect at the next start.");
         Ok([Report::Note(note)].into_iter().chain(failures).collect())
     }
 

@@ -73,7 +73,7 @@ pub(super) const fn mode_says(mode: ApprovalMode) -> [(&'static str, &'static st
             reading,
             ("editing", "runs unasked here; in .git, startup and credential files it asks"),
             ("commands", "run unasked"),
-            ("dangerous", "ask: sudo, pushes, writing elsewhere, your keys, and their like"),
+            ("dangerous", "ask: sudo, git push, writes outside this folder, reading keys"),
         ],
         ApprovalMode::ReadOnly => [
             ("reading", "runs unasked here; elsewhere it is refused"),
@@ -98,7 +98,7 @@ pub(in crate::tui) fn modes(current: &str) -> (Vec<Item>, usize) {
     (ApprovalMode::ALL.map(item).to_vec(), selected)
 }
 
-/// What was allowed for the session, in the order it was.
+/// The permissions of the session, oldest first.
 pub(in crate::tui) fn permissions(permissions: &[Permission]) -> Vec<Item> {
     let item = |permission: &Permission| {
         let what = one_line(&permission.to_string());

@@ -7,7 +7,7 @@ use super::super::keymap::{Context, KeyCommand};
 use super::{Chosen, Focus, Order, Then, in_order, typed};
 use crate::event::{QueueItem, QueueKind};
 
-/// Whether a key changes the text of an editor that has it.
+/// Returns whether a key changes the text of an editor that has it.
 pub(super) fn types(key: KeyEvent) -> bool {
     matches!(key.code, KeyCode::Char(_) | KeyCode::Backspace | KeyCode::Delete)
         && (key.modifiers - KeyModifiers::SHIFT).is_empty()

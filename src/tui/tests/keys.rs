@@ -442,7 +442,7 @@ fn ctrl_d_at_work_says_what_quits() {
 }
 
 #[test]
-fn status_line_waiting_steering_message_says_that_enter_sends_it() {
+fn status_line_waiting_steering_names_enter() {
     let mut stage = Stage::new(120, 40);
     at_work(&mut stage);
     assert!(stage.screen().contains("esc stops · enter steers"), "{}", stage.screen());

@@ -12,7 +12,7 @@ impl Transcript {
         }
     }
 
-    /// Whether what tiller says of itself before anything is said is there.
+    /// Returns whether what tiller says of itself before anything is said is there.
     pub(in crate::tui) fn has_banner(&self) -> bool {
         let first = self.parts.last().and_then(Part::blocks).and_then(<[Block]>::first);
         first.is_some_and(|block| matches!(block.kind, BlockKind::Banner(_)))

@@ -635,7 +635,7 @@ fn tried(at: usize, sent: i64, text: &str, error: Option<&str>) -> Entry {
     entry(at, Message::Assistant(answer))
 }
 
-/// What is drawn of entries that were appended one by one, and of the same read again.
+/// The blocks of entries that were appended one by one, and of the same entries read again.
 fn told_and_read(entries: &[Entry]) -> [Vec<String>; 2] {
     let mut told = Transcript::of(0, Newest::of(&[], entries[..1].to_vec()));
     for entry in &entries[1..] {

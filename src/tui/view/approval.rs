@@ -188,14 +188,14 @@ fn before_answers(app: &App, asked: &Asked) -> Vec<Line> {
     hung(&spans, app)
 }
 
-/// What may be answered to a call that was seen; with numbers where they take no other row.
+/// The answers to a call that was seen, with numbers where they need no extra row.
 fn answers(app: &App, asked: &Asked) -> Vec<Line> {
     let (plain, numbered) =
         (answers_with(app, asked, Numbers::Hidden), answers_with(app, asked, Numbers::Shown));
     if numbered.len() > plain.len() { plain } else { numbered }
 }
 
-/// Whether the numbers of answers are shown, which are keys too.
+/// True if the numbers of answers are shown, which are keys too.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Numbers {
     Shown,

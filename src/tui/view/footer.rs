@@ -124,7 +124,7 @@ fn covered_question(app: &App) -> Option<&str> {
     (!is_its_page(over)).then_some(asked.request.tool_name.as_str())
 }
 
-/// Whether the approval mode is shown with the key that changes it.
+/// True if the approval mode is shown with the key that changes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hint {
     None,

@@ -611,7 +611,7 @@ async fn where_nothing_is_left_behind_no_summary_is_made() {
     assert_eq!(stage.requests().len(), 1);
 }
 
-/// A session of some three million tokens, twice and a half what is loaded of it, whose answers claim to have cost hardly any.
+/// A session of some three million tokens, half as much again as what is loaded of it, whose answers claim to have cost hardly any.
 fn far_too_long(folder: &TempDir) -> PathBuf {
     let manager = SessionManager::new(
         Placement::Flat(folder.path().join("logs")),
@@ -667,7 +667,7 @@ async fn session_far_beyond_the_window_is_truncated_on_request() {
 }
 
 #[tokio::test]
-async fn session_far_beyond_the_window_is_never_sent_with_compaction_off() {
+async fn session_far_beyond_the_window_is_not_sent_uncompacted() {
     let mut stage = stage_far_too_long(vec![says("three")], |options| {
         options.compaction.strategy = Strategy::Off;
     });
