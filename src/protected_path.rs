@@ -2,7 +2,7 @@
 //! and credential files of the home directory, and tiller's own folders hold its configuration, keys, sessions and state.
 //! Pure: paths are compared by their letters, links aren't followed.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Components, Path, PathBuf};
 
 /// Files directly in the home directory.
 const HOME_FILES: &[&str] = &[
@@ -236,18 +236,31 @@ impl ProtectedPaths {
     pub fn is_credential(&self, path: &Path) -> bool {
         let path = normalize(path);
         let is_public = path.extension().is_some_and(|ending| ending == "pub");
-        let mut beneath = self.homes.iter().filter_map(|home| rest_beneath(home, &path));
-        !is_public
-            && beneath.any(|path| CREDENTIALS.iter().any(|name| begins_with(path, name)) || may_match(path))
+        let is_beneath = |path: &Path, name: &str| {
+            let names = Path::new(name).components();
+            path.components().count() >= names.clone().count() && may_match(path.components(), names)
+        };
+        let mut beneath = self.homes.iter().filter_map(|home| rest_that_may_match(&path, home));
+        !is_public && beneath.any(|rest| CREDENTIALS.iter().any(|name| is_beneath(rest, name)))
     }
 
-    /// Checks whether a folder holds credential files of the home directory.
+    /// Checks whether a folder holds credential files of the home directory, or is one of their folders. A wildcard stands for
+    /// whatever the shell may put there.
     #[must_use]
     pub fn holds_credentials(&self, folder: &Path) -> bool {
         let folder = normalize(folder);
-        let mut credentials =
-            self.homes.iter().flat_map(|home| CREDENTIALS.iter().map(move |name| home.join(name)));
-        credentials.any(|it| rest_beneath(&folder, &normalize(&it)).is_some())
+        let is_above = |folder: &Path, name: &str| {
+            let names = Path::new(name).components();
+            folder.components().count() <= names.clone().count() && may_match(folder.components(), names)
+        };
+        self.homes.iter().any(|home| match rest_that_may_match(&folder, home) {
+            Some(rest) => CREDENTIALS.iter().any(|name| is_above(rest, name)),
+            None => {
+                let home = normalize(home);
+                folder.components().count() < home.components().count()
+                    && may_match(folder.components(), home.components())
+            }
+        })
     }
 
     /// Checks whether a path may not be read by a command that was allowed for another path: it lies in a protected folder of
@@ -289,13 +302,54 @@ fn is_protected_in(home: &Path, path: &Path) -> bool {
     is_file() || HOME_FOLDERS.iter().any(|folder| begins_with(beneath, folder))
 }
 
-/// Checks whether a path in the home directory with a wildcard may stand for a credential file. A wildcard matches no dot at the
-/// beginning of a name.
-fn may_match(path: &Path) -> bool {
-    let text = path.to_string_lossy().to_ascii_lowercase();
-    let before = text.find(['*', '?', '[']).map(|at| &text[..at]);
-    let before = before.filter(|before| !before.is_empty() && !before.ends_with('/'));
-    before.is_some_and(|before| CREDENTIALS.iter().any(|name| name.to_ascii_lowercase().starts_with(before)))
+/// The rest of a path, which may have wildcards, behind what may be a folder.
+fn rest_that_may_match<'a>(path: &'a Path, folder: &Path) -> Option<&'a Path> {
+    let mut rest = path.components();
+    let is_it = normalize(folder).components().all(|name| {
+        rest.next().is_some_and(|pattern| {
+            name_may_match(pattern.as_os_str().as_encoded_bytes(), name.as_os_str().as_encoded_bytes())
+        })
+    });
+    is_it.then_some(rest.as_path())
+}
+
+/// Checks whether the names of two paths match one by one, up to the end of the shorter one. Those of the first may have
+/// wildcards.
+fn may_match(pattern: Components<'_>, names: Components<'_>) -> bool {
+    pattern.zip(names).all(|(pattern, name)| {
+        name_may_match(pattern.as_os_str().as_encoded_bytes(), name.as_os_str().as_encoded_bytes())
+    })
+}
+
+/// Checks whether a shell may put a name in the place of a pattern. A wildcard matches no dot at the beginning of a name; behind a
+/// `[` anything may match.
+fn name_may_match(pattern: &[u8], name: &[u8]) -> bool {
+    if name.starts_with(b".") && !pattern.starts_with(b".") {
+        return false;
+    }
+    let (mut in_pattern, mut in_name) = (0, 0);
+    // Where the last `*` stands, and what it matches so far ends.
+    let mut star = None;
+    while in_name < name.len() {
+        match (pattern.get(in_pattern), star) {
+            (Some(b'['), _) => return true,
+            (Some(b'*'), _) => {
+                star = Some((in_pattern, in_name));
+                in_pattern += 1;
+            }
+            (Some(c), _) if *c == b'?' || c.eq_ignore_ascii_case(&name[in_name]) => {
+                in_pattern += 1;
+                in_name += 1;
+            }
+            (_, Some((at, end))) => {
+                star = Some((at, end + 1));
+                in_pattern = at + 1;
+                in_name = end + 1;
+            }
+            (_, None) => return false,
+        }
+    }
+    pattern[in_pattern..].iter().all(|c| b"*[".contains(c))
 }
 
 fn begins_with(path: &Path, folder: &str) -> bool {
@@ -446,6 +500,13 @@ mod tests {
             "/home/me/.config/g?",
             "/home/me/.netrc",
             "/home/me/.config/gh/hosts.yml",
+            "/home/me/.cargo/*",
+            "/home/me/.docker/*",
+            "/home/me/.config/*/hosts.yml",
+            "/home/*/.ssh/id_rsa",
+            "/*/m?/.ssh/*",
+            "/home/me/.c*/cred*",
+            "/home/me/.[s]sh/id_rsa",
         ] {
             assert!(protected.is_credential(Path::new(path)), "{path}");
         }
@@ -456,11 +517,15 @@ mod tests {
             "/home/me/work/.ssh/x",
             "/home/me/.config/nvim",
             "/home/you/.ssh/x",
+            "/home/me/*/id_rsa",
+            "/home/me/*",
+            "/home/me/.cargo/c*.txt",
+            "/home/me/work/*",
         ] {
             assert!(!protected.is_credential(Path::new(path)), "{path}");
         }
         let holds = |path| protected.holds_credentials(Path::new(path));
-        assert_eq!(["/", "/home/me", "/home/me/.config"].map(holds), [true; 3]);
+        assert_eq!(["/", "/home/me", "/home/me/.config", "/home/*", "/home/me/.conf*"].map(holds), [true; 5]);
         assert_eq!(["/home/me/work", "/home/you"].map(holds), [false; 2]);
     }
 

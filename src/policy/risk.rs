@@ -41,17 +41,21 @@ pub(super) fn of(line: &str, folders: CommandFolders<'_>) -> Option<String> {
 
 fn judge_line(line: &str, folders: CommandFolders<'_>, depth: usize) -> Option<String> {
     let segments = shell::segments(line);
-    if download::runs_download(line, &segments) {
+    let variables = outside::list_variables(&segments);
+    if download::runs_download(line, &segments) || download::runs_saved(&segments, &variables) {
         return Some("runs what it downloads".into());
     }
-    let variables = outside::list_variables(&segments);
     let (mut here, mut before) = (folders.here.to_owned(), folders.here.to_owned());
     let mut visited = folders.visited.to_vec();
     let mut reached: Option<String> = None;
-    for segment in &segments {
+    for (at, segment) in segments.iter().enumerate() {
         let known = visited.clone();
         let folders = CommandFolders { here: &here, visited: &known, variables: &variables, ..folders };
-        if let Some(what) = judge_segment(segment, folders, depth) {
+        let finds_credentials = || {
+            let finds = find::hands_on_credentials(segment, &segments[at + 1..], folders);
+            finds.then(|| outside::READS_CREDENTIALS.to_owned())
+        };
+        if let Some(what) = judge_segment(segment, folders, depth).or_else(finds_credentials) {
             // There may be worse behind what reaches a file.
             let Some(rank) = rank(&what) else { return Some(what) };
             let is_worse = |before: &String| self::rank(before).is_some_and(|before| rank < before);
@@ -74,7 +78,9 @@ fn rank(reason: &str) -> Option<u8> {
     match reason {
         outside::READS_CREDENTIALS => Some(1),
         _ if Protection::ALL.iter().any(|it| it.reason() == reason) => Some(0),
-        _ if reason.starts_with(outside::WRITES_OUTSIDE) => Some(2),
+        _ if [outside::WRITES_OUTSIDE, outside::MAY_WRITE_OUTSIDE].iter().any(|it| reason.starts_with(it)) => {
+            Some(2)
+        }
         _ => None,
     }
 }
@@ -90,8 +96,7 @@ fn judge_segment(segment: &Segment, folders: CommandFolders<'_>, depth: usize) -
     let output = || {
         let protection = segment.outputs.iter().find_map(|path| folders.protection(path));
         protection.map(|it| it.reason().to_owned()).or_else(|| {
-            let path = segment.outputs.iter().find(|path| folders.leads_outside(path))?;
-            Some(outside::reason(path))
+            segment.outputs.iter().find_map(|path| folders.judge_output(path))
         })
     };
     let credentials = || {

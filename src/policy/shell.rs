@@ -26,10 +26,42 @@ const CLOSERS: &[&str] = &["done", "esac", "fi"];
 /// Words of the grammar that stand before another command.
 const CONNECTORS: &[&str] = &["!", "do", "elif", "else", "then", "time"];
 
+/// Characters by which a shell does more than run one command with plain arguments.
+const METACHARACTERS: &str = ";&|<>()`$\\{}!#";
+
+/// Those that are plain text in double quotes.
+const PLAIN_IN_DOUBLE_QUOTES: &str = "|()";
+
+/// Checks whether a line has a metacharacter that its quotes don't make plain text, a control character, or a quote that is
+/// left open.
+fn has_metacharacter(line: &str) -> bool {
+    let mut quote = None;
+    for c in line.chars() {
+        let is_meta = match (quote, c) {
+            (_, c) if c.is_control() => c != '\t',
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                false
+            }
+            (Some(open), _) if open == c => {
+                quote = None;
+                false
+            }
+            (Some('\''), _) => false,
+            (Some(_), c) if PLAIN_IN_DOUBLE_QUOTES.contains(c) => false,
+            (Some(_) | None, c) => METACHARACTERS.contains(c),
+        };
+        if is_meta {
+            return true;
+        }
+    }
+    quote.is_some()
+}
+
 /// The words of a line that is one command with plain arguments; `None` when the shell would do more than run that:
 /// lists, pipes, redirections, substitutions, assignments, and wildcards that may become options or lead out.
 pub(super) fn simple_words(line: &str) -> Option<Vec<String>> {
-    if line.contains(|c: char| ";&|<>()`$\\{}!#".contains(c) || (c.is_control() && c != '\t')) {
+    if has_metacharacter(line) {
         return None;
     }
     if has_risky_wildcard(line) {
@@ -41,12 +73,12 @@ pub(super) fn simple_words(line: &str) -> Option<Vec<String>> {
 }
 
 /// Checks whether a wildcard begins a word, which may become an option then (a file can be called `--output=x`), or stands in a path that
-/// is absolute, leads upward or is hidden. The line has no escapes.
+/// is absolute, leads upward or is hidden. The line has no escapes outside of single quotes.
 fn has_risky_wildcard(line: &str) -> bool {
     any_wildcard(line, is_risky_before_wildcard)
 }
 
-/// Checks whether a wildcard stands outside of quotes. The line has no escapes.
+/// Checks whether a wildcard stands outside of quotes. The line has no escapes outside of single quotes.
 pub(super) fn has_wildcard(line: &str) -> bool {
     any_wildcard(line, |_| true)
 }
@@ -59,7 +91,7 @@ fn any_wildcard(line: &str, is_meant: impl Fn(&str) -> bool) -> bool {
         match (quote, c) {
             (None, '\'' | '"') => quote = Some(c),
             (Some(open), _) if open == c => quote = None,
-            (None, _) if c.is_whitespace() => word.clear(),
+            (None, _) if is_blank(c) => word.clear(),
             (None, '*' | '?' | '[') if is_meant(&word) => return true,
             (None | Some(_), _) => word.push(c),
         }
@@ -164,8 +196,13 @@ fn take_escape(rest: &mut &str) -> char {
     char::from_u32(code).filter(|c| !c.is_control()).unwrap_or(' ')
 }
 
+/// Checks whether a shell splits words at a character: other Unicode blanks are part of a word.
+fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n')
+}
+
 fn ends_word(c: char) -> bool {
-    c.is_whitespace() || ";&|<>()`".contains(c)
+    is_blank(c) || ";&|<>()`".contains(c)
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -256,7 +293,7 @@ impl Reader {
             }
             '{' => self.push(OPEN),
             '}' => self.push(CLOSE),
-            c if c.is_whitespace() => self.end_word(),
+            c if is_blank(c) => self.end_word(),
             c => self.push(c),
         }
     }

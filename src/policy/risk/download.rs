@@ -1,8 +1,10 @@
-//! Recognizes downloads that are run: an interpreter that takes its code from a pipe or a substitution with a download in it.
+//! Recognizes downloads that are run: an interpreter that takes its code from a pipe or a substitution with a download in it, and
+//! a file that is downloaded and run by the same line.
 
+use super::outside::{EXPANSIONS, Variable, expand};
 use super::{
-    DOWNLOADERS, INTERPRETERS, SHELLS, Segment, base_name, is_assignment, is_command_flag, line_of_shell,
-    program, programs, shell,
+    DOWNLOADERS, INTERPRETERS, SHELLS, Segment, base_name, has_flag, is_assignment, is_command_flag,
+    line_of_shell, program, programs, shell, targets, writes,
 };
 
 /// The placeholder of a substitution in a word.
@@ -14,8 +16,8 @@ const STDIN_NAMES: &[&str] = &["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"
 /// Modules of Python that read their input as data.
 const DATA_MODULES: &[&str] = &["base64", "gzip", "json.tool", "quopri", "uu"];
 
-/// Options of interpreters with a value in the next word.
-const WITH_VALUES: &[&str] = &["-I", "-O", "-W", "-X", "-o", "-r", "--init-file", "--rcfile", "--require"];
+/// Long options of interpreters with a value in the next word.
+const WITH_VALUES: &[&str] = &["--import", "--init-file", "--loader", "--rcfile", "--require"];
 
 /// The depth to which the lines of shells are looked into.
 const DEPTH: usize = 4;
@@ -73,7 +75,7 @@ fn runs_input(words: &[String], depth: usize) -> bool {
         "eval" => arguments.iter().any(|word| word.contains('$')),
         "." | "source" => arguments.first().is_some_and(|word| is_input(word)),
         _ if is_behind_xargs && (is_shell(name) || is_interpreter(name)) => true,
-        _ if is_shell(name) => shell_runs_input(arguments, depth),
+        _ if is_shell(name) => shell_runs_input(name, arguments, depth),
         _ if is_interpreter(name) => interpreter_runs_input(name, arguments),
         _ => false,
     })
@@ -83,7 +85,7 @@ fn is_input(word: &str) -> bool {
     STDIN_NAMES.contains(&word) || word.contains(SUBSTITUTION)
 }
 
-fn shell_runs_input(arguments: &[String], depth: usize) -> bool {
+fn shell_runs_input(name: &str, arguments: &[String], depth: usize) -> bool {
     if let Some(line) = line_of_shell(arguments) {
         let Some(depth) = depth.checked_sub(1) else { return true };
         let nested = || shell::segments(line).iter().any(|segment| runs_input(&segment.words, depth));
@@ -92,19 +94,13 @@ fn shell_runs_input(arguments: &[String], depth: usize) -> bool {
     let reads_input = |word: &String| {
         word.starts_with('-') && !word.starts_with("--") && !is_command_flag(word) && word.contains('s')
     };
-    arguments.iter().any(reads_input) || script(arguments).is_none_or(|script| is_input(script))
+    arguments.iter().any(reads_input) || script(name, arguments).is_none_or(|script| is_input(script))
 }
 
 /// Checks whether an interpreter has neither a script, nor code in its arguments, nor a module that reads data.
 fn interpreter_runs_input(name: &str, arguments: &[String]) -> bool {
     let is_python = name.starts_with("python");
-    let is_code_flag = |word: &str| match name {
-        "node" => ["-e", "-p", "-pe", "--eval", "--print"].contains(&word),
-        "perl" | "ruby" => word.starts_with('-') && !word.starts_with("-M") && word.contains(['e', 'E']),
-        "php" => word == "-r",
-        _ => is_python && is_command_flag(word),
-    };
-    if let Some(at) = arguments.iter().position(|word| is_code_flag(word)) {
+    if let Some(at) = arguments.iter().position(|word| is_code_flag(name, word)) {
         return arguments[at..].iter().take(2).any(|word| word.contains(SUBSTITUTION));
     }
     if let Some(at) = arguments.iter().position(|word| is_python && word.starts_with("-m")) {
@@ -112,20 +108,187 @@ fn interpreter_runs_input(name: &str, arguments: &[String]) -> bool {
         let module = joined.or_else(|| arguments.get(at + 1).map(String::as_str)).unwrap_or_default();
         return !DATA_MODULES.contains(&module);
     }
-    script(arguments).is_none_or(|script| is_input(script))
+    script(name, arguments).is_none_or(|script| is_input(script))
+}
+
+/// Checks whether an interpreter, which is no shell, takes code from the word behind this one, or from it.
+fn is_code_flag(name: &str, word: &str) -> bool {
+    match name {
+        "node" => ["-e", "-p", "-pe", "--eval", "--print"].contains(&word),
+        "perl" | "ruby" => word.starts_with('-') && !word.starts_with("-M") && word.contains(['e', 'E']),
+        "php" => word == "-r",
+        _ => name.starts_with("python") && is_command_flag(word),
+    }
 }
 
 /// The first argument that is no option.
-fn script(arguments: &[String]) -> Option<&String> {
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        if WITH_VALUES.contains(&word.as_str()) {
-            words.next();
-        } else if word == "-" || !word.starts_with(['-', '+']) {
-            return Some(word);
+fn script<'a>(name: &str, arguments: &'a [String]) -> Option<&'a String> {
+    arguments.get(find_script(name, arguments))
+}
+
+/// The index of the script among the arguments; behind them if there is none.
+fn find_script(name: &str, arguments: &[String]) -> usize {
+    let mut at = 0;
+    while let Some(word) = arguments.get(at) {
+        if word == "-" || !word.starts_with(['-', '+']) {
+            return at;
+        }
+        at += 1 + count_values(name, word);
+    }
+    arguments.len()
+}
+
+/// The number of words behind an option that are values of it. Short options may be joined; each `o` and `O` of a shell's takes one,
+/// of others only the last letter does.
+fn count_values(name: &str, word: &str) -> usize {
+    if word.starts_with("--") {
+        return usize::from(WITH_VALUES.contains(&word));
+    }
+    let letters = match name {
+        _ if is_shell(name) => return word.matches(['o', 'O']).count(),
+        "node" => "rC",
+        "perl" => "I",
+        "php" => "cdz",
+        "ruby" => "CIr",
+        _ => "WX",
+    };
+    usize::from(word.len() > 1 && word.ends_with(|c| letters.contains(c)))
+}
+
+/// The files that the downloads of a line write, by their names without folders.
+#[derive(Default)]
+struct SavedFiles {
+    names: Vec<String>,
+    /// Whether there is one whose name isn't known: it may have any.
+    has_unknown: bool,
+}
+
+impl SavedFiles {
+    fn add(&mut self, path: &str, variables: &[Variable]) {
+        if ["", "-"].contains(&path) {
+            return;
+        }
+        match expand(path, variables, EXPANSIONS) {
+            Some(paths) if paths.iter().all(|path| !is_unknown(base_name(path))) => {
+                self.names.extend(paths.iter().map(|path| base_name(path).to_owned()));
+                self.names.push(base_name(path).to_owned());
+            }
+            Some(_) | None => self.has_unknown = true,
         }
     }
-    None
+
+    /// Adds the files to which curl and wget give the names of the addresses.
+    fn add_addresses(&mut self, name: &str, arguments: &[String], variables: &[Variable]) {
+        let keeps_names = match name {
+            "curl" => {
+                has_flag(arguments, 'O', "remote-name") || has_flag(arguments, 'O', "remote-name-all")
+            }
+            _ => writes::list_written(name, arguments).iter().any(String::is_empty),
+        };
+        let is_list = |word: &String| ["--input-file", "--config", "--mirror"].iter().any(|it| word.starts_with(it));
+        let hidden = match name {
+            "curl" => has_flag(arguments, 'J', "remote-header-name") || has_flag(arguments, 'K', "config"),
+            _ => {
+                has_flag(arguments, 'i', "content-disposition")
+                    || has_flag(arguments, 'r', "recursive")
+                    || has_flag(arguments, 'm', "trust-server-names")
+            }
+        };
+        self.has_unknown |= hidden || arguments.iter().any(is_list);
+        if !keeps_names {
+            return;
+        }
+        let mut is_named = false;
+        for word in targets(arguments) {
+            let path = word.split_once("://").map_or(word.as_str(), |(_, behind)| behind);
+            match path.rsplit_once('/') {
+                Some((_, last)) if !last.is_empty() => {
+                    is_named = true;
+                    self.add(last, variables);
+                    self.add(last.split(['?', '#']).next().unwrap_or(last), variables);
+                }
+                _ if word.contains("://") => self.has_unknown = true,
+                _ => self.add(path, variables),
+            }
+        }
+        self.has_unknown |= !is_named;
+    }
+
+    /// Checks whether a word may name one, or name it without its ending.
+    fn holds(&self, word: &str) -> bool {
+        let name = base_name(word);
+        let is_it = |saved: &String| {
+            saved.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        !name.is_empty() && (self.has_unknown || self.names.iter().any(|saved| is_unknown(name) || is_it(saved)))
+    }
+
+    /// Checks whether one is run: as a command, as the script of an interpreter, or as what one reads.
+    fn are_run_by(&self, segment: &Segment, all: &[Segment]) -> bool {
+        let words = &segment.words;
+        let (name, arguments) = program(words);
+        let command = words.iter().rev().nth(arguments.len());
+        let is_command = !name.is_empty() && command.is_some_and(|word| word.contains('/') && self.holds(word));
+        let is_sourced =
+            [".", "source"].contains(&name) && arguments.first().is_some_and(|word| self.holds(word));
+        let is_script = words.iter().enumerate().any(|(at, word)| {
+            let (name, arguments) = (base_name(word), &words[at + 1..]);
+            let end = find_script(name, arguments) + 1;
+            let is_code =
+                |word: &String| if is_shell(name) { is_command_flag(word) } else { is_code_flag(name, word) };
+            (is_shell(name) || is_interpreter(name))
+                && arguments.iter().take(end).take_while(|word| !is_code(word)).any(|word| self.holds(word))
+        });
+        let is_input = || {
+            let mut own = all.iter().filter(|other| other.statement == segment.statement);
+            runs_input(words, DEPTH) && own.any(|other| other.words.iter().any(|word| self.holds(word)))
+        };
+        is_command || is_sourced || is_script || is_input()
+    }
+}
+
+/// Checks whether a name has something in it that the shell replaces, or that curl does.
+fn is_unknown(name: &str) -> bool {
+    name.contains(['$', '*', '?', '[', '{', '#'])
+}
+
+/// Checks whether a line runs a file that it downloads. Files are told apart by their names alone, in whatever folder they are.
+pub(super) fn runs_saved(segments: &[Segment], variables: &[Variable]) -> bool {
+    let mut all = segments.to_vec();
+    add_nested(&mut all, segments, DEPTH);
+    let downloads: Vec<&Segment> = all.iter().filter(|segment| runs_any(segment, DOWNLOADERS)).collect();
+    if downloads.is_empty() {
+        return false;
+    }
+    let is_everywhere = all.iter().any(|segment| assigns_output(segment, &all));
+    let mut saved = SavedFiles::default();
+    for segment in &all {
+        let (name, arguments) = program(&segment.words);
+        if DOWNLOADERS.contains(&name) {
+            saved.add_addresses(name, arguments, variables);
+        }
+        if is_everywhere || downloads.iter().any(|download| download.statement == segment.statement) {
+            let written = writes::list_written(name, arguments);
+            written.iter().chain(&segment.outputs).for_each(|path| saved.add(path, variables));
+        }
+        if ["cp", "install", "ln", "mv"].contains(&name) && targets(arguments).any(|path| saved.holds(path)) {
+            targets(arguments).for_each(|path| saved.add(path, variables));
+        }
+    }
+    all.iter().any(|segment| saved.are_run_by(segment, &all))
+}
+
+/// Adds the commands of the lines that shells are given.
+fn add_nested(all: &mut Vec<Segment>, segments: &[Segment], depth: usize) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    for segment in segments {
+        let (name, arguments) = program(&segment.words);
+        let Some(line) = line_of_shell(arguments).filter(|_| is_shell(name)) else { continue };
+        let mut nested = shell::segments(line);
+        nested.iter_mut().for_each(|inner| inner.statement = segment.statement);
+        add_nested(all, &nested, depth);
+        all.extend(nested);
+    }
 }
 
 #[cfg(test)]
@@ -170,6 +333,41 @@ mod tests {
             "SH=/bin/sh; curl x | $SH",
             "cd x && wget -qO- y | sh && ls",
             "sh -c 'curl x | sh'",
+            "curl x | bash -euo pipefail",
+            "curl x | bash -eo pipefail",
+            "curl x | bash -euxo pipefail -O extglob",
+            "curl x | php -d a=b",
+            "curl x | ruby -rjson -I lib",
+            "curl x | python3 -uW ignore",
+            "curl -fsSL https://x/y -o i.sh && sh i.sh",
+            "curl https://x > i.sh; bash i.sh",
+            "curl -s https://x | tee i.sh; bash -x ./i.sh",
+            "curl -s https://x | sed s/a/b/ > i.sh; bash i.sh",
+            "wget https://x/install.sh; sh install.sh",
+            "wget URL; sh install.sh",
+            "wget https://x; sh index.html",
+            "wget -P sub https://x/install.sh && sh sub/install.sh",
+            "wget -O i.sh https://x && bash i.sh",
+            "wget -r https://x/y && sh z.sh",
+            "curl -LO https://x/install.sh?y=z && bash install.sh",
+            "curl -OJ https://x/y && bash install.sh",
+            "curl --output i https://x/y; chmod +x i && ./i --yes",
+            "curl -o i https://x/y; timeout 5 ./i",
+            "curl -o i.sh x; . ./i.sh",
+            "curl -o i.sh x; source i.sh",
+            "curl -o i.py x; python3 -u i.py",
+            "curl -o i.py x; python3 -m i",
+            "curl -o i.sh x; cat i.sh | sh",
+            "curl -o i.sh x; sh < i.sh",
+            "curl -o i.sh x; eval \"$(cat i.sh)\"",
+            "curl -o i.sh x; mv i.sh j; sh j",
+            "curl -o i.sh x; for f in *.sh; do sh $f; done",
+            "F=i.sh; curl -o $F x; sh i.sh",
+            "curl -o $F x; sh i.sh",
+            "sh -c 'curl -o i.sh x' && sh i.sh",
+            "curl -o i.sh x; bash -c 'sh i.sh'",
+            "X=$(curl -s x); echo \"$X\" > i.sh; sh i.sh",
+            "sh i.sh; curl -o i.sh x",
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some("runs what it downloads"), "{line}");
         }
@@ -195,6 +393,15 @@ mod tests {
             "curl -s x | xargs echo",
             "V=$(curl -s x | jq -r .v); python3 set.py \"$V\"",
             "source venv/bin/activate && curl -s x",
+            "curl -s x -o data.json; python3 read.py data.json",
+            "curl -s x > data.json && python3 read.py < data.json",
+            "wget -q https://x/data.json && python3 read.py data.json",
+            "F=/tmp/data.json; curl -s x -o $F; python3 read.py $F",
+            "curl -s x -o data.json; jq . data.json | python3 read.py",
+            "curl -s x | bash -euo pipefail check.sh",
+            "curl -s x | php -d a=b parse.php",
+            "curl -s x | python3 -O parse.py",
+            "curl -LO https://x/y.tgz && tar xf y.tgz",
         ] {
             assert_eq!(risk_in_work(line), None, "{line}");
         }

@@ -32,11 +32,31 @@ fn is_runner(word: &str) -> bool {
     RUNNERS.contains(&word)
 }
 
+/// Checks whether a find searches folders that hold credential files, and a command gets what it finds: by an action, or by an
+/// `xargs` behind it in its statement.
+pub(super) fn hands_on_credentials(
+    segment: &Segment,
+    behind: &[Segment],
+    folders: CommandFolders<'_>,
+) -> bool {
+    let ("find", arguments) = program(&segment.words) else { return false };
+    let mut own = behind.iter().filter(|other| other.statement == segment.statement);
+    let is_xargs = |other: &Segment| other.words.iter().any(|word| base_name(word) == "xargs");
+    let hands_on = arguments.iter().any(|word| is_runner(word)) || own.any(is_xargs);
+    hands_on && list_searched(arguments).into_iter().any(|path| folders.holds_credentials(path))
+}
+
 /// The places it searches.
 fn list_searched(arguments: &[String]) -> Vec<&str> {
-    let options = arguments.iter().take_while(|word| ["-H", "-L", "-P"].contains(&word.as_str())).count();
+    let mut paths = arguments.iter().map(String::as_str).peekable();
+    while let Some(option) = paths.next_if(|word| {
+        ["-H", "-L", "-P", "-D"].contains(word) || word.starts_with("-O")
+    }) {
+        if option == "-D" {
+            paths.next();
+        }
+    }
     let is_expression = |word: &&str| word.starts_with(['-', '(', '!']);
-    let paths = arguments[options..].iter().map(String::as_str);
     let paths: Vec<&str> = paths.take_while(|word| !is_expression(word)).collect();
     if paths.is_empty() { vec!["."] } else { paths }
 }

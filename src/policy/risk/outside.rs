@@ -12,6 +12,9 @@ pub(super) const READS_CREDENTIALS: &str = "reaches keys or passwords in your ho
 /// Prefix of the reason for a write outside of the folders.
 pub(super) const WRITES_OUTSIDE: &str = "writes outside the working directory";
 
+/// Prefix of the reason for a write that may lead outside.
+pub(super) const MAY_WRITE_OUTSIDE: &str = "may write outside";
+
 /// Programs that show at most the names of what they are given, or only go there.
 const NAMING: &[&str] = &["[", "cd", "du", "ls", "pushd", "stat", "test"];
 
@@ -61,14 +64,7 @@ pub(super) fn find_written_outside(
     let owner = arguments.iter().find(|word| !word.starts_with('-')).filter(|_| changes_mode);
     let written = writes::list_written(name, arguments).into_iter();
     let written = written.filter(|path| path != "-" && !(path.contains('$') && Some(path) == owner));
-    written
-        .map(|path| (folders.leads_outside(&path), path))
-        .find_map(|(leads, path)| leads.then(|| reason(&path)))
-}
-
-/// The reason of a question about a file that is written outside.
-pub(super) fn reason(path: &str) -> String {
-    format!("{WRITES_OUTSIDE}: {}", if path.is_empty() { "." } else { path })
+    written.into_iter().find_map(|path| folders.judge_output(&path))
 }
 
 /// The variables that the commands of a line set: by assignments, and by loops over words.
@@ -97,7 +93,7 @@ pub(super) fn list_variables(segments: &[Segment]) -> Vec<Variable> {
 }
 
 /// Replaces a variable at the beginning of a path by its values; `None` where they aren't known.
-fn expand(path: &str, variables: &[Variable], depth: usize) -> Option<Vec<String>> {
+pub(super) fn expand(path: &str, variables: &[Variable], depth: usize) -> Option<Vec<String>> {
     let Some(rest) = path.strip_prefix('$') else { return Some(vec![path.to_owned()]) };
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let braced = rest.strip_prefix('{');
@@ -119,7 +115,7 @@ fn expand(path: &str, variables: &[Variable], depth: usize) -> Option<Vec<String
 }
 
 /// Maximum depth of variables that name other variables.
-const EXPANSIONS: usize = 4;
+pub(super) const EXPANSIONS: usize = 4;
 
 impl CommandFolders<'_> {
     fn names_credential(self, word: &str) -> bool {
@@ -129,7 +125,7 @@ impl CommandFolders<'_> {
         paths.into_iter().flat_map(|path| self.resolve(&path)).any(|path| self.protected.is_credential(&path))
     }
 
-    fn holds_credentials(self, path: &str) -> bool {
+    pub(super) fn holds_credentials(self, path: &str) -> bool {
         let paths = self.expand_all(path).into_iter();
         paths.flat_map(|path| self.resolve(&path)).any(|path| {
             // A project may lie in such a folder.
@@ -141,15 +137,27 @@ impl CommandFolders<'_> {
         expand(path, self.variables, EXPANSIONS).unwrap_or_else(|| vec![path.to_owned()])
     }
 
-    /// Checks whether a path lies outside of the folders that may be written to, from where `cd` led. A path that begins with an
-    /// unknown variable may.
-    pub(super) fn leads_outside(self, path: &str) -> bool {
+    /// Finds the reason for a question about a path that is written and lies outside of the folders that may be written to, from
+    /// where `cd` led. A path that begins with an unknown variable, or in an unknown folder, may.
+    pub(super) fn judge_output(self, path: &str) -> Option<String> {
         // What stands before braces, as it is judged once more.
         let names_nothing = |rest: &str| rest.is_empty() || rest.starts_with('/');
         if path.strip_prefix('$').is_some_and(names_nothing) {
-            return false;
+            return None;
         }
-        self.expand_all(path).iter().any(|path| self.is_outside(path))
+        let shown = if path.is_empty() { "." } else { path };
+        let paths = self.expand_all(path);
+        let outside: Vec<&String> = paths.iter().filter(|path| self.is_outside(path)).collect();
+        let is_unknown = |path: &&String| {
+            let is_variable = self.strip_home(path).is_none()
+                && super::command_folders::strip_here(path).starts_with('$');
+            is_variable || !self.resolve_from(self.here, path).is_absolute()
+        };
+        match outside.as_slice() {
+            [] => None,
+            all if all.iter().all(is_unknown) => Some(format!("{MAY_WRITE_OUTSIDE}: {shown} is not known")),
+            _ => Some(format!("{WRITES_OUTSIDE}: {shown}")),
+        }
     }
 
     fn is_outside(self, path: &str) -> bool {
@@ -169,7 +177,7 @@ impl CommandFolders<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::risk_in_work;
-    use super::{READS_CREDENTIALS, WRITES_OUTSIDE};
+    use super::{MAY_WRITE_OUTSIDE, READS_CREDENTIALS, WRITES_OUTSIDE};
 
     #[test]
     fn command_that_reads_credentials_asks() {
@@ -203,6 +211,18 @@ mod tests {
             "sh -c 'cat ~/.ssh/id_rsa'",
             "echo \"$(cat ~/.ssh/id_rsa)\"",
             "find . -exec cat ~/.netrc \\;",
+            "find ~ -name 'id_*' -exec cat {} +",
+            "find -L ~ -name 'id_*' -exec cat {} +",
+            "find -O3 -D exec ~/.ssh/.. -execdir cat {} \\;",
+            "find . ~/.config -ok cat {} \\;",
+            "find ~ -name 'id_*' | xargs cat",
+            "find ~ -type f -print0 | grep -z id | env xargs -0 cat",
+            "find /home/* -name id_rsa -exec cat {} +",
+            "cat ~/.cargo/*",
+            "cat ~/.docker/*",
+            "cat ~/.config/*/hosts.yml",
+            "cat /home/*/.ssh/id_rsa",
+            "cp -r ~/.conf* x",
             "head -c 10 ~/.git-credentials ~/.pgpass",
         ] {
             assert_eq!(risk_in_work(line).as_deref(), Some(READS_CREDENTIALS), "{line}");
@@ -214,6 +234,10 @@ mod tests {
             "cat ~/.bashrc",
             "cat .netrc",
             "grep -rn ssh .",
+            "find . -name 'id_*' -exec cat {} +",
+            "find . -name x | xargs cat",
+            "find ~ -name x",
+            "find ~ -name x; ls | xargs cat",
             "cat ~/*.txt",
             "git commit -m 'document ~/.ssh/config'",
         ] {
@@ -249,7 +273,6 @@ mod tests {
             ("cd sub && echo x > ../../y", "../../y"),
             ("D=/etc; echo x > $D/hosts", "$D/hosts"),
             ("for d in /etc src; do touch $d/x; done", "$d/x"),
-            ("echo x > $OUT", "$OUT"),
             ("echo x > /tmp/../etc/x", "/tmp/../etc/x"),
             ("chmod 644 /etc/x", "/etc/x"),
             ("chown me /srv/x", "/srv/x"),
@@ -257,6 +280,14 @@ mod tests {
             ("find . -exec cp {} /srv \\;", "/srv"),
         ] {
             assert_eq!(risk_in_work(line), Some(format!("{WRITES_OUTSIDE}: {path}")), "{line}");
+        }
+        for (line, path) in [
+            ("echo x > $OUT", "$OUT"),
+            ("for f in $(git ls-files); do sed -i s/a/b/ \"$f\"; done", "$f"),
+            ("cd $X && echo x > y", "y"),
+        ] {
+            let expected = format!("{MAY_WRITE_OUTSIDE}: {path} is not known");
+            assert_eq!(risk_in_work(line), Some(expected), "{line}");
         }
         for line in [
             "echo x > y 2>/dev/null",
