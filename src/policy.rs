@@ -4,23 +4,28 @@
 //! Pure: it looks at nothing but its arguments. It is advice to a careful user and no prison: a command that is let through
 //! can do whatever the user can. Paths are the workspace's business.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::message::{Access, ToolSpec};
 use crate::protected_path::{ProtectedPaths, Protection};
 
+mod git_config;
 mod pattern;
 mod reading;
 mod risk;
 mod rule;
 mod shell;
 
+pub use git_config::is_harmless as is_harmless_git_config;
 pub use pattern::{CommandPattern, CoveredCommand};
 pub use rule::{FolderAccess, Rule, SessionRules};
 
 use risk::CommandFolders;
+
+/// Tools that search a folder.
+const SEARCHING_TOOLS: &[&str] = &["grep", "list_files"];
 
 /// The mode: the calls that ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,15 +109,15 @@ impl Verdict {
     }
 }
 
-/// True if the working directory has a `.git` of its own.
+/// What is known of the repository whose `.git` lies in the working directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repository {
-    /// It has not, or nobody looked: files that a tool wrote there could pass for a repository, and git runs what its
-    /// configuration names.
+    /// There is none, nobody looked, or git may run something there: files that a tool wrote could pass for a repository, and git
+    /// runs what its configuration names.
     #[default]
     Unknown,
-    /// It has.
-    Own,
+    /// It is a real one whose configuration runs nothing.
+    Harmless,
 }
 
 /// The policy of a session.
@@ -128,8 +133,6 @@ pub struct Policy {
     pub protected: ProtectedPaths,
     /// Folders beside the working directory that may be written to, without links.
     pub writable: Vec<PathBuf>,
-    /// True if git can be trusted to read the repository of the working directory.
-    pub repository: Repository,
 }
 
 impl Policy {
@@ -137,13 +140,38 @@ impl Policy {
     #[must_use]
     pub fn judge(&self, spec: &ToolSpec, arguments: &Value, rules: &SessionRules) -> Verdict {
         match (self.mode, spec.access) {
-            (_, Access::Reads) => Verdict::Allow,
+            (_, Access::Reads) => self.judge_named_read(&spec.name, arguments, rules),
             (Mode::Ask | Mode::Auto, Access::Writes) => self.judge_writing(&spec.name, arguments, rules),
             (Mode::ReadOnly, Access::Writes | Access::Executes) => Verdict::Deny {
                 reason: format!("{} may change things, and the mode is read-only", spec.name),
             },
             (Mode::Ask | Mode::Auto, Access::Executes) => self.judge_execution(&spec.name, arguments, rules),
         }
+    }
+
+    /// Decides on a call that reads, as far as its argument `path` tells where; tools that search begin in the working directory
+    /// without one.
+    fn judge_named_read(&self, tool: &str, arguments: &Value, rules: &SessionRules) -> Verdict {
+        let path = arguments.get("path").and_then(Value::as_str);
+        let path = path.or_else(|| SEARCHING_TOOLS.contains(&tool).then_some("."));
+        let Some(path) = path else { return Verdict::Allow };
+        let real = self.folders().resolve_path(path);
+        self.judge_reading(tool, path, &real, rules)
+    }
+
+    /// Decides on a call that reads a path, and what is beneath it; `real` is where the path leads.
+    #[must_use]
+    pub fn judge_reading(&self, tool: &str, path: &str, real: &Path, rules: &SessionRules) -> Verdict {
+        if !self.protected.is_credential(real) && !self.protected.holds_credentials(real) {
+            return Verdict::Allow;
+        }
+        if self.mode == Mode::ReadOnly {
+            return Verdict::Deny { reason: format!("{tool} {}", risk::READS_CREDENTIALS) };
+        }
+        if let Some(grant) = self.find_grant(rules.find(tool, Some(path), None)) {
+            return Verdict::Granted(grant);
+        }
+        Verdict::Ask { reason: risk::READS_CREDENTIALS.into(), rule: Rule::for_call(tool, Some(path), None) }
     }
 
     /// Decides on a call that writes, as far as its argument `path` tells where.
@@ -183,10 +211,10 @@ impl Policy {
     /// Lists the paths that a command reads which can do nothing else, and so needs no question if all of them lie in the
     /// workspace; `None` for any other command, and for one that isn't understood.
     #[must_use]
-    pub fn list_read_paths(&self, line: &str) -> Option<Vec<String>> {
+    pub fn list_read_paths(&self, line: &str, repository: Repository) -> Option<Vec<String>> {
         // Whatever lies there may be a secret.
         let is_secret = self.protected.is_secret(&self.root) || self.protected.is_credential(&self.root);
-        (!is_secret).then(|| reading::list_paths(line, self.folders(), self.repository)).flatten()
+        (!is_secret).then(|| reading::list_paths(line, self.folders(), repository)).flatten()
     }
 
     fn find_grant(&self, rule: Option<&Rule>) -> Option<Grant> {
@@ -309,6 +337,46 @@ mod tests {
             let verdict = judge(&policy, "write_file", Access::Writes, &arguments, &SessionRules::default());
             assert_eq!(verdict, "allow", "{path}");
         }
+    }
+
+    #[test]
+    fn reading_credentials_with_a_tool_asks() {
+        let judge = |mode, root: &str, tool: &str, arguments: Value| {
+            let policy = Policy { mode, root: root.into(), protected: at_home(), ..Policy::default() };
+            judge(&policy, tool, Access::Reads, &arguments, &SessionRules::default())
+        };
+        let asks =
+            |path: &str| format!("ask exactly `{path}`: reaches keys or passwords in your home directory");
+        for mode in [Mode::Ask, Mode::Auto, Mode::ReadOnly] {
+            for (root, tool, path) in [
+                ("/home/me", "read_file", ".ssh/id_rsa"),
+                ("/home/me/work", "read_file", "../.ssh/id_rsa"),
+                ("/work", "read_file", "~/.netrc"),
+                ("/home/me", "list_files", ".ssh"),
+                ("/home/me", "grep", "."),
+                ("/home/me/work", "grep", ".."),
+                ("/work", "grep", "/home/me/.config"),
+            ] {
+                let expected = if mode == Mode::ReadOnly { "deny".to_owned() } else { asks(path) };
+                assert_eq!(
+                    judge(mode, root, tool, json!({ "path": path })),
+                    expected,
+                    "{root} {tool} {path}"
+                );
+            }
+            for (root, path) in [
+                ("/home/me/work", "."),
+                ("/home/me/work", "src/a.rs"),
+                ("/home/me/work", ".ssh/x"),
+                ("/home/me", ".bashrc"),
+                ("/home/me", ".ssh/id_rsa.pub"),
+            ] {
+                assert_eq!(judge(mode, root, "read_file", json!({ "path": path })), "allow", "{root} {path}");
+            }
+        }
+        assert_eq!(judge(Mode::Auto, "/home/me", "grep", json!({})), asks("."));
+        assert_eq!(judge(Mode::Auto, "/home/me/work", "grep", json!({})), "allow");
+        assert_eq!(judge(Mode::Auto, "/home/me", "web_search", json!({})), "allow");
     }
 
     #[test]

@@ -8,12 +8,14 @@ use serde_json::Value;
 use crate::event::{AllowedBy, ApprovalRequest, Decider, DenialCause};
 use crate::id::CallId;
 use crate::message::{Access, ToolCall, ToolSpec};
-use crate::policy::{Asking, FolderAccess, Grant, Mode, Policy, Repository, Rule, SessionRules, Verdict};
+use crate::policy::{Asking, FolderAccess, Grant, Mode, Policy, Rule, SessionRules, Verdict};
 use crate::tool::ToolSource;
 use crate::workspace::{Purpose, SessionFolders, Workspace};
 
 use super::extension::Opinion;
 use super::turn::{Denied, Fate};
+
+mod repository;
 
 /// Whether somebody can answer a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +48,8 @@ pub(super) struct Approvals {
 struct OutsidePath {
     path: PathBuf,
     purpose: Purpose,
+    /// What may be allowed for the session.
+    rule: Option<Rule>,
 }
 
 impl OutsidePath {
@@ -57,18 +61,23 @@ impl OutsidePath {
         format!("{what} outside the working directory: {}", self.path.display())
     }
 
+    fn new(path: PathBuf, purpose: Purpose, policy: &Policy) -> Self {
+        let rule = Self::find_rule(&path, purpose, policy);
+        Self { path, purpose, rule }
+    }
+
     /// The rule offered for the session: the folder, unless it holds secrets or is the root of the disk.
-    fn rule(&self, policy: &Policy) -> Option<Rule> {
-        let folder = if self.path.is_dir() { Some(self.path.as_path()) } else { self.path.parent() };
+    fn find_rule(path: &Path, purpose: Purpose, policy: &Policy) -> Option<Rule> {
+        let folder = if path.is_dir() { Some(path) } else { path.parent() };
         let protected = &policy.protected;
         let is_secret = |folder: &Path| {
             protected.is_secret(folder)
                 || protected.holds_credentials(folder)
                 || protected.find(folder).is_some()
-                || protected.find(&self.path).is_some()
+                || protected.find(path).is_some()
         };
         let folder = folder.filter(|folder| folder.parent().is_some() && !is_secret(folder))?;
-        let access = match self.purpose {
+        let access = match purpose {
             Purpose::Read => FolderAccess::ReadWhenAsked,
             Purpose::Write => FolderAccess::Write,
         };
@@ -77,10 +86,7 @@ impl OutsidePath {
 }
 
 impl Approvals {
-    pub(super) fn new(mut policy: Policy, audience: Audience, workspace: Option<Workspace>) -> Self {
-        if policy.root.join(".git").symlink_metadata().is_ok() {
-            policy.repository = Repository::Own;
-        }
+    pub(super) fn new(policy: Policy, audience: Audience, workspace: Option<Workspace>) -> Self {
         let mut approvals = Self {
             configured: policy.clone(),
             policy,
@@ -128,10 +134,40 @@ impl Approvals {
         &self.waiting
     }
 
-    /// What is to become of a call whose arguments are sound.
+    /// What is to become of a call whose arguments are sound, as far as that is known before the calls in front of it have run. A command
+    /// that runs because it only reads asks until then: what its paths lead to may change, and it is looked at again when it is to ask.
+    pub(super) fn plan(&self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> Fate {
+        match self.judge(call, spec, source) {
+            Verdict::Ask { reason, rule }
+                if source == Some(&ToolSource::BuiltIn) && self.only_reads(call, spec) =>
+            {
+                Fate::Ask { reason, rule: rule.to_string() }
+            }
+            Verdict::Allow | Verdict::Granted(_) | Verdict::Ask { .. } | Verdict::Deny { .. } => {
+                self.fate(call, spec, source)
+            }
+        }
+    }
+
+    /// The policy's word on a call, also about where the links lead in the path that a built-in tool reads.
+    fn judge(&self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> Verdict {
+        let verdict = self.policy.judge(spec, &call.arguments, &self.rules);
+        let is_read = source == Some(&ToolSource::BuiltIn) && spec.access == Access::Reads;
+        let path = call.arguments.get("path").and_then(Value::as_str);
+        let path = path.filter(|_| is_read && verdict == Verdict::Allow);
+        let real = path
+            .zip(self.workspace.as_ref())
+            .and_then(|(path, workspace)| Some((path, workspace.resolve(path, Purpose::Read).ok()?.path())));
+        match real {
+            Some((path, real)) => self.policy.judge_reading(&spec.name, path, &real, &self.rules),
+            None => verdict,
+        }
+    }
+
+    /// What is to become of a call whose arguments are sound, if it is to run now.
     pub(super) fn fate(&self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> Fate {
         let is_built_in = source == Some(&ToolSource::BuiltIn);
-        let fate = match self.policy.judge(spec, &call.arguments, &self.rules) {
+        let fate = match self.judge(call, spec, source) {
             Verdict::Allow => Fate::Run(spec.access),
             Verdict::Deny { reason } => deny(DenialCause::Policy, reason, None),
             Verdict::Granted(_) | Verdict::Ask { .. } if is_built_in && self.only_reads(call, spec) => {
@@ -179,8 +215,8 @@ impl Approvals {
                 deny(DenialCause::NoApprover, reason, Some(AllowedBy::Yes))
             }
             Fate::Run(_) | Fate::Granted { .. } => {
-                let rule = outside.rule(&self.policy);
-                Fate::Ask { reason, rule: rule.map(|rule| rule.to_string()).unwrap_or_default() }
+                let rule = outside.rule.as_ref();
+                Fate::Ask { reason, rule: rule.map(ToString::to_string).unwrap_or_default() }
             }
         }
     }
@@ -189,7 +225,8 @@ impl Approvals {
     fn only_reads(&self, call: &ToolCall, spec: &ToolSpec) -> bool {
         let command = call.arguments.get("command").and_then(Value::as_str);
         let command = command.filter(|_| spec.access == Access::Executes && self.policy.mode == Mode::Ask);
-        let paths = command.and_then(|line| self.policy.list_read_paths(line));
+        let repository = || repository::inspect(&self.policy.root);
+        let paths = command.and_then(|line| self.policy.list_read_paths(line, repository()));
         let may_read = |workspace: &Workspace, paths: &[String]| {
             paths.iter().all(|path| workspace.resolve(path, Purpose::Read).is_ok())
         };
@@ -212,7 +249,7 @@ impl Approvals {
         let asks = source == Some(&ToolSource::BuiltIn) && self.policy.mode != Mode::ReadOnly;
         let named = call.arguments.get("path").and_then(Value::as_str).filter(|_| asks)?;
         let path = self.workspace.as_ref()?.find_outside(named, purpose)?;
-        Some(OutsidePath { path, purpose })
+        Some(OutsidePath::new(path, purpose, &self.policy))
     }
 
     /// Notes where a call leads that is about to be decided on: allowed, it reaches this path and no other.
@@ -301,13 +338,23 @@ impl Approvals {
         self.share_folders();
     }
 
-    /// Allows what the rule of a call that asked covers, until another session is opened.
-    pub(super) fn allow_for_session(&mut self, request: &ApprovalRequest, spec: &ToolSpec) {
-        if let Some(outside) = self.outside.get(&request.tool_call_id) {
-            outside.rule(&self.policy).into_iter().for_each(|rule| self.add_rule(rule));
-        } else if let Verdict::Ask { rule, .. } = self.policy.judge(spec, &request.args, &self.rules) {
-            self.add_rule(rule);
-        }
+    /// Allows what the rule of a call that asked covers, until another session is opened: the rule that the question showed, and no
+    /// other.
+    pub(super) fn allow_for_session(
+        &mut self,
+        request: &ApprovalRequest,
+        spec: &ToolSpec,
+        source: Option<&ToolSource>,
+    ) {
+        let (id, name) = (request.tool_call_id.clone(), request.tool_name.clone());
+        let call = ToolCall { id, name, arguments: request.args.clone(), raw_arguments: None };
+        let rule = match (self.outside.get(&request.tool_call_id), self.judge(&call, spec, source)) {
+            (Some(outside), _) => outside.rule.clone(),
+            (None, Verdict::Ask { rule, .. }) => Some(rule),
+            (None, Verdict::Allow | Verdict::Granted(_) | Verdict::Deny { .. }) => None,
+        };
+        let shown = rule.filter(|rule| rule.to_string() == request.rule);
+        shown.into_iter().for_each(|rule| self.add_rule(rule));
     }
 
     /// The rules that the user allowed for the session.

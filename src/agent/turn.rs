@@ -254,7 +254,8 @@ impl Turn {
             | Input::Planned { .. }
             | Input::ToolEnded { .. } => {}
             Input::Decided { call, decision, by } => self.decided(&call, decision, by, to),
-            Input::Cleared { call } => self.cleared(&call, to),
+            Input::Cleared { call, grant } => self.cleared(&call, grant, to),
+            Input::Refused { call, denied } => self.refused(&call, &denied, to),
             Input::Compacted { reason, compaction } => self.compacted(reason, compaction, to),
             Input::NotCompacted { reason, why } => self.not_compacted(reason, why, to),
             Input::Abort { so_far, queue } => self.abort(so_far, queue, to),

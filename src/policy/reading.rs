@@ -5,20 +5,19 @@ use super::pattern::CommandPattern;
 use super::risk::CommandFolders;
 use super::shell;
 
-/// The commands, each with options that would make it follow links out of what it is given, wait for ever, or read what a file
-/// names. Others may write, run or send something, or aren't needed often enough.
+/// The commands, each with options that would make it follow links out of what it is given, wait for ever, or read a file that the
+/// option names. Others may write, run or send something, or aren't needed often enough.
 const READING: &[(&str, &[&str])] = &[
     ("cat", &[]),
     ("cut", &[]),
-    ("diff", &["-r", "--recursive"]),
     ("echo", &[]),
-    ("file", &[]),
+    ("file", &["-f", "-m", "--files-from", "--magic-file"]),
     ("find", &[]),
     ("git blame", &[]),
     ("git cat-file", &[]),
     ("git describe", &[]),
     ("git diff", &[]),
-    ("git grep", &[]),
+    ("git grep", &["-f"]),
     ("git log", &[]),
     ("git ls-files", &[]),
     ("git ls-tree", &[]),
@@ -30,11 +29,11 @@ const READING: &[(&str, &[&str])] = &[
     ("git stash list", &[]),
     ("git stash show", &[]),
     ("git status", &[]),
-    ("grep", &["-R", "--dereference-recursive"]),
+    ("grep", &["-R", "-f", "--dereference-recursive", "--exclude-from", "--file"]),
     ("head", &[]),
     ("ls", &[]),
     ("pwd", &[]),
-    ("rg", &["-L", "--follow"]),
+    ("rg", &["-L", "-f", "--file", "--follow", "--ignore-file"]),
     ("stat", &[]),
     ("tail", &["-f", "-F", "--follow", "--retry"]),
     ("tree", &[]),
@@ -42,7 +41,14 @@ const READING: &[(&str, &[&str])] = &[
     ("which", &[]),
 ];
 
-/// Lists the paths that a command names which can only read; every word that may be a path is taken for one.
+/// Commands whose first operand is a pattern, unless an option gives one or lists files.
+const SEARCHING: &[&str] = &["grep", "rg"];
+
+/// Options that do so.
+const PATTERN_OPTIONS: &[&str] = &["--", "-e", "--files", "--regexp", "--type-list"];
+
+/// Lists the paths that a command names which can only read; every word that may be a path is taken for one, and so is every value of
+/// an option.
 pub(super) fn list_paths(
     line: &str,
     folders: CommandFolders<'_>,
@@ -62,11 +68,13 @@ pub(super) fn list_paths(
     if words.iter().any(|word| is_refused(word) || word.starts_with('~')) {
         return None;
     }
-    let may_be_path = |path: &&str| path.contains('/') || *path == "..";
     let options = words.iter().filter(|word| word.starts_with('-'));
-    let values = options.flat_map(|word| CommandFolders::list_paths(word)).filter(may_be_path);
+    let has_pattern = |word: &String| PATTERN_OPTIONS.iter().any(|it| word == it || means(word, it));
+    let is_pattern_first = SEARCHING.contains(command) && !options.clone().any(has_pattern);
+    let values = options.flat_map(|word| CommandFolders::list_paths(word));
+    let values = values.filter(|value| !value.starts_with(['-', '=']));
     let operands = words.iter().filter(|word| !word.starts_with('-')).map(String::as_str);
-    Some(operands.chain(values.filter(|value| !value.starts_with('-'))).map(str::to_owned).collect())
+    Some(operands.skip(usize::from(is_pattern_first)).chain(values).map(str::to_owned).collect())
 }
 
 /// Checks whether a word may be an option: by a letter of joined ones, or by the beginning of a long name.
@@ -87,8 +95,8 @@ mod tests {
 
     fn paths(line: &str) -> Option<Vec<String>> {
         let protected = ProtectedPaths { homes: vec!["/home/me".into()], ..ProtectedPaths::default() };
-        let (root, repository) = ("/home/me/work".into(), Repository::Own);
-        Policy { root, protected, repository, ..Policy::default() }.list_read_paths(line)
+        let policy = Policy { root: "/home/me/work".into(), protected, ..Policy::default() };
+        policy.list_read_paths(line, Repository::Harmless)
     }
 
     #[test]
@@ -101,9 +109,20 @@ mod tests {
             ("cat a b", "a b"),
             ("head -n 5 a", "5 a"),
             ("wc -l a", "a"),
-            ("rg -n 'a.*b' src", "a.*b src"),
-            ("grep -rn x . --include='*.rs'", "x ."),
-            ("grep -f/etc/x y", "y /etc/x"),
+            ("rg -n 'a.*b' src", "src"),
+            ("rg 'a$'", ""),
+            ("rg --files /etc", "/etc"),
+            ("rg -e x /etc", "x /etc"),
+            ("grep -rn x . --include='*.rs'", ". *.rs"),
+            ("grep -n \"foo|bar\" src", "src"),
+            ("grep -rn 'f(x; y) & {z} `!#' src", "src"),
+            ("grep -rn \"/api/v1\" src", "src"),
+            ("grep -nre x /etc/a", "x /etc/a"),
+            ("grep --reg=x /etc/a", "/etc/a x"),
+            ("grep -- -x /etc/a", "/etc/a"),
+            ("git grep x a", "grep x a"),
+            ("git log --format=%h", "log %h"),
+            ("cat a\u{a0}b", "a\u{a0}b"),
             ("find . -name '*.rs'", ". *.rs"),
             ("pwd", ""),
             ("cat ../x", "../x"),
@@ -158,6 +177,23 @@ mod tests {
             "tail -f x",
             "tail --fol x",
             "diff -r a b",
+            "diff a b",
+            "grep --file=link y",
+            "grep --fil link y",
+            "grep -flink y",
+            "grep -nf link y",
+            "grep -f/etc/x y",
+            "grep --exclude-from=link x .",
+            "rg --ignore-file link x",
+            "rg -f link",
+            "file -f link",
+            "grep 'x y",
+            "grep \"a$x\" y",
+            "grep \"`x`\" y",
+            "grep 'a'|b",
+            "grep \"'\"|b",
+            "grep '\"'|b",
+            "grep $'a' b",
             "tree -o x",
             "sed -n 1p x",
             "awk 1 x",
@@ -175,9 +211,9 @@ mod tests {
         let policy =
             |root: &str| Policy { root: root.into(), protected: protected.clone(), ..Policy::default() };
         for root in ["/home/me", "/home", "/home/me/.config/nvim"] {
-            assert_eq!(policy(root).list_read_paths("ls"), None, "{root}");
+            assert_eq!(policy(root).list_read_paths("ls", Repository::Unknown), None, "{root}");
         }
-        assert_eq!(policy("/work").list_read_paths("git status"), None);
-        assert!(policy("/work").list_read_paths("ls").is_some());
+        assert_eq!(policy("/work").list_read_paths("git status", Repository::Unknown), None);
+        assert!(policy("/work").list_read_paths("ls", Repository::Unknown).is_some());
     }
 }

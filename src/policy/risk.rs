@@ -12,6 +12,7 @@ mod outside;
 mod writes;
 
 pub(super) use command_folders::CommandFolders;
+pub(super) use outside::READS_CREDENTIALS;
 
 const SHELLS: &[&str] = &["bash", "dash", "fish", "ksh", "sh", "zsh"];
 const INTERPRETERS: &[&str] = &["node", "perl", "php", "python", "python3", "ruby"];
@@ -78,7 +79,10 @@ fn rank(reason: &str) -> Option<u8> {
     match reason {
         outside::READS_CREDENTIALS => Some(1),
         _ if Protection::ALL.iter().any(|it| it.reason() == reason) => Some(0),
-        _ if [outside::WRITES_OUTSIDE, outside::MAY_WRITE_OUTSIDE].iter().any(|it| reason.starts_with(it)) => {
+        _ if [outside::WRITES_OUTSIDE, outside::MAY_WRITE_OUTSIDE]
+            .iter()
+            .any(|it| reason.starts_with(it)) =>
+        {
             Some(2)
         }
         _ => None,
@@ -95,9 +99,9 @@ fn judge_segment(segment: &Segment, folders: CommandFolders<'_>, depth: usize) -
     };
     let output = || {
         let protection = segment.outputs.iter().find_map(|path| folders.protection(path));
-        protection.map(|it| it.reason().to_owned()).or_else(|| {
-            segment.outputs.iter().find_map(|path| folders.judge_output(path))
-        })
+        protection
+            .map(|it| it.reason().to_owned())
+            .or_else(|| segment.outputs.iter().find_map(|path| folders.judge_output(path)))
     };
     let credentials = || {
         let reads = outside::reads_credentials(&segment.words, folders);

@@ -303,7 +303,8 @@ impl Driver {
             decision => decision,
         };
         if let Some(tool) = tool.filter(|_| decision == Decision::Session) {
-            self.approvals.allow_for_session(&request, tool.spec());
+            let source = self.fixed.tools.source(&request.tool_name).cloned();
+            self.approvals.allow_for_session(&request, tool.spec(), source.as_ref());
             self.folders_changed();
         }
         let by = Decider::User;

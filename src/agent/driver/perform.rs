@@ -16,7 +16,6 @@ use crate::message::{AssistantMessage, BashExecutionMessage, Message, ToolCall};
 use crate::provider::{Failure, ModelFacts, ProviderError, Request, Sight, ToolChoice};
 use crate::session::context::unanswered;
 use crate::session::{Appended, Disturbance, EntryBody, SessionError, chain};
-use crate::tool::Tool;
 
 impl Driver {
     /// Performs what is to be done, until nothing is left or a sync has to finish first.
@@ -291,10 +290,18 @@ impl Driver {
         }
     }
 
-    /// Asks, unless a rule that the user gave meanwhile answers already. What the call would do is looked at first.
+    /// Asks, unless what has changed meanwhile answers already: a rule that the user gave, the mode, or that a command still only
+    /// reads. What the call would do is looked at first.
     fn ask(&mut self, call: ToolCall, reason: String, rule: String) {
-        if !self.still_asks(&call) {
-            return self.step_next(Input::Cleared { call: call.id });
+        match self.fate_now(&call) {
+            Some(Fate::Run(_)) => return self.step_next(Input::Cleared { call: call.id, grant: None }),
+            Some(Fate::Granted { by, rule }) => {
+                return self.step_next(Input::Cleared { call: call.id, grant: Some((by, rule)) });
+            }
+            Some(Fate::Deny(denied)) => {
+                return self.step_next(Input::Refused { call: call.id, denied });
+            }
+            Some(Fate::Ask { .. } | Fate::Refuse(_)) | None => {}
         }
         self.approvals.open_path_of(std::slice::from_ref(&call));
         let tool = self.fixed.tools.find(&call.name);
@@ -314,14 +321,15 @@ impl Driver {
         }
     }
 
-    /// Whether no rule that the user gave meanwhile answers a call that was to ask.
+    /// What is to become of a call if it is to run now; `None` where it asks in any case.
+    fn fate_now(&self, call: &ToolCall) -> Option<Fate> {
+        let tool = self.fixed.tools.find(&call.name).filter(|_| !self.approvals.insists_on(&call.id))?;
+        Some(self.approvals.fate(call, tool.spec(), self.fixed.tools.source(&call.name)))
+    }
+
+    /// Whether nothing that has changed meanwhile answers a call that was to ask.
     fn still_asks(&self, call: &ToolCall) -> bool {
-        let source = self.fixed.tools.source(&call.name);
-        let runs = |tool: Arc<dyn Tool>| {
-            let fate = self.approvals.fate(call, tool.spec(), source);
-            matches!(fate, Fate::Run(_) | Fate::Granted { .. })
-        };
-        self.approvals.insists_on(&call.id) || !self.fixed.tools.find(&call.name).is_some_and(runs)
+        !matches!(self.fate_now(call), Some(Fate::Run(_) | Fate::Granted { .. }))
     }
 
     fn tell_asked(&mut self, request: ApprovalRequest) {

@@ -126,7 +126,7 @@ impl Driver {
                 Ok(()) => {
                     let source = self.offered().source(&call.name).cloned();
                     self.approvals.note_path(call, tool.spec(), source.as_ref());
-                    self.approvals.fate(call, tool.spec(), source.as_ref())
+                    self.approvals.plan(call, tool.spec(), source.as_ref())
                 }
                 Err(reason) => Fate::Refuse(format!("invalid arguments: {reason}")),
             },

@@ -85,6 +85,15 @@ pub enum Input {
     Cleared {
         /// The call.
         call: CallId,
+        /// Who allowed it, and the rule by which, where it wasn't the mode.
+        grant: Option<(Decider, Option<String>)>,
+    },
+    /// The call that was to ask may not run any more.
+    Refused {
+        /// The call.
+        call: CallId,
+        /// Why not.
+        denied: Denied,
     },
     /// A summary of the older part of the context is there.
     Compacted {

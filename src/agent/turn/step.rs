@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::effect::Out;
-use super::{Effect, Fate, Groups, LARGEST_GROUP, Phase, Planned, SteeringPoint, Turn};
+use super::{Denied, Effect, Fate, Groups, LARGEST_GROUP, Phase, Planned, SteeringPoint, Turn};
 use crate::event::{Decider, Decision, EventKind, QueueKind, ToolOutcome};
 use crate::id::CallId;
 use crate::message::{Access, Message, StopReason, ToolCall, ToolResultMessage, UserBlock};
@@ -162,11 +162,7 @@ impl Turn {
                 }
                 Some(Fate::Deny(denied)) => {
                     let call = working.waiting.pop_front().expect("a front was just seen").call;
-                    let (told, by) = (denied.told(), denied.decider());
-                    let decision = Decision::Deny { reason: told.clone() };
-                    out.append(decided(&call.id, &decision, None, by));
-                    out.emit(denied.event(&call));
-                    self.answer_unrun(&mut working, &call, &told, out);
+                    self.deny(&mut working, &call, denied, out);
                 }
                 Some(Fate::Granted { by, rule }) => {
                     let call = working.waiting.pop_front().expect("a front was just seen").call;
@@ -238,19 +234,42 @@ impl Turn {
         }
     }
 
-    /// A rule given meanwhile allows the call that was about to ask: it runs, and nobody is told of a question.
-    pub(super) fn cleared(&mut self, call: &CallId, out: &mut Out) {
+    /// The call that was about to ask is allowed by now: it runs, and nobody is told of a question. The log says who granted it.
+    pub(super) fn cleared(&mut self, call: &CallId, grant: Option<(Decider, Option<String>)>, out: &mut Out) {
         match std::mem::take(&mut self.phase) {
             Phase::Working(mut working) => {
                 if let Some(asking) = working.asking.take_if(|asking| asking.call.id == *call) {
-                    let rule = Some(asking.rule).filter(|rule| !rule.is_empty());
-                    out.append(decided(&asking.call.id, &Decision::Once, rule, Decider::Rule));
+                    if let Some((by, rule)) = grant {
+                        out.append(decided(&asking.call.id, &Decision::Once, rule, by));
+                    }
                     self.run(&mut working, vec![asking.call], out);
                 }
                 self.phase = Phase::Working(working);
             }
             other => self.phase = other,
         }
+    }
+
+    /// The call that was about to ask may not run by now.
+    pub(super) fn refused(&mut self, call: &CallId, denied: &Denied, out: &mut Out) {
+        match std::mem::take(&mut self.phase) {
+            Phase::Working(mut working)
+                if working.asking.as_ref().is_some_and(|asking| asking.call.id == *call) =>
+            {
+                let call = working.asking.take().expect("the guard saw it").call;
+                self.deny(&mut working, &call, denied.clone(), out);
+                self.work(working, out);
+            }
+            other => self.phase = other,
+        }
+    }
+
+    fn deny(&mut self, working: &mut Working, call: &ToolCall, denied: Denied, out: &mut Out) {
+        let (told, by) = (denied.told(), denied.decider());
+        let decision = Decision::Deny { reason: told.clone() };
+        out.append(decided(&call.id, &decision, None, by));
+        out.emit(denied.event(call));
+        self.answer_unrun(working, call, &told, out);
     }
 
     fn resolve(

@@ -47,6 +47,11 @@ impl<'a> CommandFolders<'a> {
         Self { writable, ..self }
     }
 
+    /// Resolves the path of a tool's call in the working directory.
+    pub(in crate::policy) fn resolve_path(self, path: &str) -> PathBuf {
+        normalize(&self.resolve_from(self.root, path))
+    }
+
     /// Lists the paths that a word may name.
     pub(in crate::policy) fn list_paths(word: &str) -> Vec<&str> {
         list_paths(word)

@@ -180,12 +180,11 @@ impl SavedFiles {
     /// Adds the files to which curl and wget give the names of the addresses.
     fn add_addresses(&mut self, name: &str, arguments: &[String], variables: &[Variable]) {
         let keeps_names = match name {
-            "curl" => {
-                has_flag(arguments, 'O', "remote-name") || has_flag(arguments, 'O', "remote-name-all")
-            }
+            "curl" => has_flag(arguments, 'O', "remote-name") || has_flag(arguments, 'O', "remote-name-all"),
             _ => writes::list_written(name, arguments).iter().any(String::is_empty),
         };
-        let is_list = |word: &String| ["--input-file", "--config", "--mirror"].iter().any(|it| word.starts_with(it));
+        let is_list =
+            |word: &String| ["--input-file", "--config", "--mirror"].iter().any(|it| word.starts_with(it));
         let hidden = match name {
             "curl" => has_flag(arguments, 'J', "remote-header-name") || has_flag(arguments, 'K', "config"),
             _ => {
@@ -220,7 +219,8 @@ impl SavedFiles {
         let is_it = |saved: &String| {
             saved.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        !name.is_empty() && (self.has_unknown || self.names.iter().any(|saved| is_unknown(name) || is_it(saved)))
+        !name.is_empty()
+            && (self.has_unknown || self.names.iter().any(|saved| is_unknown(name) || is_it(saved)))
     }
 
     /// Checks whether one is run: as a command, as the script of an interpreter, or as what one reads.
@@ -228,7 +228,8 @@ impl SavedFiles {
         let words = &segment.words;
         let (name, arguments) = program(words);
         let command = words.iter().rev().nth(arguments.len());
-        let is_command = !name.is_empty() && command.is_some_and(|word| word.contains('/') && self.holds(word));
+        let is_command =
+            !name.is_empty() && command.is_some_and(|word| word.contains('/') && self.holds(word));
         let is_sourced =
             [".", "source"].contains(&name) && arguments.first().is_some_and(|word| self.holds(word));
         let is_script = words.iter().enumerate().any(|(at, word)| {

@@ -49,9 +49,9 @@ pub(super) fn hands_on_credentials(
 /// The places it searches.
 fn list_searched(arguments: &[String]) -> Vec<&str> {
     let mut paths = arguments.iter().map(String::as_str).peekable();
-    while let Some(option) = paths.next_if(|word| {
-        ["-H", "-L", "-P", "-D"].contains(word) || word.starts_with("-O")
-    }) {
+    while let Some(option) =
+        paths.next_if(|word| ["-H", "-L", "-P", "-D"].contains(word) || word.starts_with("-O"))
+    {
         if option == "-D" {
             paths.next();
         }

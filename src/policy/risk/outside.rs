@@ -6,8 +6,8 @@ use std::path::Path;
 use super::{CommandFolders, HARMLESS_DEVICES, Segment, has_flag, is_assignment, program, targets, writes};
 use crate::protected_path::normalize;
 
-/// The reason for a command that reads credential files.
-pub(super) const READS_CREDENTIALS: &str = "reaches keys or passwords in your home directory";
+/// What a command that reads credential files does.
+pub(in crate::policy) const READS_CREDENTIALS: &str = "reaches keys or passwords in your home directory";
 
 /// Prefix of the reason for a write outside of the folders.
 pub(super) const WRITES_OUTSIDE: &str = "writes outside the working directory";
@@ -149,8 +149,8 @@ impl CommandFolders<'_> {
         let paths = self.expand_all(path);
         let outside: Vec<&String> = paths.iter().filter(|path| self.is_outside(path)).collect();
         let is_unknown = |path: &&String| {
-            let is_variable = self.strip_home(path).is_none()
-                && super::command_folders::strip_here(path).starts_with('$');
+            let is_variable =
+                self.strip_home(path).is_none() && super::command_folders::strip_here(path).starts_with('$');
             is_variable || !self.resolve_from(self.here, path).is_absolute()
         };
         match outside.as_slice() {

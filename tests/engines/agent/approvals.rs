@@ -8,7 +8,7 @@ use tiller::agent::Permission;
 use tiller::event::ApprovalRequest;
 use tiller::policy::{Asking, Mode};
 use tiller::tool::ToolEnvironment;
-use tiller::workspace::Workspace;
+use tiller::workspace::{Purpose, Workspace};
 
 use super::*;
 
@@ -194,6 +194,174 @@ async fn command_that_only_reads_runs_unasked_in_ask_mode() {
     stage.answer(&request, Decision::Deny { reason: "no".into() }).await;
     stage.settled().await;
     assert_eq!(stage.results(), ["link\n", "denied: no"]);
+}
+
+/// Makes the working directory a repository, as `git init` does, with that in its configuration.
+fn make_repository(work: &Path, config: &str) {
+    for name in ["objects", "refs"] {
+        std::fs::create_dir_all(work.join(".git").join(name)).unwrap();
+    }
+    std::fs::write(work.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    std::fs::write(work.join(".git/config"), format!("[core]\n\trepositoryformatversion = 0\n{config}"))
+        .unwrap();
+}
+
+/// Checks whether a call of `git status` asks in a working directory that was prepared so.
+async fn git_status_asks(prepare: impl FnOnce(&Path)) -> bool {
+    let (mut stage, _) = stage(vec![bash("git status"), says("done")], |parts| {
+        prepare(&parts.options.policy.root);
+    });
+    stage.prompt("go").await;
+    let asks = stage
+        .until(|event| match event {
+            EventKind::ApprovalRequested(request) => Some(Some(request.clone())),
+            EventKind::ToolExecutionEnd { .. } => Some(None),
+            _ => None,
+        })
+        .await;
+    if let Some(request) = &asks {
+        stage.answer(request, Decision::Deny { reason: "no".into() }).await;
+    }
+    stage.settled().await;
+    asks.is_some()
+}
+
+#[tokio::test]
+async fn git_status_in_harmless_repository_runs_unasked() {
+    assert!(!git_status_asks(|work| make_repository(work, "\tbare = false\n")).await);
+    let worktree = |work: &Path| {
+        let other = work.with_file_name("other");
+        make_repository(&other, "");
+        std::fs::remove_dir(work.join(".git")).unwrap();
+        std::fs::write(work.join(".git"), format!("gitdir: {}/.git", other.display())).unwrap();
+    };
+    assert!(!git_status_asks(worktree).await);
+}
+
+#[tokio::test]
+async fn git_status_where_git_may_run_something_asks() {
+    assert!(git_status_asks(|_| {}).await, "an empty .git");
+    for config in ["\tfsmonitor = ./x\n", "\thooksPath = x\n", "[include]\n\tpath = ../x\n"] {
+        assert!(git_status_asks(|work| make_repository(work, config)).await, "{config}");
+    }
+    for broken in ["HEAD", "config", "objects"] {
+        let prepare = |work: &Path| {
+            make_repository(work, "");
+            std::fs::rename(work.join(".git").join(broken), work.join("moved")).unwrap();
+        };
+        assert!(git_status_asks(prepare).await, "without {broken}");
+    }
+    for (name, text) in [
+        (".git/config.worktree", "[core]\n\tfsmonitor = ./x\n"),
+        (".git/hooks/post-index-change", "#!/bin/sh\n"),
+        (".gitmodules", ""),
+    ] {
+        let prepare = |work: &Path| {
+            make_repository(work, "");
+            std::fs::create_dir_all(work.join(".git/hooks")).unwrap();
+            std::fs::write(work.join(name), text).unwrap();
+        };
+        assert!(git_status_asks(prepare).await, "{name}");
+    }
+    let dangling = |work: &Path| {
+        std::fs::remove_dir(work.join(".git")).unwrap();
+        std::os::unix::fs::symlink("nowhere", work.join(".git")).unwrap();
+    };
+    assert!(git_status_asks(dangling).await, "a dangling link");
+}
+
+/// An answer with these commands.
+fn commands(lines: &[&str]) -> Answer {
+    let calls: Vec<Value> =
+        lines.iter().map(|line| json!({"name": "bash", "arguments": {"command": line}})).collect();
+    serde_json::from_value(json!({ "calls": calls })).unwrap()
+}
+
+#[tokio::test]
+async fn command_that_only_reads_is_judged_when_it_runs() {
+    let answers = || vec![commands(&["ln -s link second", "cat second", "ls"]), says("done")];
+    let (mut asked, _) = stage(answers(), |_| {});
+    asked.prompt("go").await;
+    let request = asked.asked().await;
+    assert_eq!(request.args["command"], "ln -s link second");
+    asked.answer(&request, Decision::Once).await;
+    let request = asked.asked().await;
+    assert_eq!(request.args["command"], "cat second", "it leads out by now");
+    asked.answer(&request, Decision::Deny { reason: "no".into() }).await;
+    asked.settled().await;
+    assert_eq!(asked.results()[1..], ["denied: no", "link\nsecond\n"]);
+    assert_eq!(asked.decisions(), ["once user", "deny user"]);
+}
+
+#[tokio::test]
+async fn command_that_no_longer_reads_with_nobody_is_denied() {
+    // The file is written by a tool that asks nobody, and hides what git's reading commands are.
+    let write = json!({"name": "write_file", "arguments": {"path": ".gitmodules", "content": ""}});
+    let status = json!({"name": "bash", "arguments": {"command": "git status"}});
+    let both = serde_json::from_value(json!({ "calls": [write, status] })).unwrap();
+    let (mut stage, _) = stage(vec![both, says("done")], |parts| {
+        make_repository(&parts.options.policy.root, "");
+        parts.options.audience = Audience::Nobody;
+    });
+    stage.prompt("go").await;
+    stage.settled().await;
+    assert!(stage.results()[1].starts_with("denied: runs a command"), "{:?}", stage.results());
+    assert_eq!(stage.decisions(), ["deny nobody"]);
+}
+
+#[tokio::test]
+async fn call_that_the_mode_allows_meanwhile_logs_no_rule() {
+    let (mut stage, _) = stage(vec![commands(&["touch a", "touch b"]), says("done")], |_| {});
+    stage.prompt("go").await;
+    let request = stage.asked().await;
+    stage.agent.set_approval(Mode::Auto).await.unwrap();
+    stage.answer(&request, Decision::Once).await;
+    stage.settled().await;
+    assert_eq!(stage.results().len(), 2);
+    assert_eq!(stage.decisions(), ["once user"]);
+}
+
+#[tokio::test]
+async fn rule_of_folder_outside_is_the_one_that_was_shown() {
+    let folder = TempDir::new().unwrap();
+    let named = folder.path().canonicalize().unwrap().join("sub");
+    std::fs::write(&named, "text").unwrap();
+    let (mut stage, _) = stage(vec![read(&named), says("done")], |_| {});
+    stage.prompt("go").await;
+    let request = stage.asked().await;
+    // As a folder it would be the rule itself.
+    std::fs::remove_file(&named).unwrap();
+    std::fs::create_dir(&named).unwrap();
+    stage.answer(&request, Decision::Session).await;
+    stage.settled().await;
+    let rules = stage.agent.permissions().await.unwrap();
+    assert_eq!(rules.iter().map(ToString::to_string).collect::<Vec<_>>(), [request.rule]);
+}
+
+#[tokio::test]
+async fn reading_credentials_in_an_added_folder_asks() {
+    let answers =
+        vec![read(Path::new("keys")), call("grep", json!({"pattern": "x", "path": "home"})), says("done")];
+    let (mut stage, _) = stage(answers, |parts| {
+        let (work, runner) = (parts.options.policy.root.clone(), parts.runner.clone());
+        let home = work.with_file_name("outside");
+        std::fs::write(home.join(".netrc"), "secret").unwrap();
+        std::os::unix::fs::symlink(home.join(".netrc"), work.join("keys")).unwrap();
+        std::os::unix::fs::symlink(&home, work.join("home")).unwrap();
+        let workspace = Workspace::new(&work).unwrap().with_folder(&home, Purpose::Read);
+        let outputs = work.with_file_name("outputs");
+        parts.tools = Tools::built_in(ToolEnvironment::new(workspace, runner, outputs));
+        parts.options.policy.mode = Mode::Auto;
+        parts.options.policy.protected.homes = vec![home];
+    });
+    stage.prompt("go").await;
+    for _ in 0..2 {
+        let request = stage.asked().await;
+        assert_eq!(request.reason, "reaches keys or passwords in your home directory");
+        stage.answer(&request, Decision::Deny { reason: "no".into() }).await;
+    }
+    stage.settled().await;
+    assert_eq!(stage.results(), ["denied: no"; 2]);
 }
 
 #[tokio::test]
