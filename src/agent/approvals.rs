@@ -227,8 +227,12 @@ impl Approvals {
         let command = command.filter(|_| spec.access == Access::Executes && self.policy.mode == Mode::Ask);
         let repository = || repository::inspect(&self.policy.root);
         let paths = command.and_then(|line| self.policy.list_read_paths(line, repository()));
+        let protected = &self.policy.protected;
+        let is_free = |real: &Path| !protected.is_credential(real) && !protected.holds_credentials(real);
         let may_read = |workspace: &Workspace, paths: &[String]| {
-            paths.iter().all(|path| workspace.resolve(path, Purpose::Read).is_ok())
+            paths.iter().all(|path| {
+                workspace.resolve(path, Purpose::Read).is_ok_and(|resolved| is_free(&resolved.path()))
+            })
         };
         self.workspace.as_ref().zip(paths).is_some_and(|(workspace, paths)| may_read(workspace, &paths))
     }

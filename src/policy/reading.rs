@@ -68,6 +68,10 @@ pub(super) fn list_paths(
     if words.iter().any(|word| is_refused(word) || word.starts_with('~')) {
         return None;
     }
+    // Behind `--` it is a path.
+    if words.iter().skip_while(|word| *word != "--").skip(1).any(|word| word.starts_with('-')) {
+        return None;
+    }
     let options = words.iter().filter(|word| word.starts_with('-'));
     let has_pattern = |word: &String| PATTERN_OPTIONS.iter().any(|it| word == it || means(word, it));
     let is_pattern_first = SEARCHING.contains(command) && !options.clone().any(has_pattern);
@@ -119,7 +123,7 @@ mod tests {
             ("grep -rn \"/api/v1\" src", "src"),
             ("grep -nre x /etc/a", "x /etc/a"),
             ("grep --reg=x /etc/a", "/etc/a x"),
-            ("grep -- -x /etc/a", "/etc/a"),
+            ("grep -- x /etc/a", "x /etc/a"),
             ("git grep x a", "grep x a"),
             ("git log --format=%h", "log %h"),
             ("cat a\u{a0}b", "a\u{a0}b"),
@@ -178,6 +182,8 @@ mod tests {
             "tail --fol x",
             "diff -r a b",
             "diff a b",
+            "cat -- -link",
+            "grep -- -x /etc/a",
             "grep --file=link y",
             "grep --fil link y",
             "grep -flink y",

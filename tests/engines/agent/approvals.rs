@@ -340,28 +340,34 @@ async fn rule_of_folder_outside_is_the_one_that_was_shown() {
 
 #[tokio::test]
 async fn reading_credentials_in_an_added_folder_asks() {
-    let answers =
-        vec![read(Path::new("keys")), call("grep", json!({"pattern": "x", "path": "home"})), says("done")];
-    let (mut stage, _) = stage(answers, |parts| {
-        let (work, runner) = (parts.options.policy.root.clone(), parts.runner.clone());
-        let home = work.with_file_name("outside");
-        std::fs::write(home.join(".netrc"), "secret").unwrap();
-        std::os::unix::fs::symlink(home.join(".netrc"), work.join("keys")).unwrap();
-        std::os::unix::fs::symlink(&home, work.join("home")).unwrap();
-        let workspace = Workspace::new(&work).unwrap().with_folder(&home, Purpose::Read);
-        let outputs = work.with_file_name("outputs");
-        parts.tools = Tools::built_in(ToolEnvironment::new(workspace, runner, outputs));
-        parts.options.policy.mode = Mode::Auto;
-        parts.options.policy.protected.homes = vec![home];
-    });
-    stage.prompt("go").await;
-    for _ in 0..2 {
+    const KEYS: &str = "reaches keys or passwords in your home directory";
+    let file = || read(Path::new("keys"));
+    let search = || call("grep", json!({"pattern": "x", "path": "home"}));
+    for (mode, answer, reason) in [
+        (Mode::Auto, file(), KEYS),
+        (Mode::Ask, search(), KEYS),
+        (Mode::Ask, bash("cat keys"), "runs a command"),
+        (Mode::Ask, bash("grep -r x home"), "runs a command"),
+    ] {
+        let (mut stage, _) = stage(vec![answer, says("done")], |parts| {
+            let (work, runner) = (parts.options.policy.root.clone(), parts.runner.clone());
+            let home = work.with_file_name("outside");
+            std::fs::write(home.join(".netrc"), "secret").unwrap();
+            std::os::unix::fs::symlink(home.join(".netrc"), work.join("keys")).unwrap();
+            std::os::unix::fs::symlink(&home, work.join("home")).unwrap();
+            let workspace = Workspace::new(&work).unwrap().with_folder(&home, Purpose::Read);
+            let outputs = work.with_file_name("outputs");
+            parts.tools = Tools::built_in(ToolEnvironment::new(workspace, runner, outputs));
+            parts.options.policy.mode = mode;
+            parts.options.policy.protected.homes = vec![home];
+        });
+        stage.prompt("go").await;
         let request = stage.asked().await;
-        assert_eq!(request.reason, "reaches keys or passwords in your home directory");
+        assert_eq!(request.reason, reason);
         stage.answer(&request, Decision::Deny { reason: "no".into() }).await;
+        stage.settled().await;
+        assert_eq!(stage.results(), ["denied: no"]);
     }
-    stage.settled().await;
-    assert_eq!(stage.results(), ["denied: no"; 2]);
 }
 
 #[tokio::test]
