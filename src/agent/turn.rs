@@ -318,10 +318,10 @@ impl Turn {
         // Another try is no other request.
         if over && self.again == Again::default() {
             out.emit(EventKind::Warning {
-                message: format!(
-                    "max_turns reached after {} requests: asking for a final answer",
-                    self.requests
-                ),
+                message: match self.requests {
+                    1 => "max_turns reached after 1 request: asking for a final answer".to_owned(),
+                    many => format!("max_turns reached after {many} requests: asking for a final answer"),
+                },
                 hint: Some("--max-turns or the setting max_turns raises the limit".into()),
             });
         }

@@ -72,7 +72,7 @@ pub(super) fn desk(arguments: &Arc<Arguments>, trusted: Arc<Mutex<Option<Project
         Ok(UntrustedProject { root, files })
     };
     let trust = move || {
-        let project = locked(&answered).take().ok_or("there is nothing here to be trusted")?;
+        let project = locked(&answered).take().ok_or("nothing to trust: ask with /trust first")?;
         if !project.is_unchanged() {
             return Err("its files have changed since you were asked; /trust asks again".to_owned());
         }
@@ -92,8 +92,7 @@ fn find_untrusted(arguments: &Arguments, trusted: Option<&Project>) -> Result<Pr
     let cwd = assemble::cwd(arguments).map_err(told)?;
     let folders = Folders::find(&Environment::of_process()).map_err(|error| error.to_string())?;
     let project = Project::find(&cwd, &folders.config);
-    let project =
-        project.ok_or("there is nothing here to be trusted: the project has no files of its own")?;
+    let project = project.ok_or("nothing to trust: the project has no settings, .env or extensions")?;
     match project.hindrance() {
         Some(why) => Err(format!("it can't be trusted: {why}")),
         None if trusted == Some(&project) => Err("it is trusted already".to_owned()),

@@ -83,7 +83,7 @@ impl Typed {
 
 /// Tells the words that end a shell or an editor, alone on a line.
 fn is_leaving(text: &str) -> bool {
-    matches!(text, "exit" | "quit" | ":q")
+    matches!(text, "exit" | "quit" | ":q" | ":q!" | ":wq" | ":x")
 }
 
 fn bash(line: &str, context: BashContext) -> Typed {

@@ -332,6 +332,21 @@ impl Driver {
         !matches!(self.fate_now(call), Some(Fate::Run(_) | Fate::Granted { .. }))
     }
 
+    /// Answers the open questions that a new approval mode answers: calls that it allows run, calls that it denies don't.
+    pub(super) fn answer_open_questions(&mut self) {
+        for request in self.approvals.waiting().to_vec() {
+            let (id, name) = (request.tool_call_id, request.tool_name);
+            let call = ToolCall { id, name, arguments: request.args, raw_arguments: None };
+            let decision = match self.fate_now(&call) {
+                Some(Fate::Run(_) | Fate::Granted { .. }) => Decision::Once,
+                Some(Fate::Deny(denied)) => Decision::Deny { reason: denied.reason },
+                Some(Fate::Ask { .. } | Fate::Refuse(_)) | None => continue,
+            };
+            drop(self.approvals.resolved(&call.id));
+            self.apply(Input::Decided { call: call.id, decision, by: Decider::Rule });
+        }
+    }
+
     fn tell_asked(&mut self, request: ApprovalRequest) {
         self.approvals.ask(request.clone());
         self.teller.tell(EventKind::ApprovalRequested(request));

@@ -159,6 +159,7 @@ impl Driver {
 
     pub(super) fn configure(&mut self, change: Change, reply: Reply<()>) {
         let mut options = self.turn.options();
+        let changes_approval = matches!(change, Change::Approval(_) | Change::ConfiguredApproval(_));
         match change {
             Change::SteeringPoint(point) => options.steering_point = point,
             Change::SteeringMode(mode) => options.steering_mode = mode,
@@ -169,6 +170,9 @@ impl Driver {
             Change::ConfiguredApproval(mode) => self.approvals.configure_mode(mode),
         }
         self.turn.set_options(options);
+        if changes_approval {
+            self.answer_open_questions();
+        }
         answer(reply, Ok(()));
     }
 }

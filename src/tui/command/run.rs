@@ -21,7 +21,7 @@ use crate::tui::call::one_line;
 
 /// Tells the words that end a shell or an editor, alone on a line.
 fn is_leaving(line: &str) -> bool {
-    matches!(line, "exit" | "quit" | ":q")
+    matches!(line, "exit" | "quit" | ":q" | ":q!" | ":wq" | ":x")
 }
 
 /// The command of a line that is for the shell, and whether the model reads what it prints.

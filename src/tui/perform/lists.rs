@@ -210,7 +210,7 @@ impl Worker {
 
     async fn trust_items(&self) -> Vec<Item> {
         let none = || {
-            let why = "there is nothing here to be trusted";
+            let why = "nothing to trust: the project has no settings, .env or extensions";
             vec![Item::new(why, Choice::Cant(why.to_owned()))]
         };
         let Some(desk) = self.options.desks.trust.clone() else { return none() };

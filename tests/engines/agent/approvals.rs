@@ -310,15 +310,27 @@ async fn command_that_no_longer_reads_with_nobody_is_denied() {
 }
 
 #[tokio::test]
-async fn call_that_the_mode_allows_meanwhile_logs_no_rule() {
+async fn mode_that_is_changed_answers_the_open_question() {
+    let (mut stage, _) = stage(vec![commands(&["touch a", "touch b"]), says("done")], |_| {});
+    stage.prompt("go").await;
+    stage.asked().await;
+    stage.agent.set_approval(Mode::Auto).await.unwrap();
+    stage.settled().await;
+    assert_eq!(stage.results(), ["[no output]", "[no output]"]);
+    assert_eq!(stage.decisions(), ["once rule"], "the mode lets the second run without a question");
+}
+
+#[tokio::test]
+async fn mode_that_denies_takes_the_open_question_away() {
     let (mut stage, _) = stage(vec![commands(&["touch a", "touch b"]), says("done")], |_| {});
     stage.prompt("go").await;
     let request = stage.asked().await;
-    stage.agent.set_approval(Mode::Auto).await.unwrap();
-    stage.answer(&request, Decision::Once).await;
+    stage.agent.set_approval(Mode::ReadOnly).await.unwrap();
+    let late = stage.agent.decide(request.tool_call_id, Decision::Once).await;
+    assert!(matches!(late, Err(AgentError::Gone("approval"))), "{late:?}");
     stage.settled().await;
-    assert_eq!(stage.results().len(), 2);
-    assert_eq!(stage.decisions(), ["once user"]);
+    assert!(stage.results().iter().all(|result| result.starts_with("denied: ")), "{:?}", stage.results());
+    assert!(!stage.folder.path().join("work/a").exists());
 }
 
 #[tokio::test]
