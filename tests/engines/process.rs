@@ -399,6 +399,20 @@ async fn wait_for_standbys(helper: &Path, count: usize) -> Vec<Pid> {
     }
 }
 
+/// Waits for the only child of a process.
+#[cfg(target_os = "linux")]
+async fn child_of(parent: Pid) -> Pid {
+    let started = Instant::now();
+    loop {
+        let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap();
+        if let Some(child) = children.split_whitespace().next() {
+            return Pid::from_raw(child.parse().unwrap());
+        }
+        assert!(started.elapsed() < PATIENCE, "{parent} has no child");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 async fn run_with(runner: &Runner, folder: &Path, line: &str) -> (String, Result<Exit, ProcessError>) {
     let mut running = runner.start(&Command { line: line.into(), cwd: folder.into() }).unwrap();
     let mut output = Vec::new();
@@ -434,9 +448,10 @@ async fn standby_that_was_killed_is_not_missed() {
     let folder = TempDir::new().unwrap();
     let (runner, helper) = runner_with_link(folder.path());
     runner.start_standby();
-    for pid in wait_for_standbys(&helper, 1).await {
-        kill(pid, Signal::SIGKILL).unwrap();
-    }
+    let watchdog = wait_for_standbys(&helper, 1).await[0];
+    let supervisor = child_of(watchdog).await;
+    // Its watchdog ends with it, and then nobody holds the pipe of the order any more.
+    kill(supervisor, Signal::SIGKILL).unwrap();
     wait_for_standbys(&helper, 0).await;
     let (output, exit) = run_with(&runner, folder.path(), "echo here").await;
     assert_eq!((output.as_str(), exit.unwrap()), ("here\n", code(0)));
