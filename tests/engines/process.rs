@@ -452,7 +452,13 @@ async fn standby_that_was_killed_is_not_missed() {
     let supervisor = child_of(watchdog).await;
     // Its watchdog ends with it, and then nobody holds the pipe of the order any more.
     kill(supervisor, Signal::SIGKILL).unwrap();
-    wait_for_standbys(&helper, 0).await;
+    let has_files =
+        |pid: Pid| std::fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|mut files| files.next().is_some());
+    let started = Instant::now();
+    while has_files(watchdog) || has_files(supervisor) {
+        assert!(started.elapsed() < PATIENCE, "the standby lives");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     let (output, exit) = run_with(&runner, folder.path(), "echo here").await;
     assert_eq!((output.as_str(), exit.unwrap()), ("here\n", code(0)));
     runner.end_standby();
