@@ -44,8 +44,9 @@ fn own_folders_are_refused_to_tools_started_at_home() {
             .as_str(),
         r#"{"text": "Tried."}"#,
     ]);
-    let mut terminal =
-        house.open(&["--cwd", house.home().to_str().unwrap(), "--provider", "scripted", "--model", &script]);
+    // A search of the whole home folder asks, because keys may be in it.
+    let home = house.home().to_str().unwrap().to_owned();
+    let mut terminal = house.open(&["--yes", "--cwd", &home, "--provider", "scripted", "--model", &script]);
     terminal.wait_for("the working directory is your home folder");
     terminal.send("go");
     terminal.key(Key::Enter);
