@@ -19,6 +19,12 @@ pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str> + Clone
     begins.or_else(|| alike.min().map(|(_, candidate)| candidate))
 }
 
+/// Returns whether a line is one of the words that end a shell or an editor, which is never meant for a model.
+#[must_use]
+pub fn is_quit_word(line: &str) -> bool {
+    matches!(line, "exit" | "quit" | ":q" | ":q!" | ":wq" | ":x")
+}
+
 /// Whether a word is another one but for one slip: a letter too many, too few or wrong, or two that changed places.
 #[must_use]
 pub fn is_slip(word: &str, of: &str) -> bool {

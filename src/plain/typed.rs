@@ -2,6 +2,7 @@
 
 use crate::agent::{BashContext, unrunnable};
 use crate::message::ThinkingLevel;
+use crate::spelling;
 
 /// What a line means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +71,7 @@ impl Typed {
         if let Some(text) = text.strip_prefix('>') {
             return said(text, Self::FollowUp);
         }
-        if is_leaving(text) {
+        if spelling::is_quit_word(text) {
             return Self::Command(Command::Quit);
         }
         match text.strip_prefix('/') {
@@ -79,11 +80,6 @@ impl Typed {
             Some(_) | None => Self::Say(text.to_owned()),
         }
     }
-}
-
-/// Tells the words that end a shell or an editor, alone on a line.
-fn is_leaving(text: &str) -> bool {
-    matches!(text, "exit" | "quit" | ":q" | ":q!" | ":wq" | ":x")
 }
 
 fn bash(line: &str, context: BashContext) -> Typed {

@@ -19,11 +19,6 @@ use crate::setting::{self, TABLE};
 use crate::spelling;
 use crate::tui::call::one_line;
 
-/// Tells the words that end a shell or an editor, alone on a line.
-fn is_leaving(line: &str) -> bool {
-    matches!(line, "exit" | "quit" | ":q" | ":q!" | ":wq" | ":x")
-}
-
 /// The command of a line that is for the shell, and whether the model reads what it prints.
 fn shell_command(line: &str) -> Option<(&str, BashContext)> {
     let private = line.strip_prefix("!!").map(str::trim).filter(|command| !command.is_empty());
@@ -47,7 +42,7 @@ impl App {
         if let Some((command, context)) = shell_command(line) {
             return self.run_in_shell(line, command, context);
         }
-        if is_leaving(line) {
+        if spelling::is_quit_word(line) {
             return self.command(Verb::Quit, "");
         }
         match parse(line, &self.facts.commands) {
@@ -80,7 +75,7 @@ impl App {
     /// Whether a line would be carried out here instead of being said.
     pub(in crate::tui) fn means_command(&self, line: &str) -> bool {
         let line = line.trim();
-        is_leaving(line)
+        spelling::is_quit_word(line)
             || line.starts_with('!')
             || !matches!(parse(line, &self.facts.commands), Meaning::Agent(_) | Meaning::Text)
     }
