@@ -160,8 +160,9 @@ pub(super) fn context(breakdown: &ContextBreakdown, home: Option<&Path>, width: 
         let label = cut_to(&one_line(label), part.saturating_sub(2));
         let blanks = " ".repeat(part.saturating_sub(Span::new(label.as_str(), role).width()));
         let share = tokens.0.saturating_mul(1_000) / window;
-        let filled =
-            usize::try_from(tokens.0.saturating_mul(bar as u64).div_ceil(window)).unwrap_or(bar).min(bar);
+        // Rounded, so that next to nothing has no bar.
+        let cells = (tokens.0.saturating_mul(bar as u64) + window / 2) / window;
+        let filled = usize::try_from(cells).unwrap_or(bar).min(bar);
         let numbers = format!("{:>7} {:>3}.{}%  ", tokens.to_string(), share / 10, share % 10);
         Line::from(vec![
             Span::new(label + &blanks, role),
