@@ -84,6 +84,45 @@ pub enum Purpose {
     Write,
 }
 
+/// What a folder ends with that may only be read.
+const READ_ONLY: &str = ":ro";
+
+/// Parses a folder as it is typed behind `--add-dir` and `/add-dir`: its path without links, and what tools may do there. Relative
+/// paths begin at `cwd`, and `~` stands for `home`.
+///
+/// # Errors
+/// When there is no such folder; of the kind [`io::ErrorKind::NotADirectory`] where something else is there.
+pub fn parse_folder(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<(PathBuf, Purpose)> {
+    // Also where a folder is called so: what looks protected is. That folder is typed with a slash behind it.
+    let (path, purpose) =
+        typed.strip_suffix(READ_ONLY).map_or((typed, Purpose::Write), |path| (path, Purpose::Read));
+    let folder = cwd.join(expand_home(path, home).unwrap_or_else(|| path.into())).canonicalize()?;
+    if folder.is_dir() {
+        Ok((folder, purpose))
+    } else {
+        Err(io::Error::new(io::ErrorKind::NotADirectory, "not a folder"))
+    }
+}
+
+/// An added folder as the model is told of it.
+#[must_use]
+pub fn describe_folder(path: &Path, purpose: Purpose) -> String {
+    match purpose {
+        Purpose::Read => format!("{} (to read only)", path.display()),
+        Purpose::Write => path.display().to_string(),
+    }
+}
+
+/// A path with `~` as a shell reads it; `None` where that stands for a home directory that isn't known.
+fn expand_home(path: &str, home: Option<&Path>) -> Option<PathBuf> {
+    match path.strip_prefix('~') {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+            Some(home?.join(rest.trim_start_matches('/')))
+        }
+        Some(_) | None => Some(PathBuf::from(path)),
+    }
+}
+
 /// The folders that tools may reach.
 #[derive(Clone, Debug)]
 pub struct Workspace {
@@ -265,12 +304,7 @@ impl Workspace {
 
     /// A path with `~` as a shell reads it. Where the home directory isn't known, taken literally it would make a folder of that name.
     fn expand_home(&self, path: &str) -> Option<PathBuf> {
-        match path.strip_prefix('~') {
-            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-                Some(self.approved.homes.last()?.join(rest.trim_start_matches('/')))
-            }
-            Some(_) | None => Some(PathBuf::from(path)),
-        }
+        expand_home(path, self.approved.homes.last().map(PathBuf::as_path))
     }
 
     fn is_readable_though_protected(&self, real: &Path) -> bool {

@@ -1,18 +1,16 @@
 //! Folders beside the working directory that tools may reach: `--add-dir`.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 
 use super::Failure;
 use crate::tui::at_home;
-use crate::workspace::Purpose;
+use crate::workspace::{Purpose, describe_folder, parse_folder};
 
 /// A folder, without links, and what tools may do there.
 pub(super) type Added = (PathBuf, Purpose);
-
-/// What a folder ends with that may only be read.
-const READ_ONLY: &str = ":ro";
 
 /// The folders as they were typed, relative ones beginning at the working directory.
 pub(super) fn folders(typed: &[String], cwd: &Path) -> Result<Vec<Added>, Failure> {
@@ -20,24 +18,18 @@ pub(super) fn folders(typed: &[String], cwd: &Path) -> Result<Vec<Added>, Failur
 }
 
 fn folder(typed: &str, cwd: &Path) -> Result<Added, Failure> {
-    // Also where a folder is called so: what looks protected is. That folder is typed with a slash behind it.
-    let (path, purpose) =
-        typed.strip_suffix(READ_ONLY).map_or((typed, Purpose::Write), |path| (path, Purpose::Read));
-    let real = cwd.join(path).canonicalize().with_context(|| format!("--add-dir {typed}"));
-    let real = real.map_err(Failure::usage)?;
-    if real.is_dir() {
-        Ok((real, purpose))
-    } else {
-        Err(Failure::usage(anyhow!("--add-dir {typed}: not a folder")))
-    }
+    // `~` was the shell's to expand.
+    parse_folder(typed, cwd, None).map_err(|error| {
+        Failure::usage(match error.kind() {
+            ErrorKind::NotADirectory => anyhow!("--add-dir {typed}: not a folder"),
+            _ => anyhow::Error::new(error).context(format!("--add-dir {typed}")),
+        })
+    })
 }
 
 /// The folder as the model is told of it.
 pub(super) fn told((path, purpose): &Added) -> String {
-    match purpose {
-        Purpose::Read => format!("{} (to read only)", path.display()),
-        Purpose::Write => path.display().to_string(),
-    }
+    describe_folder(path, *purpose)
 }
 
 /// The folder as a person reads it.

@@ -1,5 +1,6 @@
 //! Commands from the handle.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use tokio::sync::oneshot;
@@ -27,6 +28,7 @@ use crate::session::{
     Doomed, EntryBody, Farewell, Landing, Reader, SessionError, SessionManager, Summed, Visibility, Writer,
     take_back,
 };
+use crate::workspace::{Purpose, parse_folder};
 
 impl Driver {
     pub(super) fn command(&mut self, command: Command) {
@@ -332,7 +334,8 @@ impl Driver {
     fn add_folder(&mut self, typed: &str) -> Result<Rule, AgentError> {
         let homes = &self.fixed.options.policy.protected.homes;
         let rule = folder_rule(typed, self.fixed.manager.cwd(), homes.last().map(PathBuf::as_path));
-        let rule = rule.map_err(|why| AgentError::Folder { path: typed.to_owned(), why })?;
+        let failed = |error: io::Error| AgentError::Folder { path: typed.to_owned(), why: error.to_string() };
+        let rule = rule.map_err(failed)?;
         self.approvals.add_rule(rule.clone());
         self.folders_changed();
         Ok(rule)
@@ -536,19 +539,14 @@ impl Driver {
     }
 }
 
-/// The rule for a folder as it was typed; `:ro` at its end lets it only be read.
-fn folder_rule(typed: &str, cwd: &Path, home: Option<&Path>) -> Result<Rule, String> {
-    let (path, access) = match typed.strip_suffix(":ro") {
-        Some(path) => (path, FolderAccess::ReadOnly),
-        None => (typed, FolderAccess::Write),
+/// The rule for a folder as it was typed.
+fn folder_rule(typed: &str, cwd: &Path, home: Option<&Path>) -> io::Result<Rule> {
+    let (folder, purpose) = parse_folder(typed, cwd, home)?;
+    let access = match purpose {
+        Purpose::Read => FolderAccess::ReadOnly,
+        Purpose::Write => FolderAccess::Write,
     };
-    let beneath_home = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
-    let path = match (beneath_home, home) {
-        (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
-        _ => cwd.join(path),
-    };
-    let folder = path.canonicalize().map_err(|error| error.to_string())?;
-    if folder.is_dir() { Ok(Rule::Folder { folder, access }) } else { Err("not a folder".to_owned()) }
+    Ok(Rule::Folder { folder, access })
 }
 
 /// Whoever asked may be gone; that is fine.
