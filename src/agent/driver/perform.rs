@@ -303,6 +303,7 @@ impl Driver {
             }
             Some(Fate::Ask { .. } | Fate::Refuse(_)) | None => {}
         }
+        // The preview reads the path, too; `previewed` closes it again.
         self.approvals.open_path_of(std::slice::from_ref(&call));
         let tool = self.fixed.tools.find(&call.name);
         let later = self.turn.will_ask().filter(|call| self.still_asks(call)).count();
@@ -317,7 +318,10 @@ impl Driver {
         };
         match tool.filter(|tool| tool.preview(&request.args).is_some()) {
             Some(tool) => self.jobs.preview(tool, request),
-            None => self.tell_asked(request),
+            None => {
+                self.approvals.open_path_of(&[]);
+                self.tell_asked(request);
+            }
         }
     }
 
@@ -354,6 +358,7 @@ impl Driver {
 
     /// What is to be asked is known. The question may have been answered otherwise meanwhile, or nobody is there any more.
     pub(super) fn previewed(&mut self, request: ApprovalRequest) {
+        self.approvals.open_path_of(&[]);
         if !self.turn.asks(&request.tool_call_id, &request.args) {
             return;
         }

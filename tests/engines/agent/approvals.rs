@@ -321,6 +321,18 @@ async fn mode_that_is_changed_answers_the_open_question() {
 }
 
 #[tokio::test]
+async fn mode_that_is_changed_leaves_the_question_about_a_path_outside() {
+    let write = call("write_file", json!({"path": "../outside/new/x", "content": "hi"}));
+    let (mut stage, folder) = stage(vec![write, says("done")], |_| {});
+    stage.prompt("go").await;
+    let request = stage.asked().await;
+    stage.agent.set_approval(Mode::Auto).await.unwrap();
+    stage.answer(&request, Decision::Deny { reason: "no".into() }).await;
+    stage.settled().await;
+    assert!(!folder.join("new").exists());
+}
+
+#[tokio::test]
 async fn mode_that_denies_takes_the_open_question_away() {
     let (mut stage, _) = stage(vec![commands(&["touch a", "touch b"]), says("done")], |_| {});
     stage.prompt("go").await;
