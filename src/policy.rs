@@ -209,9 +209,13 @@ impl Policy {
     }
 
     /// Lists the paths that a command reads which can do nothing else, and so needs no question if all of them lie in the
-    /// workspace; `None` for any other command, and for one that isn't understood.
+    /// workspace; `None` for any other command, and for one that isn't understood. `repository` is called for git's commands alone.
     #[must_use]
-    pub fn list_read_paths(&self, line: &str, repository: Repository) -> Option<Vec<String>> {
+    pub fn list_read_paths(
+        &self,
+        line: &str,
+        repository: impl FnOnce() -> Repository,
+    ) -> Option<Vec<String>> {
         // Whatever lies there may be a secret.
         let is_secret = self.protected.is_secret(&self.root) || self.protected.is_credential(&self.root);
         (!is_secret).then(|| reading::list_paths(line, self.folders(), repository)).flatten()

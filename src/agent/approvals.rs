@@ -10,7 +10,7 @@ use crate::id::CallId;
 use crate::message::{Access, ToolCall, ToolSpec};
 use crate::policy::{Asking, FolderAccess, Grant, Mode, Policy, Rule, SessionRules, Verdict};
 use crate::tool::ToolSource;
-use crate::workspace::{Purpose, SessionFolders, Workspace};
+use crate::workspace::{Purpose, SessionFolders, Workspace, describe_folder};
 
 use super::extension::Opinion;
 use super::turn::{Denied, Fate};
@@ -48,8 +48,15 @@ pub(super) struct Approvals {
 struct OutsidePath {
     path: PathBuf,
     purpose: Purpose,
-    /// What may be allowed for the session.
+    /// The rule that the question offers.
     rule: Option<Rule>,
+}
+
+/// The policy's word on a call.
+struct Assessment {
+    verdict: Verdict,
+    /// True for a command that can only read, and only what tools may read without a question.
+    only_reads: bool,
 }
 
 impl OutsidePath {
@@ -136,17 +143,29 @@ impl Approvals {
 
     /// What is to become of a call whose arguments are sound, as far as that is known before the calls in front of it have run. A command
     /// that runs because it only reads asks until then: what its paths lead to may change, and it is looked at again when it is to ask.
-    pub(super) fn plan(&self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> Fate {
-        match self.judge(call, spec, source) {
-            Verdict::Ask { reason, rule }
-                if source == Some(&ToolSource::BuiltIn) && self.only_reads(call, spec) =>
-            {
+    ///
+    /// Notes where the call leads: allowed, it reaches this path and no other.
+    pub(super) fn plan(&mut self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> Fate {
+        let outside = self.find_outside(call, spec, source);
+        let fate = match self.assess(call, spec, source) {
+            Assessment { verdict: Verdict::Ask { reason, rule }, only_reads: true } => {
                 Fate::Ask { reason, rule: rule.to_string() }
             }
-            Verdict::Allow | Verdict::Granted(_) | Verdict::Ask { .. } | Verdict::Deny { .. } => {
-                self.fate(call, spec, source)
-            }
+            assessment => self.decide(call, spec, assessment, outside.as_ref()),
+        };
+        match outside {
+            Some(outside) => _ = self.outside.insert(call.id.clone(), outside),
+            None => _ = self.outside.remove(&call.id),
         }
+        fate
+    }
+
+    /// The policy's word on a call, and whether a command only reads.
+    fn assess(&self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> Assessment {
+        let verdict = self.judge(call, spec, source);
+        let may_read = source == Some(&ToolSource::BuiltIn)
+            && matches!(verdict, Verdict::Granted(_) | Verdict::Ask { .. });
+        Assessment { only_reads: may_read && self.only_reads(call, spec), verdict }
     }
 
     /// The policy's word on a call, also about where the links lead in the path that a built-in tool reads.
@@ -166,13 +185,21 @@ impl Approvals {
 
     /// What is to become of a call whose arguments are sound, if it is to run now.
     pub(super) fn fate(&self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) -> Fate {
-        let is_built_in = source == Some(&ToolSource::BuiltIn);
-        let fate = match self.judge(call, spec, source) {
+        let outside = self.find_outside(call, spec, source);
+        self.decide(call, spec, self.assess(call, spec, source), outside.as_ref())
+    }
+
+    fn decide(
+        &self,
+        call: &ToolCall,
+        spec: &ToolSpec,
+        Assessment { verdict, only_reads }: Assessment,
+        outside: Option<&OutsidePath>,
+    ) -> Fate {
+        let fate = match verdict {
             Verdict::Allow => Fate::Run(spec.access),
             Verdict::Deny { reason } => deny(DenialCause::Policy, reason, None),
-            Verdict::Granted(_) | Verdict::Ask { .. } if is_built_in && self.only_reads(call, spec) => {
-                Fate::Run(spec.access)
-            }
+            Verdict::Granted(_) | Verdict::Ask { .. } if only_reads => Fate::Run(spec.access),
             Verdict::Granted(Grant::Rule(rule)) => {
                 Fate::Granted { by: Decider::Rule, rule: Some(rule.to_string()) }
             }
@@ -184,8 +211,8 @@ impl Approvals {
                 deny(DenialCause::NoApprover, reason, Some(self.allowed_by(call, spec)))
             }
         };
-        match self.find_outside(call, spec, source) {
-            Some(outside) => self.fate_outside(fate, &outside),
+        match outside {
+            Some(outside) => self.fate_outside(fate, outside),
             None => fate,
         }
     }
@@ -226,7 +253,7 @@ impl Approvals {
         let command = call.arguments.get("command").and_then(Value::as_str);
         let command = command.filter(|_| spec.access == Access::Executes && self.policy.mode == Mode::Ask);
         let repository = || repository::inspect(&self.policy.root);
-        let paths = command.and_then(|line| self.policy.list_read_paths(line, repository()));
+        let paths = command.and_then(|line| self.policy.list_read_paths(line, repository));
         let protected = &self.policy.protected;
         let is_free = |real: &Path| !protected.is_credential(real) && !protected.holds_credentials(real);
         let may_read = |workspace: &Workspace, paths: &[String]| {
@@ -254,14 +281,6 @@ impl Approvals {
         let named = call.arguments.get("path").and_then(Value::as_str).filter(|_| asks)?;
         let path = self.workspace.as_ref()?.find_outside(named, purpose)?;
         Some(OutsidePath::new(path, purpose, &self.policy))
-    }
-
-    /// Notes where a call leads that is about to be decided on: allowed, it reaches this path and no other.
-    pub(super) fn note_path(&mut self, call: &ToolCall, spec: &ToolSpec, source: Option<&ToolSource>) {
-        match self.find_outside(call, spec, source) {
-            Some(outside) => _ = self.outside.insert(call.id.clone(), outside),
-            None => _ = self.outside.remove(&call.id),
-        }
     }
 
     /// The calls of another answer come.
@@ -382,8 +401,10 @@ impl Approvals {
     /// The folders that tools reach in this session only, as the model is told of them.
     pub(super) fn session_folders(&self) -> Vec<String> {
         let told = |rule: &Rule| match rule {
-            Rule::Folder { folder, access: FolderAccess::Write } => Some(folder.display().to_string()),
-            Rule::Folder { folder, .. } => Some(format!("{} (to read only)", folder.display())),
+            Rule::Folder { folder, access: FolderAccess::Write } => {
+                Some(describe_folder(folder, Purpose::Write))
+            }
+            Rule::Folder { folder, .. } => Some(describe_folder(folder, Purpose::Read)),
             Rule::Pattern { .. } | Rule::Exact { .. } | Rule::Tool { .. } => None,
         };
         self.rules.iter().filter_map(told).collect()

@@ -339,15 +339,21 @@ impl Driver {
     /// Answers the open questions that a new approval mode answers: calls that it allows run, calls that it denies don't.
     pub(super) fn answer_open_questions(&mut self) {
         for request in self.approvals.waiting().to_vec() {
-            let (id, name) = (request.tool_call_id, request.tool_name);
-            let call = ToolCall { id, name, arguments: request.args, raw_arguments: None };
-            let decision = match self.fate_now(&call) {
-                Some(Fate::Run(_) | Fate::Granted { .. }) => Decision::Once,
-                Some(Fate::Deny(denied)) => Decision::Deny { reason: denied.reason },
-                Some(Fate::Ask { .. } | Fate::Refuse(_)) | None => continue,
-            };
-            drop(self.approvals.resolved(&call.id));
-            self.apply(Input::Decided { call: call.id, decision, by: Decider::Rule });
+            if let Some(decision) = self.decide_now(&request) {
+                drop(self.approvals.resolved(&request.tool_call_id));
+                self.apply(Input::Decided { call: request.tool_call_id, decision, by: Decider::Rule });
+            }
+        }
+    }
+
+    /// The decision on a question that the mode and the rules answer by now; `None` while it is the user's.
+    fn decide_now(&self, request: &ApprovalRequest) -> Option<Decision> {
+        let (id, name) = (request.tool_call_id.clone(), request.tool_name.clone());
+        let call = ToolCall { id, name, arguments: request.args.clone(), raw_arguments: None };
+        match self.fate_now(&call)? {
+            Fate::Run(_) | Fate::Granted { .. } => Some(Decision::Once),
+            Fate::Deny(denied) => Some(Decision::Deny { reason: denied.reason }),
+            Fate::Ask { .. } | Fate::Refuse(_) => None,
         }
     }
 
@@ -362,11 +368,13 @@ impl Driver {
         if !self.turn.asks(&request.tool_call_id, &request.args) {
             return;
         }
-        if self.approvals.audience() == Audience::Somebody {
-            return self.tell_asked(request);
-        }
-        let (call, by) = (request.tool_call_id, Decider::Nobody);
-        self.apply(Input::Decided { call, decision: nobody(), by });
+        let (decision, by) = match self.decide_now(&request) {
+            _ if self.approvals.audience() == Audience::Nobody => (nobody(), Decider::Nobody),
+            // The mode was changed while the preview was made.
+            Some(decision) => (decision, Decider::Rule),
+            None => return self.tell_asked(request),
+        };
+        self.apply(Input::Decided { call: request.tool_call_id, decision, by });
     }
 
     pub(super) fn synced(&mut self, result: std::io::Result<()>) {

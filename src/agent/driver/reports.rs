@@ -125,7 +125,6 @@ impl Driver {
             (Some(tool), None) => match tool.check(&call.arguments) {
                 Ok(()) => {
                     let source = self.offered().source(&call.name).cloned();
-                    self.approvals.note_path(call, tool.spec(), source.as_ref());
                     self.approvals.plan(call, tool.spec(), source.as_ref())
                 }
                 Err(reason) => Fate::Refuse(format!("invalid arguments: {reason}")),
