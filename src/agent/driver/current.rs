@@ -133,6 +133,7 @@ impl Current {
     }
 
     /// Has this model answer from now on.
+    ///
     /// Its window may be so large that more of the log has to be loaded; while that can't be read, the conversation counts as
     /// too long.
     pub(super) fn answer_by(&mut self, model: Model) {

@@ -13,7 +13,7 @@ pub struct PromptOptions {
     pub images: Vec<Image>,
     /// Blocks of text that go to the model behind the message; the session shows the message without them.
     pub attached: String,
-    /// True if a message that is longer than the model's window is refused.
+    /// The treatment of a message that is longer than the model's window.
     pub length: Length,
 }
 

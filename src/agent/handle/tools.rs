@@ -82,7 +82,7 @@ impl AgentSession {
     }
 
     /// Sets which calls are asked about, from the next call on until another session is opened, made or forked; what `--yes` answered
-    /// is asked again. A call that asks already goes on asking.
+    /// is asked again. An open question is answered where the mode allows or denies the call.
     ///
     /// # Errors
     /// When the session is closed.
