@@ -15,7 +15,7 @@ use crate::message::{
     BashExecutionMessage, Image, Message, ModelRef, ThinkingLevel, ToolCall, ToolResultMessage, Usage,
     UserBlock,
 };
-use crate::resource::typed_skill;
+use crate::skill_message::typed_skill;
 use crate::unit::{Tokens, UnixMs};
 
 /// One event, stamped.

@@ -22,6 +22,7 @@ pub mod rpc;
 pub mod session;
 pub mod setting;
 pub mod skill;
+pub mod skill_message;
 pub mod spelling;
 pub mod surrogates;
 pub mod template;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::ansi::Stroke;
 use crate::id::CallId;
-use crate::resource::typed_skill;
+use crate::skill_message::typed_skill;
 use crate::unit::{Tokens, UnixMs, Usd};
 
 /// One message of a conversation.

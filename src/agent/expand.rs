@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::resources::Resources;
-use crate::resource::skill_message;
 use crate::skill::Skill;
+use crate::skill_message::skill_message;
 use crate::spelling;
 
 /// What a skill is called by.

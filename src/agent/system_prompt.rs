@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use crate::instructions::Instructions;
-use crate::resource::{Origin, escaped, shown};
+use crate::resource::Origin;
 use crate::skill::{Invocation, Skill};
+use crate::skill_message::{escape_invisible, escape_xml};
 
 /// The part that is the same everywhere.
 const AGENT: &str = include_str!("../../prompts/system/agent.md");
@@ -58,7 +59,7 @@ fn section(heading: &str, instructions: &[&Instructions]) -> String {
         return String::new();
     }
     let file = |instructions: &&Instructions| {
-        let path = shown(&instructions.path.to_string_lossy());
+        let path = escape_invisible(&instructions.path.to_string_lossy());
         format!("From `{path}`:\n\n{}\n", instructions.text.trim_end())
     };
     let files: Vec<String> = instructions.iter().map(file).collect();
@@ -72,9 +73,9 @@ pub(super) fn listing(skills: &[Skill]) -> String {
     for skill in skills.iter().filter(|skill| skill.invocation == Invocation::Anyone) {
         let row = format!(
             "  <skill>\n    <name>{}</name>\n    <description>{}</description>\n    <location>{}</location>\n  </skill>\n",
-            escaped(&shown(&skill.name)),
-            escaped(&shown(&skill.description)),
-            escaped(&shown(&skill.path.to_string_lossy()))
+            escape_xml(&escape_invisible(&skill.name)),
+            escape_xml(&escape_invisible(&skill.description)),
+            escape_xml(&escape_invisible(&skill.path.to_string_lossy()))
         );
         if rows.len() + row.len() > MAX_LISTING {
             left_out += 1;

@@ -11,8 +11,8 @@ use super::transcript::Newest;
 use crate::agent::{Live, Snapshot};
 use crate::event::{AssistantDelta, EventKind, QueueItem, QueueKind, ToolOutcome};
 use crate::message::{Message, UserMessage};
-use crate::resource::skill_message;
 use crate::session::{Entry, EntryBody};
+use crate::skill_message::skill_message;
 use crate::unit::UnixMs;
 
 mod approval;

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use tiller::html;
-use tiller::resource;
 use tiller::session::export::{self, transcript};
 use tiller::session::{Reader, context};
+use tiller::skill_message;
 use tiller::unit::UnixMs;
 
 const NOW: UnixMs = UnixMs(1_795_269_720_000);
@@ -163,7 +163,7 @@ fn a_transcript_keeps_words_as_they_are_and_fences_what_tools_say() {
 fn expanded() -> Vec<Value> {
     let image = json!({"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"});
     let made = json!([{"type": "text", "text": "# Review\n\nLook at <b>all</b> of it.\n```"}, image]);
-    let skill = resource::skill_message("tidy", "/s/tidy/SKILL.md", "Tidy up.", "with care");
+    let skill = skill_message::skill_message("tidy", "/s/tidy/SKILL.md", "Tidy up.", "with care");
     vec![
         message("u1", None, json!({"role": "user", "content": made, "tillerTyped": "/review <all>"})),
         message("u2", Some("u1"), json!({"role": "user", "content": skill})),

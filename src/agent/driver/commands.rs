@@ -22,12 +22,12 @@ use crate::id::{CallId, EntryId, QueueId};
 use crate::message::Image;
 use crate::policy::{FolderAccess, Rule};
 use crate::provider::Sight;
-use crate::resource::typed_skill;
 use crate::session::context::estimate_text;
 use crate::session::{
     Doomed, EntryBody, Farewell, Landing, Reader, SessionError, SessionManager, Summed, Visibility, Writer,
     take_back,
 };
+use crate::skill_message::typed_skill;
 use crate::workspace::{Purpose, parse_folder};
 
 impl Driver {

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::line::{self, Fact, Told};
 use crate::files;
 use crate::message::Usage;
-use crate::resource::typed_skill;
 use crate::session::entry::Header;
 use crate::session::manager::fnv1a;
+use crate::skill_message::typed_skill;
 use crate::unit::{Tokens, UnixMs, Usd};
 
 /// Longest line that is looked into, in bytes; a longer one counts as read and says nothing.
@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_prompt_that_became_a_skill_is_called_what_was_typed() {
-        let text = crate::resource::skill_message("tidy", "/s/tidy/SKILL.md", "Body.", "the parser");
+        let text = crate::skill_message::skill_message("tidy", "/s/tidy/SKILL.md", "Body.", "the parser");
         let line = serde_json::json!({"type": "message", "message": {"role": "user", "content": text}});
         let digest = look(file(&format!("{HEADER}\n{line}\n")).path(), None).unwrap().digest;
         assert_eq!(digest.first_prompt.as_deref(), Some("/skill:tidy the parser"));
